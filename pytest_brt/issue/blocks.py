@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pytest_brt.issue.sessions import is_prompt
 from pytest_brt.issue.tracebacks import read_tracebacks
-from pytest_brt.syntax import parse_or_empty
+from pytest_brt.syntax import parse_or_empty, tree_of
 from pytest_brt.types import Block, BlockKind
 
 _FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
@@ -260,10 +260,21 @@ def classify(text: str, language: str, before: str) -> BlockKind:
 
 def _guess(text: str, before: str) -> BlockKind:
     announced = bool(_OUTPUT_CUE.search(before.rstrip()))
-    strength = code_strength(text)
+    strength = code_strength(text) or min(code_strength(_start(text)), 1)
     if strength >= 2 or (strength == 1 and not announced):
         return BlockKind.PYTHON
     return BlockKind.FILE if _RST.search(text) else BlockKind.OUTPUT
+
+
+def _start(text: str) -> str:
+    """Return what stands above the line that is not Python, if that calls or imports, else ""."""
+    start = ""
+    try:
+        tree_of(text)
+    except SyntaxError as error:
+        start = "\n".join(text.split("\n")[: (error.lineno or 1) - 1])
+    acts = (ast.Call, ast.Import, ast.ImportFrom)
+    return start if any(isinstance(n, acts) for n in ast.walk(parse_or_empty(start))) else ""
 
 
 def code_strength(text: str) -> int:

@@ -11,7 +11,7 @@ from pytest_brt.issue.sessions import read_session
 from pytest_brt.reading.claims import claims, comment_said, shown_below
 from pytest_brt.reading.compare import is_same
 from pytest_brt.reading.lexicon import must_work
-from pytest_brt.reading.mend import Statement, statements
+from pytest_brt.reading.mend import Statement, left_out, parses, statements
 from pytest_brt.reading.mentions import is_literal
 from pytest_brt.reading.progress import (
     Reading,
@@ -25,6 +25,8 @@ from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 from pytest_brt.syntax import called_name, parse
 from pytest_brt.types import Block
 
+#: So many places that were left out are noted, of one piece of code.
+_MOST_NOTES = 3
 #: What a comment below a statement may say of it.
 _RESULTS = (ClaimKind.VALUE, ClaimKind.RAISES)
 
@@ -41,11 +43,7 @@ def read_repl(reading: Reading, block: Block) -> None:
             if last and exchange.output.strip():
                 said.append(_below(exchange.output, role, wish))
             added.append(add_step(reading, statement, block.line + exchange.line, tuple(said)))
-        if not parts and not _is_remark(exchange.source):
-            reading.notes.append(
-                f"line {block.line + exchange.line}: not Python: "
-                f"{exchange.source.splitlines()[0]!r}"
-            )
+        _note_left_out(reading, exchange.source, parts, block.line + exchange.line)
     close_block(reading, added)
 
 
@@ -68,9 +66,18 @@ def _below(output: str, role: ClaimRole, wish: str) -> Claim:
     )
 
 
-def _is_remark(source: str) -> bool:
-    lines = (line.strip() for line in source.split("\n"))
-    return all(not line or line.startswith("#") for line in lines)
+def _note_left_out(reading: Reading, text: str, parts: tuple[Statement, ...], first: int) -> bool:
+    """Note what was left out of code whose first line has that number; say whether its end was."""
+    lines = text.split("\n")
+    runs = left_out(text, parts)
+    for start, end in runs[:_MOST_NOTES]:
+        where, was = f"line {first + start} of the report is", "was"
+        if end - start > 1:
+            where, was = f"lines {first + start} to {first + end - 1} of the report are", "were"
+        alone = parses("\n".join(lines[start:end]))
+        why = "of no use without the lines left out above" if alone else "not Python"
+        reading.notes.append(f"{where} {why} and {was} left out: {lines[start].strip()!r}")
+    return bool(runs) and runs[-1][0] >= max((part.end for part in parts), default=0)
 
 
 def read_python(reading: Reading, block: Block) -> None:
@@ -82,8 +89,7 @@ def read_python(reading: Reading, block: Block) -> None:
             read_output(reading, block)
             return
     parts = statements(block.text)
-    if not parts:
-        reading.notes.append(f"line {block.line}: code that does not parse")
+    cut = _note_left_out(reading, block.text, parts, block.line)
     parts = _with_calls(parts)
     added: list[int] = []
     for above, statement in zip((None, *parts), parts, strict=False):
@@ -94,7 +100,9 @@ def read_python(reading: Reading, block: Block) -> None:
         added.append(add_step(reading, statement, line, _comments(statement)))
     if role is ClaimRole.CONTRAST and added:
         say(reading, added[-1], Claim(kind=ClaimKind.WORKS, role=role, sentence=wish))
+    reading.ahead = [] if cut else reading.ahead
     close_block(reading, added)
+    reading.latest = [] if cut else reading.latest  # what follows is about the line left out
 
 
 def _with_calls(parts: tuple[Statement, ...]) -> tuple[Statement, ...]:
@@ -179,17 +187,13 @@ def _line_by_line(reading: Reading, lines: int) -> list[int]:
         return []  # a session: what each of its inputs gave stands there already
     if lines < 2 or any(map(_prints_inside, sources.values())):
         return []
-    prints = [index for index in shown if _is_print(_last(sources[index]))]
+    prints = [index for index in shown if _is_print(parse(sources[index]).body[-1])]
     return next((found for found in (shown, prints) if len(found) == lines), [])
 
 
 def _prints_inside(source: str) -> bool:
-    node = _last(source)
+    node = parse(source).body[-1]
     return not isinstance(node, ast.Expr) and any(map(_is_print, ast.walk(node)))
-
-
-def _last(source: str) -> ast.stmt:
-    return parse(source).body[-1]
 
 
 def _is_print(node: ast.AST) -> bool:

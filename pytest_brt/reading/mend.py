@@ -5,15 +5,24 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
+from pytest_brt.code.scope import names_of
 from pytest_brt.syntax import first_line, parse, symbols
 
 _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u2212": "-"})
 _ANNOTATION = re.compile(r"\s*(?:<[-=]+|[-=]{2,}>|←|⇐|<==)\s.*$")
 #: `f(x) <-- wrong` is Python, but nobody means it.
 _POINTER = re.compile(r"\s<-{2,}>?\s")
+#: What begins a statement of several lines.
+_OPENS = re.compile(r"^\s*(?:@|(?:async|class|def|for|if|try|while|with)\b)|[(\[{,\\]\s*$")
+#: Where text that does not parse would bind a name or change what it is bound to.
+_BINDS = re.compile(
+    r"^[^=(\n]*(?==(?!=))|^\s*[A-Za-z_]\w*(?=[.\[])|\b(?:as|class|def|for|import)\s[\w ,]+",
+    re.MULTILINE,
+)
 #: Longest block that is split line by line; more is a data dump.
 _MOST_LINES = 400
 
@@ -47,7 +56,8 @@ def parses(source: str) -> bool:
 def statements(text: str) -> tuple[Statement, ...]:
     """Return the statements in `text`, repairing those that do not parse where it can be.
 
-    What cannot be repaired is left out, one line at a time, so that any text is accepted.
+    What cannot be repaired is left out, so that any text is accepted: a line, or the compound
+    statement that begins there, and what depends on a name that it would have bound.
     """
     text = textwrap.dedent(re.sub(r"\r\n?", "\n", text))  # as Python counts lines
     text = "\n".join(text.split("\n")[:_MOST_LINES])
@@ -96,13 +106,57 @@ def _comment_in(line: str, source: str) -> str:
 
 def _piecemeal(lines: list[str]) -> list[Statement]:
     pieces: list[Statement] = []
-    position = 0
+    lost, imported, position = frozenset[str](), frozenset[str](), 0
     while position < len(lines):
-        empty = not lines[position].strip() or _is_comment(lines[position])
-        piece = None if empty else _longest(lines, position)
-        pieces += [piece] if piece else []
-        position = piece.end if piece else position + 1
+        start, position = position, position + 1
+        if not lines[start].strip() or _is_comment(lines[start]):
+            continue
+        piece = _longest(lines, start)
+        position = piece.end if piece else _end_of_unread(lines, start)
+        names = names_of(piece.source) if piece else None
+        if piece and names and not names.used & lost:
+            lost -= names.bound
+            if piece.source.startswith(("import ", "from ")):
+                imported |= names.bound
+            pieces.append(piece)
+        else:
+            heads = " ".join(_BINDS.findall("\n".join(lines[start:position])))
+            lost |= frozenset(re.findall(r"[A-Za-z_]\w*", heads)) - imported
     return pieces
+
+
+def _end_of_unread(lines: list[str], start: int) -> int:
+    """Return where what begins in an unread line ends: with it, or with its compound statement."""
+    end = start + 1
+    while (
+        _OPENS.search(lines[start])
+        and end < len(lines)
+        and (not lines[end].strip() or _goes_on(lines[end]) or lines[end - 1].startswith("@"))
+    ):
+        end += 1
+    return end
+
+
+def _goes_on(line: str) -> bool:
+    """Say whether a line belongs to the statement that begins above it."""
+    return bool(re.match(r"[ \t)\]}]|(?:else|elif|except|finally)\b", line))
+
+
+def left_out(text: str, read: Iterable[Statement]) -> list[tuple[int, int]]:
+    """Return the runs of lines in `text` that are in none of its statements, as `read`.
+
+    Each is its first 0-based line, and the one after its last; empty lines count for nothing.
+    """
+    if parses(textwrap.dedent(text).translate(_SMART)):
+        return []
+    runs: list[tuple[int, int]] = []
+    covered = {line for piece in read for line in range(piece.line, piece.end)}
+    for number, line in enumerate(text.split("\n")[:_MOST_LINES]):
+        if number in covered or not line.strip() or _is_comment(line):
+            continue
+        start = runs.pop()[0] if runs and runs[-1][1] == number else number
+        runs.append((start, number + 1))
+    return runs
 
 
 def _longest(lines: list[str], start: int) -> Statement | None:
@@ -111,9 +165,7 @@ def _longest(lines: list[str], start: int) -> Statement | None:
     for mend in (_as_is, _plain):
         for end in range(start + 1, stop + 1):
             following = lines[end] if end < len(lines) else ""
-            if following.strip() and (
-                following[0] in " \t)]}" or re.match(r"(?:else|elif|except|finally)\b", following)
-            ):
+            if following.strip() and _goes_on(following):
                 continue
             chunk = "\n".join(lines[start:end])
             source, beside = mend(chunk)
@@ -159,7 +211,7 @@ def _with_comments(piece: Statement, lines: list[str]) -> Statement:
 
 
 def _is_comment(line: str) -> bool:
-    return line.lstrip().startswith("#")
+    return line.lstrip().startswith(("#", "->", "=>"))
 
 
 def _comment(line: str) -> str:

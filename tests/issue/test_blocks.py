@@ -147,6 +147,9 @@ def test_lines_count_from_one_in_the_whole_report() -> None:
         ("Some: words", "", BlockKind.OUTPUT),
         ("ValueError: no", "", BlockKind.TRACEBACK),
         (">>> f()", "python", BlockKind.REPL),
+        ("import m\n\nm.f(1)\nprint m.g", "", BlockKind.PYTHON),
+        ("f(1)\nwhile x:\n        a = 1\n\tb = 2", "", BlockKind.PYTHON),
+        ("name = a\nother = some words", "", BlockKind.OUTPUT),
     ],
 )
 def test_kinds_of_fenced_text(text: str, language: str, kind: BlockKind) -> None:

@@ -26,6 +26,11 @@ def sources(text: str) -> list[str]:
         ("def f():\n    return 1\n\nf(", ["def f():\n    return 1"]),
         ("if __name__ == '__main__':\n    f(1)\n    g(2)", ["f(1)", "g(2)"]),
         ("@deco\nclass A:\n    x = 1", ["@deco\nclass A:\n    x = 1"]),
+        ("f(1)\nfor a in b:\n    f(a)\n    oh no\n    g(a)\ng(1)", ["f(1)", "g(1)"]),
+        ("@deco oh no\ndef f():\n    pass\n\ng(1)", ["g(1)"]),
+        ("a = 1\na = oh no\nf(a)\na = 2\ng(a)", ["a = 1", "a = 2", "g(a)"]),
+        ("a = []\na.append(1) oh no\nb = f(a)\ng(b)\nh()", ["a = []", "h()"]),
+        ("import m\nm.f(1) oh no\nm.f(2)", ["import m", "m.f(2)"]),
     ],
 )
 def test_statements(text: str, expected: list[str]) -> None:
@@ -41,6 +46,11 @@ def test_comments_above_beside_and_below() -> None:
 def test_remarks_behind_arrows_are_kept_as_comments() -> None:
     (statement,) = statements("f(1)  <-- wrong")
     assert statement.beside == "wrong"
+
+
+def test_an_arrow_below_a_statement_is_a_comment_of_it() -> None:
+    (first, second) = statements("f(1)\n-> 3\n\ng(2)\n=> 'a'\n")
+    assert (first.below, second.below) == ("-> 3", "=> 'a'")
 
 
 def test_lines_may_end_in_carriage_returns() -> None:

@@ -36,6 +36,29 @@ def test_sections_give_their_roles() -> None:
     assert ("value", "observed", "5") in found["f(1)"]
 
 
+def test_of_a_block_that_is_not_all_python_the_rest_is_read() -> None:
+    script = read_script(
+        read_issue(
+            "Title\n\n```\nimport m\na = m.f(1)\nprint m.g(a)\n```\nI get:\n```\n5\n```\n", "x"
+        )
+    )
+    assert [step.source for step in script.steps] == ["import m", "a = m.f(1)"]
+    assert not any(step.claims for step in script.steps)
+    assert script.notes == ("line 6 of the report is not Python and was left out: 'print m.g(a)'",)
+
+
+def test_what_needs_lines_left_out_is_left_out_too() -> None:
+    script = read_script(
+        read_issue(
+            "Title\n\n```py\nimport m\nwith m.f as a:\n    oh no\nm.g(a)\nm.g(1)\n```\n", "x"
+        )
+    )
+    assert [step.source for step in script.steps] == ["import m", "m.g(1)"]
+    assert script.notes == (
+        "lines 5 to 7 of the report are not Python and were left out: 'with m.f as a:'",
+    )
+
+
 def test_a_traceback_belongs_to_the_line_it_shows() -> None:
     found = said(
         "Title\n\n```python\na = f(1)\ng(a)\nh(a)\n```\n\n```\nTraceback (most recent call last):\n"

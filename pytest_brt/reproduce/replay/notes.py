@@ -31,7 +31,7 @@ def miss_notes(
     steps = view.seen
     blocks = sum(block.kind in _CODE for block in view.issue.blocks)
     if not steps:
-        return (*notes, *_NO_CODE)
+        return (*notes, *_NO_CODE[bool(view.script.notes) :])
     places = f"in {blocks} code block{'s' * (blocks != 1)} and inline" if blocks else "in the text"
     notes.append(f"found {len(steps)} statement{'s' * (len(steps) != 1)} {places}")
     missing = sorted({name for seen in steps for name in seen.missing})
