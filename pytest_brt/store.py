@@ -19,12 +19,12 @@ from typing import TypeVar
 
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem
-from pytest_brt.types import Cost, JudgedTest, Rank
+from pytest_brt.types import Cost, JudgedTest, Rank, Review
 
 #: Files of what was kept: the tests that were written last, and the last ranking.
 WRITTEN = "last-run.json"
 RANKED = "last-ranking.json"
-_SCHEMA = 2
+_SCHEMA = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +37,33 @@ class LastRun:
     ranks: tuple[Rank, ...] = ()
     #: What they were made from, and when, as in "issue.md, 2026-01-31 12:00".
     about: str = ""
+    #: Tests of other reports that a person accepted or rejected, for when these are read again.
+    others: tuple[JudgedTest, ...] = ()
     #: SHA-256 of the rest, as `to_json` writes it.
     digest: str = ""
+
+    def followed_by(self, new: LastRun) -> LastRun:
+        """Return what to keep after a run that left `new`: what a person said of tests stays.
+
+        Where `new` has no candidate, the tests that were reviewed stay those to rank by.
+        """
+        said = {
+            judged.test.id: judged
+            for judged in (*self.others, *self.tests)
+            if judged.review is not Review.OPEN
+        }
+        if not any(judged.judgement.candidate for judged in new.tests):
+            mine = any(judged.test.id in said for judged in self.tests)
+            return self if mine else LastRun(tests=(), about=new.about, others=self.others)
+        tests = tuple(
+            replace(judged, review=said.get(judged.test.id, judged).review) for judged in new.tests
+        )
+        found = {judged.test.id for judged in tests}
+        left = [judged for judged in said.values() if judged.test.id not in found]
+        issues = {judged.test.issue for judged in tests}
+        edited = (judged for judged in left if judged.test.issue in issues)
+        others = tuple(judged for judged in left if judged.test.issue not in issues)
+        return replace(new, tests=(*tests, *edited), others=others)
 
 
 def save_last_run(folder: Path, last: LastRun, name: str = WRITTEN) -> None:

@@ -16,7 +16,8 @@ from pytest_brt.store import (
     save_last_run,
     write_text,
 )
-from pytest_brt.types import Cost
+from pytest_brt.types import Cost, Review
+from tests.rank.rows import judged
 
 
 def test_no_earlier_run(tmp_path: Path) -> None:
@@ -33,6 +34,22 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
 def test_what_an_older_version_kept_is_not_used(tmp_path: Path) -> None:
     save_last_run(tmp_path, LastRun(schema=1, tests=(), about="issue.md, then"))
     assert load_last_run(tmp_path) == LastRun(tests=())
+
+
+def test_what_a_person_said_of_tests_stays() -> None:
+    first, second = judged(0), judged(1)
+    said = replace(first, review=Review.ACCEPTED)
+    elsewhere = replace(second, test=replace(second.test, issue="other"))
+    passing = replace(second, judgement=replace(second.judgement, candidate=False))
+    missed = LastRun(tests=(passing,), about="other.md, now")
+    last = LastRun(tests=(said, second), about="issue.md, then")
+    assert last.followed_by(missed) == last
+    assert LastRun(tests=(first,)).followed_by(missed) == LastRun(tests=(), about="other.md, now")
+    assert last.followed_by(LastRun(tests=(second, first))).tests == (second, said)
+    assert last.followed_by(LastRun(tests=(second,))).tests == (second, said), "it was edited"
+    other = last.followed_by(LastRun(tests=(elsewhere,)))
+    assert (other.tests, other.others) == ((elsewhere,), (said,))
+    assert other.followed_by(LastRun(tests=(first,))) == LastRun(tests=(said,))
 
 
 def test_a_file_that_was_changed_is_not_used(tmp_path: Path) -> None:

@@ -43,10 +43,19 @@ from pytest_brt.plugin.mode_items import OurFiles
 from pytest_brt.plugin.option_table import SPECS, Options
 from pytest_brt.plugin.option_values import TYPED, Write
 from pytest_brt.plugin.summary import Summary, header
-from pytest_brt.render.answer import bug_tests, count
+from pytest_brt.render.answer import bug_tests, count, reviewed
 from pytest_brt.run.futures import Run
 from pytest_brt.shown import on_a_line
-from pytest_brt.store import RANKED, Journal, LastRun, add_spent, hold, save_last_run, write_bytes
+from pytest_brt.store import (
+    RANKED,
+    Journal,
+    LastRun,
+    add_spent,
+    hold,
+    load_last_run,
+    save_last_run,
+    write_bytes,
+)
 from pytest_brt.types import Cost, RunRecord
 
 
@@ -101,6 +110,8 @@ class Session(OurFiles):
         self.unreached = ""
         #: Lines for the end of the summary, as in "JSON report: out.json".
         self.closing: list[str] = []
+        #: Whether the tests were kept for the next run.
+        self.kept = False
         #: The tests as changes of the project's files, shown or written at the end.
         self.edits: tuple[Edit, ...] = ()
 
@@ -254,7 +265,7 @@ class Session(OurFiles):
         if verbosity > 0:
             yield f"again: {command}"
         found = any(any(bug_tests(attempt.tests)) for attempt in self.record.attempts)
-        if found and not self.record.ranks:
+        if found and self.kept and not self.record.ranks:
             rank = "pytest-brt rank DIR" if TYPED in os.environ else "pytest --rank-fixes DIR"
             yield (
                 f"next: '{rank}' ranks the patches in DIR by these tests; 'pytest-brt review' "
@@ -288,20 +299,30 @@ class Session(OurFiles):
             return
         tests = tuple(judged for attempt in record.attempts for judged in attempt.tests)
         ranking = LastRun(tests=(*tests, *record.given), ranks=record.ranks)
-        if not any(judged.judgement.candidate for judged in tests):
-            tests = ()  # nor are those of another report to be ranked by
         reports = ", ".join(issue.source for issue in record.issues)
         about = f"{reports}, {datetime.now():%Y-%m-%d %H:%M}"
         try:
             folder = cache_folder(self.config)
             if folder is not None and record.attempts:
-                save_last_run(folder, LastRun(tests=tests, about=about))
+                self._keep_written(folder, LastRun(tests=tests, about=about))
             if folder is not None and record.ranks:
                 save_last_run(folder, ranking, RANKED)
             if folder is None and getattr(self.config, "cache", None) is not None:
                 raise StoreProblem("pytest's cache cannot be written (-o cache_dir=DIR moves it)")
         except (OSError, StoreProblem) as error:
             self.closing.append(f"the tests are not kept for the next run: {error}")
+
+    def _keep_written(self, folder: Path, new: LastRun) -> None:
+        try:
+            last = load_last_run(folder)
+        except StoreProblem:
+            last = LastRun(tests=())  # what is damaged is replaced
+        kept = last.followed_by(new)
+        save_last_run(folder, kept)
+        self.kept = True
+        if kept.tests and kept.about != new.about:
+            said = reviewed(kept.tests)
+            self.closing.append(f"kept: the bug tests of {kept.about} ({said})")
 
     def _keep_spent(self, record: RunRecord) -> None:
         costs = (*(attempt.cost for attempt in record.attempts), *(r.cost for r in record.repairs))

@@ -144,6 +144,10 @@ def test_each_test_is_asked_about_on_a_terminal(kept: Path, tmp_path: Path) -> N
 def test_patches_are_ranked_by_the_tests_that_were_accepted(project: pytest.Pytester) -> None:
     project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-repeat=1")
     assert main(["review", "--accept", "T1", "--root", str(project.path)]) == 0
+    (project.path / "nothing.md").write_text("# It is slow\n\nSometimes.\n", "utf-8")
+    missed = project.runpytest_subprocess("--brt-issue=nothing.md")
+    assert missed.ret == 1
+    missed.stdout.fnmatch_lines(["kept: the bug tests of clamp.md, 20* (you accepted 1)"])
     result = project.runpytest_subprocess(
         "--rank-fixes=patches", "--brt-report=page.html", "--brt-repeat=1"
     )
@@ -165,11 +169,6 @@ def test_patches_are_ranked_by_the_tests_that_were_accepted(project: pytest.Pyte
     result = project.runpytest_subprocess("--rank-fixes=patches")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*you rejected every bug test of the last run*"])
-    (project.path / "nothing.md").write_text("# It is slow\n\nSometimes.\n", "utf-8")
-    assert project.runpytest_subprocess("--brt-issue=nothing.md").ret == 1
-    result = project.runpytest_subprocess("--rank-fixes=patches")
-    assert result.ret == 4, "not by the tests of another report"
-    result.stderr.fnmatch_lines(["*nothing to rank by*"])
 
 
 def test_how_two_patches_differ(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
