@@ -14,6 +14,7 @@ _END = re.compile(
     r"|(?i:expected|actual|observed|current|got|result|should be)(?:[ ][a-z]+){0,2}\s*:)"
 )
 _CODE = re.compile(r"(?P<ticks>`+)(?P<code>.+?)(?P=ticks)(?!`)", re.DOTALL)
+_BLANKS = re.compile(rf"(?P<span>{_CODE.pattern})|\s+", re.DOTALL)
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|resp|approx)\.$", re.IGNORECASE)
 
 
@@ -59,8 +60,11 @@ def sentences(block: Block) -> tuple[Sentence, ...]:
 
 
 def sentence(text: str, line: int) -> Sentence:
-    """Return one sentence with the code in it; whitespace is made plain outside of code."""
-    flat = " ".join(text.split())
+    """Return one sentence with the code in it; only outside of code are blanks made one."""
+    flat = _BLANKS.sub(
+        lambda match: re.sub(r"\n[ \t]*", " ", match["span"]) if match["span"] else " ",
+        text.strip(),
+    )
     spans = tuple(
         Span(text=match["code"].strip(), start=match.start(), end=match.end())
         for match in _CODE.finditer(flat)

@@ -23,6 +23,12 @@ def test_sentences_and_their_code() -> None:
     assert [sentence.line for sentence in found] == [4, 4, 5, 6]
 
 
+def test_blanks_in_code_stay_and_ends_of_lines_become_one() -> None:
+    (found,) = sentences(block("Here  `f('a  b',\n  1)`  is\nwrong."))
+    assert found.text == "Here `f('a  b', 1)` is wrong."
+    assert found.spans[0].text == "f('a  b', 1)"
+
+
 def test_a_sentence_may_start_with_code() -> None:
     found = sentences(block("Not sure if this is a bug. `f(1)` returns `2`. ``g. H`` too."))
     assert [sentence.text for sentence in found] == [
