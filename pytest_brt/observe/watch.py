@@ -6,7 +6,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import accumulate
 
@@ -17,6 +17,7 @@ from pytest_brt.reading.compare import is_steady
 from pytest_brt.reading.steps import ReportStep, Script
 from pytest_brt.syntax import parse
 
+_LACKS_MODULE = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
 #: A statement that ends the process is left out and the rest run again, this often.
 _MOST_RESTARTS = 4
 
@@ -73,7 +74,7 @@ def watch(script: Script, engine: Engine) -> Replayed:
             break
         ended[order[stopped]] = seen.ended
         skip.add(order[stopped])
-    return Replayed(
+    replayed = Replayed(
         resolver=resolver,
         seen=tuple(
             Seen(
@@ -86,6 +87,28 @@ def watch(script: Script, engine: Engine) -> Replayed:
             for i, step in enumerate(steps)
         ),
     )
+    full = _with_submodules(script, replayed)
+    return watch(full, engine) if full != script else replayed
+
+
+def _with_submodules(script: Script, replayed: Replayed) -> Script:
+    """Return the script with an import of each module that it takes for imported with its package.
+
+    A report that names an AttributeError may be about just that, and stays as it is.
+    """
+    if any(raised.type.endswith("AttributeError") for raised in script.named):
+        return script
+    steps: list[ReportStep] = []
+    for seen in replayed.seen:
+        raised = seen.did.raised if seen.did else None
+        lacks = _LACKS_MODULE.fullmatch(raised.message) if raised else None
+        module = ".".join(lacks.groups()) if lacks else ""
+        way = f"import {module}"
+        new = module.partition(".")[0] in seen.names.used and all(s.source != way for s in steps)
+        if new and replayed.resolver.works(way):
+            steps.append(ReportStep(source=way, line=seen.step.line, block=seen.step.block))
+        steps.append(seen.step)
+    return replace(script, steps=tuple(steps))
 
 
 def _own_imports(steps: tuple[ReportStep, ...]) -> dict[str, str]:
@@ -235,6 +258,11 @@ class Resolver:
             self._try({name: [*imports.get(name, ()), *_standard(name)] for name in rest})
         for name in unknown:
             self.known.setdefault(name, "")
+
+    def works(self, way: str) -> bool:
+        """Say whether an import statement can be run."""
+        observed = self.engine.observe(Program(statements=(way,))).observed
+        return bool(observed) and observed[0].raised is None
 
     def imports_for(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the statements that import `names`, as far as they are known, without doubles."""

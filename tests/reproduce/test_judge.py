@@ -135,7 +135,10 @@ def test_only_what_the_project_does_is_a_bug_of_it(engine: Engine, body: str, re
 
 def test_what_is_not_set_up_here_is_no_bug() -> None:
     lacking = run(Verdict.FAIL, "django.core.exceptions.ImproperlyConfigured", "no settings")
-    assert "not set up on this machine" in judge(written(OracleKind.WRITTEN), (lacking,)).judgement.reason
+    assert (
+        "not set up on this machine"
+        in judge(written(OracleKind.WRITTEN), (lacking,)).judgement.reason
+    )
 
 
 def test_what_passes_runs_once(engine: Engine) -> None:

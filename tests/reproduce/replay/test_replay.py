@@ -229,6 +229,14 @@ def test_an_honest_miss_says_what_was_looked_for(engine: Engine) -> None:
     assert any("add to the report" in note for note in made.notes)
 
 
+def test_a_module_reached_through_its_package_is_imported(engine: Engine) -> None:
+    code = "match fails\n\n```python\nimport pkg\npkg.more.match('1')\n```\n\n"
+    (made,) = candidates(attempt(engine, code + "It raises `Mismatch: expected identifier`.\n"))
+    assert (made.test.source or "").startswith("import pkg.more\n")
+    about_just_that = attempt(engine, code + "It raises an `AttributeError`.\n")
+    assert any("module 'pkg' has no attribute 'more'" in note for note in about_just_that.notes)
+
+
 def test_unknown_names_are_named(engine: Engine) -> None:
     made = attempt(engine, "x\n\n```python\nfrobnicate(double(1))\n```\n")
     assert any("frobnicate" in note for note in made.notes)
