@@ -10,7 +10,9 @@ from pytest_brt.issue.prose import Sentence, Span, sentence
 from pytest_brt.reading.lexicon import (
     ADVERBS,
     hidden_quotes,
+    is_approved,
     is_complaint,
+    is_praise,
     misses_exception,
     must_fail,
     must_work,
@@ -115,7 +117,7 @@ _VERB = re.compile(
     r"|evaluates? to|evaluated to|prints?|printed|outputs?|results? in|resulted in|equals?"
     r"|becomes?|gets?|got|sees?|says?|reads?|shows?|displays?|computes?|leads? to|raises?|raised"
     r"|raising|fails? with|failed with|errors? with|crashes with|dies with|causes?|is|be|are|was)\b"
-    r"(?:\s+(?:an?|the|following|value|exception|error|result|output|always|now|just|wrongly"
+    r"(?:\s+(?:an?|the|me|us|following|value|exception|error|result|output|always|now|just|wrongly"
     r"|incorrectly|equal to|of|uncaught|unhandled|weird|strange)\b)*[\s:]*",
     re.IGNORECASE,
 )
@@ -242,6 +244,8 @@ def _opposite(role: ClaimRole) -> ClaimRole:
 def _verb_role(hidden: str, match: re.Match[str], modal: str) -> ClaimRole:
     if modal and modal.split(maxsplit=1)[0] != "to":
         return ClaimRole.OBSERVED if "not" in modal else ClaimRole.EXPECTED
+    if not modal and is_approved(hidden[: match.start()], hidden[match.end() :]):
+        return ClaimRole.CONTRAST
     before = hidden[max(0, match.start() - 60) : match.start()].lower()
     clause = re.split(r"[,;:]|\bbut\b", before)[-1]
     if re.search(r"\bexpect|\bwant|\blike|\bideal|\bhope|\bsays?\b", clause) and modal:
@@ -282,7 +286,7 @@ def comment_said(text: str) -> tuple[Claim, ...]:
 def _said(text: str) -> tuple[Claim, ...]:
     spoken = tuple(_of_a_line(c) for c in claims(sentence(text, 0)) if not c.subject)
     if EXCEPTION.search(text):
-        return spoken
+        return tuple(map(_as_it_should, spoken)) if is_praise(text) else spoken
     arrow = _ARROW.match(text)
     rest = text[arrow.end() :] if arrow else text
     words = _COMMENT_VERB.match(rest)
@@ -299,6 +303,11 @@ def _said(text: str) -> tuple[Claim, ...]:
     if role_of(text) is ClaimRole.CONTRAST:
         return (Claim(kind=ClaimKind.WORKS, role=ClaimRole.CONTRAST),)
     return values or spoken
+
+
+def _as_it_should(claim: Claim) -> Claim:
+    """Return the claim of a remark such as "works (raises ValueError)"."""
+    return replace(claim, role=ClaimRole.CONTRAST)
 
 
 def _of_a_line(claim: Claim) -> Claim:

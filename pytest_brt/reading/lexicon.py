@@ -192,6 +192,28 @@ _NOW = re.compile(
 )
 _WORKS_AGAIN = re.compile(r"\bworks? (?:as expected|fine|correctly|well)\b", re.IGNORECASE)
 
+#: Where the words on one result end.
+_TURN = re.compile(r"\b(?:but|however)\b|[.;]\s", re.IGNORECASE)
+_FINE = r"(?:right|correct|fine|ok(?:ay)?|good|expected|what (?:i|we|one) (?:want|expect)\w*)"
+_RIGHT = re.compile(
+    rf"\b(?:which|that|this|it) (?:is|was|looks|seems) {_FINE}\b"
+    r"|\bas (?:it should|(?:i |we |one would )?expect(?:ed)?|documented|desired)\b",
+    re.IGNORECASE,
+)
+#: What was said before the call of which the result is.
+_RIGHT_ABOVE = re.compile(
+    rf"(?<!not )(?:\b(?:is|are|looks) {_FINE}|\bworks?(?: fine| well| correctly)?)[,:;] [^,:;]*$",
+    re.IGNORECASE,
+)
+_PRAISE = re.compile(
+    r"^\W*(?:works?|fine|ok(?:ay)?|good|correct|right)\b|\b(?:as expected|correctly|rightly)\b",
+    re.IGNORECASE,
+)
+#: Takes the praise back, or speaks of another time.
+_TURNED = re.compile(
+    r"\b(?:but|however|not|should|instead|until|used|in|on|with|before|if)\b|n't\b", re.IGNORECASE
+)
+
 
 def role_of(text: str) -> ClaimRole:
     """Return what `text`, a sentence, heading or comment, holds of what it announces.
@@ -256,6 +278,29 @@ def is_complaint(text: str) -> bool:
     """Say whether `text` calls something wrong."""
     text = own_words(text)
     return bool(_UNEXPECTED.search(text) or _BROKEN.search(text)) and not _WORKS_AGAIN.search(text)
+
+
+def is_praise(text: str) -> bool:
+    """Say whether a remark calls what it names right.
+
+    >>> is_praise("works (i.e., raises ValueError)"), is_praise("worked, but raises ValueError")
+    (True, False)
+    """
+    words = own_words(text)
+    return bool(_PRAISE.search(words)) and not _TURNED.search(words)
+
+
+def is_approved(before: str, after: str) -> bool:
+    """Say whether the words around a result call it right.
+
+    >>> is_approved("`f(1)` ", "`2`, as it should be."), is_approved("One is fine, `f(1)` ", "`2`.")
+    (True, True)
+    >>> is_approved("`f(1)` ", "`2`, but `3` is right.")
+    False
+    """
+    return bool(
+        _RIGHT.search(_TURN.split(after)[0]) or _RIGHT_ABOVE.search(_TURN.split(before)[-1])
+    )
 
 
 def _announcing_clause(text: str) -> str:

@@ -17,6 +17,8 @@ from pytest_brt.reading.claims import comment_said
         ("[1, 2]", ("value", "shown", "[1, 2]")),
         ("raises ValueError: no", ("raises", "observed", "ValueError")),
         ("This fails with \"KeyError: 'a'\"", ("raises", "observed", "KeyError")),
+        ("works (i.e., raises ValueError)", ("raises", "contrast", "ValueError")),
+        ("worked, but raises ValueError", ("raises", "observed", "ValueError")),
         ("works fine", ("works", "contrast", "")),
         ("this is wrong", ("wrong", "observed", "")),
     ],

@@ -9,7 +9,14 @@ from collections.abc import Iterator
 from pytest_brt.issue.prose import sentences
 from pytest_brt.observe.watch import Display, Form, Seen, displays
 from pytest_brt.oracle.assertion import assertion
-from pytest_brt.oracle.rules.report_run import ReportRun, called, quote, short
+from pytest_brt.oracle.rules.report_run import (
+    PLAIN,
+    ReportRun,
+    called,
+    is_said_of_the_call,
+    quote,
+    short,
+)
 from pytest_brt.oracle.write import Draft
 from pytest_brt.reading.compare import Likeness, quoted_in, squeezed
 from pytest_brt.reading.lexicon import plain
@@ -21,6 +28,8 @@ from pytest_brt.types import BlockKind, OracleKind
 
 #: For a wanted value where the wrong one is known to come out.
 _CONFIRMED = 0.12
+#: The most that is believed of a text in place of an object.
+_ANOTHER_KIND = 0.5
 _ROUGHLY = re.compile(
     r"\b(?:similar to|something (?:like|similar)|along the lines|roughly|more or less|for example"
     r"|for instance|such as|e\.g)\b",
@@ -39,9 +48,12 @@ def equals(view: ReportRun) -> Iterator[Draft]:
             continue
         is_confirmed, is_text = _is_confirmed(seen, shown), shown[0].type == "str"
         for said in seen.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED):
-            score, reason = _wanted_score(said)
+            score, reason = _wanted_score(said, seen.step.source)
             if is_confirmed:
                 score, reason = _confirmed(said, score, reason, is_text)
+            if _is_text_for_an_object(said, shown):
+                score = min(score, _ANOTHER_KIND)
+                reason = f"{reason}; it is a text, and an object comes out"
             draft = _equals(index, seen, shown, said, score, reason)
             if draft is not None:
                 yield draft
@@ -67,14 +79,30 @@ def _confirmed(said: Claim, score: float, reason: str, is_text: bool) -> tuple[f
     return score + more, f"{reason}, and shows the current result"
 
 
+def _is_text_for_an_object(said: Claim, shown: tuple[Display, ...]) -> bool:
+    """Say whether a text is wanted of what gives an object: few of those are equal to a text.
+
+    What the object looks like may be meant, or that its maker should have refused.
+    """
+    text = said.text.strip()
+    return (
+        is_literal(text)
+        and isinstance(ast.literal_eval(text), str)
+        and "." in shown[0].type
+        and not any(is_literal(form.text) for form in shown)
+    )
+
+
 def _shows_more(view: ReportRun, index: int) -> bool:
     """Say whether a later statement of the same block shows something: that is then meant."""
     block = view.seen[index].step.block
     return any(other.step.block == block and displays(other) for other in view.seen[index + 1 :])
 
 
-def _wanted_score(said: Claim) -> tuple[float, str]:
+def _wanted_score(said: Claim, source: str) -> tuple[float, str]:
     base = OracleKind.EQUALS.prior
+    if is_said_of_the_call(said, source):
+        return PLAIN, "the report says what this very call should give"
     if said.direct:
         return base, "the report shows this as the expected result"
     after = said.sentence.partition(said.text)[2].strip("`\"' ")

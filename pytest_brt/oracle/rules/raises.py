@@ -12,8 +12,10 @@ from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.judge import is_isolation, is_unset_variable
 from pytest_brt.oracle.rules.report_run import (
+    PLAIN,
     ReportRun,
     called,
+    is_said_of_the_call,
     is_said_to_work,
     messages_agree,
     quote,
@@ -89,9 +91,9 @@ def no_raise_score(
 ) -> tuple[float, tuple[str, ...], Claim | None]:
     """Return score, reasons and the words it rests on; 0 when the report wants the exception."""
     about = seen.step.said(ClaimKind.RAISES)
-    if _is_sound(view, seen, about) or any(
-        s.exception for s in about if s.role is ClaimRole.EXPECTED
-    ):
+    wanted = any(s.exception for s in about if s.role is ClaimRole.EXPECTED)
+    praised = any(s.direct for s in about if s.role is ClaimRole.CONTRAST)
+    if _is_sound(view, seen, about) or wanted or praised:
         return 0.0, (), None
     own = not any(frame.project for frame in raised.frames)
     if simple(raised.type) == "AssertionError" and own:
@@ -192,6 +194,8 @@ def must_raise(view: ReportRun) -> Iterator[Draft]:
         for said in seen.step.said(ClaimKind.RAISES, ClaimRole.EXPECTED):
             named = said.raised.type if said.raised else ""
             score = prior + (0.05 if named else -0.15)
+            if is_said_of_the_call(said, seen.step.source):
+                score = PLAIN
             kind = named or sibling or "Exception"
             yield _must_raise(index, seen, expression, kind, score, quote(said))
         if sibling and seen.step.is_marked:

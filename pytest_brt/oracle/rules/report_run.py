@@ -15,6 +15,8 @@ from pytest_brt.reading.lexicon import plain
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, Script
 from pytest_brt.types import BlockKind, Issue, Raised
 
+#: For what the report says of the very call, in the words that we advise.
+PLAIN = 0.7
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
 _RAISES = re.compile(r"\b(?:rais|error|exception|fail|crash|got|get)", re.IGNORECASE)
 #: Blocks in which an exception is spoken of, or comes out.
@@ -85,6 +87,21 @@ class ReportRun:
 def is_said_to_work(seen: Seen) -> bool:
     """Say whether the report calls a statement one that works."""
     return bool(seen.step.said(ClaimKind.WORKS, ClaimRole.CONTRAST))
+
+
+def is_said_of_the_call(said: Claim, source: str) -> bool:
+    """Say whether the report asks for it of `source` in the words that we advise.
+
+    That is "`f(1)` should return `2`", with a call that it writes out and that was run.
+    """
+    wanted = said.raised.type if said.raised else said.text
+    if "(" not in source or not wanted:
+        return False
+    asked = (
+        rf"`{re.escape(source)}` should (?:return|give|be|print|equal|raise) "
+        rf"(?:an? )?`{re.escape(wanted)}"
+    )
+    return bool(re.search(asked, plain(said.sentence)))
 
 
 def messages_agree(reported: str, seen: str) -> bool:

@@ -95,8 +95,12 @@ def test_what_is_said_of_no_python_is_said_of_nothing(engine: Engine) -> None:
          '  File "x.py", line 1, in f\nIndexError: list index out of range\n```\n', True),
         # The wrong value that comes out, and the right one.
         ("double\n\n`double(2)` gives `5` but should be `4`.\n", True),
-        # The right one alone.
-        ("double\n\n`double(2)` should be `4`.\n", False),
+        # The right one alone: of the very call, as we advise, or of the one above.
+        ("double\n\n`double(2)` should return `4`.\n", True),
+        ("double\n\n```\n>>> double(2)\n```\n\nIt should return `4`.\n", False),
+        # The right one is a text, and an object comes out.
+        ("double\n\n```\n>>> from decimal import Decimal\n>>> double(Decimal('Infinity'))\n"
+         "Decimal('Infinity')\n```\n\nIt gives `Decimal('Infinity')` instead of `'none'`.\n", False),
         # What is shown is what goes wrong; what should come is not said.
         ("double is wrong\n\n```\n>>> double(2)\n5\n```\n", False),
         # Another message than is reported.
