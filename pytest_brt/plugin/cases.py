@@ -35,8 +35,8 @@ Files = dict[Path, tuple[Case, tuple[Patch, ...]]]
 
 def read_cases(
     config: pytest.Config, options: Options, scratch: Path
-) -> tuple[tuple[Case, ...], Files]:
-    """Return each report with the patches that are for it, and the files that show them.
+) -> tuple[tuple[Case, ...], Files, str]:
+    """Return each report with its patches, the files that show them, and what is left out of them.
 
     `scratch` may hold what came from stdin, or from branches.
 
@@ -44,9 +44,9 @@ def read_cases(
         UsageProblem: a report, a patch or a path cannot be used.
     """
     issues = dict(_report(config, source, scratch) for source in options.issues)
-    folder, patches = _patches(config, options, scratch)
+    folder, patches, left_out = _patches(config, options, scratch)
     cases = _paired(issues, folder, patches)
-    return cases, _files(issues, cases, folder)
+    return cases, _files(issues, cases, folder), left_out
 
 
 def _report(config: pytest.Config, source: str, scratch: Path) -> tuple[Path, Issue]:
@@ -100,22 +100,23 @@ def _plain(option: str, source: str | Path) -> Path:
 
 def _patches(
     config: pytest.Config, options: Options, scratch: Path
-) -> tuple[Path | None, tuple[Patch, ...]]:
-    """Return the folder of patches and those in it; of branches it is made in `scratch`."""
+) -> tuple[Path | None, tuple[Patch, ...], str]:
+    """Return the folder of patches, those in it, and a note; of branches it is made in `scratch`."""
     if not options.branches and not options.patches:
-        return None, ()
+        return None, (), ""
     from pytest_brt.patches.folder import common_folder, read_patches
 
     if options.branches:
         from pytest_brt.revisions.commits import History, write_branches
 
         folder = scratch / "branches"
-        write_branches(History(config.rootpath), options.branches, folder)
+        same = ", ".join(write_branches(History(config.rootpath), options.branches, folder))
+        note = f"{same}: no changes against the commit that is checked out; left out"
         found = read_patches(folder)
         named = (replace(patch, name=patch.name.removesuffix(".diff")) for patch in found)
-        return folder, tuple(named)
+        return folder, tuple(named), note if same else ""
     paths = (*options.patches, *more_patches(config, options))
-    return common_folder(paths), read_patches(*paths)
+    return common_folder(paths), read_patches(*paths), ""
 
 
 def more_patches(config: pytest.Config, options: Options) -> tuple[Path, ...]:

@@ -75,6 +75,8 @@ class Inputs:
     #: What earlier runs here spent on the model.
     spent: Cost
     paths: Files
+    #: Which patches are none, and why; "" for none.
+    left_out: str
     #: Where the tests come from when they are those of an earlier run.
     earlier: LastRun | None = None
 
@@ -85,7 +87,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     Raises:
         BrtError: something cannot be used; nothing has been started then.
     """
-    cases, paths = read_cases(config, options, scratch)
+    cases, paths, left_out = read_cases(config, options, scratch)
     plan = _plan(config, options, cases)
     prompts = Prompts(read_wording(options.prompts))
     model, editor = open_chosen_models(config, options)
@@ -121,7 +123,9 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     )
     spent = load_spent(cache).get(model.name, Cost()) if cache is not None else Cost()
     plan = replace(plan, given=given, repairs=repairs)
-    return Inputs(plan=plan, workbench=workbench, spent=spent, paths=paths, earlier=last)
+    return Inputs(
+        plan=plan, workbench=workbench, spent=spent, paths=paths, left_out=left_out, earlier=last
+    )
 
 
 def _plan(config: pytest.Config, options: Options, cases: tuple[Case, ...]) -> Plan:

@@ -72,7 +72,7 @@ def header(inputs: Inputs, options: Options, verbosity: int) -> list[str]:
             f"brt: no package or module in {subject.root!r}: is it the project's root? "
             "(start pytest there, or --rootdir DIR)"
         )
-    lines += [f"brt: {note}" for note in options.notes]
+    lines += [f"brt: {note}" for note in (*options.notes, inputs.left_out) if note]
     if asked:
         lines += [f"brt: {note}" for note in model.notes]
         lines.append(f"brt: {prospect(options.budget, inputs.spent)}")

@@ -155,11 +155,11 @@ class History:
         return done.stdout
 
 
-def write_branches(history: History, pattern: str, folder: Path) -> None:
+def write_branches(history: History, pattern: str, folder: Path) -> list[str]:
     """Write what each branch that matches `pattern` changes into `folder`, as "NAME.diff".
 
-    A branch's patch is what it changed since it left the commit that is checked out. Branches
-    that change nothing since (they are merged, or only behind) are no candidates.
+    A branch's patch is what it changed since it left the commit that is checked out. Returns the
+    names of those that change nothing since (they are merged, or only behind): no candidates.
 
     Raises:
         UsageProblem: no branch matches, or none of those that do changes anything.
@@ -179,3 +179,4 @@ def write_branches(history: History, pattern: str, folder: Path) -> None:
     for name, text in texts.items():
         if text:
             write_bytes(folder / f"{name}.diff", text)
+    return [name for name, text in texts.items() if not text]

@@ -33,10 +33,12 @@ def test_branches_are_ranked_like_files(project: pytest.Pytester) -> None:
         (root / "interval/__init__.py").write_text(SOURCE.replace(CLAMP, FIXES[name]), "utf-8")
         git(root, "commit", "-qam", name)
     git(root, "checkout", "-q", "main")
+    git(root, "branch", "fix/b-nothing")
     result = project.runpytest_subprocess("-v", "--brt-issue=clamp.md", "--rank-fixes=git:fix/*")
     assert result.ret == 0, result.stdout.str()
     result.stdout.fnmatch_lines(
         [
+            "brt: fix/b-nothing: no changes against the commit that is checked out; left out",
             "branches/fix/a-right.diff::epr PASSES*",
             " *1 *fix/a-right *4/4 pass*",
             " *2 *fix/c-wrong *3/4 pass*too close to the first to call",
