@@ -54,7 +54,7 @@ _TEXTS = frozenset({tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokeniz
 _SMALL = frozenset(
     {
         "the", "and", "for", "with", "from", "that", "this", "when", "then", "than", "are",
-        "was", "not", "does", "doesn", "don", "is", "it", "of", "in", "on", "to", "an", "as",
+        "was", "does", "is", "it", "of", "in", "on", "to", "an", "as",
         "at", "by", "or", "be", "if", "has", "have", "its", "only", "also", "after", "before",
         "while", "via", "using", "use"
     }
@@ -64,6 +64,11 @@ _SETTING = re.compile(
     r"(?:[a-z_]\w*\.)*(?:[A-Z]\w*|[a-z_]\w*)\.(?:set|enable|disable|register|configure|use|seed"
     r"|reset|override)(?:_?\w*)\("
 )
+#: What a report is about, where it says that something is not done.
+_NOT = re.compile(
+    r"\b(?:cannot|(?:ca|wo|do|does|did|is|are|was|were|has|have|should|would|could)n['’]?t)\b",
+    re.IGNORECASE,
+)
 _GENERIC = frozenset({"issue", "report", "bug", "readme", "body", "problem", "-", ""})
 
 
@@ -72,12 +77,16 @@ def slug(source: str, title: str) -> str:
 
     >>> slug("bugs/ISSUE-12.md", "x")
     'issue_12'
+    >>> slug("issue.md", "The @check decorator doesn't work with a field")
+    'check_decorator_not_work'
     """
     stem = source.replace("\\", "/").split("/")[-1].rsplit(".", 1)[0]
     words = _words(stem)
     if stem.lower() in _GENERIC or not re.search(r"[a-z0-9]", words):
-        parts = [part for part in _words(title).split("_") if part not in _SMALL and len(part) > 1]
-        words = "_".join(parts[:4])
+        told = _words(_NOT.sub(" not ", title)).split("_")
+        parts = [part for part in told if part not in _SMALL and len(part) > 1]
+        # A name does not end in its "not": what is not done comes behind it.
+        words = "_".join(parts[: 5 if parts[3:4] == ["not"] else 4])
     return words[:40].strip("_") or "issue"
 
 

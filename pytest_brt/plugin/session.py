@@ -207,8 +207,8 @@ class Session(OurFiles):
         # What is repaired or placed need not be reproduced too: tests may have been given.
         attempted -= repairing | placing
         missing = {
-            "a report is not reproduced": attempted - possible,
-            "a report is only possibly reproduced": (attempted & possible) - reproduced,
+            "a report was not reproduced": attempted - possible,
+            "a report was only possibly reproduced": (attempted & possible) - reproduced,
             "no patch could be ranked": ranked - compared,
             "no patch passes": (ranked & compared) - fixed,
             "no patch was found": repairing - repaired - disputed,

@@ -171,8 +171,9 @@ class Summary:
                 self._say(f"  {self._cut(place)}")
         unsure = sum(not test.judgement.reproduces for test in failing[1:])
         if unsure:
-            fail = "test fails" if unsure == 1 else "tests fail"
-            self._say(f"  {unsure} more {fail}, perhaps for another reason (-v shows all)")
+            tests, fail = ("test", "fails") if unsure == 1 else ("tests", "fail")
+            said = f"{unsure} less certain {tests} made from the report {fail} as well"
+            self._say(f"  {said} (-v shows all)")
 
     def _show_unwritten(self, record: RunRecord, edits: tuple[Edit, ...]) -> None:
         """Show what could be written: the best test of each report, all with ``-v``."""
@@ -199,7 +200,7 @@ class Summary:
             self._say(f"  {HEADING}")
         parts = {
             "bug tests": sure,
-            "tests that fail, perhaps for another reason": possible,
+            "possible bug tests, less certain": possible,
             "other tests that were tried": rest,
         }
         for title, some in parts.items():

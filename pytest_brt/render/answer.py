@@ -36,6 +36,11 @@ _READ_IT = (
     "the report may mean something else; read the test, and accept it with 'pytest-brt review' if "
     "it is right"
 )
+#: What to do where no test runs: the project's own set-up, mostly.
+_OTHER_PYTHON = (
+    "if the project's own tests do not run with this interpreter either, choose another: "
+    "--brt-python"
+)
 #: Begins a note on what an attempt had no time for.
 MORE_TIME = "more time (--brt-budget)"
 #: What helps a model that was cut short.
@@ -48,7 +53,7 @@ _MORE = {
 _WORDS = {
     Verdict.PASS: ("passes on this tree", "pass on this tree"),
     Verdict.FAIL: ("fails for another reason", "fail for another reason"),
-    Verdict.BROKEN: ("cannot run", "cannot run"),
+    Verdict.BROKEN: ("cannot be run", "cannot be run"),
     Verdict.TIMEOUT: ("takes too long", "take too long"),
     Verdict.CRASH: ("crashes the interpreter", "crash the interpreter"),
     Verdict.FLAKY: ("is flaky", "are flaky"),
@@ -63,7 +68,7 @@ def tests_of(record: RunRecord, issue: str) -> tuple[JudgedTest, ...]:
 
 
 def bug_tests(tests: Iterable[JudgedTest]) -> tuple[tuple[JudgedTest, ...], tuple[JudgedTest, ...]]:
-    """Return the bug tests, and the tests that fail perhaps for another reason; best first."""
+    """Return the bug tests, and the possible ones, which are less certain; best first."""
     failing = sorted(
         (test for test in tests if test.judgement.candidate),
         key=lambda test: -test.judgement.confidence,
@@ -83,21 +88,28 @@ def reviewed(tests: Iterable[JudgedTest]) -> str:
 def of_report(attempts: Sequence[Attempt]) -> str:
     """Return whether a report was reproduced, by all attempts at it.
 
-    As in "Reproduced: 2 bug tests fail because of this bug; the best is test_a."
+    As in "Reproduced: test_a fails, probably because of this bug (67% sure)."
     """
     sure, possible = bug_tests(test for attempt in attempts for test in attempt.tests)
-    if len(sure) > 1:
-        best = sure[0].test.name
-        return f"Reproduced: {len(sure)} bug tests fail because of this bug; the best is {best}."
     if sure:
-        return f"Reproduced: {sure[0].test.name} fails because of this bug."
+        best = f"{sure[0].test.name} fails, probably because of this bug"
+        if len(sure) > 1:
+            fail = f"{len(sure)} bug tests fail, probably because of this bug"
+            best = f"{fail}; the best is {sure[0].test.name}"
+        return f"Reproduced: {best} ({how_sure(sure[0])})."
     if possible:
         test = possible[0].test
         vague = test.oracle.kind.sees_wrong_value and test.oracle.kind is not OracleKind.EQUALS
         advice = _SAY_WHAT_IS_RIGHT if vague else _READ_IT
-        return f"Possibly reproduced: {test.name} fails, but {advice}."
+        sureness = how_sure(possible[0])
+        return f"Possibly reproduced: {test.name} fails ({sureness}), but {advice}."
     because, advice = _miss(attempts)
     return f"Not reproduced: {because}{f'; {advice}' if advice else ''}."
+
+
+def how_sure(judged: JudgedTest) -> str:
+    """Return how likely a test is right, as in "67% sure"."""
+    return f"{judged.judgement.confidence:.0%} sure"
 
 
 def _miss(attempts: Sequence[Attempt]) -> tuple[str, str]:
@@ -115,6 +127,8 @@ def _miss(attempts: Sequence[Attempt]) -> tuple[str, str]:
     of_model = any(item.test.origin.model for attempt in attempts for item in attempt.tests)
     if set(verdicts) == {Verdict.PASS} and not of_model:
         return _what_they_do(verdicts), "check that this is the version the report is about"
+    if set(verdicts) == {Verdict.BROKEN} and not of_model:
+        return f"{_what_they_do(verdicts)}: {_first_reason(attempts)}", _OTHER_PYTHON
     trouble = next((attempt.trouble for attempt in attempts if attempt.trouble), "")
     advice = advice or trouble or _next_try(attempts)
     if verdicts:
@@ -122,7 +136,13 @@ def _miss(attempts: Sequence[Attempt]) -> tuple[str, str]:
     reasons = [note for note in notes if not note.startswith(("found ", "add to the report"))]
     if not reasons and trouble:
         return trouble, ""
-    return next(iter(reasons), "no test could be made from it"), advice
+    return next(iter(reasons), "no test could be made from the report"), advice
+
+
+def _first_reason(attempts: Sequence[Attempt]) -> str:
+    """Return why the first test could not be run."""
+    judgements = (item.judgement for attempt in attempts for item in attempt.tests)
+    return next(judgements).reason.removeprefix("cannot be run: ")
 
 
 def _next_try(attempts: Sequence[Attempt]) -> str:
@@ -146,16 +166,17 @@ def _next_try(attempts: Sequence[Attempt]) -> str:
 
 
 def _what_they_do(verdicts: Counter[Verdict]) -> str:
-    """Return what tests that are no bug tests do, as in "all 2 tests made from it cannot run"."""
+    """Return what tests that are no bug tests do, as in "both tests made from it are flaky"."""
     total = verdicts.total()
     does = [
         (number, _WORDS.get(verdict, (verdict, verdict))[number > 1])
         for verdict, number in verdicts.most_common()
     ]
     if len(does) > 1:
-        return f"of {total} tests made from it, {listed([f'{n} {words}' for n, words in does])}"
+        what = listed([f"{number} {words}" for number, words in does])
+        return f"of {total} tests made from the report, {what}"
     made = "the only test" if total == 1 else "both tests" if total == 2 else f"all {total} tests"
-    return f"{made} made from it {does[0][1]}"
+    return f"{made} made from the report {does[0][1]}"
 
 
 def place_of(run: TestRun) -> str:

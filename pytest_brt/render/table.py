@@ -161,9 +161,12 @@ def with_harm(rank: Rank) -> str:
 
 
 def shortened(text: str, cut: int | None) -> str:
-    """Return `text` on one line of at most `cut` characters."""
+    """Return `text` on one line of at most `cut` characters, cut between words if it can be."""
     line = " ".join(text.split())
-    return line if cut is None or len(line) <= cut else f"{line[: cut - 1]}…"
+    if cut is None or len(line) <= cut:
+        return line
+    words = line[:cut].rpartition(" ")[0]
+    return f"{words if len(words) > cut // 2 else line[: cut - 1]}…"
 
 
 def _score(rank: Rank, *, whole: bool) -> str:

@@ -39,7 +39,7 @@ def test_an_issue_without_code_is_not_reproduced_and_fails(project: pytest.Pytes
     assert result.ret == 1
     assert result.parseoutcomes() == {"not": 1}, "the other one is not run"
     assert "Traceback" not in result.stdout.str()
-    result.stdout.fnmatch_lines(["Not reproduced: it has no Python*; add to the report*"])
+    result.stdout.fnmatch_lines(["Not reproduced: the report has no Python*; add to the report*"])
     assert tree_hash(project.path) == before
 
 

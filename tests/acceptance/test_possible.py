@@ -35,8 +35,8 @@ def test_it_is_listed_as_possible_and_not_written_but_one_that_says_what_should_
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
-            "Possibly reproduced: *not_as_reported fails, but it only checks*; add to*",
-            "Reproduced: *gives_expected fails because of this bug.",
+            "Possibly reproduced: *not_as_reported fails (*% sure), but it only checks*; add to*",
+            "Reproduced: *gives_expected fails, probably because of this bug (*% sure).",
             "written: *",
             "*1 possibly reproduced*in*",
         ]

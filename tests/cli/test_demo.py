@@ -23,7 +23,7 @@ def test_the_demo_ends_in_the_page(tmp_path: Path) -> None:
         cwd=tmp_path,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Reproduced: 2 bug tests fail because of this bug" in done.stdout
+    assert "Reproduced: 2 bug tests fail, probably because of this bug" in done.stdout
     assert "Best: fix-2.diff: passes 4 of 4 bug tests" in done.stdout
     assert done.stdout.endswith(f"The page, for a browser: {(folder / 'report.html').as_uri()}\n")
     assert "Best: fix-2.diff" in (folder / "report.html").read_text("utf-8")

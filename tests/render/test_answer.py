@@ -53,16 +53,16 @@ def called(name: str, confidence: float) -> JudgedTest:
 
 def test_a_report_is_reproduced_by_its_best_test_whatever_attempt_found_it() -> None:
     one = attempt(called("test_a", 0.7), called("test_weak", 0.2))
-    assert of_report([one]) == "Reproduced: test_a fails because of this bug."
+    assert of_report([one]) == "Reproduced: test_a fails, probably because of this bug (70% sure)."
     two = attempt(called("test_b", 0.9))
     assert of_report([one, two]) == (
-        "Reproduced: 2 bug tests fail because of this bug; the best is test_b."
+        "Reproduced: 2 bug tests fail, probably because of this bug; the best is test_b (90% sure)."
     )
 
 
 def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> None:
     said = of_report([attempt(called("test_a", 0.3), called("test_b", 0.4))])
-    assert said.startswith("Possibly reproduced: test_b fails, but the report may mean something")
+    assert said.startswith("Possibly reproduced: test_b fails (40% sure), but the report may mean")
     weak = judged(0, 0.3, OracleKind.GONE)
     assert "; add to the report what should happen instead, as in" in of_report([attempt(weak)])
 
@@ -76,23 +76,23 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
         ),
         (
             attempt(no_bug_test(0, Verdict.PASS), no_bug_test(1, Verdict.PASS)),
-            "Not reproduced: both tests made from it pass on this tree; check that this is the "
-            "version the report is about.",
+            "Not reproduced: both tests made from the report pass on this tree; check that this is "
+            "the version the report is about.",
         ),
         (
             attempt(no_bug_test(0, Verdict.PASS), no_bug_test(1, Verdict.BROKEN)),
-            "Not reproduced: of 2 tests made from it, 1 passes on this tree and "
-            "1 cannot run; see -v.",
+            "Not reproduced: of 2 tests made from the report, 1 passes on this tree and "
+            "1 cannot be run; see -v.",
         ),
         (
             attempt(no_bug_test(0, Verdict.TIMEOUT)),
-            "Not reproduced: the only test made from it takes too long; see -v.",
+            "Not reproduced: the only test made from the report takes too long; see -v.",
         ),
         (
             attempt(trouble="no answer from the server"),
             "Not reproduced: no answer from the server.",
         ),
-        (attempt(), "Not reproduced: no test could be made from it."),
+        (attempt(), "Not reproduced: no test could be made from the report."),
         (
             attempt(
                 strategy="agent",
@@ -104,8 +104,8 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
         ),
         (
             attempt(by_model(no_bug_test(0, Verdict.PASS)), endings=(Ending.FINISH,)),
-            "Not reproduced: the only test made from it passes on this tree; try --brt-strategy "
-            "auto.",
+            "Not reproduced: the only test made from the report passes on this tree; try "
+            "--brt-strategy auto.",
         ),
         (
             attempt(notes=("2 samples: no test that parses",), endings=(Ending.TOKENS,)),

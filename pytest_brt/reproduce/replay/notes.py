@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_brt.observe.watch import displays
+from pytest_brt.observe.watch import Seen, displays
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.reading.compare import quoted_in
-from pytest_brt.reading.steps import ClaimKind, ClaimRole
+from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 from pytest_brt.types import BlockKind, JudgedTest, Verdict
 
 #: What to do where a package is not there.
-_ADVICE = " (install it where the project's tests run, or choose another: --brt-python)"
+_ADVICE = " (install it where the project's tests run, or choose another interpreter: --brt-python)"
 _CODE = (BlockKind.PYTHON, BlockKind.REPL)
 _NO_CODE = (
-    "it has no Python in code fences, indented blocks, '>>>' or 'In [1]:' sessions, or inline code",
+    "the report has no Python code that could be read (in code fences, indented blocks, '>>>' and "
+    "'In [1]:' sessions, and inline code)",
     "add to the report a few lines of Python that show the bug, what they give (or the traceback),"
     " and what they should give",
 )
@@ -38,7 +39,7 @@ def miss_notes(
     if missing:
         names = ", ".join(missing[:8])
         notes.append(
-            f"names that neither the report nor the project defines: {names}"
+            f"the report's code uses names that neither it nor the project defines: {names}"
             " (add their imports or definitions to the report)"
         )
     ended = [seen for seen in steps if seen.ended]
@@ -48,11 +49,11 @@ def miss_notes(
     notes += _failed(view)
     passing = sum(item.judgement.verdict is Verdict.PASS for item in tests)
     if passing:
+        made = "1 test" if passing == 1 else f"{passing} tests"
         notes.append(
-            f"{passing} tests made from the report pass on this tree: another version, or fixed "
-            "already?"
+            f"passing on this tree: {made} made from the report (is this the version that the "
+            "report is about?)"
         )
-    notes += _stuck(tests)
     if not tests:
         notes += _unused(view)
     return tuple(notes)
@@ -61,38 +62,43 @@ def miss_notes(
 def _unused(view: ReportRun) -> list[str]:
     """Say what no test could be made of: the values that were read, or that there are none."""
     stated = {
-        " ".join(one.text.split())[:60]: seen.step.line
+        " ".join(one.text.split())[:60]: (seen.step.line, _gives(seen, one))
         for seen in view.seen
         for one in seen.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED)
         if one.text.strip()
     }
     if not stated and _came_out(view):
         return [
-            "the code gives what the report shows, but the report does not say what is wrong",
+            "the code does what the report shows, but the report does not say what is wrong",
             "add to the report the right value, as in 'should return 3' or 'Expected: 3'",
         ]
     if not stated:
         return [
-            "its code gives nothing that it calls wrong, and it names no value to expect instead",
-            "add to the report the exact wrong output or exception below the code, or "
-            "'Expected:' with the right value",
+            "it is unclear which result of the report's code is wrong, and what the right one is",
+            "add to the report the exact wrong output or exception, below the code, or "
+            "'Expected:' and the right value",
         ]
-    values = ", ".join(f"{text!r} (for line {line})" for text, line in [*stated.items()][:4])
+    values = ", ".join(f"{text!r} (line {line})" for text, (line, _) in [*stated.items()][:4])
+    if all(given for _, given in stated.values()):
+        return [
+            f"the code already gives what the report expects: {values}",
+            "add to the report what is wrong, or check that this is the version it is about",
+        ]
     return [
-        f"found an expected value but could not compare it: {values}: the code gives it "
-        "already, or the report writes it in another way than Python shows it",
-        "add to the report an expression and the value it should have, as in '`f(1)` should be "
-        "`2`'",
+        f"could not compare what the code gives with what the report expects: {values}",
+        "add to the report a call and the value it should return, written as Python shows it: "
+        "'`f(1)` should return `2`'",
     ]
+
+
+def _gives(seen: Seen, claim: Claim) -> bool:
+    return any(quoted_in(display.text, claim.text) for display in displays(seen))
 
 
 def _came_out(view: ReportRun) -> bool:
     return any(
         (seen.did and seen.did.raised and simple(seen.did.raised.type) == claim.exception)
-        or (
-            claim.kind is ClaimKind.VALUE
-            and any(quoted_in(display.text, claim.text) for display in displays(seen))
-        )
+        or (claim.kind is ClaimKind.VALUE and _gives(seen, claim))
         for seen in view.seen
         for claim in seen.step.claims
     )
@@ -110,16 +116,3 @@ def _failed(view: ReportRun) -> list[str]:
                 f"{raised.type}: {line}{advice}"
             )
     return found[:3]
-
-
-def _stuck(tests: Sequence[JudgedTest]) -> list[str]:
-    """Say of tests that could not be run, and why: the project's own set-up, mostly."""
-    reasons = [item.judgement.reason for item in tests if item.judgement.verdict is Verdict.BROKEN]
-    if not reasons:
-        return []
-    said = reasons[0].removeprefix("cannot be run: ")
-    number = "a test" if len(reasons) == 1 else f"{len(reasons)} tests"
-    return [
-        f"{number} made from the report could not be run: {said} "
-        "(do the project's own tests run in this interpreter? choose another: --brt-python)"
-    ]

@@ -12,6 +12,7 @@ from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import read_issue
+from pytest_brt.render.answer import of_report
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.types import Attempt, JudgedTest, OracleKind, Verdict
 from tests.reproduce.replay.project import make_project
@@ -225,7 +226,7 @@ def test_what_is_right_already_makes_no_test(engine: Engine) -> None:
 def test_an_honest_miss_says_what_was_looked_for(engine: Engine) -> None:
     made = attempt(engine, "It is slow\n\nSometimes everything is slow.\n")
     assert made.tests == ()
-    assert any("it has no Python in code fences" in note for note in made.notes)
+    assert any("the report has no Python code" in note for note in made.notes)
     assert any("add to the report" in note for note in made.notes)
 
 
@@ -309,10 +310,12 @@ def test_a_suite_that_does_not_run_is_told_of(tmp_path: Path) -> None:
     with_bug = "double\n\n```\n>>> double(1)\n3\n```\n"
     engine = open_engine(find_subject(root, python=None, env={}), limits=Limits(seconds=20))
     try:
-        notes = attempt(engine, with_bug).notes
+        answer = of_report([attempt(engine, with_bug)])
     finally:
         engine.close()
-    assert any("could not be run" in note and "elsewhere" in note for note in notes), notes
+    assert "made from the report cannot be run: " in answer
+    assert "elsewhere" in answer
+    assert "--brt-python" in answer
 
 
 def test_an_argument_that_is_left_out_makes_nothing_to_run(engine: Engine) -> None:
@@ -478,5 +481,5 @@ def test_a_value_is_not_compared_with_a_line_that_holds_more(engine: Engine) -> 
 def test_an_honest_miss_names_the_values_that_were_read(engine: Engine) -> None:
     made = attempt(engine, PRINTED + "Expected: `[four`\n")
     assert made.tests == ()
-    assert any("'[four' (for line 5)" in note for note in made.notes), made.notes
+    assert any("'[four' (line 5)" in note for note in made.notes), made.notes
     assert not any("'Expected:'" in note for note in made.notes)
