@@ -100,7 +100,7 @@ def test_what_is_said_of_no_python_is_said_of_nothing(engine: Engine) -> None:
         ("double\n\n```\n>>> double(2)\n```\n\nIt should return `4`.\n", False),
         # The right one is a text, and an object comes out.
         ("double\n\n```\n>>> from decimal import Decimal\n>>> double(Decimal('Infinity'))\n"
-         "Decimal('Infinity')\n```\n\nIt gives `Decimal('Infinity')` instead of `'none'`.\n", False),
+         "Decimal('Infinity')\n```\n\nIt gives `Decimal('Infinity')` instead of `''`.\n", False),
         # What is shown is what goes wrong; what should come is not said.
         ("double is wrong\n\n```\n>>> double(2)\n5\n```\n", False),
         # Another message than is reported.
