@@ -79,7 +79,7 @@ def shortly(raised: Raised) -> str:
 
 
 #: How the reason of a FAIL begins when the test and the project disagree about a name.
-API_MISMATCH = "api-mismatch"
+API_MISMATCH = "does not fit the project"
 #: Exceptions that, raised in the test's own frame, say that the test is wrong.
 _OWN_FAULTS = frozenset(
     {"NameError", "ImportError", "SyntaxError", "SystemExit", "_pytest.fixtures.FixtureLookupError"}

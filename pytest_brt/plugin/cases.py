@@ -101,7 +101,7 @@ def _plain(option: str, source: str | Path) -> Path:
 def _patches(
     config: pytest.Config, options: Options, scratch: Path
 ) -> tuple[Path | None, tuple[Patch, ...], str]:
-    """Return the folder of patches, those in it, and a note; of branches it is made in `scratch`."""
+    """Return the folder of patches, those in it, and a note; `scratch` is for those of branches."""
     if not options.branches and not options.patches:
         return None, (), ""
     from pytest_brt.patches.folder import common_folder, read_patches

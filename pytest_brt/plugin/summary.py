@@ -6,6 +6,7 @@ the table of patches. ``-v`` shows the rest, ``-q`` the sentences alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, dropwhile, groupby
 
@@ -44,6 +45,8 @@ from pytest_brt.types import Attempt, Issue, JudgedTest, Rank, RunRecord, Verdic
 #: Longest reason that is shown on one line, and most lines of a test; -v shows all of it.
 REASON = 100
 LINES = 12
+#: Where a test begins, in a diff.
+_TEST = re.compile(r"\+\s*(?:async )?def test")
 
 
 def header(inputs: Inputs, options: Options, verbosity: int) -> list[str]:
@@ -184,10 +187,13 @@ class Summary:
             lines = edit.diff().splitlines()
             shown = lines if self.verbose else _added(lines)
             room = len(shown) if self.verbose else max(4, LINES // len(edits))
-            for line in shown[:room]:
-                self._say(line, green=line.startswith("+"), red=line.startswith("-"))
-            if len(shown) > room:
+            first, last = _seen(shown, room)
+            if first:
                 self._say("  … (-v shows all of it)")
+            for line in shown[first:last]:
+                self._say(line, green=line.startswith("+"), red=line.startswith("-"))
+            if last < len(shown):
+                self._say("  … (-v shows the rest)")
 
     # -- tests, with -v -------------------------------------------------------------------
 
@@ -271,6 +277,18 @@ def _passing(ranks: tuple[Rank, ...], candidates: Iterable[JudgedTest]) -> Itera
             if cell.test == judged.test.id and cell.verdict is Verdict.PASS
         ]
         yield f"{judged.test.name} passes on {listed(names) if names else 'no patch'}"
+
+
+def _seen(lines: list[str], room: int) -> tuple[int, int]:
+    """Return which lines of a diff to show: the last of its first test decides, and is shown.
+
+    >>> _seen(["+import a", "+def test_a():", "+    a.b()", "+    assert a.c"], 3)
+    (1, 4)
+    """
+    tests = [at for at, line in enumerate(lines) if _TEST.match(line)] or [len(lines)]
+    inner = range(tests[0], tests[1] if len(tests) > 1 else len(lines))
+    end = max((at + 1 for at in inner if lines[at].startswith("+ ")), default=room)
+    return max(0, end - room), max(end, min(len(lines), room))
 
 
 def _added(lines: list[str]) -> list[str]:

@@ -137,7 +137,7 @@ def test_a_failure_of_the_test_itself_needs_no_place(frames: tuple[tuple[str, in
     assert failing(*frames, kind="x.Odd", bases=("ImportError",))[0] is Verdict.BROKEN
     assert failing(*frames, kind="TypeError", about_project=True) == (
         Verdict.FAIL,
-        "api-mismatch: TypeError: m",
+        "does not fit the project: TypeError: m",
     )
 
 

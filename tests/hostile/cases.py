@@ -186,7 +186,7 @@ CASES = {
         "from pkg.core import Thing\ndef test_a(): Thing().missing()", FAIL, "KeyError"
     ),
     "wrong-call": _case(
-        "from pkg.core import divide\ndef test_a(): divide(1)", FAIL, "api-mismatch"
+        "from pkg.core import divide\ndef test_a(): divide(1)", FAIL, "does not fit the project"
     ),
     "pytest-exit": _case("import pytest\ndef test_a(): pytest.exit('x')", BROKEN, "broke off"),
     "edits-project": _case(

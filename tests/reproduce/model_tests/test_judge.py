@@ -110,7 +110,9 @@ def test_a_crash_counts_by_what_the_report_is_about() -> None:
 
 
 def test_calling_the_project_wrongly_is_kept_far_down() -> None:
-    found = judged(run("TypeError", "f() takes 1", reason="api-mismatch: TypeError")).judgement
+    found = judged(
+        run("TypeError", "f() takes 1", reason="does not fit the project: TypeError")
+    ).judgement
     assert found.candidate
     assert found.confidence < 0.1
 
