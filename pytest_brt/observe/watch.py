@@ -52,7 +52,7 @@ def watch(script: Script, engine: Engine) -> Replayed:
     steps = script.steps
     every = [names_of(step.source) for step in steps]
     stars = tuple(dict.fromkeys(star for names in every for star in names.stars))
-    resolver = Resolver(engine=engine, stars=stars, own=_own_imports(steps))
+    resolver = Resolver(engine=engine, stars=stars, own=_own_imports(steps), called=_called(steps))
     bound = accumulate((names.bound for names in every), frozenset.union, initial=frozenset[str]())
     unbound = [names.used - before for names, before in zip(every, bound, strict=False)]
     loose = frozenset[str]().union(*unbound)
@@ -119,6 +119,13 @@ def _own_imports(steps: tuple[ReportStep, ...]) -> dict[str, str]:
             for name in names_of(step.source).bound:
                 found.setdefault(name, step.source)
     return found
+
+
+def _called(steps: tuple[ReportStep, ...]) -> frozenset[str]:
+    """Return the names that are called as they stand, with nothing before a dot."""
+    nodes = (node for step in steps for node in ast.walk(parse(step.source)))
+    calls = (node.func for node in nodes if isinstance(node, ast.Call))
+    return frozenset(func.id for func in calls if isinstance(func, ast.Name))
 
 
 def _is_alone(source: str) -> bool:
@@ -245,6 +252,8 @@ class Resolver:
     stars: tuple[str, ...] = ()
     #: Import statements that the report itself contains, by the name they bind.
     own: dict[str, str] = field(default_factory=dict)
+    #: Names that are called: a module's is then its function or class of that name.
+    called: frozenset[str] = frozenset()
     #: name → statement that imports it, "" when nothing has it.
     known: dict[str, str] = field(default_factory=dict)
 
@@ -277,6 +286,7 @@ class Resolver:
         """Ways that cost nothing to think of: the report's own, the package, its exports."""
         packages = main_packages(self.engine.subject)
         ways = [self.own[name]] if name in self.own else []
+        ways += [f"from {name} import {name}"] if name in self.called & {*packages} else []
         ways += [f"import {name}"] if name in packages else []
         return ways + [f"from {m} import {name}" for m in (*self.stars, *packages) if m]
 

@@ -90,6 +90,8 @@ def read_python(reading: Reading, block: Block) -> None:
             return
     parts = statements(block.text)
     cut = _note_left_out(reading, block.text, parts, block.line)
+    if parts and "__doc__" in block.text and _is_docstring(parts[0]):
+        parts = (replace(parts[0], source=f"__doc__ = {parts[0].source}"), *parts[1:])
     parts = _with_calls(parts)
     added: list[int] = []
     for above, statement in zip((None, *parts), parts, strict=False):
@@ -103,6 +105,11 @@ def read_python(reading: Reading, block: Block) -> None:
     reading.ahead = [] if cut else reading.ahead
     close_block(reading, added)
     reading.latest = [] if cut else reading.latest  # what follows is about the line left out
+
+
+def _is_docstring(statement: Statement) -> bool:
+    value = getattr(parse(statement.source).body[0], "value", None)
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def _with_calls(parts: tuple[Statement, ...]) -> tuple[Statement, ...]:

@@ -47,6 +47,11 @@ def test_of_a_block_that_is_not_all_python_the_rest_is_read() -> None:
     assert script.notes == ("line 6 of the report is not Python and was left out: 'print m.g(a)'",)
 
 
+def test_the_string_above_code_that_reads_its_docstring_is_that() -> None:
+    script = read_script(read_issue('Title\n\n```py\n"""Use: a  b"""\nf(__doc__)\n```\n', "x"))
+    assert [s.source for s in script.steps] == ['__doc__ = """Use: a  b"""', "f(__doc__)"]
+
+
 def test_what_needs_lines_left_out_is_left_out_too() -> None:
     script = read_script(
         read_issue(

@@ -238,6 +238,18 @@ def test_a_module_reached_through_its_package_is_imported(engine: Engine) -> Non
     assert any("module 'pkg' has no attribute 'more'" in note for note in about_just_that.notes)
 
 
+def test_a_call_of_a_module_is_one_of_what_it_holds_by_its_name(tmp_path: Path) -> None:
+    root = make_project(tmp_path / "project")
+    (root / "pkg" / "__init__.py").write_text("def pkg(x):\n    return x + 1\n", encoding="utf-8")
+    engine = open_engine(find_subject(root, python=None, env={}), limits=Limits(seconds=20))
+    try:
+        made = candidates(attempt(engine, "pkg\n\n`pkg(4)` gives `5` instead of `4`.\n"))
+    finally:
+        engine.close()
+    assert made
+    assert all("from pkg import pkg\n" in (item.test.source or "") for item in made)
+
+
 def test_unknown_names_are_named(engine: Engine) -> None:
     made = attempt(engine, "x\n\n```python\nfrobnicate(double(1))\n```\n")
     assert any("frobnicate" in note for note in made.notes)
