@@ -238,8 +238,15 @@ class Files:
         if kind == "sarif":
             from pytest_brt.render.sarif import sarif
 
-            below = place_in_repository(Path(self._engine.subject.root))
-            return "SARIF", to_json(sarif(record, __version__, below), indent=2) + "\n"
+            root = Path(self._engine.subject.root).resolve()
+            below = place_in_repository(root)
+            paths = {issue.id: Path(issue.source).resolve() for issue in record.issues}
+            reports = {
+                name: path.relative_to(root).as_posix()
+                for name, path in paths.items()
+                if path.is_file() and path.is_relative_to(root)
+            }
+            return "SARIF", to_json(sarif(record, __version__, below, reports), indent=2) + "\n"
         if kind == "html":
             from pytest_brt.render.html import html
 

@@ -100,7 +100,8 @@ class Summary:
         for issue in record.issues:
             self._show_report(record, issue, brief=ranked)
         if record.given and self.verbose:
-            self._say("tests that were given", bold=True)
+            given = "tests that were given" if self.options.tests else "tests of the last run"
+            self._say(given, bold=True)
             self._show_considered(record.given)
         if self.options.write is Write.DIFF and edits and not self.quiet and not ranked:
             self._show_unwritten(record, edits)

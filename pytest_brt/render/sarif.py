@@ -1,12 +1,13 @@
 """Failures as SARIF 2.1.0: one result per test that fails because of the bug, where it fails.
 
 The location is the project's own code, not the test: that is where the bug is to be looked for.
+A wrong value has no such place, and the test need not be written: it lies in the report.
 Format: OASIS standard "Static Analysis Results Interchange Format (SARIF) Version 2.1.0".
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
 from pytest_brt.shown import plain
@@ -22,11 +23,14 @@ _SUSPECT: Json = {
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def sarif(record: RunRecord, version: str, below: str = "") -> Json:
+def sarif(
+    record: RunRecord, version: str, below: str = "", reports: Mapping[str, str] | None = None
+) -> Json:
     """Return a SARIF log with every candidate of `record`, and every place where a bug may be.
 
     `version` is that of pytest-brt, and `below` where the project lies in its repository, as in
-    "packages/a"; "" for its root.
+    "packages/a"; "" for its root. `reports` has the paths in the project of reports that are files
+    of it, by id.
     """
     tests = [judged for judged in record.tests if judged.judgement.candidate]
     titles = {issue.id: issue.title for issue in record.issues}
@@ -44,13 +48,19 @@ def sarif(record: RunRecord, version: str, below: str = "") -> Json:
     run: Json = {
         "tool": {"driver": driver},
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The repository"}}},
-        "results": [_result(judged, kinds, titles, below) for judged in tests]
+        "results": [_result(judged, kinds, titles, below, reports or {}) for judged in tests]
         + [_suspect(place, titles.get(issue, ""), len(kinds), below) for issue, place in suspects],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _result(judged: JudgedTest, kinds: Sequence[str], titles: dict[str, str], below: str) -> Json:
+def _result(
+    judged: JudgedTest,
+    kinds: Sequence[str],
+    titles: dict[str, str],
+    below: str,
+    reports: Mapping[str, str],
+) -> Json:
     test, judgement = judged.test, judged.judgement
     run = judgement.runs[0] if judgement.runs else None
     raised = run.raised if run else None
@@ -62,7 +72,7 @@ def _result(judged: JudgedTest, kinds: Sequence[str], titles: dict[str, str], be
         "ruleIndex": kinds.index(test.oracle.kind),
         "level": "error" if judgement.reproduces else "note",
         "message": {"text": _message(text)},
-        "locations": [_location(*_place(judged), below)],
+        "locations": [_location(*_place(judged, reports), below)],
         "partialFingerprints": {"brtTest/v1": test.id},
         "properties": {
             "test": f"{test.path}::{test.name}",
@@ -70,7 +80,9 @@ def _result(judged: JudgedTest, kinds: Sequence[str], titles: dict[str, str], be
             "oracle": test.oracle.sentence,
         },
     }
-    flow = _flow(raised.frames, below) if raised else []
+    frames = raised.frames if raised else ()
+    # A test of ours is in no file, or on other lines of one.
+    flow = _flow((f for f in frames if test.source is None or f.path != test.path), below)
     if flow:
         result["codeFlows"] = [{"threadFlows": [{"locations": flow}]}]
     return result
@@ -102,12 +114,15 @@ def _suspect(place: Place, title: str, index: int, below: str) -> Json:
     }
 
 
-def _place(judged: JudgedTest) -> tuple[str, int]:
-    """Return the deepest project frame, or the test's own last one, or the test's file."""
+def _place(judged: JudgedTest, reports: Mapping[str, str]) -> tuple[str, int]:
+    """Return the deepest project frame, or the report of a test of ours, or the test's place."""
     runs = judged.judgement.runs
     raised = runs[0].raised if runs else None
     own = [frame for frame in raised.frames if frame.path == judged.test.path] if raised else []
-    frame = (raised.in_project if raised else None) or (own[-1] if own else None)
+    inside = raised.in_project if raised else None
+    if inside is None and judged.test.source is not None and judged.test.issue in reports:
+        return reports[judged.test.issue], 1
+    frame = inside or (own[-1] if own else None)
     return (frame.path, frame.line) if frame else (judged.test.path, 1)
 
 

@@ -48,7 +48,7 @@ def test_a_failure_lies_where_the_project_fails() -> None:
     assert result["message"]["text"] == "It crashes: ValueError: no"
     flow = result["codeFlows"][0]["threadFlows"][0]["locations"]
     uris = [step["location"]["physicalLocation"]["artifactLocation"]["uri"] for step in flow]
-    assert uris == ["test_0.py", "src/a%20b.py"]
+    assert uris == ["src/a%20b.py"], "the test need not be written"
 
 
 def test_paths_count_from_the_repository() -> None:
@@ -57,13 +57,18 @@ def test_paths_count_from_the_repository() -> None:
     places = [*result["locations"], *(step["location"] for step in flow)]
     uris = [place["physicalLocation"]["artifactLocation"]["uri"] for place in places]
     own = "packages/a/src/a%20b.py"
-    assert uris == [own, "packages/a/test_0.py", own]
+    assert uris == [own, own]
 
 
-def test_a_claim_that_does_not_hold_lies_in_the_test() -> None:
-    result = only(sarif(record(failing(IN_TEST)), "1.0"))
-    region = result["locations"][0]["physicalLocation"]["region"]
-    assert region == {"startLine": 4}
+def test_a_claim_that_does_not_hold_lies_in_the_report_and_a_given_test_in_its_file() -> None:
+    ours = failing(IN_TEST)
+    given = replace(ours, test=replace(ours.test, source=None))
+    places = []
+    for test in (ours, given):
+        result = only(sarif(record(test), "1.0", "a", {"i": "docs/issue.md"}))
+        place = result["locations"][0]["physicalLocation"]
+        places.append((place["artifactLocation"]["uri"], place["region"]["startLine"]))
+    assert places == [("a/docs/issue.md", 1), ("a/test_0.py", 4)]
 
 
 def test_the_form_of_a_log() -> None:
