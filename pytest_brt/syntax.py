@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import symtable
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,9 +70,27 @@ def parse_expression(text: str) -> ast.expr:
 
 
 def symbols(text: str) -> symtable.SymbolTable:
-    """Return what the compiler knows of the names in `text`; raises as `parse` does."""
+    """Return what the compiler knows of the names in `text`; raises as `parse` does.
+
+    A comprehension is a scope of its own on every Python, as a generator is.
+    """
     with _parsing():
+        if sys.version_info >= (3, 12):
+            text = ast.unparse(_Generators().visit(ast.parse(text)))
         return symtable.symtable(text, "<source>", "exec")
+
+
+class _Generators(ast.NodeTransformer):
+    """Makes generators of comprehensions, which are no scopes of their own from 3.12 on."""
+
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> ast.AST:
+        return self.generic_visit(ast.GeneratorExp(elt=node.elt, generators=node.generators))
+
+    visit_SetComp = visit_ListComp
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        pair = ast.Tuple(elts=[node.key, node.value], ctx=ast.Load())
+        return self.generic_visit(ast.GeneratorExp(elt=pair, generators=node.generators))
 
 
 def compiled(text: str) -> CodeType:
