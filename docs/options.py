@@ -15,9 +15,9 @@ HEAD = """\
 
 `pytest-brt` adds these options to pytest. The first ones choose what the run is for; without any
 of them the plugin does nothing at all. Most have a twin in the project's pytest settings
-(`pytest.ini`, `pyproject.toml`, …); the command line comes first. What shuts the project in, which
-model is asked and where results go is said on the command line (or by an environment variable)
-alone: a checkout of somebody else's has settings too. `--brt-json`,
+(`pytest.ini`, `pyproject.toml`, …); the command line comes first. Isolation,
+the model and output paths are set only on the command line or by an environment variable, so that
+somebody else's checkout cannot change them. `--brt-json`,
 `--brt-html` and `--brt-sarif FILE` still work: they are `--brt-report` for one kind of file each.
 
 """

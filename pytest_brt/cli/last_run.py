@@ -95,7 +95,7 @@ def _review(arguments: argparse.Namespace) -> None:
             tests[number] = answer
     rest = (test for test in last.tests if not test.judgement.candidate)
     save_last_run(folder, replace(last, tests=(*tests, *rest)))
-    say(f"{reviewed(tests) or 'nothing accepted or rejected'}, of {len(tests)} tests")
+    say(f"{reviewed(tests) or 'you accepted and rejected none'}, of {count(len(tests), 'test')}")
 
 
 def _chosen(names: Sequence[str], tests: Sequence[JudgedTest]) -> list[int]:

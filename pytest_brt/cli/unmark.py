@@ -41,7 +41,9 @@ def _unmark_file(test: str, root: Path, engine: Engine) -> int:
     file, _, node = test.partition("::")
     path = (root / file).resolve()
     if not path.is_file() or not path.is_relative_to(root):
-        raise UsageProblem(f"unmark: no such file in the project: {file!r}")
+        raise UsageProblem(
+            f"unmark: no such file in the project: {file!r} (name test files, not folders)"
+        )
     place = path.relative_to(root).as_posix()
     data = path.read_bytes()
     nodes = (node,) if node else marked_tests(place, data)

@@ -120,7 +120,7 @@ def in_the_rest(prompt: Prompt, begin: float) -> Prompt:
 
 def lost_answers(count: int, asked: int, why: object) -> str:
     """Return the remark that `count` of the answers asked for were not had, and why."""
-    return f"{count} of {asked} answers were not had: {why}"
+    return f"{count} of {asked} answers were lost: {why}"
 
 
 class Model(Protocol):

@@ -118,7 +118,7 @@ def _machine(folder: Path) -> Iterator[Check]:
     text = f"{cores()} cores, {platform.machine()}{known}"
     yield _noted("processor", text, "without AVX2 a model is slow" if slow else "")
     free = available_bytes()
-    text = f"{free / _GIB:.1f} GiB can be had" if free else "the system does not say how much"
+    text = f"{free / _GIB:.1f} GiB available" if free else "the system does not say how much"
     few = free < 4 * _GIB
     yield _noted("memory", text, "enough for models of up to about 3B" if few else "")
     place = next(path for path in (folder, *folder.absolute().parents) if path.exists())

@@ -30,7 +30,7 @@ _HINTS = {
     "SIGILL": "llama-cpp-python was built for another CPU: build it again on this machine, "
     "with -DGGML_NATIVE=OFF, or take the wheel of a bundle ('pytest-brt bundle DIR' on a "
     "machine with a network)",
-    "SIGKILL": "killed from outside, often for want of memory",
+    "SIGKILL": "killed from outside, often because memory ran out",
 }
 #: llama.cpp uses what the CPU announces; a virtual machine may announce more than it lets run.
 _PLAIN_WEIGHTS = (

@@ -186,7 +186,7 @@ def plan(header: Header, settings: Settings, available: int) -> MemoryPlan:
         raise DoesNotFit(_too_large(header, settings.context, least, free, fit))
     if longest > fit:
         longest = fit
-        notes.append(f"context cut to {longest} tokens: {_gib(free)} of memory can be had")
+        notes.append(f"context cut to {longest} tokens: {_gib(free)} of memory available")
     cells = max(longest, min(wanted, fit))
     return MemoryPlan(
         longest=longest,
@@ -206,7 +206,7 @@ def _too_large(header: Header, context: int, needed: int, free: int, fit: int) -
         advice = f"use --brt-context {fit} or a smaller quantisation"
     return (
         f"{header.path!r} needs {_gib(needed)} for a context of {context or _LEAST} tokens "
-        f"and {_gib(free)} can be had ({advice})"
+        f"and {_gib(free)} are available ({advice})"
     )
 
 

@@ -100,7 +100,7 @@ class Options:
     )
     samples: int | None = _ISSUE(
         "N",
-        "samples of a prompt, or runs (default: libro 50, agent 20, auto as many as help)",
+        "samples of a prompt, or runs (default: libro 50, agent 20; auto: as many as are useful)",
         read.at_least(1),
     )
     steps: int | None = _MODEL(

@@ -311,7 +311,7 @@ def test_what_was_answered_before_a_worker_died_twice_is_kept(model: LocalModel)
     (answers,) = done
     assert 0 < len(saved) <= len(answers) < 8
     assert {answer.seed for answer in answers} >= set(saved)
-    lost = f"{8 - len(answers)} of 8 answers were not had: the model's worker died "
+    lost = f"{8 - len(answers)} of 8 answers were lost: the model's worker died "
     assert all(answer.notes[-1].startswith(lost) for answer in answers)
     assert model.complete(prompt(max_tokens=3))[0].tokens == 3
 

@@ -93,7 +93,7 @@ def test_a_server_that_dies_in_the_middle_is_asked_again(model: PrivateModel) ->
             time.sleep(0.001)
         os.killpg(pid, signal.SIGKILL)
         done = answers.result()
-    assert model.deaths[before:] == ["SIGKILL, killed from outside, often for want of memory"]
+    assert model.deaths[before:] == ["SIGKILL, killed from outside, often because memory ran out"]
     assert [answer.seed for answer in done] == list(range(8))
     assert all(answer.tokens for answer in done)
 
@@ -213,7 +213,7 @@ def test_auto_says_what_it_chose_and_why(weights: Path, monkeypatch: pytest.Monk
     assert isinstance(small, PrivateModel)
     assert small.notes[0].startswith("engine: a private llama-server (auto: as it loads")
     monkeypatch.setattr(llama_server, "find_server", lambda: "")
-    with pytest.raises(ModelProblem, match="can be had"):
+    with pytest.raises(ModelProblem, match="are available"):
         open_file(path, auto)
     with pytest.raises(ModelProblem, match=r"no llama-server: .*pytest-brt\[server\]"):
         open_file(path, SERVED)

@@ -110,7 +110,7 @@ def test_what_was_answered_before_a_server_was_gone_is_kept(server: Server, most
     done = ServerModel(server.url, settings(patience=1.0)).complete(prompt(samples=8))
     assert [answer.text for answer in done] == ["in time"] * (3 if most == 8 else 1)
     lost = 8 - len(done)
-    assert done[0].notes[0].startswith(f"{lost} of 8 answers were not had: no answer from 'http")
+    assert done[0].notes[0].startswith(f"{lost} of 8 answers were lost: no answer from 'http")
     assert server.asked()[0]["n"] == 3
     assert time.monotonic() - begin < 60
 
