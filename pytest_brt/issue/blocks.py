@@ -6,7 +6,8 @@ import ast
 import html
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from pytest_brt.issue.sessions import is_prompt
 from pytest_brt.issue.tracebacks import read_tracebacks
@@ -29,6 +30,9 @@ _HEADING = re.compile(
 _LIST = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
 _TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\)")
 _TRACE_END = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b")
+
+#: Characters of one paragraph, and of all prose of a report, that are read; and blocks of code.
+_MOST_IN_ONE, _MOST_PROSE, _MOST_CODES = 10_000, 100_000, 300
 
 
 def split_blocks(text: str) -> tuple[Block, ...]:
@@ -67,6 +71,24 @@ def split_blocks(text: str) -> tuple[Block, ...]:
             position += 1
     flush()
     return _with_title(blocks)
+
+
+def readable(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield the blocks, with no more than people write: the rest of it is a log."""
+    left, codes = _MOST_PROSE, 0
+    for block in blocks:
+        if block.kind not in (BlockKind.PROSE, BlockKind.HEADING):
+            codes += 1
+            if codes <= _MOST_CODES:
+                yield block
+            continue
+        most = min(left, _MOST_IN_ONE)
+        # A line that is not there to its end may say something else.
+        whole = len(block.text) <= most
+        text = block.text if whole else block.text[:most].rpartition("\n")[0]
+        left -= len(text)
+        if text:
+            yield block if whole else replace(block, text=text)
 
 
 def _with_title(blocks: list[Block]) -> tuple[Block, ...]:

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id
 from pytest_brt.errors import IssueProblem
-from pytest_brt.issue.blocks import split_blocks
+from pytest_brt.issue.blocks import readable, split_blocks
 from pytest_brt.types import Issue
 
 _WORD = re.compile(r"\w")
@@ -68,8 +68,11 @@ def read_issue(text: str, source: str) -> Issue:
         body = f"# {title}\n\n{body}"
     # It goes to terminals and into file names: no escape sequences of a stranger's.
     title = "".join(letter if letter.isprintable() else " " for letter in title).strip()
-    name, blocks = content_id(title, body), split_blocks(body)
-    return Issue(id=name, title=title, text=body, source=source, blocks=blocks)
+    whole = split_blocks(body)
+    blocks = tuple(readable(whole))
+    unread = sum(len(block.text) for block in whole) - sum(len(block.text) for block in blocks)
+    name = content_id(title, body)
+    return Issue(id=name, title=title, text=body, source=source, blocks=blocks, unread=unread)
 
 
 def _from_json(text: str) -> tuple[str, str | None]:

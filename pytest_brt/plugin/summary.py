@@ -75,6 +75,12 @@ def header(inputs: Inputs, options: Options, verbosity: int) -> list[str]:
             f"brt: no package or module in {subject.root!r}: is it the project's root? "
             "(start pytest there, or --rootdir DIR)"
         )
+    lines += [
+        f"brt: {issue.source}: {issue.unread / 1000:,.0f} KB of it are not read: only 10 KB of a "
+        "paragraph, 100 KB of prose and 300 blocks of code are (put logs into a code fence)"
+        for issue in (case.issue for case in inputs.plan.cases)
+        if issue and issue.unread
+    ]
     lines += [f"brt: {note}" for note in (*options.notes, inputs.left_out) if note]
     if asked:
         lines += [f"brt: {note}" for note in model.notes]

@@ -68,7 +68,8 @@ class Reading:
     """What has been read so far."""
 
     steps: list[ReportStep] = field(default_factory=list)
-    inline: list[ReportStep] = field(default_factory=list)
+    #: Code in sentences, by its source.
+    inline: dict[str, ReportStep] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     #: The block that is being read.
     place: Stretch = _NOWHERE
@@ -95,15 +96,9 @@ def say(reading: Reading, index: int, claim: Claim) -> None:
 
 def add_inline(reading: Reading, source: str, line: int, said: tuple[Claim, ...]) -> None:
     """Add code from a sentence, or what is said of it when it is there already."""
-    for number, step in enumerate(reading.inline):
-        if step.source == source:
-            reading.inline[number] = replace(step, claims=merged(step.claims, said))
-            return
-    reading.inline.append(
-        ReportStep(
-            source=source, line=line, block=-1 - len(reading.inline), claims=said, inline=True
-        )
-    )
+    new = ReportStep(source=source, line=line, block=-1 - len(reading.inline), inline=True)
+    step = reading.inline.get(source, new)
+    reading.inline[source] = replace(step, claims=merged(step.claims, said))
 
 
 def add_step(reading: Reading, statement: Statement, line: int, said: tuple[Claim, ...]) -> int:

@@ -140,7 +140,9 @@ class _Reader:
                 self._expected.append(sentence.text)
             for span in sentence.spans:
                 # A name alone is mostly the library's; to run it must be said.
-                runs = " " in span.text or _RUNS.search(sentence.text[: span.start])
+                runs = " " in span.text or _RUNS.search(
+                    sentence.text[max(0, span.start - 60) : span.start]
+                )
                 if not (runs and self._command(span.text, role)) and _is_message(span.text):
                     self._quotes.append(Quote(text=span.text, role=role))
 

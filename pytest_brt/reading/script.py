@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from itertools import islice
 
 from pytest_brt.issue.prose import Sentence, sentences
 from pytest_brt.issue.tracebacks import read_tracebacks
@@ -21,8 +22,10 @@ from pytest_brt.reading.progress import (
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, ReportStep, Script
 from pytest_brt.types import Block, BlockKind, Issue, Raised
 
-#: Statements of one report that are looked at; more is a program, not a report.
-_MOST_STEPS = 150
+#: Statements of one report that are run, in blocks and in sentences; more is a program.
+_MOST_STEPS, _MOST_INLINE = 150, 40
+#: Exceptions of one report that are looked at; more are those of a log.
+_MOST_NAMED = 100
 #: Tags of fences in which people show what their code made.
 _RESULTS = frozenset({"sql", "json", "html", "xml", "yaml", "yml", "toml", "csv", "markdown", "md"})
 
@@ -47,7 +50,12 @@ def read_script(issue: Issue) -> Script:
             read_traceback_block(reading, block)
         elif block.kind is BlockKind.OUTPUT or _is_result(reading, block):
             read_output(reading, block)
-    steps = _unique([*reading.steps[:_MOST_STEPS], *reading.inline[:40]])
+    if len(reading.steps) > _MOST_STEPS or len(reading.inline) > _MOST_INLINE:
+        reading.notes.append(
+            f"only the first {_MOST_STEPS} statements, and {_MOST_INLINE} in sentences, are run"
+        )
+    inline = islice(reading.inline.values(), _MOST_INLINE)
+    steps = _unique([*reading.steps[:_MOST_STEPS], *inline])
     return Script(steps=steps, named=named_exceptions(issue), notes=tuple(reading.notes))
 
 
@@ -63,11 +71,11 @@ def named_exceptions(issue: Issue) -> tuple[Raised, ...]:
     for block in issue.blocks:
         if block.kind is BlockKind.TRACEBACK:
             shown += read_tracebacks(block.text)
-    for raised in shown:
+    for raised in shown[:_MOST_NAMED]:
         key = f"{raised.type}:{raised.message}"
         if key not in found or len(found[key].frames) < len(raised.frames):
             found[key] = raised
-    for match in EXCEPTION.finditer(issue.text):
+    for match in islice(EXCEPTION.finditer(issue.text), _MOST_NAMED):
         message = (match["message"] or "").strip()
         known = any(match["type"].split(".")[-1] == r.type.split(".")[-1] for r in found.values())
         if not known or message:

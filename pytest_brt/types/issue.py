@@ -43,3 +43,5 @@ class Issue:
     #: Where it was read: a path as the user gave it, or "-".
     source: str
     blocks: tuple[Block, ...] = ()
+    #: Characters, a log's mostly, that are in no block: there are too many.
+    unread: int = 0

@@ -105,3 +105,25 @@ def test_a_title_has_no_escape_sequences() -> None:
         '{"title": "\\u001b]0;gone\\u0007 \\u001b[31mred", "body": "x = 1"}', "a.json"
     )
     assert issue.title == "]0;gone   [31mred"
+
+
+def test_of_a_log_only_the_beginning_is_read_and_what_is_below_it_all_the_same() -> None:
+    log = "".join(f"12:00 crawled `page({n})` ok\n" for n in range(20_000))
+    issue = read_issue(f"# Odd\n\n{log}\nExpected: 3\n\n```python\nf(1)\n```\n", "a.md")
+    assert [block.kind.value for block in issue.blocks] == ["heading", "prose", "prose", "python"]
+    assert issue.blocks[1].text.endswith("ok")
+    assert [block.text for block in issue.blocks[2:]] == ["Expected: 3", "f(1)"]
+    assert issue.unread == len(log.strip()) - len(issue.blocks[1].text)
+    assert issue.unread > 500_000
+
+
+@pytest.mark.parametrize(
+    "part", ["I saw `page({})`.\n\n", "```python\nf({})\n```\n\nThen it gave:\n\n"]
+)
+def test_however_many_paragraphs_and_blocks_there_are_a_bounded_part_is_read(part: str) -> None:
+    def read(number: int) -> int:
+        text = "".join(part.format(n) for n in range(number))
+        return len(read_issue(f"# Odd\n\n{text}", "a.md").blocks)
+
+    assert read(20_000) == read(40_000) < 20_000
+    assert read_issue("# Odd\n\n" + part.format(1), "a.md").unread == 0

@@ -185,3 +185,10 @@ def test_lines_of_output_belong_to_the_prints_in_order() -> None:
     )
     assert found["print(f(1))"] == [("value", "observed", "5")]
     assert found["print(f(x))"] == [("value", "observed", "6")]
+
+
+def test_of_hundreds_of_statements_the_first_are_run_and_it_is_said() -> None:
+    text = "".join(f"It crawled `page({n})` fine.\n\n" for n in range(500))
+    script = read_script(read_issue(f"# Odd\n\n{text}", "a.md"))
+    assert [step.source for step in script.steps] == [f"page({n})" for n in range(40)]
+    assert script.notes == ("only the first 150 statements, and 40 in sentences, are run",)
