@@ -6,12 +6,13 @@ needs is started before it. pytest's items, and the studies, are views on these 
 
 from __future__ import annotations
 
+import ctypes
 import math
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, wait
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from functools import cached_property
-from threading import Lock
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_brt.reproduce.select import agreed
@@ -41,6 +42,29 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
+class Workers(ThreadPoolExecutor):
+    """Threads that can be broken off: work nobody waits for any more keeps no process alive."""
+
+    def __init__(self, jobs: int) -> None:
+        """Start up to `jobs` threads, when they are needed."""
+        self._begun: list[threading.Thread] = []
+        super().__init__(
+            jobs, "brt", initializer=lambda: self._begun.append(threading.current_thread())
+        )
+
+    def break_off(self) -> None:
+        """Raise SystemExit in whatever still runs, at its next step in Python.
+
+        What it was doing is lost, so this comes after the reports, and after what it may wait
+        for outside of Python has been closed.
+        """
+        for thread in self._begun:
+            if thread.is_alive():
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit)
+                )
+
+
 class Run:
     """Carries out a plan, each piece of work once, when it is first asked for.
 
@@ -52,7 +76,7 @@ class Run:
         self.plan = plan
         self.workbench = workbench
         self._executor = executor
-        self._lock = Lock()
+        self._lock = threading.Lock()
         self._attempts: dict[AttemptKey, Future[Attempt]] = {}
         self._rows: dict[tuple[str, str], Future[PatchResult]] = {}
         #: By issue and normal form of the patch.

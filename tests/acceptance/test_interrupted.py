@@ -183,3 +183,45 @@ def test_what_was_found_before_a_model_was_slow_is_not_lost(
     assert "continue: " in output
     ranked = project.runpytest_subprocess("--rank-fixes=patches", "--collect-only")
     ranked.stdout.fnmatch_lines(["brt: bug tests from the last run (vague.md, *)"])
+
+
+ENDLESS = """\
+from pytest_brt.reproduce.strategy import Strategy
+
+def attempt(issue, index, bench):
+    print("at work", flush=True)
+    number = 0
+    while True:
+        number += 1
+
+def pytest_brt_strategies(config):
+    return {"endless": Strategy(attempt=attempt)}
+"""
+
+
+def test_work_that_goes_on_in_python_keeps_no_interrupted_run_alive(
+    project: pytest.Pytester,
+) -> None:
+    project.makefile(".md", vague=VAGUE)
+    project.makepyfile(endless=ENDLESS)
+    options = ["-s", "-p", "endless", "--brt-issue=vague.md", "--brt-strategy=endless"]
+    with subprocess.Popen(
+        [sys.executable, "-c", HEEDFUL, *options],
+        cwd=project.path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+    ) as started:
+        assert started.stdout is not None
+        for line in started.stdout:
+            if "at work" in line:
+                break
+        started.send_signal(signal.SIGINT)
+        try:
+            output, _ = started.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            raise
+    assert started.returncode == 2, output
+    assert "Exception ignored" not in output
