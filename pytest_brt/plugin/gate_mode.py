@@ -17,6 +17,7 @@ from pytest_brt.execute.engine import TestTarget
 from pytest_brt.plugin.inputs import open_project
 from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem
 from pytest_brt.plugin.option_table import Options
+from pytest_brt.render.answer import count
 from pytest_brt.revisions.commits import History
 from pytest_brt.revisions.gate import Gate, Gated, GateProof, changed_tests, split_range
 from pytest_brt.shown import on_a_line, show
@@ -79,9 +80,9 @@ class GateSession(OurFiles):
 
     def pytest_report_header(self) -> list[str]:
         """Say what is compared."""
-        count = sum(len(tests) for tests in self.files.values())
+        tests = count(sum(len(tests) for tests in self.files.values()), "changed test")
         about = on_a_line(self.about)
-        return [f"brt: gate {about}; {count} tests changed; sandbox {self.engine.level}"]
+        return [f"brt: gate {about}; {tests}; sandbox {self.engine.level}"]
 
     def items(self, inside: Any, parent: pytest.File) -> Iterator[GateItem]:
         """Yield an item per changed test of a file."""

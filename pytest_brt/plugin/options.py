@@ -132,9 +132,10 @@ def _value(spec: Spec, config: pytest.Config, environ: Mapping[str, str]) -> obj
         given, source = config.getini(spec.dest) or None, f"{config.inipath}: {spec.dest}"
     if given is None:
         return () if spec.repeat else spec.default
-    try:
-        if spec.repeat:
-            return tuple(spec.read(text) for text in given)
-        return spec.read(str(given))
-    except ValueError as error:
-        raise pytest.UsageError(f"{source}: {error}, got {given!r}") from None
+    found = []
+    for text in given if spec.repeat else (str(given),):
+        try:
+            found.append(spec.read(text))
+        except ValueError as error:
+            raise pytest.UsageError(f"{source}: {error}, got {text!r}") from None
+    return tuple(found) if spec.repeat else found[0]

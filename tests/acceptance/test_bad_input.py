@@ -111,7 +111,7 @@ def test_an_option_that_is_wrong(project: pytest.Pytester) -> None:
     messages = {
         "--brt-timeout=never": "--brt-timeout: expected a number of at least 0.1, got 'never'",
         "--brt-write=yes": "--brt-write: expected one of no, diff, new, into, got 'yes'",
-        "--brt-env=X": "--brt-env: expected NAME=VALUE, got ['X']",
+        "--brt-env=X": "--brt-env: expected NAME=VALUE, got 'X'",
         "--brt-strategy=nope": "--brt-strategy: unknown name 'nope' (known: agent, auto, invert,",
         "--brt-ranker=nope": "--brt-ranker: unknown name 'nope' (known: epr, weighted)",
         "--brt-model=nope:5": "--brt-model: not a model: 'nope:5' (known are ",
