@@ -189,25 +189,9 @@ def beta_cdf(x: float, a: float, b: float) -> float:
 
 
 def _fraction(x: float, a: float, b: float) -> float:
-    """Evaluate the continued fraction by the modified Lentz method."""
-    tiny = 1e-300
-    c, d = 1.0, _apart(1.0 - (a + b) * x / (a + 1.0), tiny)
-    d = 1.0 / d
-    value = d
-    for m in range(1, 300):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        step = 1.0
-        for term in (even, odd):
-            d = 1.0 / _apart(1.0 + term * d, tiny)
-            c = _apart(1.0 + term / c, tiny)
-            step = c * d
-            value *= step
-        if abs(step - 1.0) < 1e-12:
-            break
-    return value
-
-
-def _apart(value: float, tiny: float) -> float:
-    """Keep a denominator away from zero."""
-    return value if abs(value) > tiny else tiny
+    """Evaluate the continued fraction from its innermost term outwards."""
+    value = 1.0
+    for m in range(40, 0, -1):  # more change nothing, up to thousands of votes
+        value = 1.0 - (a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)) / value
+        value = 1.0 + m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)) / value
+    return 1.0 / (1.0 - (a + b) * x / (a + 1.0) / value)
