@@ -23,10 +23,6 @@ from pytest_brt.revisions.gate import Gate, Gated, GateProof, changed_tests, spl
 from pytest_brt.shown import on_a_line, show
 
 
-class NotGreen(BrtError):
-    """A test of the change fails with the change."""
-
-
 class GateItem(OurItem):
     """A test that the change adds or changes."""
 
@@ -42,7 +38,7 @@ class GateItem(OurItem):
         proof, before, after = self.gated.proof, self.gated.before, self.gated.after
         self.user_properties.append(("brt-gate", proof.value))
         if proof is GateProof.FAILS_AFTER:
-            raise NotGreen(f"{proof}: {after.verdict}, {after.reason}")
+            raise BrtError(f"{proof}: {after.verdict}, {after.reason}")
         if proof is not GateProof.PROVEN:
             raise Missed(f"{proof}: {before.verdict}, {before.reason}")
 
