@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, TypeVar
 
 import pytest
@@ -38,14 +39,14 @@ SIGN_OF_LIFE = 30.0
 class Work(OurItem):
     """An item that waits for a future and keeps what it found."""
 
-    def __init__(self, *, run: Run, case: Case, **kwargs: Any) -> None:  # pytest's own arguments
+    def __init__(
+        self, *, run: Run, case: Case, start: Callable[[], Future[Any]], **kwargs: Any
+    ) -> None:  # pytest's own arguments
         super().__init__(**kwargs)
         self.work = run
         self.case = case
-
-    @abstractmethod
-    def start(self) -> Future[Any]:
-        """Have the work done in the background, once, so that it is ready when its turn comes."""
+        #: Has the work done in the background, once, so that it is ready when its turn comes.
+        self.start = start
 
     @abstractmethod
     def tell(self, result: Any) -> None:
@@ -86,10 +87,6 @@ class AttemptItem(Work):
         self.key = key
         self.attempt: Attempt | None = None
 
-    def start(self) -> Future[Attempt]:
-        """Start the attempt."""
-        return self.work.attempt(self.key)
-
     def show(self) -> None:
         """Show how far it is; what takes a moment needs no account of it."""
         if self.work.plan.strategies[self.key.strategy].asks:
@@ -119,14 +116,6 @@ class AttemptItem(Work):
 class PatchItem(Work):
     """One row: all tests on one patch."""
 
-    def __init__(self, *, patch: Patch, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.patch = patch
-
-    def start(self) -> Future[PatchResult]:
-        """Start the row, and the attempts that it needs."""
-        return self.work.row(self.case, self.patch)
-
     def tell(self, result: PatchResult) -> None:
         """Keep the row; a patch that does not fix the bug says why."""
         self.keep(result_json(result))
@@ -145,14 +134,6 @@ class PatchItem(Work):
 class RepairItem(Work):
     """One run of one repair strategy on one issue, and the rows of the fixes that it found."""
 
-    def __init__(self, *, key: AttemptKey, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.key = key
-
-    def start(self) -> Future[Repair]:
-        """Start the repair, and the attempts that it needs."""
-        return self.work.repair(self.case, self.key)
-
     def tell(self, result: Repair) -> None:
         """Keep the repair, and wait for its rows; a miss says why there is no fix."""
         self.keep(repair_json(result))
@@ -167,10 +148,6 @@ class RepairItem(Work):
 class LocaliseItem(Work):
     """Where the bug of one issue may be."""
 
-    def start(self) -> Future[Localised]:
-        """Start looking, and the attempts that it needs."""
-        return self.work.localised(self.case)
-
     def tell(self, result: Localised) -> None:
         """Keep the places; none at all is a miss."""
         self.keep(localised_json(result))
@@ -183,13 +160,16 @@ def of_issue(parent: pytest.File, run: Run, case: Case, *, localise: bool) -> It
     plan = run.plan
     for key in plan.keys(case):
         name = _name(key, plan.strategies[key.strategy].runs)
-        yield AttemptItem.from_parent(parent, name=name, run=run, case=case, key=key)
+        start = partial(run.attempt, key)
+        yield AttemptItem.from_parent(parent, name=name, run=run, case=case, start=start, key=key)
     for key in plan.repair_keys(case):
         assert plan.repairs is not None, "it has keys"
         name = _name(key, plan.repairs.strategies[key.strategy].runs)
-        yield RepairItem.from_parent(parent, name=name, run=run, case=case, key=key)
+        repair = partial(run.repair, case, key)
+        yield RepairItem.from_parent(parent, name=name, run=run, case=case, start=repair)
     if localise:
-        yield LocaliseItem.from_parent(parent, name="places", run=run, case=case)
+        look = partial(run.localised, case)
+        yield LocaliseItem.from_parent(parent, name="places", run=run, case=case, start=look)
 
 
 def of_patches(
@@ -198,7 +178,8 @@ def of_patches(
     """Yield ``epr``, and ``epr-2``, … for further patches in a mailbox."""
     for number, patch in enumerate(patches, start=1):
         name = "epr" if number == 1 else f"epr-{number}"
-        yield PatchItem.from_parent(parent, name=name, run=run, case=case, patch=patch)
+        start = partial(run.row, case, patch)
+        yield PatchItem.from_parent(parent, name=name, run=run, case=case, start=start)
 
 
 def _name(key: AttemptKey, runs: int) -> str:
@@ -210,13 +191,8 @@ def result_of(future: Future[T], meanwhile: Callable[[], None] = lambda: None) -
 
     `meanwhile` is called in between, and before it returns.
     """
-    while True:
-        try:
-            result = future.result(timeout=0.5)
-        except TimeoutError:
-            meanwhile()
-            if future.done():
-                return future.result()
-        else:
-            meanwhile()
-            return result
+    while not future.done():
+        wait([future], timeout=0.5)
+        meanwhile()
+    meanwhile()
+    return future.result()
