@@ -47,6 +47,7 @@ class Guarding:
     #: For each patch.
     seconds: float
     say: Callable[[str], None]
+    #: The tests that pin the bug, by the places that a patch changes.
     _pinned: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
 
@@ -69,16 +70,12 @@ class Guarding:
         tests: Sequence[JudgedTest],
     ) -> Guarded:
         """Return which of the chosen tests a patch breaks, from what they did with it."""
-        pinned = self._pinned_near(touched, tests)
-        return self.guard.judge(changes, chosen, runs, pinned)
-
-    def _pinned_near(self, touched: Touched, tests: Sequence[JudgedTest]) -> tuple[str, ...]:
-        """Return the tests near a patch that pin the bug; looked for once per changed place."""
         with self._lock:
             if touched.places not in self._pinned:
                 near = self.guard.near(touched, hints_of(tests))
                 self._pinned[touched.places] = pinned_among(near, tests)
-            return self._pinned[touched.places]
+            pinning = self._pinned[touched.places]
+        return self.guard.judge(changes, chosen, runs, pinning)
 
 
 def hints_of(tests: Sequence[JudgedTest]) -> frozenset[str]:
