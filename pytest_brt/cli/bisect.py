@@ -12,8 +12,8 @@ from pytest_brt.execute.engine import Limits, TestTarget
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.reproduce.given import read_target
-from pytest_brt.revisions.bisect import Bisection, TriedRevision, bisect
-from pytest_brt.revisions.commits import History
+from pytest_brt.revisions.bisect import Bisection, RevisionState, bisect
+from pytest_brt.revisions.commits import History, Revision
 from pytest_brt.shown import say
 
 
@@ -56,11 +56,10 @@ def _target(test: str, root: Path, test_root: str) -> TestTarget:
     return replace(read_target(file, root, test_root, "bisect"), node=node)
 
 
-def _say(tried: TriedRevision) -> None:
-    revision = tried.revision
-    say(f"{tried.state:<10} {revision.short} {revision.about}")
-    if tried.state != "good":
-        say(f"           {tried.reason}")
+def _say(revision: Revision, state: RevisionState, reason: str) -> None:
+    say(f"{state:<10} {revision.short} {revision.about}")
+    if state is not RevisionState.GOOD:
+        say(f"           {reason}")
 
 
 def _tell(found: Bisection) -> int:

@@ -21,15 +21,6 @@ class RevisionState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TriedRevision:
-    """A revision that was tried."""
-
-    revision: Revision
-    state: RevisionState
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Bisection:
     """What was found."""
 
@@ -45,12 +36,12 @@ def bisect(
     target: TestTarget,
     good: Revision,
     bad: Revision,
-    say: Callable[[TriedRevision], None],
+    say: Callable[[Revision, RevisionState, str], None],
 ) -> Bisection:
     """Return which commit after `good`, along first parents up to `bad`, made `target` fail.
 
     The target has its source, to be put into any revision. How it fails on `bad` is what is looked
-    for; `say` is told of each revision tried.
+    for; `say` is told of each revision tried, what it is, and why.
 
     Raises:
         UsageProblem: `good` is no ancestor of `bad`.
@@ -64,7 +55,7 @@ def bisect(
         changes = history.changes_to(revision)
         run = engine.run(Row(changes=changes, targets=(target,))).runs[0]
         state, reason = judge(run, wanted)
-        say(TriedRevision(revision=revision, state=state, reason=reason))
+        say(revision, state, reason)
         return state, run
 
     state, run = look(bad, None)

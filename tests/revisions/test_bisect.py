@@ -9,8 +9,8 @@ import pytest
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine, TestTarget
-from pytest_brt.revisions.bisect import Bisection, RevisionState, TriedRevision, bisect, judge
-from pytest_brt.revisions.commits import History
+from pytest_brt.revisions.bisect import Bisection, RevisionState, bisect, judge
+from pytest_brt.revisions.commits import History, Revision
 from pytest_brt.types import Raised, TestRun, Verdict
 from tests.execute.projects import open_on
 from tests.repository import Repository
@@ -27,6 +27,9 @@ TARGET = TestTarget(
     node="test_two",
 )
 
+#: What is said of a revision that was tried.
+Tried = tuple[Revision, RevisionState, str]
+
 
 class Project:
     """A repository with a commit per state, and an engine on its tree."""
@@ -36,7 +39,7 @@ class Project:
         self.repository.commit("start", pkg_py=RIGHT)
         self.engine: Engine = open_on(root)
 
-    def search(self, states: Sequence[str]) -> tuple[Bisection, list[str], list[TriedRevision]]:
+    def search(self, states: Sequence[str]) -> tuple[Bisection, list[str], list[Tried]]:
         """Return what is found between the first and the last, the commits, and what was said."""
         shas = [
             self.repository.commit(state, pkg_py=f"{TEXTS[state]}# {number}\n")
@@ -44,8 +47,8 @@ class Project:
         ]
         history = History(self.repository.root)
         ends = history.revision(shas[0]), history.revision(shas[-1])
-        said: list[TriedRevision] = []
-        found = bisect(history, self.engine, TARGET, *ends, said.append)
+        said: list[Tried] = []
+        found = bisect(history, self.engine, TARGET, *ends, lambda *tried: said.append(tried))
         return found, shas, said
 
 
@@ -62,20 +65,20 @@ def test_the_first_bad_commit_is_found_in_few_steps(project: Project, first_bad:
     assert [revision.sha for revision in found.suspects] == [shas[first_bad]]
     assert found.problem == ""
     assert len(said) <= 2 + 3, "both ends, and the halves of seven"
-    assert len({tried.revision.sha for tried in said}) == len(said)
-    for tried in said:
-        is_bad = shas.index(tried.revision.sha) >= first_bad
-        assert tried.state is (RevisionState.BAD if is_bad else RevisionState.GOOD)
-        assert tried.reason.startswith("AssertionError: assert 5 == 4" if is_bad else "passed")
+    assert len({revision.sha for revision, _, _ in said}) == len(said)
+    for revision, state, reason in said:
+        is_bad = shas.index(revision.sha) >= first_bad
+        assert state is (RevisionState.BAD if is_bad else RevisionState.GOOD)
+        assert reason.startswith("AssertionError: assert 5 == 4" if is_bad else "passed")
 
 
 def test_where_it_cannot_be_tried_all_that_it_may_be_are_suspects(project: Project) -> None:
     found, shas, said = project.search(["good", "good", "broken", "other", "bad", "bad"])
     assert [revision.sha for revision in found.suspects] == shas[2:5]
-    states = {shas.index(tried.revision.sha): tried for tried in said}
-    assert states[2].state is states[3].state is RevisionState.UNTESTABLE
-    assert states[2].reason.startswith("broken: ")
-    assert states[3].reason.startswith("fails of something else: ValueError")
+    states = {shas.index(revision.sha): (state, reason) for revision, state, reason in said}
+    assert states[2][0] is states[3][0] is RevisionState.UNTESTABLE
+    assert states[2][1].startswith("broken: ")
+    assert states[3][1].startswith("fails of something else: ValueError")
 
 
 def test_an_untestable_middle_does_not_end_the_search(project: Project) -> None:
@@ -104,7 +107,7 @@ def test_what_is_no_range_is_said_before_anything_runs(project: Project) -> None
     history = History(project.repository.root)
     ends = history.revision(later), history.revision(shas[0])
     with pytest.raises(UsageProblem, match="not an ancestor"):
-        bisect(history, project.engine, TARGET, *ends, said.append)
+        bisect(history, project.engine, TARGET, *ends, lambda *tried: said.append(tried))
     assert said == []
 
 
