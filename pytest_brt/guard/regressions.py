@@ -12,7 +12,7 @@ from threading import Lock
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.guard.selection import MOST, Touched, near_tests
 from pytest_brt.guard.suite import ExistingTest, Suite, read_suite
-from pytest_brt.types import AppliedPatch, FileChange, Guarded, Regression, TestRun, Verdict
+from pytest_brt.types import FileChange, Guarded, Regression, TestRun, Verdict
 
 #: Tests, and files that they are in, of the first batch; each one is twice as large. Loading a file
 #: often takes longer than its tests, and the clock is looked at in between only.
@@ -96,7 +96,7 @@ class Guard:
 
     def check(
         self,
-        applied: AppliedPatch,
+        changes: tuple[FileChange, ...],
         touched: Touched,
         *,
         allowance: float,
@@ -109,9 +109,9 @@ class Guard:
             SubjectProblem: the interpreter cannot be started at all.
         """
         chosen = self.choose(touched, allowance=allowance, hints=hints)
-        row = Row(changes=applied.changes, targets=chosen.targets)
+        row = Row(changes=changes, targets=chosen.targets)
         runs = self._engine.run(row).runs if chosen.tests else ()
-        return self.judge(applied.changes, chosen, runs, pinned)
+        return self.judge(changes, chosen, runs, pinned)
 
     def watch(self, paths: Iterable[str]) -> None:
         """Note files that patches change: the unpatched tree is run once for all of them."""

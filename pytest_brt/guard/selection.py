@@ -14,7 +14,7 @@ from pytest_brt.execute.touched import changed_lines
 from pytest_brt.guard.suite import ExistingTest, Suite, read_doctests
 from pytest_brt.patches import canonical_diff
 from pytest_brt.syntax import first_line, parse_or_empty
-from pytest_brt.types import AppliedPatch
+from pytest_brt.types import FileChange
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -53,8 +53,8 @@ class Touched:
         )
 
 
-def touched_by(applied: AppliedPatch, root: Path) -> Touched:
-    """Return what `applied` changes of the tree at `root`.
+def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
+    """Return the part of the tree at `root` that `changes` touch.
 
     Raises:
         PatchProblem: git cannot compare the files.
@@ -63,7 +63,7 @@ def touched_by(applied: AppliedPatch, root: Path) -> Touched:
     before: list[tuple[str, int]] = []
     outside = False
     examples: list[ExistingTest] = []
-    for change in applied.changes:
+    for change in changes:
         is_there = (root / change.path).is_file()
         text = (root / change.path).read_text("utf-8", "replace") if is_there else ""
         new = (change.content or b"").decode("utf-8", "replace")
@@ -78,7 +78,7 @@ def touched_by(applied: AppliedPatch, root: Path) -> Touched:
                 examples += [t for t in read_doctests(change.path, text, root) if t in now]
     return Touched(
         places=tuple(sorted(places)),
-        size=_size(canonical_diff(applied.changes, root)),
+        size=_size(canonical_diff(changes, root)),
         lines=tuple(before),
         outside=outside,
         examples=tuple(examples),

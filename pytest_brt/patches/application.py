@@ -66,7 +66,7 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
         f"syntax error after applying: {path.encode(errors='backslashreplace').decode()}:{why}"
         for path, why in _newly_broken(kept, before)
     )
-    return AppliedPatch(patch=patch, changes=kept, notes=notes)
+    return AppliedPatch(changes=kept, notes=notes)
 
 
 def _newly_broken(kept: tuple[FileChange, ...], before: Files) -> Iterator[tuple[str, str]]:

@@ -51,7 +51,7 @@ def run_patch(
     root = Path(engine.subject.root)
     try:
         applied = apply_patch(patch, root)
-        touched = touched_by(applied, root)
+        touched = touched_by(applied.changes, root)
     except PatchProblem as problem:
         return PatchResult(patch=patch, issue=issue, applies=False, reason=str(problem))
     normal = patch_key(applied.changes, root)

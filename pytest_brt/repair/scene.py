@@ -21,7 +21,6 @@ from pytest_brt.model.base import Model
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.trial import Check, Trials
 from pytest_brt.types import (
-    AppliedPatch,
     Attempt,
     Ending,
     FileChange,
@@ -29,7 +28,6 @@ from pytest_brt.types import (
     Issue,
     JudgedTest,
     Localised,
-    Patch,
     Place,
     TestRun,
     Verdict,
@@ -79,7 +77,7 @@ def make_site(
     root = Path(engine.subject.root)
 
     def tests_near(changes: tuple[FileChange, ...]) -> tuple[str, ...]:
-        tests = guard.near(touched_by(_applied(changes), root), hints)
+        tests = guard.near(touched_by(changes, root), hints)
         near = [test.path for test in tests if is_test_path(test.path)]
         voted = Counter(near[:_VOTES]).most_common()
         return tuple(dict.fromkeys((*(path for path, _ in voted), *near)))
@@ -100,10 +98,6 @@ def make_site(
         prompts=prompts,
         tests_near=tests_near,
     )
-
-
-def _applied(changes: tuple[FileChange, ...]) -> AppliedPatch:
-    return AppliedPatch(patch=Patch(id="", name="", text=""), changes=changes)
 
 
 def trusted(tests: Iterable[JudgedTest]) -> tuple[JudgedTest, ...]:
@@ -219,9 +213,8 @@ def _checker(
     def check(changes: tuple[FileChange, ...]) -> Guarded | None:
         if allowance <= 0:
             return None
-        applied = _applied(changes)
-        touched = touched_by(applied, root)
+        touched = touched_by(changes, root)
         pinned = pins(guard.near(touched, hints))
-        return guard.check(applied, touched, allowance=allowance, hints=hints, pinned=pinned)
+        return guard.check(changes, touched, allowance=allowance, hints=hints, pinned=pinned)
 
     return check

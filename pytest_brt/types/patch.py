@@ -32,7 +32,6 @@ class Patch:
 class AppliedPatch:
     """What a patch makes of a tree."""
 
-    patch: Patch
     changes: tuple[FileChange, ...]
     #: Remarks for the report, as in "applied leniently" or "touches tests: left out".
     notes: tuple[str, ...] = ()

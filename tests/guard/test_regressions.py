@@ -12,7 +12,7 @@ import pytest
 
 from pytest_brt.execute.engine import Engine, Row, RowResult
 from pytest_brt.guard import Guard, touched_by
-from pytest_brt.types import AppliedPatch, FileChange, Guarded, Patch, Verdict
+from pytest_brt.types import FileChange, Guarded, Verdict
 from tests.execute.projects import open_on, run_one
 from tests.trees import write_tree
 
@@ -54,17 +54,10 @@ def engine(root: Path) -> Iterator[Engine]:
     engine.close()
 
 
-def applied(after: str) -> AppliedPatch:
-    return AppliedPatch(
-        patch=Patch(id=after, name="p.diff", text=after),
-        changes=(FileChange(path="pkg/core.py", content=after.encode()),),
-    )
-
-
 def check(guard: Guard, root: Path, after: str, **options: object) -> Guarded:
-    patch = applied(after)
+    changes = (FileChange(path="pkg/core.py", content=after.encode()),)
     settings: dict[str, object] = {"allowance": 60.0, **options}
-    return guard.check(patch, touched_by(patch, root), **settings)  # type: ignore[arg-type]
+    return guard.check(changes, touched_by(changes, root), **settings)  # type: ignore[arg-type]
 
 
 def test_a_project_whose_tests_are_called_otherwise_is_guarded(tmp_path: Path) -> None:
@@ -87,10 +80,9 @@ def test_a_project_whose_tests_are_called_otherwise_is_guarded(tmp_path: Path) -
     files = {"pytest.ini": settings, "cart/__init__.py": "", "cart/core.py": core}
     write_tree(tmp_path, {**files, "cart/tests.py": textwrap.dedent(tests)})
     change = FileChange(path="cart/core.py", content=core.replace("sum(prices) + 1", "''").encode())
-    patch = AppliedPatch(patch=Patch(id="p", name="p.diff", text=""), changes=(change,))
     engine = open_on(tmp_path)
     try:
-        found = Guard(engine).check(patch, touched_by(patch, tmp_path), allowance=60.0)
+        found = Guard(engine).check((change,), touched_by([change], tmp_path), allowance=60.0)
         written = "from cart.core import total\n\ndef test_a():\n    assert total([]) == 1\n"
         assert run_one(engine, written).verdict is Verdict.PASS
     finally:
@@ -290,8 +282,7 @@ def test_a_cell_that_says_nothing_is_no_regression(engine: Engine, root: Path) -
             ).encode(),
         ),
     )
-    patch = AppliedPatch(patch=Patch(id="x", name="x", text=""), changes=changes)
-    found = Guard(engine).check(patch, touched_by(patch, root), allowance=60.0)
+    found = Guard(engine).check(changes, touched_by(changes, root), allowance=60.0)
     assert (found.ran, found.regressions) == (0, ())
 
 

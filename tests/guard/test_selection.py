@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.guard.selection import touched_by
-from pytest_brt.types import AppliedPatch, FileChange, Patch
+from pytest_brt.types import FileChange
 
 BEFORE = """\
 LIMIT = 3
@@ -31,12 +31,8 @@ def plain(value):
 """
 
 
-def applied(path: str, after: str | None) -> AppliedPatch:
-    content = None if after is None else after.encode()
-    return AppliedPatch(
-        patch=Patch(id="p", name="p.diff", text=""),
-        changes=(FileChange(path=path, content=content),),
-    )
+def changed(path: str, after: str | None) -> tuple[FileChange, ...]:
+    return (FileChange(path=path, content=None if after is None else after.encode()),)
 
 
 @pytest.fixture
@@ -65,12 +61,12 @@ def test_the_innermost_definition_that_was_there_before(
     root: Path, old: str, new: str, places: tuple[str, ...]
 ) -> None:
     assert old in BEFORE
-    assert touched_by(applied("pkg/core.py", BEFORE.replace(old, new)), root).places == places
+    assert touched_by(changed("pkg/core.py", BEFORE.replace(old, new)), root).places == places
 
 
 def test_names_by_which_tests_may_speak_of_it(root: Path) -> None:
     after = BEFORE.replace("return self.size", "return 0").replace("n + 1", "n")
-    touched = touched_by(applied("pkg/core.py", after), root)
+    touched = touched_by(changed("pkg/core.py", after), root)
     assert touched.names == {"Thing", "walk", "step"}
     assert touched.files == ("pkg/core.py",)
     assert touched.size == 4
@@ -86,7 +82,7 @@ def test_names_by_which_tests_may_speak_of_it(root: Path) -> None:
     ],
 )
 def test_what_cannot_be_told_apart_is_the_file(root: Path, path: str, after: str | None) -> None:
-    touched = touched_by(applied(path, after), root)
+    touched = touched_by(changed(path, after), root)
     assert touched.places == (f"{path}::",)
     assert not touched.names
     assert touched.size > 0

@@ -12,7 +12,7 @@ import pytest
 from pytest_brt.execute.engine import Engine, Row, RowResult
 from pytest_brt.guard import LOOKING, Guard, touched_by
 from pytest_brt.rank.guarding import EACH, Guarding, hints_of, open_guarding
-from pytest_brt.types import AppliedPatch, FileChange, Guarded, JudgedTest, Patch, Raised
+from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, Raised
 from tests.execute.projects import open_on
 from tests.rank.rows import judged
 from tests.trees import write_tree
@@ -55,8 +55,7 @@ def look(engine: Engine, guarding: Guarding, name: str, tests: tuple[JudgedTest,
     factor = {"double": 2, "triple": 3}[name]
     after = CORE.replace(f"n * {factor} + 1", f"n * {factor}").encode()
     changes = (FileChange(path="core.py", content=after),)
-    patch = AppliedPatch(patch=Patch(id=name, name=name, text=""), changes=changes)
-    touched = touched_by(patch, Path(engine.subject.root))
+    touched = touched_by(changes, Path(engine.subject.root))
     chosen = guarding.choose(name, touched, tests)
     runs = engine.run(Row(changes=changes, targets=chosen.targets)).runs
     return guarding.judge(changes, touched, chosen, runs, tests)
