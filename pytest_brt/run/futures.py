@@ -59,6 +59,7 @@ class Workers(ThreadPoolExecutor):
         for outside of Python has been closed.
         """
         for thread in self._begun:
+            thread.join(0.1)  # one that has nothing to do is ending by itself
             if thread.is_alive():
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
                     ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit)
