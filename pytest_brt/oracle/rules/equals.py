@@ -48,9 +48,11 @@ def equals(view: ReportRun) -> Iterator[Draft]:
             continue
         is_confirmed, is_text = _is_confirmed(seen, shown), shown[0].type == "str"
         for said in seen.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED):
-            score, reason = _wanted_score(said, seen.step.source)
+            score, reason = _wanted_score(said)
             if is_confirmed:
                 score, reason = _confirmed(said, score, reason, is_text)
+            elif is_said_of_the_call(said, seen.step.source):
+                score, reason = PLAIN, "the report says what this very call should give"
             if _is_text_for_an_object(said, shown):
                 score = min(score, _ANOTHER_KIND)
                 reason = f"{reason}; it is a text, and an object comes out"
@@ -99,10 +101,8 @@ def _shows_more(view: ReportRun, index: int) -> bool:
     return any(other.step.block == block and displays(other) for other in view.seen[index + 1 :])
 
 
-def _wanted_score(said: Claim, source: str) -> tuple[float, str]:
+def _wanted_score(said: Claim) -> tuple[float, str]:
     base = OracleKind.EQUALS.prior
-    if is_said_of_the_call(said, source):
-        return PLAIN, "the report says what this very call should give"
     if said.direct:
         return base, "the report shows this as the expected result"
     after = said.sentence.partition(said.text)[2].strip("`\"' ")

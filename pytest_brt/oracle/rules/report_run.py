@@ -16,7 +16,7 @@ from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, Script
 from pytest_brt.types import BlockKind, Issue, Raised
 
 #: For what the report says of the very call, in the words that we advise.
-PLAIN = 0.7
+PLAIN = 0.67
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
 _RAISES = re.compile(r"\b(?:rais|error|exception|fail|crash|got|get)", re.IGNORECASE)
 #: Blocks in which an exception is spoken of, or comes out.
