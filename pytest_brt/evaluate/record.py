@@ -132,11 +132,6 @@ class Studied:
     #: Why there is no result, or "".
     problem: str = ""
 
-    @property
-    def missed(self) -> str:
-        """What was not found, or ""."""
-        return ""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduced(Studied):
@@ -149,11 +144,6 @@ class Reproduced(Studied):
     covered: tuple[Covered, ...] = ()
     #: The candidates themselves, for the ranking; not in the result that is written.
     judged: tuple[JudgedTest, ...] = ()
-
-    @property
-    def missed(self) -> str:
-        """What was not found, or ""."""
-        return "" if self.tests else "no bug test found"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,11 +177,6 @@ class Ranked(Studied):
     tests: int = 0
     patches: tuple[PatchOutcome, ...] = ()
     orders: tuple[RankedBy, ...] = ()
-
-    @property
-    def missed(self) -> str:
-        """What was not found, or ""."""
-        return "" if self.tests else "no bug test to rank by"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,12 +242,6 @@ class Repaired(Studied):
     tests: int = 0
     runs: tuple[RepairRun, ...] = ()
 
-    @property
-    def missed(self) -> str:
-        """What was not found, or ""."""
-        found = any(fix.kept for run in self.runs for fix in run.fixes)
-        return "" if found else "no patch passes the bug tests"
-
 
 #: What comes of each stage.
 KINDS: Mapping[Stage, type[Studied]] = {
@@ -270,6 +249,18 @@ KINDS: Mapping[Stage, type[Studied]] = {
     Stage.RANK: Ranked,
     Stage.REPAIR: Repaired,
 }
+
+
+def missed(result: Studied) -> str:
+    """Return what a stage did not find, or ""."""
+    match result:
+        case Reproduced(tests=()):
+            return "no bug test found"
+        case Ranked(tests=0):
+            return "no bug test to rank by"
+        case Repaired(runs=runs) if not any(fix.kept for run in runs for fix in run.fixes):
+            return "no patch passes the bug tests"
+    return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.dataset import Instance, read_dataset, read_predictions
 from pytest_brt.evaluate.environments import read_environments
 from pytest_brt.evaluate.job import StudyKit
-from pytest_brt.evaluate.record import RepairSettings, Stage, StudySettings
+from pytest_brt.evaluate.record import RepairSettings, Stage, StudySettings, missed
 from pytest_brt.evaluate.study import (
     Carry,
     Ledger,
@@ -63,8 +63,9 @@ class StageItem(OurItem):
         if result.problem:
             raise SubjectProblem(result.problem)
         self.seconds = result.setup + result.seconds + result.judging
-        if result.missed:
-            raise Missed(result.missed)
+        missing = missed(result)
+        if missing:
+            raise Missed(missing)
 
 
 class StudySession(OurFiles):
