@@ -16,10 +16,8 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.evaluate.metrics import COLUMNS, mean_columns, threshold_curve
 from pytest_brt.evaluate.rates import (
     Acted,
-    Which,
     behaviour,
     done,
-    mended,
     mixed,
     patch_orders,
     runs_of,
@@ -148,12 +146,7 @@ def _thresholds(axes: Axes, result: StudyResult) -> None:
 
 def draw_steps_to_fix(axes: Axes, result: StudyResult, strategy: str) -> None:
     """Draw the share of runs that have written a right fix after each step."""
-    groups = {
-        name: [
-            run for bug in mended(result) for run in Which(strategy=strategy, given=given).runs(bug)
-        ]
-        for name, given in _GIVEN
-    }
+    groups = {name: tried(result, strategy, given) for name, given in _GIVEN}
     longest = max(len(run.actions) for runs in groups.values() for run in runs)
     for (name, runs), (_, line, colour) in zip(groups.items(), LINES, strict=False):
         if not runs:

@@ -166,9 +166,10 @@ def ways_in(result: StudyResult) -> list[Which]:
     return list(found)
 
 
-def tried(result: StudyResult, strategy: str) -> list[RepairRun]:
-    """Return the runs of one whole strategy, with and without the failing test."""
-    return [run for bug in mended(result) for run in Which(strategy=strategy).runs(bug)]
+def tried(result: StudyResult, strategy: str, given: bool | None = None) -> list[RepairRun]:
+    """Return the runs of one whole strategy, with the failing test, without it, or either way."""
+    which = Which(strategy=strategy, given=given)
+    return [run for bug in mended(result) for run in which.runs(bug)]
 
 
 def steps_to_right(groups: Iterable[Sequence[RepairRun]]) -> float | None:
