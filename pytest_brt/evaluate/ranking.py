@@ -83,8 +83,7 @@ def _labels(job: Job, engine: Engine) -> dict[str, bool]:
 def _patches(
     rows: tuple[PatchResult, ...], job: Job, labels: Mapping[str, bool], normal: str
 ) -> tuple[PatchOutcome, ...]:
-    plain = {rank.name: rank.epr for rank in rank_by_epr(rows, job.tests)}
-    scores = {rank.name: rank.score for rank in rank_by_weight(rows, job.tests)}
+    ranks = {rank.name: rank for rank in rank_by_weight(rows, job.tests)}
     return tuple(
         PatchOutcome(
             name=one.name,
@@ -92,8 +91,8 @@ def _patches(
             applies=row.applies,
             right=labels.get(one.name),
             same_as_fix=bool(normal) and row.normal == normal,
-            epr=plain.get(one.name),
-            score=scores.get(one.name),
+            epr=ranks[one.name].epr,
+            score=ranks[one.name].score,
         )
         for one, row in zip(job.predictions, rows, strict=True)
     )
