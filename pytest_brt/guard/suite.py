@@ -114,16 +114,11 @@ def read_tests(
 
     Without `classes`, which knows what they inherit, only bases in this file are known.
     """
-    reader = _Reader(
-        path=path,
-        lines=text.splitlines(),
-        classes=classes or Classes({path: text}),
-        collected=collected,
-    )
+    reader = _Reader(path, text.splitlines(), classes or Classes({path: text}), collected)
     return tuple(reader.tests(parse_or_empty(text)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Reader:
     """Finds the tests in the syntax tree of one file."""
 
