@@ -201,9 +201,9 @@ class OurFiles(ABC):
         """Return how a file outside of the project is called in the names of its items."""
         return Path(os.path.relpath(path, self.config.rootpath)).as_posix()
 
+    @abstractmethod
     def pytest_report_header(self) -> list[str]:
         """Say what is about to run."""
-        return []
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, object, object]:
