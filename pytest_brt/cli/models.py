@@ -30,7 +30,9 @@ _GIB = 1 << 30
 def set_up(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.description = "Local models: GGUF files in the model folder (PYTEST_BRT_MODELS)."
-    parser.add_argument("--folder", metavar="DIR", default="", help="the model folder")
+    parser.add_argument(
+        "--folder", metavar="DIR", type=catalogue.models_folder, default="", help="the model folder"
+    )
     parser.set_defaults(command=_list)
     actions = parser.add_subparsers(title="actions", metavar="ACTION")
     for name, action, text in (
@@ -60,16 +62,12 @@ def set_up(parser: argparse.ArgumentParser) -> None:
             sub.add_argument("--context", type=int, metavar="N", default=0, help="tokens")
 
 
-def _folder(arguments: argparse.Namespace) -> Path:
-    return catalogue.models_folder(arguments.folder)
-
-
 def _find(arguments: argparse.Namespace) -> Path:
-    return catalogue.find_model(arguments.model, _folder(arguments))
+    return catalogue.find_model(arguments.model, arguments.folder)
 
 
 def _list(arguments: argparse.Namespace) -> None:
-    folder = _folder(arguments)
+    folder: Path = arguments.folder
     files, notes = catalogue.model_files(folder), catalogue.read_notes(folder)
     say(f"models in {folder}:" if files else f"no models in {folder} yet")
     for file in files:
@@ -98,7 +96,7 @@ def _facts(file: Path) -> str:
 
 def _add(arguments: argparse.Namespace) -> None:
     # A pattern names all parts of a model, of which the first brings the others.
-    given, folder = set(arguments.files), _folder(arguments)
+    given, folder = set(arguments.files), arguments.folder
     for file in arguments.files:
         if is_later_part(file) and parts_of(file)[0] in given:
             continue
@@ -108,18 +106,18 @@ def _add(arguments: argparse.Namespace) -> None:
 
 
 def _remove(arguments: argparse.Namespace) -> None:
-    for path in catalogue.remove_model(_find(arguments), _folder(arguments)):
+    for path in catalogue.remove_model(_find(arguments), arguments.folder):
         say(f"removed {path}")
 
 
 def _default(arguments: argparse.Namespace) -> None:
-    folder, name = _folder(arguments), _called(arguments)
+    folder, name = arguments.folder, _called(arguments)
     catalogue.write_notes(folder, replace(catalogue.read_notes(folder), default=name))
     say(f"{name} is taken when no model is named (--brt-model none for none)")
 
 
 def _alias(arguments: argparse.Namespace) -> None:
-    folder, name = _folder(arguments), _called(arguments)
+    folder, name = arguments.folder, _called(arguments)
     notes = catalogue.read_notes(folder)
     catalogue.write_notes(folder, replace(notes, aliases={**notes.aliases, arguments.alias: name}))
     say(f"{arguments.alias} is another name of {name}")
@@ -129,11 +127,11 @@ def _called(arguments: argparse.Namespace) -> str:
     """Return how a model that there is will be found again: its name here, else its path."""
     file = _find(arguments)
     read_header(file)
-    return catalogue.noted_name(file, _folder(arguments))
+    return catalogue.noted_name(file, arguments.folder)
 
 
 def _verify(arguments: argparse.Namespace) -> None:
-    for file, digest, known in catalogue.verify_model(_find(arguments), _folder(arguments)):
+    for file, digest, known in catalogue.verify_model(_find(arguments), arguments.folder):
         what = "unchanged since it was added" if known else "noted: compare it with its publisher's"
         say(f"{file.name}: SHA-256 {digest}, {what}")
 
@@ -185,7 +183,7 @@ def _template(source: str) -> str:
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    checks = (*examine(_folder(arguments), arguments.model), _sandbox())
+    checks = (*examine(arguments.folder, arguments.model), _sandbox())
     for check in checks:
         say(f"{check.state:<5} {check.name:<17} {check.text}")
     return 1 if any(check.state is CheckState.FAIL for check in checks) else 0
