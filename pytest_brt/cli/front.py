@@ -73,7 +73,13 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     """Say what a command takes, and list the options that matter most to it, its own first."""
     name = parser.get_default("typed")
     if name == "demo":
-        _set_up_demo(parser)
+        parser.description = (
+            "Make a small project with a bug, a bug report and three patches; reproduce "
+            "the bug, rank the patches, and write the page. Nothing is fetched."
+        )
+        where = "where to make it (default: a temporary folder)"
+        parser.add_argument("folder", metavar="DIR", nargs="?", help=where)
+        parser.set_defaults(command=_demo)
         return
     run = _RUNS[name]
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -142,17 +148,6 @@ def _set_apart(environment: dict[str, str]) -> list[str]:
 _PROJECT = Path(__file__).parent / "demo.txt"
 #: What a reader could type there.
 _TYPED = ("issue", "issue.md", "--rank", "patches", "--report=report.html")
-
-
-def _set_up_demo(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Make a small project with a bug, a bug report and three patches; reproduce "
-        "the bug, rank the patches, and write the page. Nothing is fetched."
-    )
-    parser.add_argument(
-        "folder", metavar="DIR", nargs="?", help="where to make it (default: a temporary folder)"
-    )
-    parser.set_defaults(command=_demo)
 
 
 def _demo(arguments: argparse.Namespace) -> int:
