@@ -113,8 +113,6 @@ def pinned_among(
     wrong exception) in the same assertion.
     """
     claims = [claim for judged in candidates for claim in _claims(judged)]
-    if not claims:
-        return ()
     return tuple(test.name for test in tests if _pins(test, claims))
 
 
@@ -130,7 +128,8 @@ class _Claim:
 def _claims(judged: JudgedTest) -> Iterator[_Claim]:
     runs = judged.judgement.runs
     raised = runs[0].raised if runs else None
-    calls = _calls(judged.test.source or "")
+    called = called_names(parse_or_empty(judged.test.source or ""))
+    calls = called - {"raises", "isinstance", "len", "repr", "str"}
     if raised is None or not calls:
         return
     if judged.test.oracle.kind is OracleKind.NO_RAISE:
@@ -167,8 +166,3 @@ def _assertions(source: str) -> Iterator[ast.AST]:
             name = called_name(node.value)
             if name.startswith("assert") or name == "raises":
                 yield node
-
-
-def _calls(source: str) -> frozenset[str]:
-    called = called_names(parse_or_empty(source))
-    return called - {"raises", "isinstance", "len", "repr", "str"}
