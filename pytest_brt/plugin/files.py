@@ -195,7 +195,9 @@ class Files:
         if issue is None:
             return ""
         ranks = tuple(rank for rank in record.ranks if rank.result.issue == issue.id)
-        folder = self._options.out or Path("brt-patches", _stem(issue))
+        stem = Path(issue.source).stem
+        called = stem if stem.strip("-. ") else issue.id
+        folder = self._options.out or Path("brt-patches", called)
         found = chosen(record.repairs, ranks)
         for old in sorted((*folder.glob("fix-*.diff"), *folder.glob("alike/fix-*.diff"))):
             if old.read_bytes().startswith(HEAD.encode()):
@@ -294,11 +296,6 @@ class Files:
             write_bytes(options.record / file.path, file.content)
         signed = ", signed" if self._key else ""
         return f"evidence{signed}: {options.record} (pytest-brt recheck runs it again)"
-
-
-def _stem(issue: Issue) -> str:
-    stem = Path(issue.source).stem
-    return stem if stem.strip("-. ") else issue.id
 
 
 def read_key(path: Path | None, option: str) -> bytes | None:
