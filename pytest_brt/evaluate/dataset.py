@@ -16,6 +16,19 @@ from pytest_brt.errors import UsageProblem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """One candidate patch."""
+
+    #: Unique among those of the bug, as in "c03".
+    name: str
+    #: Who wrote it; "" for a patch that comes with the bug.
+    system: str = ""
+    text: str
+    #: Whether it passes the hidden tests, where the file says so.
+    plausible: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Instance:
     """One bug."""
 
@@ -36,8 +49,8 @@ class Instance:
     #: that fail without the fix and pass with it.
     fail_to_pass: tuple[str, ...] = ()
     pass_to_pass: tuple[str, ...] = ()
-    #: Candidate patches that come with the bug: name and diff.
-    candidates: tuple[tuple[str, str], ...] = ()
+    #: Candidate patches that come with the bug.
+    candidates: tuple[Prediction, ...] = ()
     #: What the data set itself says of its environment.
     environment: str = ""
     pythonpath: tuple[str, ...] = ()
@@ -149,7 +162,7 @@ def _own(place: Path) -> Instance:
         for name in ("issue.md", "fix.diff", "tests.diff")
         if (place / name).is_file()
     }
-    candidates = sorted((place / "candidates").glob("*.diff"))
+    diffs = sorted((place / "candidates").glob("*.diff"))
     return Instance(
         id=place.name,
         repo=place.parent.name,
@@ -158,22 +171,10 @@ def _own(place: Path) -> Instance:
         patch=texts["fix.diff"],
         test_patch=texts.get("tests.diff", ""),
         candidates=tuple(
-            (path.name, path.read_text("utf-8", "surrogateescape")) for path in candidates
+            Prediction(name=path.name, text=path.read_text("utf-8", "surrogateescape"))
+            for path in diffs
         ),
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prediction:
-    """One candidate patch."""
-
-    instance: str
-    #: Unique among those of the instance, as in "c03".
-    name: str
-    system: str
-    text: str
-    #: Whether it passes the hidden tests, where the file says so.
-    plausible: bool | None = None
 
 
 class _Predicted(msgspec.Struct):
@@ -202,7 +203,6 @@ def read_predictions(paths: Iterable[Path]) -> dict[str, tuple[Prediction, ...]]
             pool = found.setdefault(row.instance_id, [])
             pool.append(
                 Prediction(
-                    instance=row.instance_id,
                     name=f"c{len(pool):02}",
                     system=row.model_name_or_path,
                     text=row.model_patch or "",

@@ -64,11 +64,7 @@ class StudyPlan:
 
     def pool(self, instance: Instance) -> tuple[Prediction, ...]:
         """Return the candidate patches for a bug: those of other systems, and its own."""
-        own = tuple(
-            Prediction(instance=instance.id, name=name, system="", text=text)
-            for name, text in instance.candidates
-        )
-        return (*self.predictions.get(instance.id, ()), *own)
+        return (*self.predictions.get(instance.id, ()), *instance.candidates)
 
     def stages(self, instance: Instance) -> tuple[Stage, ...]:
         """Return what is done with a bug: patches are ranked where there are any."""

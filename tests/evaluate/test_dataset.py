@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import SubjectProblem, UsageProblem
-from pytest_brt.evaluate.dataset import Instance, read_dataset, read_predictions
+from pytest_brt.evaluate.dataset import Instance, Prediction, read_dataset, read_predictions
 from pytest_brt.evaluate.environments import (
     Environment,
     environment_of,
@@ -68,7 +68,7 @@ def test_a_folder_of_own_bugs(tmp_path: Path) -> None:
     (place / "candidates" / "x.diff").write_text("a guess", "utf-8")
     (bug,) = read_dataset(tmp_path / "mine")
     assert (bug.id, bug.repo, bug.patch) == ("one", "mine", "the fix")
-    assert bug.candidates == (("x.diff", "a guess"),)
+    assert bug.candidates == (Prediction(name="x.diff", text="a guess"),)
 
 
 def test_the_particular_environment_goes_before_the_general_one(tmp_path: Path) -> None:
