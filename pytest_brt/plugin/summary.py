@@ -256,14 +256,8 @@ class Summary:
 
     def _show_grounds(self, ranks: tuple[Rank, ...], tests: tuple[JudgedTest, ...]) -> None:
         candidates = [test for test in tests if test.judgement.candidate]
-        grounds = (
-            existing(ranks),
-            broken_tests(ranks),
-            pinned(ranks),
-            reasons(ranks),
-            _passing(ranks, candidates),
-        )
-        for text in chain.from_iterable(grounds):
+        grounds = chain(existing(ranks), broken_tests(ranks), pinned(ranks), reasons(ranks))
+        for text in (*grounds, *_passing(ranks, candidates)):
             self._say(f"  {text}")
 
     def _show_selected(self, ranks: tuple[Rank, ...]) -> None:
