@@ -158,12 +158,9 @@ def mended(result: StudyResult) -> tuple[Repaired, ...]:
 
 def ways_in(result: StudyResult) -> list[Which]:
     """Return the ways that bugs were repaired, in the order in which they are first met."""
-    found: dict[Which, None] = {}
-    for bug in mended(result):
-        for run in bug.runs:
-            which = Which(strategy=run.strategy, given=run.given, without=run.without)
-            found.setdefault(which, None)
-    return list(found)
+    runs = (run for bug in mended(result) for run in bug.runs)
+    ways = (Which(strategy=run.strategy, given=run.given, without=run.without) for run in runs)
+    return list(dict.fromkeys(ways))
 
 
 def tried(result: StudyResult, strategy: str, given: bool | None = None) -> list[RepairRun]:

@@ -59,7 +59,7 @@ def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
     Raises:
         PatchProblem: git cannot compare the files.
     """
-    places: dict[str, None] = {}
+    places: set[str] = set()
     before: list[tuple[str, int]] = []
     outside = False
     examples: list[ExistingTest] = []
@@ -67,8 +67,7 @@ def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
         is_there = (root / change.path).is_file()
         text = (root / change.path).read_text("utf-8", "replace") if is_there else ""
         new = (change.content or b"").decode("utf-8", "replace")
-        for name in _definitions(change.path, text, new):
-            places[f"{change.path}::{name}"] = None
+        places |= {f"{change.path}::{name}" for name in _definitions(change.path, text, new)}
         if is_there:
             old = changed_lines(new, text)
             before.append((change.path, sum(1 << number for number in old)))
