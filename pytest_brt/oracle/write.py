@@ -193,7 +193,10 @@ def script(draft: Draft, replayed: Replayed) -> str | None:
 def _pieces(draft: Draft, replayed: Replayed) -> tuple[list[str], list[str]] | None:
     setup = _setup(draft, replayed)
     imports, local = _hoist([tidy(seen.step.source) for seen in setup])
-    body = [*local, *_silenced(draft, setup), *draft.body]
+    # What the set-up prints is dropped where the test looks at the output.
+    noisy = any(seen.did is not None and seen.did.stdout for seen in setup)
+    silenced = ["capsys.readouterr()"] if noisy and "capsys" in draft.fixtures else []
+    body = [*local, *silenced, *draft.body]
     text = "\n".join(body)
     if not parses(text):
         return None
@@ -240,12 +243,6 @@ def _sets_for_all(seen: Seen, last: Seen) -> bool:
         return False
     silent = seen.did.value is not None and seen.did.value.is_none and not seen.did.stdout
     return silent and bool(_SETTING.match(seen.step.source))
-
-
-def _silenced(draft: Draft, setup: list[Seen]) -> list[str]:
-    """Return the line that drops what the set-up prints, where the test looks at the output."""
-    noisy = any(seen.did is not None and seen.did.stdout for seen in setup)
-    return ["capsys.readouterr()"] if noisy and "capsys" in draft.fixtures else []
 
 
 def _ran(seen: Seen) -> bool:

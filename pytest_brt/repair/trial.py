@@ -88,7 +88,8 @@ class Trials:
         root = Path(self.engine.subject.root)
         parts: list[str] = []
         for change in sorted(changes, key=lambda change: change.path):
-            parts += _difference(change, _bytes_of(root / change.path))
+            path = root / change.path
+            parts += _difference(change, path.read_bytes() if path.is_file() else None)
         return content_id(*parts) if parts else ""
 
     def run(self, changes: tuple[FileChange, ...]) -> Trial:
@@ -159,10 +160,6 @@ class Trials:
     def _keep(self, trial: Trial) -> Trial:
         self.known[trial.key] = trial
         return trial
-
-
-def _bytes_of(path: Path) -> bytes | None:
-    return path.read_bytes() if path.is_file() else None
 
 
 def _difference(change: FileChange, before: bytes | None) -> list[str]:

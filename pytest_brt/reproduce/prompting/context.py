@@ -121,9 +121,12 @@ def suspecting(
         SubjectProblem: the subject's interpreter cannot be started.
     """
     host = host or nearest_tests(issue, index, suspects)
+    # The name under which the likeliest place is imported, or the largest package.
+    tops = (index.layout.module_of(one.path).partition(".")[0] for one in suspects)
+    named = (top for top in (*tops, *index.packages) if top in index.packages)
     found = replace(
         hints,
-        package=_package(suspects, index),
+        package=next(named, ""),
         suspects=suspects,
         host=host,
         fixtures=fixtures_for(host, index) if host else "",
@@ -152,12 +155,6 @@ def functions_run(replayed: Replayed, index: Index, engine: Engine) -> frozenset
         if number is not None:
             found.add((path, index.passages[number].function))
     return frozenset(found)
-
-
-def _package(suspects: Sequence[Place], index: Index) -> str:
-    """Return the name under which the likeliest place is imported, or the largest package."""
-    tops = (index.layout.module_of(one.path).partition(".")[0] for one in suspects)
-    return next((top for top in tops if top in index.packages), next(iter(index.packages), ""))
 
 
 def fixtures_for(host: str, index: Index) -> str:
