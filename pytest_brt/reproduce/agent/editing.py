@@ -62,10 +62,7 @@ def edit(action: Action, steps: Sequence[Step], kit: Kit) -> Outcome:
     cost = cost_of([answer])
     origin = Origin(strategy=kit.strategy, model=kit.editor.name, seed=prompt.sampling.seed)
     try:
-        made = tuple(
-            replace(item, test=_at(path, item.test, kit))
-            for item in _made(added_by(answer.text), origin, path, kit)
-        )
+        made = _made(added_by(answer.text), origin, path, kit)
         if not made:
             raise EditProblem(
                 "The answer had no test in it. Say in the prompt what the test must call."
@@ -167,19 +164,16 @@ def added_by(answer: str) -> str:
 
 
 def _made(answer: str, origin: Origin, path: str, kit: Kit) -> tuple[Written, ...]:
-    maker = Maker(
-        issue=kit.issue,
-        index=kit.index,
-        test_root=kit.bench.engine.subject.test_root,
-        host=path if kit.original(path) is not None else "",
-    )
-    return maker.make(answer, origin)
+    """Return the tests of an answer for the file `path`, beside it where it is new."""
+    known = kit.original(path) is not None
+    test_root = kit.bench.engine.subject.test_root
+    host = path if known else ""
+    maker = Maker(issue=kit.issue, index=kit.index, test_root=test_root, host=host)
+    made = maker.make(answer, origin)
+    return made if known else tuple(replace(i, test=_beside(path, i.test, kit)) for i in made)
 
 
-def _at(path: str, test: CandidateTest, kit: Kit) -> CandidateTest:
-    """Return the test beside the file that the agent wants it in."""
-    if kit.original(path) is not None:
-        return test
+def _beside(path: str, test: CandidateTest, kit: Kit) -> CandidateTest:
     folder = path.rpartition("/")[0]
     name = test.path.rpartition("/")[2]
     where = f"{folder}/{name}" if folder else name
