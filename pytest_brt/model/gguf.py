@@ -164,13 +164,12 @@ def read_header(path: str | Path) -> Header:
         raise ModelProblem(
             f"{str(path)!r} is a later part of a model (name its first: {parts_of(path)[0].name!r})"
         )
-    first, *rest = (_read_one(part) for part in parts_of(path))
-    whole = (first, *rest)
+    whole = [_read_one(part) for part in parts_of(path)]
     types: Counter[str] = Counter()
     for part in whole:
         types.update(part.types)
     return replace(
-        first,
+        whole[0],
         size=sum(part.size for part in whole),
         expected=sum(part.expected for part in whole),
         parameters=sum(part.parameters for part in whole),

@@ -70,11 +70,10 @@ def without_doubles(
 
 
 def _round_robin(items: list[JudgedTest]) -> list[JudgedTest]:
-    """Order by confidence, lowered for each one of the same cluster that stands before."""
-    ranked = sorted(items, key=_candidate_key)
+    """Order the best first, each lowered for those of its cluster that stand before it."""
     before: Counter[tuple[str, str, str]] = Counter()
     weighed = []
-    for item in ranked:
+    for item in items:
         key = cluster_key(item)
         weighed.append((item.judgement.confidence * 0.8 ** before[key], item))
         before[key] += 1
