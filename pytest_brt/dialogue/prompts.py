@@ -29,8 +29,6 @@ BUILT_IN = Path(__file__).parent.parent / "prompts"
 SUFFIX = ".j2"
 _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
 _TURN = re.compile(r"^=== (user|assistant)$", re.MULTILINE)
-
-
 #: Prompts of the user's: the path of each below its folder, and its text.
 Wording = tuple[tuple[str, str], ...]
 

@@ -23,8 +23,6 @@ from pytest_brt.model.wire import Answer, Order, Start
 _GRACE = 60.0
 #: Bytes of what a dead worker printed that are looked at.
 _LAST_WORDS = 4096
-
-
 #: What the name of a signal means, where that is known.
 _HINTS = {
     "SIGILL": "llama-cpp-python was built for another CPU: build it again on this machine, "

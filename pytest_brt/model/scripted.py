@@ -22,14 +22,7 @@ from pathlib import Path
 from pytest_brt.bounded import bounded_text
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import ModelProblem, StoreProblem
-from pytest_brt.model.base import (
-    Completion,
-    Finish,
-    Model,
-    Prompt,
-    Settings,
-    estimate,
-)
+from pytest_brt.model.base import Completion, Finish, Model, Prompt, Settings, estimate
 from pytest_brt.model.reply import split_thinking
 
 _MARK = re.compile(r"^=== (reply|always)(?: if: (.*))?$", re.MULTILINE)

@@ -62,7 +62,6 @@ _READ = (
     ToolName.EXTRACT_TESTS,
 )
 
-
 #: State → the tools it has → the state after each. What is not in here is refused.
 TABLE: Mapping[State, Mapping[ToolName, State]] = {
     State.UNDERSTAND: {
@@ -84,7 +83,6 @@ TABLE: Mapping[State, Mapping[ToolName, State]] = {
     },
     State.DONE: {},
 }
-
 
 #: Fact of a step: the diff of a fix that was found plausible; there may be several.
 PATCH = "patch"

@@ -106,7 +106,6 @@ def _shown(lines: tuple[str, ...], path: str, found: Sequence[Definition], room:
         if left < room.most // 4:
             shown.append(f"{where}: no room here")
             continue
-
         end, code = window(lines, one.line, one.end_line, Room(most=left, count=room.count))
         more = f"\n[… go on with read_range {path} {end + 1} {one.end_line} …]"
         shown.append(f"{where}:\n{code}{more if end < one.end_line else ''}")

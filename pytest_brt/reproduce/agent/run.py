@@ -36,7 +36,6 @@ _TOKENS = 3_650
 #: Share of the context that the dialogue is to have.
 _SHARE = 0.35
 
-
 Messages = tuple[Message, ...]
 
 
