@@ -276,13 +276,11 @@ class _Auto:
         """Return what other tests claim and why they were not accepted, a line each."""
         told: dict[str, None] = {}
         for item in sorted(self.tests, key=lambda item: item.judgement.verdict != Verdict.FAIL):
-            opinion = self.opinions.get(item.test.id)
-            said_no = opinion is not None and opinion.right is False
-            if item.test.oracle.kind is not OracleKind.WRITTEN and not said_no:
+            said_no = self._says(item) is False
+            written = item.test.oracle.kind is OracleKind.WRITTEN
+            if not said_no and (item.judgement.candidate or not written):
                 continue
-            if item.judgement.candidate and not said_no:
-                continue
-            reason = opinion.reason if opinion and said_no else item.judgement.reason
+            reason = self.opinions[item.test.id].reason if said_no else item.judgement.reason
             line = " ".join(f"`{_claim(item)}`: {reason}".split())
             told[line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"] = None
         return tuple(told)[:_REFUSED]
