@@ -105,15 +105,11 @@ class Below:
             os.fchmod(stream.fileno(), mode)
             os.utime(stream.fileno(), ns=times)
 
-    @contextmanager
-    def read(self, name: str) -> Iterator[BufferedReader]:
+    def read(self, name: str) -> BufferedReader:
         """Open a file; a pipe is not waited for."""
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        with (
-            self.at(name) as (last, folder),
-            os.fdopen(os.open(last, flags, dir_fd=folder), "rb") as stream,
-        ):
-            yield stream
+        with self.at(name) as (last, folder):
+            return os.fdopen(os.open(last, flags, dir_fd=folder), "rb")
 
     def link(self, name: str, target: str) -> None:
         """Make a link that is not there yet."""

@@ -10,6 +10,7 @@ import os
 import stat
 import time
 from collections.abc import Iterable
+from itertools import accumulate
 from pathlib import Path, PurePosixPath
 
 from pytest_brt.errors import PatchProblem
@@ -121,18 +122,16 @@ class TreeCopy:
         would pytest's rewritten tests before 9.2.
         """
         files, name = self._files, change.path
+        parent = name.rpartition("/")[0]
         before = files.stat(name)
         self._drop_bytecode(name)
         if change.content is None:
             if before is not None and not stat.S_ISDIR(before.st_mode):
                 files.remove(name)
-                folder = name.rpartition("/")[0]
-                while folder and self._drop_if_empty(folder):
-                    folder = folder.rpartition("/")[0]
+                while parent and self._drop_if_empty(parent):
+                    parent = parent.rpartition("/")[0]
             return
-        parent = name.rpartition("/")[0]
-        if parent:
-            self._make_folder(parent)
+        self._make_folder(parent)
         files.remove(name)
         later = max(time.time_ns(), (before.st_mtime_ns if before else 0) + 2_000_000_000)
         mode = 0o755 if change.executable else 0o644
@@ -153,9 +152,8 @@ class TreeCopy:
 
     def _make_folder(self, name: str) -> None:
         """Make a folder and those above it, as the owner's; a file that stands there goes."""
-        parts = name.split("/")
-        for end in range(1, len(parts) + 1):
-            path = "/".join(parts[:end])
+        parts = filter(None, name.split("/"))
+        for path in accumulate(parts, "{}/{}".format):
             seen = self._files.stat(path)
             if seen is not None and stat.S_ISREG(seen.st_mode):
                 self._files.remove(path)
@@ -178,9 +176,7 @@ class TreeCopy:
 
     def _replace(self, name: str) -> None:
         self._files.remove(name)
-        parent = name.rpartition("/")[0]
-        if parent:
-            self._make_folder(parent)
+        self._make_folder(name.rpartition("/")[0])
         self._copy(name)
         seen = self._files.stat(name)
         if seen is not None:
