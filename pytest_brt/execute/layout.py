@@ -55,11 +55,8 @@ def source_roots(root: Path, extra: tuple[str, ...] = ()) -> tuple[str, ...]:
 
 def packages(root: Path, roots: tuple[str, ...]) -> tuple[str, ...]:
     """Return the top-level import names below the source roots, tests left out."""
-    found: set[str] = set()
-    for entry in roots:
-        skip = NOT_PRODUCT | {part for part in roots if part != "."}
-        found.update(name for name in _import_names(root / entry) if name not in skip)
-    return tuple(sorted(found))
+    found = {name for entry in roots for name in _import_names(root / entry)}
+    return tuple(sorted(found - NOT_PRODUCT - {*roots}))
 
 
 def _import_names(folder: Path) -> Iterator[str]:

@@ -92,8 +92,6 @@ def clear_stale() -> None:
     """Remove the folders of this user's runs that were killed, and end their processes."""
     now = time.time()
     for folder in Path(tempfile.gettempdir()).glob("*brt-*"):
-        if not folder.name.startswith(("brt-", "pytest-brt-")):
-            continue
         # It may not be empty, be held by a living run, or by one that has just ended.
         with suppress(OSError):
             seen = folder.lstat()

@@ -284,11 +284,6 @@ def not_begun(scene: Scene, ended: Ended) -> TestRun:
             return scene.outcome(Verdict.SKIP, event.reason)
         if event.event in ("interrupted", "internal_error"):
             return cut_short(scene, ended)
-    return _ended_early(scene, ended)
-
-
-def _ended_early(scene: Scene, ended: Ended) -> TestRun:
-    """Return the outcome where nothing was begun, and no event says why."""
     finish = ended.first("finish")
     said = _last_line(scene.places.text(ended.tail))
     if finish is None:
