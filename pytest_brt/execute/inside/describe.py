@@ -3,6 +3,7 @@
 import errno
 import re
 import sys
+from traceback import walk_tb
 
 MESSAGE_LIMIT = 4000
 FRAME_LIMIT = 60
@@ -42,11 +43,8 @@ def text_of(value, convert, limit):
 
 def frames_of(traceback):
     """Return [file, line, function] for each level, outermost first, the middle cut out."""
-    found = []
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        found.append([code.co_filename, traceback.tb_lineno, code.co_name])
-        traceback = traceback.tb_next
+    levels = [(frame.f_code, line) for frame, line in walk_tb(traceback)]
+    found = [[code.co_filename, line, code.co_name] for code, line in levels]
     if len(found) > FRAME_LIMIT:
         half = FRAME_LIMIT // 2
         found = found[:half] + found[-half:]
@@ -140,11 +138,8 @@ def values_of(traceback, packages, skip):
 
     Arguments come first, in their order.
     """
-    frames = []
-    while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename not in skip:
-            frames.append(traceback.tb_frame)
-        traceback = traceback.tb_next
+    every = [frame for frame, _ in walk_tb(traceback)]
+    frames = [frame for frame in every if frame.f_code.co_filename not in skip]
     for distance, frame in enumerate(reversed(frames)):
         if belongs(frame.f_globals.get("__name__"), packages):
             local = frame.f_locals

@@ -173,16 +173,14 @@ class Session:
         name = "<statement %d>" % index
         lines = [line + "\n" for line in source.splitlines()]
         linecache.cache[name] = (len(source), None, lines, name)
-        flags = self.flags
-        tree = compile(source, name, "exec", flags | ast.PyCF_ONLY_AST | AWAIT, True)
-        if len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr):
+        tree = compile(source, name, "exec", self.flags | ast.PyCF_ONLY_AST | AWAIT, True)
+        is_expression = len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr)
+        if is_expression:
             tree = ast.Expression(tree.body[0].value)
-            code = compile(tree, name, "eval", flags | AWAIT, True)
-            return True, self.settle(eval(code, self.space), code)
-        code = compile(tree, name, "exec", flags | AWAIT, True)
+        mode = "eval" if is_expression else "exec"
+        code = compile(tree, name, mode, self.flags | AWAIT, True)
         self.flags |= code.co_flags & FUTURES
-        self.settle(eval(code, self.space), code)
-        return False, None
+        return is_expression, self.settle(eval(code, self.space), code)
 
     def settle(self, value, code):
         """Return the value, awaited when the statement used ``await`` at top level."""

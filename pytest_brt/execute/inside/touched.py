@@ -56,15 +56,14 @@ class Touched:
 
     def _start(self, code, offset):
         if code.co_filename in self.seen:
-            sys.monitoring.set_local_events(TOOL, code, sys.monitoring.events.LINE)
-            self._nested(code)
+            self._look_into(code)
         return sys.monitoring.DISABLE
 
-    def _nested(self, code):
+    def _look_into(self, code):
+        sys.monitoring.set_local_events(TOOL, code, sys.monitoring.events.LINE)
         for inner in code.co_consts:
             if isinstance(inner, type(code)):
-                sys.monitoring.set_local_events(TOOL, inner, sys.monitoring.events.LINE)
-                self._nested(inner)
+                self._look_into(inner)
 
     def _line(self, code, line):
         seen = self.seen.get(code.co_filename)

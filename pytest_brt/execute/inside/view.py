@@ -18,11 +18,9 @@ def _overlay(target, lower, upper, work):
 
 
 def _private(place, size):
-    """Mount a new, empty file system at `place`, with the folders an overlay needs."""
+    """Mount a new, empty file system at `place`."""
     data = "mode=700,size=%d" % size
     calls.mount("tmpfs", place, "tmpfs", calls.MS_NOSUID | calls.MS_NODEV, data)
-    for name in ("upper", "work"):
-        os.mkdir(os.path.join(place, name))
 
 
 def lower_folders(config):
@@ -43,15 +41,12 @@ def mount_row(config, keep):
     scratch = config["scratch"]
     place = os.path.join(scratch, "warm" if keep else "row")
     lower = lower_folders(config)
-    if keep:
-        for name in ("upper", "work"):
-            os.makedirs(os.path.join(place, name))
-    else:
+    if not keep:
         _private(place, config["size"])
+    for name in ("upper", "work", "tmp", "home"):
+        os.makedirs(os.path.join(place, name))
     _overlay(config["root"], lower, place + "/upper", place + "/work")
     _rebind(config)
-    for name in ("tmp", "home"):
-        os.makedirs(os.path.join(place, name), exist_ok=True)
     if not keep:
         calls.set_read_only(scratch, recursive=False)
 
@@ -65,7 +60,7 @@ def mount_cell(config, keep):
     scratch, root = config["scratch"], config["root"]
     place = os.path.join(scratch, "cell")
     _private(place, config["size"])
-    for name in ("tmp", "shm", "run"):
+    for name in ("upper", "work", "tmp", "shm", "run"):
         os.mkdir(os.path.join(place, name))
     os.chmod(place + "/tmp", 0o777)
     for name in ("home", "work"):

@@ -26,6 +26,7 @@ class Connection:
     def __init__(self, descriptor):
         self.socket = socket.socket(fileno=descriptor)
         self.pending = b""
+        #: The descriptors that came with messages, and were not taken yet.
         self.passed = []
 
     def read(self):
@@ -40,10 +41,6 @@ class Connection:
             self.pending += data
         line, _, self.pending = self.pending.partition(b"\n")
         return json.loads(line.decode("utf-8"))
-
-    def take(self):
-        """Return the descriptor that came with the last message."""
-        return self.passed.pop(0)
 
     def send(self, event, after=b"", **fields):
         """Tell the tool something of our own, `after` what a test's process told."""
@@ -94,7 +91,7 @@ class Zygote:
                 self.preload(request["names"])
                 self.control.send("preloaded")
             else:
-                self.fork_row(self.control.take())
+                self.fork_row(self.control.passed.pop(0))
 
     def fork_row(self, descriptor):
         """Fork a row that talks over `descriptor`, wait for its end, and end what it left."""
