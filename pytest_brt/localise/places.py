@@ -123,7 +123,9 @@ def find_places(
 
     The tests `failing` fail because of it; they and nearby passing ones were `watched`.
     """
-    places = _of_report(issue, index)
+    suspects = find_suspects(issue, index, limit=50)
+    top = max((suspect.score for suspect in suspects), default=1.0) or 1.0
+    places = {(p.path, p.function): replace(p, score=p.score / top) for p in suspects}
     bad = [lines_of(run) for run in watched if run.verdict is Verdict.FAIL]
     good = [lines_of(run) for run in watched if run.verdict is Verdict.PASS]
     seen = [*_of_stacks(failing, index).items(), *_of_spectrum(bad, good, index).items()]
@@ -179,12 +181,6 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
             )
         )
     return tuple(found)
-
-
-def _of_report(issue: Issue, index: Index) -> dict[Key, Place]:
-    suspects = find_suspects(issue, index, limit=50)
-    top = max((suspect.score for suspect in suspects), default=1.0) or 1.0
-    return {(p.path, p.function): replace(p, score=p.score / top) for p in suspects}
 
 
 def _of_stacks(failing: Iterable[TestRun], index: Index) -> dict[Key, Place]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from pytest_brt.code.file_facts import read_facts
 from pytest_brt.code.layout import is_ignored_folder, is_test_path
 from pytest_brt.execute.subject import Subject
+from pytest_brt.execute.touched import module_names
 from pytest_brt.reading.mend import parses
 
 _DOCS = (".rst", ".md", ".txt")
@@ -77,14 +78,9 @@ def main_packages(subject: Subject) -> tuple[str, ...]:
 
 def module_name(path: str, subject: Subject) -> str:
     """Return the dotted name of a source file of the project, "" when it has none."""
-    for root in sorted(subject.source_roots, key=len, reverse=True):
-        prefix = "" if root in ("", ".") else root.rstrip("/") + "/"
-        if path.startswith(prefix):
-            dotted = path[len(prefix) :].removesuffix(".py").removesuffix("/__init__")
-            parts = dotted.split("/")
-            if parts[0] in subject.packages and all(part.isidentifier() for part in parts):
-                return ".".join(parts)
-    return ""
+    roots = sorted(subject.source_roots, key=len, reverse=True)
+    names = (name for name in module_names(path, roots) if name.split(".")[0] in subject.packages)
+    return next(names, "")
 
 
 def project_files(subject: Subject) -> Iterator[tuple[str, bytes]]:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from importlib import import_module
 from itertools import accumulate
 
 from pytest_brt.code.scope import Names, names_of
@@ -311,8 +312,6 @@ def _standard(name: str) -> Iterator[str]:
 
 def _has(module: str, name: str) -> bool:
     """Say whether a module of the standard library has `name` among its public names."""
-    from importlib import import_module
-
-    return name in getattr(import_module(module), "__all__", ()) or (
-        module in ("datetime", "math") and hasattr(import_module(module), name)
-    )
+    found = import_module(module)
+    public = name in getattr(found, "__all__", ())
+    return public or (module in ("datetime", "math") and hasattr(found, name))
