@@ -17,6 +17,7 @@ from pytest_brt.errors import EditProblem
 
 #: Module, name in it ("" for the module itself), name that it is bound to.
 NeededImport = tuple[str, str, str]
+Definition = cst.FunctionDef | cst.ClassDef
 Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 BLANK = cst.EmptyLine(indent=False)
 
@@ -46,9 +47,8 @@ def _divided(module: cst.Module) -> tuple[cst.Module, list[Statement]]:
 
     libcst takes seconds to look through thousands of lines, and imports are at the top.
     """
-    definition = cst.FunctionDef | cst.ClassDef
     body = list(module.body)
-    end = next((at for at, node in enumerate(body) if isinstance(node, definition)), len(body))
+    end = next((at for at, node in enumerate(body) if isinstance(node, Definition)), len(body))
     header = list(module.header)
     if not end:
         # Nothing but comments above: they stay above, the encoding is one of them.
@@ -66,9 +66,6 @@ def _apart(between: Sequence[cst.EmptyLine], rest: list[Statement]) -> list[Stat
     first = rest[0]
     lines = [*blanks, *between, *first.leading_lines]
     return [first.with_changes(leading_lines=lines), *rest[1:]]
-
-
-Definition = cst.FunctionDef | cst.ClassDef
 
 
 def prepend(function: cst.FunctionDef, statements: Sequence[Statement]) -> cst.FunctionDef:

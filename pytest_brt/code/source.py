@@ -7,11 +7,11 @@ import codecs
 import difflib
 import io
 import tokenize
-from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pytest_brt.code.file_facts import read_facts
 from pytest_brt.code.scope import bound_names
 from pytest_brt.errors import EditProblem
 from pytest_brt.syntax import Function, first_line, parse
@@ -185,7 +185,7 @@ def with_test(file: Placement, source: str) -> Placement | None:
     between = (line for at, line in enumerate(lines, 1) if not any(at in span for span in spans))
     if (
         any(line.strip() for line in between)
-        or not _imports(new) <= _imports(old)
+        or not _imports(source) <= _imports(text)
         or len(added) + sum(isinstance(n, ast.Import | ast.ImportFrom) for n in new) < len(new)
         or not all(name.startswith("test") for name in names)
         or len({*names} - bound_names(text)) < len(names)
@@ -197,13 +197,8 @@ def with_test(file: Placement, source: str) -> Placement | None:
     return Placement(edit=replace(file.edit, after=after.encode()), nodes=tuple(names))
 
 
-def _imports(body: Sequence[ast.stmt]) -> set[tuple[object, ...]]:
-    return {
-        (getattr(node, "module", ""), alias.name, alias.asname)
-        for node in body
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    }
+def _imports(text: str) -> set[str]:
+    return {item.statement for item in read_facts(text).imports if item.top}
 
 
 def _nameless(node: ast.stmt) -> str:

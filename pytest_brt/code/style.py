@@ -73,9 +73,7 @@ def _class_words(item: HostClass) -> set[str]:
 
 
 def _functions(body: Iterable[ast.stmt]) -> Iterator[Function]:
-    for node in body:
-        if isinstance(node, Function):
-            yield node
+    return (node for node in body if isinstance(node, Function))
 
 
 def _classes(tree: ast.Module) -> Iterator[HostClass]:

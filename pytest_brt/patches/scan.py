@@ -133,15 +133,11 @@ class _Scanner:
                 self._at += 1
             pair = pair or _moved(fields)
         if self._is_pair(self._at):
-            pair = self._read_pair()
+            pair = (read_name(self._line(self._at)[4:]), read_name(self._line(self._at + 1)[4:]))
+            if not self._line(self._at + 2).startswith("@@"):
+                self._fail(self._at, "no hunk after the file's '---' and '+++' lines")
+            self._at += 2
         return self._rest_of_file(start, pair, fields)
-
-    def _read_pair(self) -> _Pair:
-        names = (read_name(self._line(self._at)[4:]), read_name(self._line(self._at + 1)[4:]))
-        if not self._line(self._at + 2).startswith("@@"):
-            self._fail(self._at, "no hunk after the file's '---' and '+++' lines")
-        self._at += 2
-        return names
 
     def _rest_of_file(self, start: int, pair: _Pair | None, fields: dict[str, str]) -> PatchedFile:
         is_binary = self._passes_binary()
