@@ -22,15 +22,7 @@ _TRAILER = re.compile(
 )
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|.)", re.DOTALL)
-_LETTERS = {
-    b"a": b"\a",
-    b"b": b"\b",
-    b"f": b"\f",
-    b"n": b"\n",
-    b"r": b"\r",
-    b"t": b"\t",
-    b"v": b"\v",
-}
+_LETTERS = bytes.maketrans(b"abfnrtv", b"\a\b\f\n\r\t\v")
 _PLAIN = re.compile(r"[A-Za-z0-9_./+@,=~-]+")
 #: Prefixes that ``diff.mnemonicPrefix`` writes besides a/ and b/.
 MNEMONIC = ("c/", "i/", "o/", "w/", "1/", "2/")
@@ -55,7 +47,7 @@ def unquote(inner: str) -> str:
 
     def plain(match: re.Match[bytes]) -> bytes:
         mark = match[1]
-        return bytes([int(mark, 8)]) if len(mark) == 3 else _LETTERS.get(mark, mark)
+        return bytes([int(mark, 8)]) if len(mark) == 3 else mark.translate(_LETTERS)
 
     return decode(_ESCAPE.sub(plain, encode(inner)))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NoReturn
 
 from unidiff.errors import UnidiffParseError
@@ -73,16 +74,6 @@ def _fields(file: PatchedFile) -> dict[str, str]:
 
 #: Both names of a file; None is /dev/null.
 _Pair = tuple[str | None, str | None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Body:
-    """A hunk as it is given to unidiff."""
-
-    #: Where its "@@" is, from 0.
-    at: int
-    #: With the "@@" first; none where there is nothing in it.
-    lines: list[str]
 
 
 class _Scanner:
@@ -160,14 +151,14 @@ class _Scanner:
         if is_binary:
             head.append(f"Binary files {names[0]} and {names[1]} differ")
         # A hunk without lines is no change, and unidiff would take the next line for its first.
-        bodies = [body for body in bodies if body.lines]
+        bodies = {at: body for at, body in bodies.items() if body}
         if bodies:
             head.append("--- " + ("/dev/null" if creates else names[0]))
             head.append("+++ " + ("/dev/null" if deletes else names[1]))
-        lines = [*head, *(line for body in bodies for line in body.lines)]
+        lines = [*head, *chain.from_iterable(bodies.values())]
         file = self._read(start, lines)
-        for hunk, body in zip(file, bodies, strict=True):
-            for number, line in enumerate(hunk, start=body.at + 2):
+        for hunk, at in zip(file, bodies, strict=True):
+            for number, line in enumerate(hunk, start=at + 2):
                 line.diff_line_no = number
         return file
 
@@ -195,8 +186,9 @@ class _Scanner:
         self._at += is_binary
         return is_binary
 
-    def _hunks(self, *, was_sent_with_cr: bool) -> list[_Body]:
-        hunks: list[_Body] = []
+    def _hunks(self, *, was_sent_with_cr: bool) -> dict[int, list[str]]:
+        """Return the lines of each hunk for unidiff, by where its "@@" is, from 0."""
+        hunks: dict[int, list[str]] = {}
         while self._at < len(self._lines):
             after_blanks = self._at
             while hunks and after_blanks < len(self._lines) and not self._line(after_blanks):
@@ -204,10 +196,11 @@ class _Scanner:
             if not self._line(after_blanks).startswith("@@"):
                 break
             self._at = after_blanks
-            hunks.append(self._hunk(was_sent_with_cr=was_sent_with_cr))
+            hunks[after_blanks] = self._hunk(was_sent_with_cr=was_sent_with_cr)
         return hunks
 
-    def _hunk(self, *, was_sent_with_cr: bool) -> _Body:
+    def _hunk(self, *, was_sent_with_cr: bool) -> list[str]:
+        """Return a hunk with its "@@" first, no lines where there is nothing in it."""
         start = self._at
         match = _HUNK.match(self._line(start))
         if not match:
@@ -232,7 +225,7 @@ class _Scanner:
         news = sum(line[:1] not in ("-", "\\") for line in body)
         self.is_recounted |= (olds, news) != (old_count, new_count)
         header = f"@@ -{old_start},{olds} +{new_start},{news} @@"
-        return _Body(at=start, lines=[header, *body] if body else [])
+        return [header, *body] if body else []
 
     def _counted_end(self, at: int, olds: int, news: int) -> int | None:
         """Return the line after a hunk whose counts are right; None when they are not."""
