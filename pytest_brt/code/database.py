@@ -220,7 +220,7 @@ def _collector_off() -> Iterator[None]:
 
 def _differences(connection: sqlite3.Connection, stamps: Mapping[str, FileStamp]) -> list[str]:
     known = {
-        path: FileStamp(size=size, mtime_ns=mtime_ns)
+        path: (size, mtime_ns)
         for path, size, mtime_ns in connection.execute("select path, size, mtime_ns from files")
     }
     changed = [path for path, stamp in stamps.items() if known.get(path) != stamp]
@@ -242,7 +242,7 @@ def _update(
         if stamp and data is not None and row and row[1] == digest:
             connection.execute(
                 "update files set size = ?, mtime_ns = ? where id = ?",
-                (stamp.size, stamp.mtime_ns, row[0]),
+                (*stamp, row[0]),
             )
             continue
         if row:
@@ -275,7 +275,7 @@ def _insert(
     file = connection.execute(
         "insert into files (path, size, mtime_ns, digest, public, dynamic)"
         " values (?, ?, ?, ?, ?, ?)",
-        (path, stamp.size, stamp.mtime_ns, digest, public, facts.dynamic),
+        (path, *stamp, digest, public, facts.dynamic),
     ).lastrowid
     ids = [
         connection.execute(

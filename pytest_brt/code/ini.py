@@ -64,12 +64,9 @@ class PytestIni:
             kept += ["-o", f"{key}={shlex.join((*own, *usual))}"] if key in self.keys else []
         words = iter(self.addopts)
         for word in words:
-            if word == "-p":
-                value = next(words, "")
-                if value:
-                    kept += ["-p", value]
-            elif word.startswith("-p") and not word.startswith("--"):
-                kept += ["-p", word[2:]]
+            if word.startswith("-p"):
+                value = word[2:] or next(words, "")
+                kept += ["-p", value] if value else []
             elif word.partition("=")[0] in KEPT_OPTIONS:
                 kept.append(word if "=" in word else f"{word}={next(words, '')}")
         return tuple(kept)

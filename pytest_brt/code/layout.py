@@ -283,13 +283,8 @@ def _below_library(parts: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
 SIGNS = frozenset({"pyvenv.cfg", "evidence.json", "replies.jsonl"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileStamp:
-    """By what a changed file is noticed without reading it."""
-
-    size: int
-    #: Nanoseconds.
-    mtime_ns: int
+#: By what a changed file is noticed without reading it: its size, and its time in nanoseconds.
+FileStamp = tuple[int, int]
 
 
 def leads_out(root: Path, path: str) -> bool:
@@ -338,4 +333,4 @@ def _stamp(entry: os.DirEntry[str]) -> FileStamp | None:
         status = entry.stat()
     except OSError:
         return None  # a dangling link
-    return FileStamp(size=status.st_size, mtime_ns=status.st_mtime_ns)
+    return status.st_size, status.st_mtime_ns

@@ -135,14 +135,8 @@ def to_unittest(function: cst.FunctionDef) -> cst.FunctionDef:
     return changed
 
 
-_ASSERTIONS: dict[type[cst.BaseCompOp], str] = {
-    cst.Equal: "assertEqual",
-    cst.NotEqual: "assertNotEqual",
-    cst.In: "assertIn",
-    cst.NotIn: "assertNotIn",
-    cst.Is: "assertIs",
-    cst.IsNot: "assertIsNot",
-}
+#: Comparisons that unittest has a method for, called as libcst calls them.
+_ASSERTIONS = (cst.Equal, cst.NotEqual, cst.In, cst.NotIn, cst.Is, cst.IsNot)
 _RAISES = matchers.Call(
     func=matchers.Attribute(value=matchers.Name("pytest"), attr=matchers.Name("raises")),
     args=[matchers.Arg(keyword=None, star="")],
@@ -158,10 +152,10 @@ def _checked(node: cst.CSTNode, _: object) -> cst.Expr:
 def _assertion(test: cst.BaseExpression) -> cst.Call:
     if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
         target = test.comparisons[0]
-        method = _ASSERTIONS.get(type(target.operator), "")
+        method = f"assert{type(target.operator).__name__}"
         if method.startswith("assertIs") and matchers.matches(target.comparator, _NONE):
             return _call(f"{method}None", test.left)
-        if method:
+        if isinstance(target.operator, _ASSERTIONS):
             return _call(method, test.left, target.comparator)
     if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
         return _call("assertFalse", test.expression)

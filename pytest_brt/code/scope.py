@@ -30,7 +30,8 @@ def undefined_names(source: str) -> tuple[str, ...]:
     """
     table = symbols(source)
     names = (_global_uses(table) - _bound_globally(table) | _early(source)) - _BUILTINS
-    lines = _first_uses(parse(source))
+    uses = sorted(_all(parse(source), ast.Name), key=lambda node: node.lineno, reverse=True)
+    lines = {node.id: node.lineno for node in uses}  # of its first use
     return tuple(sorted(names, key=lambda name: (lines.get(name, 1), name)))
 
 
@@ -67,14 +68,6 @@ def _global_uses(table: symtable.SymbolTable) -> set[str]:
         for s in scope.get_symbols()
         if s.is_referenced() and (scope is table or s.is_global())
     }
-
-
-def _first_uses(tree: ast.Module) -> dict[str, int]:
-    lines: dict[str, int] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            lines[node.id] = min(node.lineno, lines.get(node.id, node.lineno))
-    return lines
 
 
 def _early(source: str) -> set[str]:
