@@ -28,8 +28,6 @@ NOT_PRODUCT = frozenset(
     }
 )  # fmt: skip
 
-TEST_FOLDERS = ("tests", "test", "testing")
-
 
 def is_environment(folder: Path) -> bool:
     """Return whether a folder is a virtual environment (venv, virtualenv, conda)."""
@@ -84,7 +82,7 @@ def suite_folder(root: Path, testpaths: tuple[str, ...] = (), collected: Collect
     The first of: a configured test path, a folder of the usual name, the folder that holds
     most test files (the shallowest of several), the root itself.
     """
-    for entry in (*testpaths, *TEST_FOLDERS):
+    for entry in (*testpaths, "tests", "test", "testing"):
         folder = root / entry
         if not folder.is_dir() or not folder.resolve().is_relative_to(root.resolve()):
             continue

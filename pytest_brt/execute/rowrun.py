@@ -42,7 +42,8 @@ class RowRun:
         self.limits = replace(setting.limits, seconds=seconds)
         subject = setting.subject
         root, sources = Path(subject.root), subject.source_roots
-        lines = subject.sees_lines or bool(row.watch)
+        # `sys.monitoring` tells cheaply which lines are executed.
+        lines = subject.python_version >= (3, 12) or bool(row.watch)
         self.touched = touched_files(root, sources, row.changes, lines=lines)
         #: What each target did, by its place in the row.
         self.done: dict[int, tuple[TestRun, ...]] = {}

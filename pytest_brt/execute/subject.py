@@ -60,11 +60,6 @@ class Subject:
     #: Absolute folders outside the tree that the interpreter reads its modules from.
     paths: tuple[str, ...] = ()
 
-    @property
-    def sees_lines(self) -> bool:
-        """Whether its interpreter tells cheaply which lines are executed (`sys.monitoring`)."""
-        return self.python_version >= (3, 12)
-
 
 def find_subject(
     root: Path, *, python: str | None, env: Mapping[str, str], sandbox: str = "auto"

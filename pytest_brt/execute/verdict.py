@@ -88,10 +88,9 @@ _OWN_FAULTS = frozenset(
 
 def of_reports(scene: Scene, reports: Sequence[Event]) -> TestRun:
     """Return the verdict that the reports of one item's phases amount to."""
-    phases = {
-        when: [r for r in reports if r.when == when] for when in ("setup", "call", "teardown")
-    }
-    setup, calls, teardown = phases["setup"], phases["call"], phases["teardown"]
+    setup, calls, teardown = (
+        [r for r in reports if r.when == when] for when in ("setup", "call", "teardown")
+    )
     for report in reports:
         odd = report.outcome == "passed" and report.raised is not None
         if odd or report.outcome not in ("passed", "failed", "skipped"):
@@ -154,8 +153,12 @@ def verdicts(scene: Scene, ended: Ended) -> tuple[TestRun, ...]:
     """Return what the tests of one process did, one run per item, at least one."""
     items = _items(ended.events)
     finish = ended.first("finish")
-    odd = _oddity(ended)
-    if not odd and items and finish and not ended.timed_out and finish.code != ended.status:
+    odd = ""  # what no probe of ours does
+    if ended.first("trap"):
+        odd = "events made to end their reader"
+    elif len({event.pid for event in ended.events if event.event != "garbage"}) > 1:
+        odd = "events from two processes"
+    elif items and finish and not ended.timed_out and finish.code != ended.status:
         odd = f"{ended.manner()}, but pytest said {finish.code}"
     runs = tuple(_runs(scene, ended, items))
     if not items:
@@ -164,15 +167,6 @@ def verdicts(scene: Scene, ended: Ended) -> tuple[TestRun, ...]:
     if odd:
         return tuple(replace(run, verdict=Verdict.TAMPERED, reason=odd) for run in runs)
     return runs
-
-
-def _oddity(ended: Ended) -> str:
-    """Return what no probe of ours does, "" where nothing is amiss."""
-    if ended.first("trap"):
-        return "events made to end their reader"
-    if len({event.pid for event in ended.events if event.event != "garbage"}) > 1:
-        return "events from two processes"
-    return ""
 
 
 def _items(events: Iterable[Event]) -> dict[str, list[Event]]:

@@ -217,8 +217,12 @@ def _of_spectrum(
         key = (suspect.path, around.qualname)
         known = found.get(key)
         if known is None:
+            reason = (
+                f"run by {suspect.failing} of {suspect.all_failing} failing and "
+                f"{suspect.passing} of {suspect.all_passing} passing tests"
+            )
             found[key] = replace(
-                _place(around, suspect.ochiai, (suspect.line,), _told(suspect)),
+                _place(around, suspect.ochiai, (suspect.line,), reason),
                 ochiai=suspect.ochiai,
                 dstar=-1.0 if isinf(suspect.dstar) else suspect.dstar,  # for JSON
                 tarantula=suspect.tarantula,
@@ -226,13 +230,6 @@ def _of_spectrum(
         elif known.ochiai == suspect.ochiai and len(known.lines) < _LINES:
             found[key] = replace(known, lines=(*known.lines, suspect.line))
     return found
-
-
-def _told(line: SuspectLine) -> str:
-    return (
-        f"run by {line.failing} of {line.all_failing} failing and "
-        f"{line.passing} of {line.all_passing} passing tests"
-    )
 
 
 def _place(definition: Definition, score: float, lines: tuple[int, ...], reason: str) -> Place:
