@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 
 start = sys.modules["_brt_start"]
 calls = start.load("syscalls")
@@ -51,7 +52,10 @@ class Cell:
         for number in (1, 2):
             os.dup2(self.output, number)
         os.environ.update(self.request["env"])
-        self._write_files()
+        if self.config["level"] == "ns":
+            view.write_files(self.config["root"], self.request["files"])
+            view.write_files(self.folders["work"], self.request["work"])
+        importlib.invalidate_caches()
         os.chdir(self.request["cwd"])
         start.apply_limits(self.request["limits"])
 
@@ -92,12 +96,6 @@ class Cell:
                 text = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
                 os.write(self.status_writer, str(text).encode())
                 os._exit(0)
-
-    def _write_files(self):
-        if self.config["level"] == "ns":
-            view.write_files(self.config["root"], self.request["files"])
-            view.write_files(self.folders["work"], self.request["work"])
-        importlib.invalidate_caches()
 
     def adopt(self, session):
         """Make the pytest session of the row the cell's own."""
@@ -195,10 +193,8 @@ class Watch:
     def end(self):
         """Kill the process and all it started, read what is left, and return its status."""
         if self.timed_out:
-            try:
+            with suppress(ProcessLookupError):  # it ended at the last moment
                 os.kill(self.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass  # it ended at the last moment
         _, status = os.waitpid(self.pid, 0)
         self.is_over = True
         self.row.kill_rest()

@@ -4,6 +4,7 @@ import os
 import signal
 import time
 import warnings
+from contextlib import suppress
 
 #: Seconds to wait for others to end; the tool then asks again, with a new limit.
 PATIENCE = 5.0
@@ -41,10 +42,8 @@ def kill_reachable():
     Only for a process whose signals are kept in (own process namespace, or Landlock's
     scope): elsewhere this would be everything the user runs.
     """
-    try:
+    with suppress(ProcessLookupError, PermissionError):  # nobody was left
         os.kill(-1, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass  # nobody was left
 
 
 def kill_children(kill):
@@ -87,10 +86,8 @@ def kill_descendants(pid):
         if not reached:
             return
         for child in reached:
-            try:
+            with suppress(OSError):  # it ended meanwhile
                 os.kill(child, signal.SIGKILL)
-            except OSError:
-                pass  # it ended meanwhile
         if pid == os.getpid():
             reap()
 

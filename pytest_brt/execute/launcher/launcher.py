@@ -12,6 +12,7 @@ import select
 import signal
 import stat
 import sys
+from contextlib import suppress
 
 from pytest_brt.execute.inside import processes, seccomp, syscalls
 from pytest_brt.execute.launcher import Specification
@@ -59,10 +60,8 @@ class Launcher:
 
     def _end(self, child: int) -> None:
         """Kill what is left; the end of a process namespace's first process ends all in it."""
-        try:
+        with suppress(ProcessLookupError):  # it has ended, and was collected
             os.kill(child, signal.SIGKILL)
-        except ProcessLookupError:
-            pass  # it has ended, and was collected
         if self.spec["level"] != "ns":
             processes.kill_descendants(os.getpid())
         processes.reap()
