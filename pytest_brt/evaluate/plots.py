@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.evaluate.metrics import COLUMNS, mean_columns, threshold_curve
-from pytest_brt.evaluate.rates import (
-    Acted,
-    behaviour,
-    done,
-    mixed,
-    patch_orders,
-    runs_of,
-    tried,
-)
+from pytest_brt.evaluate.rates import Acted, behaviour, done, mixed, patch_orders, runs_of, tried
 from pytest_brt.evaluate.record import StudyResult
 
 if TYPE_CHECKING:

@@ -21,13 +21,7 @@ from pytest_brt.execute.engine import (
     TestTarget,
 )
 from pytest_brt.execute.process import Deadlines, Ended, Event, Places, ToldException
-from pytest_brt.execute.protocol import (
-    CellOrder,
-    EngineSetting,
-    RowNotReady,
-    RowOrder,
-    WorkerGone,
-)
+from pytest_brt.execute.protocol import CellOrder, EngineSetting, RowNotReady, RowOrder, WorkerGone
 from pytest_brt.execute.rowrun import RowRun
 from pytest_brt.execute.sandbox import Sandbox
 from pytest_brt.execute.scratch import Scratch, end_marked

@@ -12,13 +12,7 @@ from pytest_brt.issue.tracebacks import read_tracebacks
 from pytest_brt.reading.claims import claims
 from pytest_brt.reading.listings import read_output, read_python, read_repl, read_traceback_block
 from pytest_brt.reading.mentions import EXCEPTION, code_in, is_runnable
-from pytest_brt.reading.progress import (
-    Reading,
-    add_inline,
-    merged,
-    say,
-    walk,
-)
+from pytest_brt.reading.progress import Reading, add_inline, merged, say, walk
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, ReportStep, Script
 from pytest_brt.types import Block, BlockKind, Issue, Raised
 

@@ -14,14 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.test_django_and_await import (
-    APP,
-    PACKAGES,
-    PLACES,
-    SETTING,
-    made,
-    reproduced,
-)
+from tests.acceptance.test_django_and_await import APP, PACKAGES, PLACES, SETTING, made, reproduced
 from tests.execute.subjects import environment
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]

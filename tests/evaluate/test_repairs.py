@@ -12,13 +12,7 @@ from pytest_brt.codec import from_json
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.environments import Environment
 from pytest_brt.evaluate.job import Job
-from pytest_brt.evaluate.record import (
-    FixOutcome,
-    RepairSettings,
-    Stage,
-    StudyResult,
-    StudySettings,
-)
+from pytest_brt.evaluate.record import FixOutcome, RepairSettings, Stage, StudyResult, StudySettings
 from pytest_brt.evaluate.repairs import indices, is_used, ways_of, written
 from pytest_brt.evaluate.study import names_of, setting_of
 from pytest_brt.repair.strategy import BUILT_IN

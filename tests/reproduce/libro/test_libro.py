@@ -15,13 +15,7 @@ from pytest_brt.reproduce.libro.run import SAMPLES, Libro, PromptForm, libro
 from pytest_brt.reproduce.strategy import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, JudgedTest, Verdict
-from tests.reproduce.examples import (
-    bench_for,
-    issue_of,
-    open_example,
-    scripted,
-    verdicts_with,
-)
+from tests.reproduce.examples import bench_for, issue_of, open_example, scripted, verdicts_with
 
 NAME = "humanize-precisedelta"
 CALL = 'precisedelta(32399, minimum_unit="minutes", format="%0.0f")'
