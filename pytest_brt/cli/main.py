@@ -45,8 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: pytest's own, or 4 for a usage error."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     parser = _Parser(
-        prog="pytest-brt",
-        description="Failing tests from bug reports, and patches ranked by them.",
+        prog="pytest-brt", description="Failing tests from bug reports, and patches ranked by them."
     )
     parser.add_argument("--version", action="version", version=f"pytest-brt {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)

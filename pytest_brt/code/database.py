@@ -241,8 +241,7 @@ def _update(
         digest = hashlib.sha256(data or b"").digest()
         if stamp and data is not None and row and row[1] == digest:
             connection.execute(
-                "update files set size = ?, mtime_ns = ? where id = ?",
-                (*stamp, row[0]),
+                "update files set size = ?, mtime_ns = ? where id = ?", (*stamp, row[0])
             )
             continue
         if row:

@@ -256,10 +256,7 @@ def _written(
 
 
 def _put(
-    module: cst.Module,
-    node: Definition,
-    holder: HostClass | None,
-    taken: Collection[str],
+    module: cst.Module, node: Definition, holder: HostClass | None, taken: Collection[str]
 ) -> tuple[cst.Module, str]:
     around = _class_named(module, holder.name) if holder else None
     body = around.body.body if around else module.body

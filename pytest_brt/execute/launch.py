@@ -34,12 +34,7 @@ _SAFE = LEVELS[:2]
 
 
 def open_engine(
-    subject: Subject,
-    *,
-    sandbox: str = "auto",
-    net: str = "none",
-    limits: Limits,
-    jobs: int = 1,
+    subject: Subject, *, sandbox: str = "auto", net: str = "none", limits: Limits, jobs: int = 1
 ) -> LocalEngine:
     """Return an engine that runs code of `subject`; close it when done.
 
@@ -52,8 +47,11 @@ def open_engine(
             this is not a container, so that the user must say that it is all right.
         SubjectProblem: the subject's interpreter cannot be started at any level.
     """
-    _known("--brt-sandbox: unknown level", sandbox, ("auto", *LEVELS))
-    _known("--brt-net: unknown network", net, ("none", "host"))
+    if sandbox not in (*LEVELS, "auto"):
+        known = ", ".join(("auto", *LEVELS))
+        raise UsageProblem(f"--brt-sandbox: unknown level {sandbox!r} (one of {known})")
+    if net not in ("none", "host"):
+        raise UsageProblem(f"--brt-net: unknown network {net!r} (one of none, host)")
     if sys.platform == "win32":
         raise SandboxProblem(
             "tests are run on POSIX systems only, and this is Windows"
@@ -82,11 +80,6 @@ def open_engine(
             " the tests as ordinary processes that can change your files"
         )
     return engine("process", f"inside a container; {why}")
-
-
-def _known(problem: str, given: str, known: tuple[str, ...]) -> None:
-    if given not in known:
-        raise UsageProblem(f"{problem} {given!r} (one of {', '.join(known)})")
 
 
 def _sandbox(level: str, net: str) -> Sandbox:

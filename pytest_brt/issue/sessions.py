@@ -62,13 +62,10 @@ def read_session(text: str) -> tuple[Exchange, ...]:
                 output.append(line)
             typing = typing and not line.strip()
         typed = "\n".join(source).strip("\n")
-        found.append(Exchange(source=typed, output=_tidy(output), line=start))
+        # Without blank lines around it; indentation within is kept.
+        shown = re.sub(r"\A(?:[ \t]*\n)+|\s+\Z", "", "\n".join(output))
+        found.append(Exchange(source=typed, output=shown, line=start))
     return tuple(found)
-
-
-def _tidy(output: list[str]) -> str:
-    """Return the output without blank lines around it; indentation within is kept."""
-    return re.sub(r"\A(?:[ \t]*\n)+|\s+\Z", "", "\n".join(output))
 
 
 def read_shell(text: str) -> tuple[Exchange, ...]:

@@ -131,10 +131,7 @@ _DEVICES = frozenset(
 )
 #: Limits of common file systems, in bytes.
 _LONGEST_PART, _LONGEST_PATH = 255, 1024
-_MODES = {
-    "120000": "a symbolic link",
-    "160000": "a submodule",
-}
+_MODES = {"120000": "a symbolic link", "160000": "a submodule"}
 
 
 def check_mode(path: str, mode: str) -> None:

@@ -12,7 +12,6 @@ from pytest_brt.reading.lexicon import (
     hidden_quotes,
     is_approved,
     is_complaint,
-    is_praise,
     misses_exception,
     must_fail,
     must_work,
@@ -188,11 +187,7 @@ def _of_one(claim: Claim, text: str, codes: list[Span], end: int) -> list[Claim]
 
 
 def _claims_of(
-    sentence: Sentence,
-    codes: list[Span],
-    hidden: str,
-    match: re.Match[str],
-    known: Collection[str],
+    sentence: Sentence, codes: list[Span], hidden: str, match: re.Match[str], known: Collection[str]
 ) -> list[Claim]:
     before = [code.text for code in reversed(codes) if code.end <= match.start() + 1]
     subject = next((text for text in before if is_runnable(text) or text in known), "")
@@ -286,7 +281,11 @@ def comment_said(text: str) -> tuple[Claim, ...]:
 def _said(text: str) -> tuple[Claim, ...]:
     spoken = tuple(_of_a_line(c) for c in claims(sentence(text, 0)) if not c.subject)
     if EXCEPTION.search(text):
-        return tuple(map(_as_it_should, spoken)) if is_praise(text) else spoken
+        # "works (raises ValueError)": what it does is right.
+        fine = role_of(re.split(r"[(,;:]", text)[0]) is ClaimRole.CONTRAST
+        if fine and not re.search(r"\bbut\b|\d\.\d", text):
+            return tuple(replace(claim, role=ClaimRole.CONTRAST) for claim in spoken)
+        return spoken
     arrow = _ARROW.match(text)
     rest = text[arrow.end() :] if arrow else text
     words = _COMMENT_VERB.match(rest)
@@ -303,11 +302,6 @@ def _said(text: str) -> tuple[Claim, ...]:
     if role_of(text) is ClaimRole.CONTRAST:
         return (Claim(kind=ClaimKind.WORKS, role=ClaimRole.CONTRAST),)
     return values or spoken
-
-
-def _as_it_should(claim: Claim) -> Claim:
-    """Return the claim of a remark such as "works (raises ValueError)"."""
-    return replace(claim, role=ClaimRole.CONTRAST)
 
 
 def _of_a_line(claim: Claim) -> Claim:

@@ -11,7 +11,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Executor, Future, wait
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
@@ -42,23 +42,18 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
-class Workers(ThreadPoolExecutor):
-    """Threads that can be broken off: work nobody waits for any more keeps no process alive."""
+#: What the names of the threads begin with that carry out a run.
+THREADS = "brt-run"
 
-    def __init__(self, jobs: int) -> None:
-        """Start up to `jobs` threads, when they are needed."""
-        self._begun: list[threading.Thread] = []
-        super().__init__(
-            jobs, "brt", initializer=lambda: self._begun.append(threading.current_thread())
-        )
 
-    def break_off(self) -> None:
-        """Raise SystemExit in whatever still runs, at its next step in Python.
+def break_off() -> None:
+    """Raise SystemExit in whatever still carries out a run, at its next step in Python.
 
-        What it was doing is lost, so this comes after the reports, and after what it may wait
-        for outside of Python has been closed.
-        """
-        for thread in self._begun:
+    What it was doing is lost, so this comes after the reports, and after what it may wait for
+    outside of Python has been closed.
+    """
+    for thread in threading.enumerate():
+        if thread.name.startswith(THREADS):
             thread.join(0.1)  # one that has nothing to do is ending by itself
             if thread.is_alive():
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(

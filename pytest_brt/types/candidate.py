@@ -25,12 +25,7 @@ class OracleKind(StrEnum):
     sees_wrong_value: bool
 
     def __new__(
-        cls,
-        slug: str,
-        called: str,
-        prior: float,
-        failure: str,
-        sees_wrong_value: bool = False,
+        cls, slug: str, called: str, prior: float, failure: str, sees_wrong_value: bool = False
     ) -> Self:
         """Make the member of one row."""
         member = str.__new__(cls, slug)

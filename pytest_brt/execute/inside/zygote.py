@@ -178,9 +178,6 @@ def main(descriptor):
     # Nobody but root may look into this process, or change what it does.
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
     control.send(
-        "ready",
-        in_tree=zygote.is_in_tree(),
-        threads=rows.threads(),
-        shielded=zygote.shielded,
+        "ready", in_tree=zygote.is_in_tree(), threads=rows.threads(), shielded=zygote.shielded
     )
     zygote.serve()

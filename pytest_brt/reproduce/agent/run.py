@@ -81,8 +81,7 @@ def opening(kit: Kit) -> tuple[Messages, Messages, tuple[str, ...]]:
         system, user = brief.prompts.ask("agent", **values)
         examples = brief.prompts.turns("agent/examples", **values) if texts["examples"] else ()
         return Prompt(
-            messages=(system, *examples, user),
-            sampling=replace(kit.sampling, max_tokens=reserved),
+            messages=(system, *examples, user), sampling=replace(kit.sampling, max_tokens=reserved)
         )
 
     listings = listings_of(hints, kit.index)

@@ -148,22 +148,14 @@ class _Inversion:
         self.bench = bench
         replayed = watch(read_script(issue), bench.engine)
         hints = told or gather_hints(
-            issue,
-            project,
-            bench.engine,
-            buggy=bench.buggy,
-            host=bench.host,
-            replayed=replayed,
+            issue, project, bench.engine, buggy=bench.buggy, host=bench.host, replayed=replayed
         )
         log = bench.log(issue, f"{'auto-' if told else ''}invert-{index:02}")
         self.talk = Talk(bench.model, log)
         self.brief = Brief(issue=issue, hints=hints, prompts=bench.prompts, model=bench.model)
         self.project = project
         maker = Maker(
-            issue=issue,
-            index=project,
-            test_root=bench.engine.subject.test_root,
-            host=bench.host,
+            issue=issue, index=project, test_root=bench.engine.subject.test_root, host=bench.host
         )
         self.tries = Tries(maker=maker, facts=read_facts(issue), bench=bench)
         # What the report calls right cannot be turned into a test that fails.
