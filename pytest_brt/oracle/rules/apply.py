@@ -18,7 +18,14 @@ from pytest_brt.types import OracleKind
 
 #: Drafts less likely than this are no evidence.
 _LEAST = 0.15
-RULES = (no_raise, must_raise, must_end, equals, gone, agree)
+RULES = (
+    no_raise,
+    must_raise,
+    must_end,
+    equals,
+    gone,
+    agree,
+)
 
 
 def apply_rules(view: ReportRun) -> tuple[Draft, ...]:
