@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.code.ini import cache_dir_of
+from pytest_brt.code.ini import cache_dir_of, project_cache_dir, stated_cache_dir
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.plugin.option_table import COMMANDS, GROUPS, SPECS
@@ -117,10 +117,13 @@ def _run(arguments: argparse.Namespace) -> int:
         ours = f"--brt-{name.removeprefix('--')}"
         options.append(f"{ours}{sign}{value}" if name[:2] == "--" and ours in known else argument)
     root = Path(arguments.root).resolve()
+    _warn_of_cache_dir(root)
     with HeldFolder("pytest-brt-") as scratch:
+        # Nothing of the project's is written into a file that pytest reads as settings.
         ini = scratch / "pytest.ini"
-        ini.write_text(f"[pytest]\ncache_dir = {cache_dir_of(root)}\n", encoding="utf-8")
+        ini.write_text("[pytest]\n", encoding="utf-8")
         command = [sys.executable, "-P", "-m", "pytest", "-c", str(ini), f"--rootdir={root}"]
+        command += ["-o", f"cache_dir={cache_dir_of(root)}"]
         # What pytest says of itself is about this ini file; our own lines are shown all the same.
         command.append("--no-header")
         # A project may need its own plugins; loading them is not what this run is about.
@@ -128,6 +131,17 @@ def _run(arguments: argparse.Namespace) -> int:
         environment = {**os.environ, "PYTEST_ADDOPTS": "", TYPED: typed}
         options = [*options, *_set_apart(environment)]
         return subprocess.call([*command, *options], env=environment)
+
+
+def _warn_of_cache_dir(root: Path) -> None:
+    """Say so where the project's own place for pytest's cache is not used."""
+    stated = stated_cache_dir(root)
+    if stated and not project_cache_dir(root):
+        say(
+            f"pytest-brt: the project's cache_dir {stated!r} is not a folder inside the project: "
+            ".pytest_cache is used (PYTEST_ADDOPTS='-o cache_dir=DIR' names another)",
+            error=True,
+        )
 
 
 def _set_apart(environment: dict[str, str]) -> list[str]:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -124,16 +124,46 @@ def cache_dir_of(root: Path) -> Path:
     """Return the folder of pytest's cache for runs of the project at `root`.
 
     As pytest finds it (https://docs.pytest.org/en/stable/reference/reference.html#confval-cache_dir),
-    but for ``-o cache_dir=…`` on one run's command line, which only that run knows.
+    but for two things: ``-o cache_dir=…`` on one run's command line, which only that run knows, and
+    what the project itself says, which counts only as far as `project_cache_dir` lets it.
     """
-    ini = read_ini(root)
+    given = _cache_dir_in(shlex.split(os.environ.get("PYTEST_ADDOPTS", "")))
+    if given:
+        return root / os.path.expandvars(Path(given).expanduser())
     usual = Path(os.environ.get("TOX_ENV_DIR", ""), ".pytest_cache")
-    chosen = str(ini.cache_dir or usual)
-    words = (*ini.addopts, *shlex.split(os.environ.get("PYTEST_ADDOPTS", "")))
+    return root / (project_cache_dir(root) or usual)
+
+
+def project_cache_dir(root: Path) -> str:
+    """Return the folder that the project's settings name for the cache, "" where it is not used.
+
+    A checkout may be a stranger's: what it names is used only where it is one folder inside the
+    project, without a variable, and no link leads out (`stated_cache_dir` has it as it stands).
+    """
+    stated = stated_cache_dir(root)
+    odd = any(char in stated for char in "$~") or not stated.isprintable()
+    if not stated or odd or Path(stated).is_absolute():
+        return ""
+    try:
+        place = (root / stated).resolve()
+    except (OSError, RuntimeError):  # links that go round in a circle
+        return ""
+    return stated if place.is_relative_to(root.resolve()) and place != root.resolve() else ""
+
+
+def stated_cache_dir(root: Path) -> str:
+    """Return what the project's settings say of pytest's cache, "" for nothing."""
+    ini = read_ini(root)
+    return _cache_dir_in(ini.addopts) or ini.cache_dir
+
+
+def _cache_dir_in(words: Sequence[str]) -> str:
+    """Return what the last ``-o cache_dir=…`` among the words of a command line says, or ""."""
+    chosen = ""
     for before, word in pairwise(words):
         if before in ("-o", "--override-ini") and word.startswith("cache_dir="):
             chosen = word.partition("=")[2]
-    return root / os.path.expandvars(Path(chosen).expanduser())
+    return chosen
 
 
 def read_ini(root: Path) -> PytestIni:

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from _pytest.config.findpaths import determine_setup
 
+from pytest_brt.code.ini import project_cache_dir
 from pytest_brt.errors import BrtError
 from pytest_brt.plugin.option_table import Options
 from pytest_brt.plugin.option_values import TYPED
@@ -88,6 +89,8 @@ PROGRESS = pytest.StashKey[Progress]()
 
 #: Ini keys of the project that may reach our session; all others are about its tests.
 KEPT = ("brt_", "cache_dir", "console_output_style", "junit_", "log_", "tmp_path_")
+#: But for these: with them a stranger's checkout would choose a file that pytest writes.
+_NOT_KEPT = frozenset({"log_file", "log_file_mode"})
 
 #: Folders of the packages that run our items.
 _RUNNERS = frozenset({"_pytest", "pluggy"})
@@ -261,6 +264,7 @@ def shed_project_settings(config: pytest.Config, args: list[str]) -> None:
     configuration is missing, its settings stay and the front-end ``pytest-brt`` still works.
     """
     added = list(config.getini("addopts"))
+    known_file = config.known_args_namespace.inifilename
     _find_root_again(config)
     for start in range(len(args) - len(added) + 1):
         if added and args[start : start + len(added)] == added:
@@ -272,8 +276,12 @@ def shed_project_settings(config: pytest.Config, args: list[str]) -> None:
         args, namespace=copy(config.option)
     )
     settings = pytest_settings(config)
-    for key in [key for key in settings if not key.startswith(KEPT)]:
+    for key in [key for key in settings if not key.startswith(KEPT) or key in _NOT_KEPT]:
         del settings[key]
+    said = config.known_args_namespace.override_ini or ()
+    by_user = known_file or any(word.startswith("cache_dir=") for word in said)
+    if not by_user and not project_cache_dir(config.rootpath):
+        settings.pop("cache_dir", None)
     getattr(config, "_inicache", {}).clear()
 
 
