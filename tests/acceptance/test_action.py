@@ -49,6 +49,33 @@ def test_the_action_shows_the_answer_and_ends_with_its_code(
     assert ("| a-right.diff |" in summary) == (code == 0)
 
 
+def test_a_second_step_of_a_job_knows_nothing_of_the_first(project: pytest.Pytester) -> None:
+    """Neither its report nor its answer, though both were kept in the same folder."""
+    temporary = project.mkdir("runner")
+    (temporary / "report.json").write_text('{"title": "Another bug", "body": "b"}', "utf-8")
+    (temporary / "answer.md").write_text("STALE\n", "utf-8")
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "RUNNER_TEMP": str(temporary),
+        "GITHUB_STEP_SUMMARY": str(temporary / "summary"),
+        "REPORT": "no-such-file.md",
+        "PATCHES": "",
+        "OPTIONS": "",
+    }
+    for step in ("fetch", "run"):
+        done = subprocess.run(
+            ["bash", str(ROOT / ".ci/action"), step],
+            cwd=project.path,
+            env=environment,
+            check=False,
+        )
+    assert done.returncode == 4
+    summary = temporary / "summary"
+    assert not summary.exists() or "STALE" not in summary.read_text("utf-8")
+    assert not (temporary / "report.json").exists()
+
+
 def test_the_hook_asks_for_a_test_that_fails_without_the_change(tmp_path: Path) -> None:
     repository = Repository(tmp_path)
     repository.commit("start", pkg_py=WRONG, tests__test_pkg_py=OLD_TEST)
