@@ -13,7 +13,6 @@ import signal
 import sys
 import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
@@ -44,7 +43,8 @@ from pytest_brt.plugin.option_table import SPECS, Options
 from pytest_brt.plugin.option_values import TYPED, Write
 from pytest_brt.plugin.summary import Summary, header
 from pytest_brt.render.answer import bug_tests, count, reviewed
-from pytest_brt.run.futures import THREADS, Run, break_off
+from pytest_brt.run.futures import Run
+from pytest_brt.run.pool import DaemonPool
 from pytest_brt.shown import on_a_line
 from pytest_brt.store import (
     RANKED,
@@ -102,7 +102,7 @@ class Session(OurFiles):
             self.written = Files(options, engine, command)
             self.journal = self._open_journal()
             undo.pop_all()
-        self.executor = ThreadPoolExecutor(options.jobs, thread_name_prefix=THREADS)
+        self.executor = DaemonPool(options.jobs)
         workbench = replace(self.inputs.workbench, journal=self.journal)
         self.run = Run(self.inputs.plan, workbench, self.executor)
         self.record: RunRecord | None = None
@@ -361,5 +361,4 @@ class Session(OurFiles):
             os.close(self._held)
         self.inputs.workbench.engine.close()
         self._scratch.close()
-        break_off()
         gc.freeze()  # pytest will look at all objects, five times over

@@ -6,7 +6,6 @@ needs is started before it. pytest's items, and the studies, are views on these 
 
 from __future__ import annotations
 
-import ctypes
 import math
 import threading
 import time
@@ -40,25 +39,6 @@ if TYPE_CHECKING:  # what patches need is a quarter of the package: a run withou
 
 K = TypeVar("K")
 T = TypeVar("T")
-
-
-#: What the names of the threads begin with that carry out a run.
-THREADS = "brt-run"
-
-
-def break_off() -> None:
-    """Raise SystemExit in whatever still carries out a run, at its next step in Python.
-
-    What it was doing is lost, so this comes after the reports, and after what it may wait for
-    outside of Python has been closed.
-    """
-    for thread in threading.enumerate():
-        if thread.name.startswith(THREADS):
-            thread.join(0.1)  # one that has nothing to do is ending by itself
-            if thread.is_alive():
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                    ctypes.c_ulong(thread.ident or 0), ctypes.py_object(SystemExit)
-                )
 
 
 class Run:
