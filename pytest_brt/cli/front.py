@@ -1,4 +1,4 @@
-"""``pytest-brt demo``, ``issue``, ``rank``, ``localise``, ``repair``, ``study``: pytest, our ini.
+"""``pytest-brt issue``, ``rank``, ``repair``, ``localise``, ``study``, ``demo``: pytest, bare.
 
 For projects whose own pytest settings stop pytest before plugins load: an ini file that
 pytest refuses, required plugins that are not installed here, a newer minimum version; and where
@@ -11,17 +11,16 @@ import argparse
 import os
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from pytest_brt.code.ini import cache_dir_of, project_cache_dir, stated_cache_dir
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.plugin.option_table import COMMANDS, GROUPS, SPECS
 from pytest_brt.plugin.option_values import TYPED
 from pytest_brt.shown import say
@@ -118,19 +117,26 @@ def _run(arguments: argparse.Namespace) -> int:
         options.append(f"{ours}{sign}{value}" if name[:2] == "--" and ours in known else argument)
     root = Path(arguments.root).resolve()
     _warn_of_cache_dir(root)
-    with HeldFolder("pytest-brt-") as scratch:
-        # Nothing of the project's is written into a file that pytest reads as settings.
-        ini = scratch / "pytest.ini"
-        ini.write_text("[pytest]\n", encoding="utf-8")
-        command = [sys.executable, "-P", "-m", "pytest", "-c", str(ini), f"--rootdir={root}"]
-        command += ["-o", f"cache_dir={cache_dir_of(root)}"]
-        # What pytest says of itself is about this ini file; our own lines are shown all the same.
-        command.append("--no-header")
-        # A project may need its own plugins; loading them is not what this run is about.
-        typed = shlex.join(["pytest-brt", *sys.argv[1:]])
-        environment = {**os.environ, "PYTEST_ADDOPTS": "", TYPED: typed}
-        options = [*options, *_set_apart(environment)]
-        return subprocess.call([*command, *options], env=environment)
+    # No settings at all: nothing of the project's is in a file that this pytest reads as its own.
+    command = [sys.executable, "-P", "-m", "pytest", "-c", os.devnull, f"--rootdir={root}"]
+    command += ["-o", f"cache_dir={cache_dir_of(root)}"]
+    # What pytest says of itself is about these settings; our own lines are shown all the same.
+    command.append("--no-header")
+    # A project may need its own plugins; loading them is not what this run is about.
+    typed = shlex.join(["pytest-brt", *sys.argv[1:]])
+    environment = {**os.environ, "PYTEST_ADDOPTS": "", TYPED: typed}
+    options = [*options, *_set_apart(environment)]
+    return _become([*command, *options], environment)
+
+
+def _become(command: list[str], environment: Mapping[str, str]) -> NoReturn:
+    """Go on as another program, so that there is one process that signals reach and that ends.
+
+    With a child, ``timeout`` or a cancelled job would end this process alone.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execve(command[0], command, environment)
 
 
 def _warn_of_cache_dir(root: Path) -> None:
@@ -171,14 +177,12 @@ def _demo(arguments: argparse.Namespace) -> int:
     for path, text in project_files().items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
-    say(f"{folder}: a project with a bug, the report issue.md, and patches/\n")
+    say(f"{folder}: a project with a bug, the report issue.md, and patches/")
+    say(f"The page, for a browser, will be {(folder / 'report.html').as_uri()}\n")
     say(f"$ pytest-brt {' '.join(_TYPED)}")
+    os.chdir(folder)
     command = [sys.executable, "-P", "-m", "pytest_brt", *_TYPED, "--python", sys.executable]
-    code = subprocess.call(command, cwd=folder)
-    page = folder / "report.html"
-    if page.is_file():
-        say(f"\nThe page, for a browser: {page.as_uri()}")
-    return code
+    return _become(command, os.environ)
 
 
 def project_files() -> dict[str, str]:

@@ -13,7 +13,7 @@ from pytest_brt.cli.main import main
 
 
 @pytest.mark.slow
-def test_the_demo_ends_in_the_page(tmp_path: Path) -> None:
+def test_the_demo_writes_the_page(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
     done = subprocess.run(
         [sys.executable, "-m", "pytest_brt", "demo", str(folder)],
@@ -25,7 +25,7 @@ def test_the_demo_ends_in_the_page(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Reproduced: 2 bug tests fail, probably because of this bug" in done.stdout
     assert "Best: fix-2.diff: passes 4 of 4 bug tests" in done.stdout
-    assert done.stdout.endswith(f"The page, for a browser: {(folder / 'report.html').as_uri()}\n")
+    assert (folder / "report.html").as_uri() in done.stdout
     assert "Best: fix-2.diff" in (folder / "report.html").read_text("utf-8")
 
 
