@@ -1,8 +1,9 @@
-"""Normal forms: equal for tests, and for patches, that mean the same.
+"""Keys that are equal for tests that say the same, and for patches that make the same program.
 
-Formatting, comments, docstrings and the names of local variables do not count; of a test, its
-name and the order of its imports do not either (LIBRO's syntactic cluster key, paper 001,
-requirement 24 of its code; patch groups as Agentless and others vote on them).
+Of a test, formatting, comments, docstrings, the names of local variables, its own name and the
+order of its imports do not count (LIBRO's syntactic cluster key, paper 001). Of a patch only
+formatting and comments do not: programs read their docstrings (docopt, argparse), the names of
+their variables (PLY) and the modes of their files, and what two patches have in common is run once.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ast
 import io
 import itertools
+import os
 import symtable
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
@@ -63,15 +65,6 @@ def test_key(source: str) -> str:
 test_key.__test__ = False  # type: ignore[attr-defined]  # functions take attributes
 
 
-def normal_file(source: str) -> str:
-    """Return the normal form of a module of the product.
-
-    Raises:
-        SyntaxError: it is not Python.
-    """
-    return "\n".join(filter(None, map(_normal_part, _parts(source))))
-
-
 def _parts(source: str) -> Iterator[str]:
     """Yield the statements of a module as text, those together that share a line."""
     lines = list(io.StringIO(source, newline=None))
@@ -85,40 +78,41 @@ def _parts(source: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1 << 10)
-def _normal_part(source: str) -> str:
-    """Return the normal form of statements: most are alike in all patches of a file."""
-    tree = parse(source)
-    _drop_idle(tree)
-    for function in _outermost(tree):
-        _rename(function)
-    return ast.unparse(tree)
+def _syntax(source: str) -> str:
+    """Return the syntax tree of statements as text: most are alike in all patches of a file."""
+    return ast.dump(parse(source))
 
 
 def patch_key(changes: Sequence[FileChange], root: Path) -> str:
-    """Return a short key that is equal for patches that make equal trees of that at `root`.
+    """Return a short key that is equal for patches that make the same program of that at `root`.
 
-    A file that only changed in comments or formatting does not count.
+    Equal are the bytes of data files, the modes of all files, and of Python files the syntax trees
+    with docstrings, constants and names; a file that only changed in comments or formatting does
+    not count.
     """
     parts: list[str] = []
     for change in sorted(changes, key=lambda change: change.path):
         place = root / change.path
-        before = place.read_bytes() if place.is_file() else None
-        after = _form(change.path, change.content)
-        if after != _form(change.path, before):
+        before = "absent"
+        if place.is_file():
+            before = _form(change.path, place.read_bytes(), os.access(place, os.X_OK))
+        after = "absent"
+        if change.content is not None:
+            after = _form(change.path, change.content, change.executable)
+        if after != before:
             parts += [change.path, after]
     return content_id("patch", *parts)
 
 
-def _form(path: str, content: bytes | None) -> str:
-    if content is None:
-        return "absent"
+def _form(path: str, content: bytes, executable: bool) -> str:
+    mode = "program" if executable else "file"
     if not path.endswith((".py", ".pyi")):
-        return "bytes " + content_id(content)
-    text = decode(content)
+        return f"{mode} {content_id(content)}"
     try:
-        return "python " + normal_file(text)
+        trees = [_syntax(part) for part in _parts(decode(content))]
     except (SyntaxError, RecursionError):
-        return "text " + "\n".join(line.rstrip() for line in text.splitlines() if line.strip())
+        return f"{mode} {content_id(content)}"
+    return f"{mode} {content_id(*trees)}"
 
 
 def _drop_idle(tree: ast.Module) -> None:
@@ -160,16 +154,8 @@ def _in_order(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _in_order(node.body)
 
 
-def _outermost(node: ast.AST) -> Iterator[Function]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, Function):
-            yield child
-        else:
-            yield from _outermost(child)
-
-
-def _rename(tree: ast.Module | Function) -> None:
-    """Give the variables of a function, or of a test module and its functions, numbers for names.
+def _rename(tree: ast.Module) -> None:
+    """Give the variables of a test module and its functions numbers for names.
 
     Two that differ only in those names become equal. A name that means something else anywhere
     in it is left as it is, and so is all of it where it looks at its own names.
@@ -177,7 +163,7 @@ def _rename(tree: ast.Module | Function) -> None:
     if called_names(tree) & _LOOKS_AT_NAMES:
         return
     table = symbols(ast.unparse(tree))
-    shared = set(_own(table)) if isinstance(tree, ast.Module) else set[str]()
+    shared = set(_own(table))
     own = shared | {name for inner in _functions(table) for name in _own(inner)}
     kept = set(_kept(table, shared))
     fresh = (new for new in map("v{}".format, itertools.count()) if new not in kept)

@@ -283,7 +283,7 @@ class Rank:
     doubt: str = ""
     #: Number of its group: patches that behave alike on every test; 0 for none.
     group: int = 0
-    #: Names of the patches that are the same as it after normalisation.
+    #: Names of the patches that make the same program.
     copies: tuple[str, ...] = ()
     #: What moved its score, strongest first, a few words each.
     because: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.code import normal
-from pytest_brt.code.normal import normal_file, normal_test, patch_key
+from pytest_brt.code.normal import normal_test, patch_key
 from pytest_brt.types import FileChange
 
 FIRST = '''\
@@ -46,54 +46,57 @@ def test_equal_tests_have_equal_keys() -> None:
     )
 
 
+#: Tests that look alike, and do not say the same.
 @pytest.mark.parametrize(
     ("one", "other"),
     [
         (
-            "def f():\n    a = 1\n    b = 2\n    return a",
-            "def f():\n    a = 1\n    b = 2\n    return b",
+            "def test_f():\n    a = 1\n    b = 2\n    assert a",
+            "def test_f():\n    a = 1\n    b = 2\n    assert b",
         ),
         ("def f(a, b): return a - b", "def f(b, a): return a - b"),
-        ("def f():\n    x = 1\n    return g(x)", "def f():\n    x = 1\n    return h(x)"),
-        ("def f():\n    v0 = v1", "def f():\n    x = v0"),
-        ("def f():\n    global a\n    a = 1", "def f():\n    a = 1"),
-        ("class A:\n    x = 1", "class A:\n    y = 1"),
-        ("def f():\n    x = 1\n    return locals()", "def f():\n    y = 1\n    return locals()"),
-        ("def f():\n    x = 'a'", "def f():\n    x = 'b'"),
+        (
+            "def test_f():\n    x = 1\n    assert g(x)",
+            "def test_f():\n    x = 1\n    assert h(x)",
+        ),
+        ("def test_f():\n    v0 = v1", "def test_f():\n    x = v0"),
+        ("def test_f():\n    x = 1\n    locals()", "def test_f():\n    y = 1\n    locals()"),
         ("import a", "import b"),
     ],
 )
-def test_different_meaning_stays_different(one: str, other: str) -> None:
-    assert normal_file(one) != normal_file(other)
+def test_tests_of_different_meaning_stay_different(one: str, other: str) -> None:
+    assert normal_test(one) != normal_test(other)
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (
-            "def f(a):\n    x = a\n    return x",
-            "def f(a):\n    '''D.'''\n    # c\n    y = a\n    return y",
-        ),
-        ("def f(): return lambda a: a + b", "def f(): return lambda c: c + b"),
-        (
-            "def f():\n    try: g()\n    except E as e: h(e)",
-            "def f():\n    try: g()\n    except E as q: h(q)",
-        ),
-        (
-            "def f():\n    x = 1\n    def g():\n        nonlocal x\n        x = 2",
-            "def f():\n    y = 1\n    def g():\n        nonlocal y\n        y = 2",
-        ),
-        ("def f():\n    if (n := g()): return n", "def f():\n    if (m := g()): return m"),
-        ("x = 0x10", "x = 16"),
-        ("class A: ...", "class A:\n    pass"),
-        (
-            "def f(s):\n    match s:\n        case [a, *b]: return a, b",
-            "def f(s):\n    match s:\n        case [c, *d]: return c, d",
-        ),
+        ("def f(a):\n    x = a\n    return x", "def f(a):\n    y = a\n    return y"),
+        ("def f():\n    return 1", "def f():\n    'It is 1.'\n    return 1"),
+        ("'Usage: a'\nx = 1", "'Usage: b'\nx = 1"),
+        ("x = 1", "x = 1\n'of x'"),
+        ("def f(): ...", "def f():\n    pass"),
+        ("x = 1", "x = 1.0"),
     ],
 )
-def test_same_meaning_is_equal(one: str, other: str) -> None:
-    assert normal_file(one) == normal_file(other)
+def test_a_program_may_see_its_docstrings_constants_and_names(
+    one: str, other: str, tmp_path: Path
+) -> None:
+    first = patch_key([change("a.py", one)], tmp_path)
+    assert first != patch_key([change("a.py", other)], tmp_path)
+
+
+def test_comments_and_layout_are_seen_by_nobody(tmp_path: Path) -> None:
+    first = patch_key([change("a.py", "def f(a):\n    return a+0x10\n")], tmp_path)
+    second = patch_key([change("a.py", "def f( a ):  # c\n\n    return (a + 16)\n")], tmp_path)
+    assert first == second
+
+
+def test_a_patch_that_only_sets_the_mode_changes_something(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = 1\n", "utf-8")
+    runs = FileChange(path="a.py", content=b"x = 1\n", executable=True)
+    assert patch_key([runs], tmp_path) != patch_key([], tmp_path)
+    assert patch_key([change("a.py", "x = 1\n")], tmp_path) == patch_key([], tmp_path)
 
 
 def test_text_that_is_no_python_has_a_key() -> None:
@@ -109,10 +112,10 @@ def test_patches(tmp_path: Path) -> None:
     tree = {"a.py": "def f():\n    return 1\n", "b.py": "x = 1\n", "c.txt": "c"}
     for name, text in tree.items():
         (tmp_path / name).write_text(text, "utf-8")
-    first = [change("a.py", "def f():\n    r = 2\n    return r\n")]
+    first = [change("a.py", "def f():\n    value = 2\n    return value\n")]
     second = [
         change("b.py", "# nothing new\nx = 1\n"),
-        change("a.py", "def f():\n    '''Two.'''\n    value = 2\n    return value\n"),
+        change("a.py", "def f():\n\n    value = 2  # two\n    return value\n"),
     ]
     third = [*first, change("c.txt", None)]
     assert patch_key(first, tmp_path) == patch_key(second, tmp_path)
@@ -155,7 +158,6 @@ def test_invariant_under_renaming_locals(body: list[str]) -> None:
     bind = [f"{name} = 0" for name in NAMES]
     source = function([*bind, *body])
     assert normal_test(source) == normal_test(renamed(source))
-    assert normal_file(source) == normal_file(renamed(source))
 
 
 @given(BODIES, st.booleans())
@@ -170,7 +172,6 @@ def test_invariant_under_layout_and_comments(body: list[str], doc: bool) -> None
 @given(BODIES)
 def test_idempotent_and_valid(body: list[str]) -> None:
     source = function(body)
-    for form in (normal_test, normal_file):
-        once = form(source)
-        ast.parse(once)
-        assert form(once) == once
+    once = normal_test(source)
+    ast.parse(once)
+    assert normal_test(once) == once
