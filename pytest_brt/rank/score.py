@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.types import JudgedTest, PatchResult, Verdict
+from pytest_brt.types import Contradicted, JudgedTest, PatchResult, Verdict
 
 #: Log-odds of a patch about which nothing is known.
 START = -0.4
@@ -108,18 +108,8 @@ def voters(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> tuple
     and another patch does not. Two tests contradict each other when each passes on some patch and
     both on none: then the one that is trusted less has no vote, or neither where they are equal.
     """
-    passing: dict[str, set[str]] = {judged.test.id: set() for judged in tests}
-    for result in results:
-        for test, verdict in result.verdicts.items():
-            if verdict is Verdict.PASS and test in passing:
-                passing[test].add(result.patch.name)
-    breaking = {result.patch.name for result in results if result.regressions}
-    careful = any(result.guarded and not result.regressions for result in results)
-    agreed = [
-        judged
-        for judged in tests
-        if not (careful and passing[judged.test.id] and passing[judged.test.id] <= breaking)
-    ]
+    passing = _passing(results, tests)
+    agreed = [judged for judged in tests if not _is_contradicted(passing[judged.test.id], results)]
     return tuple(
         judged
         for judged in agreed
@@ -131,6 +121,52 @@ def voters(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> tuple
             for other in agreed
         )
     )
+
+
+def contradiction_of(
+    results: Sequence[PatchResult], tests: Sequence[JudgedTest]
+) -> Contradicted | None:
+    """Return which tests contradict each other where existing tests leave no bug test a vote.
+
+    A suite may assert the very bug: then the patches that mend it break existing tests, and one
+    that does nothing breaks none. Nothing that ran says which of the tests are wrong.
+    """
+    passing = _passing(results, tests)
+    ran = {test for result in results for test in result.verdicts}
+    contradicted = [
+        judged for judged in tests if _is_contradicted(passing[judged.test.id], results)
+    ]
+    left = [judged for judged in tests if judged.test.id in ran and judged not in contradicted]
+    if not contradicted or any(passing[judged.test.id] for judged in left):
+        return None
+    passed = set().union(*(passing[judged.test.id] for judged in contradicted))
+    broken = {
+        regression.test: None
+        for result in results
+        if result.patch.name in passed
+        for regression in result.regressions
+    }
+    return Contradicted(
+        bug_tests=tuple(dict.fromkeys(judged.test.name for judged in contradicted)),
+        existing=tuple(broken),
+    )
+
+
+def _passing(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> dict[str, set[str]]:
+    """Return the names of the patches that pass each test, by its id."""
+    passing: dict[str, set[str]] = {judged.test.id: set() for judged in tests}
+    for result in results:
+        for test, verdict in result.verdicts.items():
+            if verdict is Verdict.PASS and test in passing:
+                passing[test].add(result.patch.name)
+    return passing
+
+
+def _is_contradicted(passing: Collection[str], results: Sequence[PatchResult]) -> bool:
+    """Say whether all that pass a test break existing tests, and another patch does not."""
+    breaking = {result.patch.name for result in results if result.regressions}
+    careful = any(result.guarded and not result.regressions for result in results)
+    return careful and bool(passing) and breaking.issuperset(passing)
 
 
 def logit(share: float) -> float:

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_brt.rank.epr import placed, rank_by_epr
-from pytest_brt.rank.score import beta_interval, facts_of, length_odds, logit, sigmoid, voters
-from pytest_brt.types import JudgedTest, PatchResult, Rank, Standing, Verdict
+from pytest_brt.rank.score import (
+    beta_interval,
+    contradiction_of,
+    facts_of,
+    length_odds,
+    logit,
+    sigmoid,
+    voters,
+)
+from pytest_brt.types import (
+    Contradicted,
+    Doubt,
+    JudgedTest,
+    PatchResult,
+    Rank,
+    Standing,
+    Verdict,
+)
 
 
 def rank_by_weight(
@@ -25,8 +41,36 @@ def rank_by_weight(
     candidates = [judged for judged in tests if judged.judgement.candidate]
     rest = _unrated([rank for rank in plain.values() if rank.epr is None], bool(candidates))
     having_vote = voters(rated, candidates)
+    contradiction = contradiction_of(rated, candidates)
+    if contradiction is not None:
+        return _without_leader(plain.values(), rest, contradiction)
     scored = _scored(rated, having_vote, plain)
     return with_standings((*scored, *rest), having_vote)
+
+
+def _without_leader(
+    plain: Iterable[Rank], rest: Sequence[Rank], contradiction: Contradicted
+) -> tuple[Rank, ...]:
+    """Return ranks in the order of EPR, without places: no test is left to decide between them."""
+    rated = [
+        replace(
+            rank,
+            place=None,
+            placed_with=(),
+            standing=Standing.CONTRADICTED,
+            contradiction=contradiction,
+        )
+        for rank in plain
+        if rank.epr is not None
+    ]
+    copies, groups = copies_of([r.result for r in rated]), groups_of([r.result for r in rated])
+    return (
+        *(
+            replace(rank, copies=copies[number], group=groups[number])
+            for number, rank in enumerate(rated)
+        ),
+        *rest,
+    )
 
 
 def _scored(
@@ -115,7 +159,7 @@ def _unrated(ranks: Sequence[Rank], tested: bool) -> list[Rank]:
 
 
 def copies_of(results: Sequence[PatchResult]) -> tuple[tuple[str, ...], ...]:
-    """Return, for each patch, the names of the others that are equal after normalisation."""
+    """Return, for each patch, the names of the others that make the same program."""
     return tuple(
         tuple(
             other.patch.name
@@ -188,26 +232,26 @@ def with_standings(ranks: Sequence[Rank], tests: Sequence[JudgedTest] = ()) -> t
     return tuple(found)
 
 
-def _doubt(leader: Rank, tests: Sequence[JudgedTest]) -> str:
-    """Return why the leading patch does not lead clearly, whatever its odds; or ""."""
+def _doubt(leader: Rank, tests: Sequence[JudgedTest]) -> Doubt | None:
+    """Return why the leading patch does not lead clearly, whatever its odds."""
     verdicts = leader.result.verdicts
     believed = [judged.test.id for judged in tests if judged.judgement.reproduces]
     if not any(verdicts.get(test) is Verdict.PASS for test in believed):
-        return "it passes no sure bug test"
+        return Doubt.NO_SURE_TEST
     if leader.result.regressions:
-        return "it breaks existing tests"
+        return Doubt.BREAKS_TESTS
     guarded = leader.result.guarded
     # Where the user wants none to be run, the answer says so in the same sentence.
     if guarded is not None and guarded.total and not guarded.ran:
-        return "no existing test ran on it"
-    return ""
+        return Doubt.NO_EXISTING_TESTS
+    return None
 
 
 def without_separation(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
     """Return `ranks` for a ranking that lacks patches: who leads is not known yet."""
     unknown = (Standing.SEPARATED, Standing.UNSURE, Standing.BEHIND)
     return tuple(
-        replace(rank, standing=None, doubt="") if rank.standing in unknown else rank
+        replace(rank, standing=None, doubt=None) if rank.standing in unknown else rank
         for rank in ranks
     )
 

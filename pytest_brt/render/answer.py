@@ -8,21 +8,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
+from typing import assert_never
 
+from pytest_brt.answers import answer_ranking
 from pytest_brt.types import (
     Attempt,
+    Contradicted,
+    Doubt,
     Ending,
     Frame,
     Guarded,
     JudgedTest,
+    Lack,
+    Leader,
+    Level,
+    NoLeader,
+    NoneFixes,
     NotRun,
+    OnlyOne,
     OracleKind,
     PatchResult,
     Rank,
+    RankingAnswer,
     Review,
     RunRecord,
-    Standing,
     TestRun,
+    Unfinished,
     Verdict,
 )
 
@@ -223,54 +234,88 @@ def shortcoming(result: PatchResult, trusted: Mapping[str, bool]) -> str:
 
 
 def of_ranking(ranks: Sequence[Rank], not_run: NotRun | None = None) -> str:
-    """Return a ranking's answer in one or two sentences.
-
-    Without the patches that it lacks, `not_run`, there is no answer.
-    """
-    if not_run is not None:
-        were = "was" if len(not_run.patches) == 1 else "were"
-        return f"No answer yet: {len(not_run.patches)} of {not_run.of} patches {were} not run."
-    tried = [rank for rank in ranks if rank.epr is not None]
-    if not tried and any(rank.place for rank in ranks):
-        return (
-            "No patch stands out: there is no bug test. They are ordered by the existing tests "
-            "they break, and by how many others change the same code."
-        )
-    if not tried:
-        return "No patch stands out: no bug test could be run on a patch."
-    if not any(rank.passed for rank in tried):
-        return "No patch stands out: none passes a bug test."
-    return _leading(tried)
+    """Return a ranking's answer in one or two sentences."""
+    return ranking_sentence(answer_ranking(ranks, not_run), ranks)
 
 
-def _leading(tried: Sequence[Rank]) -> str:
-    leader = tried[0]
-    name, it_does = _called(leader), does(leader)
-    alike = f" ({listed(leader.copies)}: the same patch)" if leader.copies else ""
-    if len(tried) == 1 + len(leader.copies):
-        return f"Only {name}{alike} could be tried: it {it_does}."
-    if leader.standing in (Standing.TIED, Standing.CLOSE):
-        return _undecided(tried)
-    if leader.standing is Standing.UNSURE:
-        return f"Possibly {name}{alike}: {it_does}, but {leader.doubt}."
-    if leader.standing is None and leader.placed_with:
-        return f"No patch stands out: {listed([name, *leader.placed_with])} pass the same tests."
-    best = "Best" if leader.standing is Standing.SEPARATED else "First by bug tests alone"
-    return f"{best}: {name}{alike}: {it_does}."
+def ranking_sentence(answer: RankingAnswer, ranks: Sequence[Rank]) -> str:
+    """Return the answer of a ranking in one or two sentences; `ranks` say what each patch does."""
+    by_name = {rank.name: rank for rank in ranks}
+    match answer:
+        case Leader(patch=name, doubt=None, by_bug_tests_alone=True):
+            return f"First by bug tests alone: {_as_one(by_name[name])}: {does(by_name[name])}."
+        case Leader(patch=name, doubt=Doubt() as doubt):
+            did = does(by_name[name])
+            return f"Possibly {_as_one(by_name[name])}: {did}, but {doubt_clause(doubt)}."
+        case Leader(patch=name):
+            return f"Best: {_as_one(by_name[name])}: {does(by_name[name])}."
+        case NoLeader(patches=names, level=level):
+            return f"No patch stands out: {_level(level, [by_name[name] for name in names])}."
+        case OnlyOne(patch=name):
+            return f"Only {_as_one(by_name[name])} could be tried: it {does(by_name[name])}."
+        case NoneFixes(lack=lack):
+            return f"No patch stands out: {_LACKS[lack]}"
+        case Contradicted():
+            return _contradiction(answer)
+        case Unfinished(missing=missing, of=total):
+            were = "was" if missing == 1 else "were"
+            return f"No answer yet: {missing} of {total} patches {were} not run."
+        case _:
+            assert_never(answer)
 
 
-def _undecided(tried: Sequence[Rank]) -> str:
-    leader = tried[0]
-    level = [
-        rank
-        for rank in tried
-        if rank.standing is leader.standing and rank.name not in leader.copies
-    ]
-    names = listed([_called(rank) for rank in level])
-    tied = leader.standing is Standing.TIED
-    like = "behave alike in everything that ran" if tied else "are too close to call"
-    did = f"{like}: {_what_each_does(level)}"
-    return f"No patch stands out: {names} {did}."
+_LACKS = {
+    Lack.NO_BUG_TEST: (
+        "there is no bug test. They are ordered by the existing tests they break, and by how many "
+        "others change the same code."
+    ),
+    Lack.NO_TEST_RAN: "no bug test could be run on a patch.",
+    Lack.NONE_PASSES: "none passes a bug test.",
+}
+
+
+def doubt_clause(doubt: Doubt) -> str:
+    """Return why a leading patch does not lead clearly, as in "it breaks existing tests"."""
+    match doubt:
+        case Doubt.NO_SURE_TEST:
+            return "it passes no sure bug test"
+        case Doubt.BREAKS_TESTS:
+            return "it breaks existing tests"
+        case Doubt.NO_EXISTING_TESTS:
+            return "no existing test ran on it"
+        case _:
+            assert_never(doubt)
+
+
+def _contradiction(answer: Contradicted) -> str:
+    existing = listed(answer.existing[:3])
+    if len(answer.existing) > 3:
+        existing = f"{', '.join(answer.existing[:3])} and {len(answer.existing) - 3} more"
+    return (
+        f"No patch stands out: bug tests and existing tests contradict each other. Every patch "
+        f"that passes {listed(answer.bug_tests)} breaks {existing}: read these tests; one side "
+        "asserts the bug."
+    )
+
+
+def _as_one(rank: Rank) -> str:
+    """Return a patch's name, with those of its copies."""
+    alike = f" ({listed(rank.copies)}: the same patch)" if rank.copies else ""
+    return f"{_called(rank)}{alike}"
+
+
+def _level(level: Level, ranks: Sequence[Rank]) -> str:
+    match level:
+        case Level.BUG_TESTS:
+            names = [_called(ranks[0]), *(rank.name for rank in ranks[1:])]
+            return f"{listed(names)} pass the same tests"
+        case Level.BEHAVIOUR:
+            like = "behave alike in everything that ran"
+        case Level.ODDS:
+            like = "are too close to call"
+        case _:
+            assert_never(level)
+    return f"{listed([_called(rank) for rank in ranks])} {like}: {_what_each_does(ranks)}"
 
 
 def _what_each_does(level: Sequence[Rank]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from pytest_brt.answers import answer_ranking
+from pytest_brt.render.answer import ranking_sentence
 from pytest_brt.types import (
     Attempt,
     Guarded,
@@ -35,6 +37,7 @@ def record_json(record: RunRecord, selected: Mapping[str, Sequence[Rank]] | None
         "tests": [_test_json(judged) for judged in record.tests],
         "attempts": [_attempt_json(attempt) for attempt in record.attempts],
         "patches": [_rank_json(rank) for rank in record.ranks],
+        "rankings": _rankings_json(record),
         "not_run": record.not_run,
         "selected": {
             option: [{"issue": rank.result.issue, "patch": rank.name} for rank in some]
@@ -43,6 +46,19 @@ def record_json(record: RunRecord, selected: Mapping[str, Sequence[Rank]] | None
         "repairs": [repair_json(repair) for repair in record.repairs],
         "places": [localised_json(found) for found in record.localised],
     }
+
+
+def _rankings_json(record: RunRecord) -> list[Json]:
+    """Return what each ranking comes to, as a fact and in words."""
+    missing = {lacking.issue: lacking for lacking in record.not_run}
+    issues = dict.fromkeys((*(rank.result.issue for rank in record.ranks), *missing))
+    found: list[Json] = []
+    for issue in issues:
+        ranks = [rank for rank in record.ranks if rank.result.issue == issue]
+        answer = answer_ranking(ranks, missing.get(issue))
+        sentence = ranking_sentence(answer, ranks)
+        found.append({"issue": issue, "answer": answer, "verdict": sentence})
+    return found
 
 
 def attempt_json(attempt: Attempt) -> Json:
@@ -191,6 +207,7 @@ def _rank_json(rank: Rank) -> Json:
         "copies": rank.copies,
         "because": rank.because,
         "doubt": rank.doubt,
+        "contradiction": rank.contradiction,
     }
 
 

@@ -5,6 +5,16 @@ hashed, compared, sent to another process and written as JSON (`codec`). Ids are
 hashes; paths are POSIX strings relative to the root of the project under test.
 """
 
+from pytest_brt.types.answer import Contradicted as Contradicted
+from pytest_brt.types.answer import Doubt as Doubt
+from pytest_brt.types.answer import Lack as Lack
+from pytest_brt.types.answer import Leader as Leader
+from pytest_brt.types.answer import Level as Level
+from pytest_brt.types.answer import NoLeader as NoLeader
+from pytest_brt.types.answer import NoneFixes as NoneFixes
+from pytest_brt.types.answer import OnlyOne as OnlyOne
+from pytest_brt.types.answer import RankingAnswer as RankingAnswer
+from pytest_brt.types.answer import Unfinished as Unfinished
 from pytest_brt.types.candidate import REPRODUCES as REPRODUCES
 from pytest_brt.types.candidate import CandidateTest as CandidateTest
 from pytest_brt.types.candidate import JudgedTest as JudgedTest

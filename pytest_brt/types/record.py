@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pytest_brt.types.answer import Contradicted, Doubt
 from pytest_brt.types.candidate import JudgedTest
 from pytest_brt.types.issue import Issue
 from pytest_brt.types.outcome import Verdict
@@ -252,10 +253,12 @@ class Standing(StrEnum):
     #: It behaves like a leading patch on everything that could be run.
     TIED = "tied"
     #: It behaves differently from the leading patch, but not so that one is clearly better.
-    CLOSE = "too close to call"
+    CLOSE = "too-close"
     #: It leads by the odds, and what that rests on is not enough to say so (`Rank.doubt`).
     UNSURE = "unsure"
-    NO_EVIDENCE = "no evidence"
+    #: It passes bug tests, and no bug test is left that existing tests do not contradict.
+    CONTRADICTED = "contradicted"
+    NO_EVIDENCE = "no-evidence"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,8 +282,10 @@ class Rank:
     #: Where the score lies with 80 % probability; None without a score.
     interval: tuple[float, float] | None = None
     standing: Standing | None = None
-    #: Why it does not lead clearly though the odds say so, in a few words; or "".
-    doubt: str = ""
+    #: Why it does not lead clearly, though the odds say so.
+    doubt: Doubt | None = None
+    #: Why no patch of the ranking leads, on each of them.
+    contradiction: Contradicted | None = None
     #: Number of its group: patches that behave alike on every test; 0 for none.
     group: int = 0
     #: Names of the patches that make the same program.

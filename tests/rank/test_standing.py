@@ -9,7 +9,7 @@ import pytest
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.score import sigmoid
 from pytest_brt.rank.weighted import with_standings, without_separation
-from pytest_brt.types import REPRODUCES, Rank, Standing
+from pytest_brt.types import REPRODUCES, Doubt, Rank, Standing
 from tests.rank.rows import broken, judged, row
 
 BELIEVED = (judged(0, REPRODUCES),)
@@ -102,18 +102,18 @@ def test_nobody_leads_while_patches_are_missing() -> None:
 @pytest.mark.parametrize(
     ("change", "doubt"),
     [
-        ({"cells": "f"}, "it passes no sure bug test"),
+        ({"cells": "f"}, Doubt.NO_SURE_TEST),
         (
             {"confidence": REPRODUCES - 0.01},
-            "it passes no sure bug test",
+            Doubt.NO_SURE_TEST,
         ),
-        ({"guarded": broken(1)}, "it breaks existing tests"),
-        ({"guarded": broken(0, ran=0)}, "no existing test ran on it"),
-        ({"guarded": None}, ""),
-        ({}, ""),
+        ({"guarded": broken(1)}, Doubt.BREAKS_TESTS),
+        ({"guarded": broken(0, ran=0)}, Doubt.NO_EXISTING_TESTS),
+        ({"guarded": None}, None),
+        ({}, None),
     ],
 )
-def test_nobody_leads_clearly_by_odds_alone(change: dict[str, object], doubt: str) -> None:
+def test_nobody_leads_clearly_by_odds_alone(change: dict[str, object], doubt: Doubt | None) -> None:
     result = row("a", str(change.get("cells", "p")) + "p", guarded=change.get("guarded", broken(0)))
     (plain,) = rank_by_epr((result,), ())
     tests = (judged(0, float(str(change.get("confidence", REPRODUCES)))), judged(1, 0.3))
@@ -122,5 +122,5 @@ def test_nobody_leads_clearly_by_odds_alone(change: dict[str, object], doubt: st
     standing = Standing.UNSURE if doubt else Standing.SEPARATED
     assert [(one.standing, one.doubt) for one in found] == [
         (standing, doubt),
-        (Standing.BEHIND, ""),
+        (Standing.BEHIND, None),
     ]

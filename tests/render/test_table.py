@@ -79,7 +79,7 @@ def test_patches_that_behave_alike_share_their_places() -> None:
     ranks = rank_by_weight(results, tests)
     assert [str(rank.standing) for rank in ranks] == [
         *["tied"] * 2,
-        "too close to call",
+        "too-close",
         "behind",
     ]
     lines = list(table(ranks))[1:]

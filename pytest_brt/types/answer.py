@@ -1,0 +1,86 @@
+"""What a run says about a ranking of patches, as facts; `render` makes a sentence of them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pytest_brt.types.fact import Fact
+
+
+class Doubt(StrEnum):
+    """Why a patch does not lead clearly, though the odds say so."""
+
+    NO_SURE_TEST = "no-sure-test"
+    BREAKS_TESTS = "breaks-tests"
+    NO_EXISTING_TESTS = "no-existing-tests"
+
+
+class Level(StrEnum):
+    """In what the patches that share the first place are level."""
+
+    #: They behave alike in everything that ran.
+    BEHAVIOUR = "behaviour"
+    #: They behave differently, and neither is clearly better.
+    ODDS = "odds"
+    #: They pass the same bug tests, which is all that was weighed.
+    BUG_TESTS = "bug-tests"
+
+
+class Lack(StrEnum):
+    """Why no patch is known to fix the bug."""
+
+    NO_BUG_TEST = "no-bug-test"
+    NO_TEST_RAN = "no-test-ran"
+    NONE_PASSES = "none-passes"
+
+
+class Leader(Fact, frozen=True, kw_only=True):
+    """One patch is first."""
+
+    patch: str
+    #: Why that is not sure; None when it leads clearly.
+    doubt: Doubt | None = None
+    #: Only bug tests were weighed (``--brt-ranker epr``).
+    by_bug_tests_alone: bool = False
+
+
+class NoLeader(Fact, frozen=True, kw_only=True):
+    """Several patches share the first place; copies of the first are not among them."""
+
+    patches: tuple[str, ...]
+    level: Level
+
+
+class OnlyOne(Fact, frozen=True, kw_only=True):
+    """No other patch could be tried."""
+
+    patch: str
+
+
+class NoneFixes(Fact, frozen=True, kw_only=True):
+    """No patch passes a bug test, or none could be tried by one."""
+
+    lack: Lack
+
+
+class Contradicted(Fact, frozen=True, kw_only=True):
+    """Bug tests and existing tests contradict each other: no patch satisfies both.
+
+    Every patch that passes one of these bug tests breaks some of these existing tests, and no
+    other bug test is left to decide.
+    """
+
+    #: Names of the bug tests.
+    bug_tests: tuple[str, ...]
+    #: Node ids of the existing tests.
+    existing: tuple[str, ...]
+
+
+class Unfinished(Fact, frozen=True, kw_only=True):
+    """Patches were not run."""
+
+    missing: int
+    of: int
+
+
+RankingAnswer = Leader | NoLeader | OnlyOne | NoneFixes | Contradicted | Unfinished
