@@ -8,16 +8,21 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-# Machines are noisy: no test of ours is about how long an example takes.
-settings.register_profile(
-    "brt",
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize="CI" in os.environ,
-)
-settings.load_profile("brt")
+# Without the test group `pytest --help` must still say what can be done here.
+try:
+    from hypothesis import HealthCheck, settings
+except ImportError:
+    pass
+else:
+    # Machines are noisy: no test of ours is about how long an example takes.
+    settings.register_profile(
+        "brt",
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+        derandomize="CI" in os.environ,
+    )
+    settings.load_profile("brt")
 
 
 #: For the sessions that tests start. Hypothesis is imported at the end of each session that has

@@ -14,11 +14,11 @@ from pytest_brt.types import Attempt, Issue, JudgedTest
 #: What is noted of an attempt that was not at its end.
 UNFINISHED = "interrupted: what was found until then"
 #: What to do when a model was asked, and nothing came of it.
-_NONE_WRITTEN = (
+NONE_WRITTEN = (
     "the model wrote no test that can be run: try a larger one ('pytest-brt models list' names "
     "some), and read its replies with --brt-record DIR"
 )
-_NONE_STANDS = (
+NONE_STANDS = (
     "no test of the model's stands: give the exact input and the right result in the report, say "
     "where the bug is with --brt-buggy-file, or try a larger model ('pytest-brt models list')"
 )
@@ -94,4 +94,4 @@ def _advised(attempt: Attempt, *, asks: bool) -> Attempt:
     if not asks or attempt.index or attempt.trouble or not nothing:
         return attempt
     wrote = any(item.test.origin.model for item in attempt.tests)
-    return replace(attempt, notes=(*attempt.notes, _NONE_STANDS if wrote else _NONE_WRITTEN))
+    return replace(attempt, notes=(*attempt.notes, NONE_STANDS if wrote else NONE_WRITTEN))

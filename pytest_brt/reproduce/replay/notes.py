@@ -14,7 +14,7 @@ from pytest_brt.types import BlockKind, JudgedTest, Verdict
 #: What to do where a package is not there.
 _ADVICE = " (install it where the project's tests run, or choose another interpreter: --brt-python)"
 _CODE = (BlockKind.PYTHON, BlockKind.REPL)
-_NO_CODE = (
+NO_CODE = (
     "the report has no Python code that could be read (in code fences, indented blocks, '>>>' and "
     "'In [1]:' sessions, and inline code)",
     "add to the report a few lines of Python that show the bug, what they give (or the traceback),"
@@ -32,7 +32,7 @@ def miss_notes(
     steps = view.seen
     blocks = sum(block.kind in _CODE for block in view.issue.blocks)
     if not steps:
-        return (*notes, *_NO_CODE[bool(view.script.notes) :])
+        return (*notes, *NO_CODE[bool(view.script.notes) :])
     places = f"in {blocks} code block{'s' * (blocks != 1)} and inline" if blocks else "in the text"
     notes.append(f"found {len(steps)} statement{'s' * (len(steps) != 1)} {places}")
     missing = sorted({name for seen in steps for name in seen.missing})

@@ -1,0 +1,370 @@
+"""Sample records: one for each thing that a report, a ranking or a repair can come to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from pytest_brt.rank.epr import rank_by_epr
+from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.render.answer import MORE_TIME
+from pytest_brt.reproduce.replay.notes import NO_CODE
+from pytest_brt.run.attempts import NONE_STANDS, NONE_WRITTEN, UNFINISHED
+from pytest_brt.types import (
+    Attempt,
+    Cell,
+    Cost,
+    Ending,
+    FoundFix,
+    Frame,
+    Guarded,
+    Issue,
+    JudgedTest,
+    Localised,
+    NotRun,
+    OracleKind,
+    Origin,
+    Patch,
+    PatchResult,
+    Place,
+    Raised,
+    Regression,
+    Repair,
+    Review,
+    RunRecord,
+    Step,
+    TestRun,
+    Trajectory,
+    Verdict,
+)
+from tests.rank.rows import broken, judged, row
+
+ISSUE = Issue(
+    id="i",
+    title="clamp gives the wrong end",
+    text="# clamp gives the wrong end\n\n`clamp(5, 1, 3)` gives 5.\nIt should give 3.\n",
+    source="issue.md",
+)
+SOURCE = '''from interval import clamp
+
+
+def test_clamp_gives_expected():
+    """`clamp(5, 1, 3)` should return `3`. Report: "It should give 3." """
+    assert clamp(5, 1, 3) == 3
+'''
+CORE = Frame(path="interval/__init__.py", line=12, function="clamp", project=True)
+OWN = Frame(path="tests/test_clamp.py", line=6, function="test_clamp_gives_expected")
+
+
+# -- reports ----------------------------------------------------------------------------------
+
+
+def bug_test(
+    name: str = "test_clamp_gives_expected",
+    confidence: float = 0.72,
+    kind: OracleKind = OracleKind.EQUALS,
+) -> JudgedTest:
+    """Return a test that fails on the unpatched tree."""
+    made = judged(0, confidence, kind, "assert 5 == 3")
+    test = replace(
+        made.test,
+        name=name,
+        issue="i",
+        source=SOURCE,
+        oracle=replace(made.test.oracle, sentence="`clamp(5, 1, 3)` should return `3`"),
+    )
+    raised = Raised(
+        type="AssertionError",
+        message="assert 5 == 3",
+        frames=(OWN, CORE),
+        values=(("low", "1"), ("high", "3")),
+    )
+    run = TestRun(
+        test=test.id, node=name, verdict=Verdict.FAIL, reason="assert 5 == 3", raised=raised
+    )
+    judgement = replace(made.judgement, runs=(run,), reason="the report states this value")
+    return JudgedTest(test=test, judgement=judgement)
+
+
+def rejected_test(verdict: Verdict, reason: str = "", model: str = "") -> JudgedTest:
+    """Return a test that is no bug test."""
+    made = bug_test(f"test_{verdict.lower()}")
+    origin = Origin(strategy="libro" if model else "replay", model=model)
+    return replace(
+        made,
+        test=replace(made.test, origin=origin),
+        judgement=replace(
+            made.judgement,
+            verdict=verdict,
+            candidate=False,
+            confidence=0.0,
+            reason=reason,
+            runs=(TestRun(test="t0", node="test_x", verdict=verdict, reason=reason),),
+        ),
+    )
+
+
+def report(*tests: JudgedTest, strategy: str = "replay", **rest: object) -> RunRecord:
+    """Return the record of one attempt at one report."""
+    attempt = Attempt(
+        issue="i",
+        strategy=strategy,
+        index=0,
+        tests=tests,
+        seconds=1.5,
+        **rest,  # type: ignore[arg-type]
+    )
+    return record(attempts=(attempt,))
+
+
+def record(**parts: object) -> RunRecord:
+    """Return a record about `ISSUE`."""
+    return RunRecord(
+        issues=(ISSUE,),
+        sandbox="ns",
+        attempts=parts.pop("attempts", ()),  # type: ignore[arg-type]
+        given=parts.pop("given", ()),  # type: ignore[arg-type]
+        ranks=parts.pop("ranks", ()),  # type: ignore[arg-type]
+        **parts,  # type: ignore[arg-type]
+    )
+
+
+def missed(*notes: str) -> RunRecord:
+    """Return the record of an attempt that made no test."""
+    return report(notes=notes)
+
+
+def asked(*notes: str, ending: Ending, strategy: str = "agent", **rest: object) -> RunRecord:
+    """Return the record of an attempt that asked a model for nothing."""
+    trajectory = Trajectory(
+        steps=(Step(number=1, reply="I look around.", action="search"),), ending=ending
+    )
+    cost = Cost(calls=1, prompt_tokens=900, evaluated=800, tokens=40, seconds=3.0)
+    return report(strategy=strategy, notes=notes, trajectories=(trajectory,), cost=cost, **rest)
+
+
+REPORTS: dict[str, Callable[[], RunRecord]] = {
+    "reproduced": lambda: report(bug_test()),
+    "reproduced-by-several": lambda: report(
+        bug_test(), bug_test("test_other", 0.65), bug_test("test_weak", 0.3, OracleKind.GONE)
+    ),
+    "possibly-needs-value": lambda: report(bug_test(confidence=0.5, kind=OracleKind.GONE)),
+    "possibly-means-else": lambda: report(bug_test(confidence=0.5)),
+    "reviewed": lambda: record(
+        attempts=report(bug_test()).attempts,
+        given=(
+            replace(bug_test("test_kept"), review=Review.ACCEPTED),
+            replace(bug_test("test_wrong"), review=Review.REJECTED),
+        ),
+    ),
+    "no-code": lambda: missed(*NO_CODE),
+    "undefined-names": lambda: missed(
+        "found 2 statements in 1 code block and inline",
+        "the report's code uses names that neither it nor the project defines: clam, clomp (add "
+        "their imports or definitions to the report)",
+    ),
+    "statement-raises": lambda: missed(
+        "found 1 statement in the text", "line 3: 'clamp(5)' raises TypeError: 2 missing"
+    ),
+    "unclear": lambda: missed(
+        "it is unclear which result of the report's code is wrong, and what the right one is",
+        "add to the report the exact wrong output or exception, below the code, or 'Expected:' "
+        "and the right value",
+    ),
+    "tests-pass": lambda: report(rejected_test(Verdict.PASS), rejected_test(Verdict.PASS)),
+    "tests-broken": lambda: report(
+        rejected_test(Verdict.BROKEN, "cannot be run: ImportError: no module named 'x'")
+    ),
+    "tests-mixed": lambda: report(
+        rejected_test(Verdict.PASS),
+        rejected_test(Verdict.FLAKY, "it does not always fail"),
+        rejected_test(Verdict.FLAKY, "it does not always fail"),
+    ),
+    "none-stands": lambda: report(
+        rejected_test(Verdict.PASS, model="m"), strategy="libro", notes=(NONE_STANDS,)
+    ),
+    "none-written": lambda: asked(NONE_WRITTEN, ending=Ending.STEPS),
+    "model-unavailable": lambda: report(
+        strategy="auto", trouble="no answer from http://127.0.0.1:8080"
+    ),
+    "out-of-time": lambda: asked(
+        "replay: it has no Python",
+        f"{MORE_TIME} would add: agent",
+        ending=Ending.TIME,
+        strategy="auto",
+    ),
+    "interrupted": lambda: report(bug_test(), notes=(UNFINISHED,)),
+}
+
+
+# -- rankings ---------------------------------------------------------------------------------
+
+TESTS = (bug_test(), replace(bug_test("test_other"), test=replace(judged(1).test, name="test_b")))
+
+
+def patched(name: str, cells: str = "", **facts: object) -> PatchResult:
+    """Return what the tests did on a patch of `ISSUE`."""
+    diff = "--- a/interval/__init__.py\n+++ b/interval/__init__.py\n@@ -1 +1 @@\n-x\n+y\n"
+    made = row(name, cells, issue="i", **facts)
+    return replace(made, patch=Patch(id=name, name=name, text=diff))
+
+
+def ranking(
+    *results: PatchResult, tests: tuple[JudgedTest, ...] = TESTS, plain: bool = False
+) -> RunRecord:
+    """Return the record of a ranking of `results`."""
+    ranker = rank_by_epr if plain else rank_by_weight
+    attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests, seconds=1.5)
+    return record(attempts=(attempt,), ranks=ranker(results, tests))
+
+
+def unrun(name: str) -> PatchResult:
+    """Return a patch on which no test could be run."""
+    made = patched(name, "?")
+    cells = (Cell(patch=name, test="t0", verdict=Verdict.INVALID, reason="the worker ended"),)
+    return replace(made, cells=cells)
+
+
+RANKINGS: dict[str, Callable[[], RunRecord]] = {
+    "led": lambda: ranking(
+        patched("a.diff", "pp", guarded=broken(0)),
+        patched("b.diff", "pf", guarded=broken(1)),
+        patched("c.diff", "ff", guarded=broken(0)),
+    ),
+    "led-with-copies": lambda: ranking(
+        patched("a.diff", "pp", guarded=broken(0), normal="n"),
+        patched("a-again.diff", "pp", guarded=broken(0), normal="n"),
+        patched("b.diff", "ff", guarded=broken(0)),
+    ),
+    "unsure-breaks": lambda: ranking(
+        patched("a.diff", "pp", guarded=broken(1)), patched("b.diff", "ff", guarded=broken(2))
+    ),
+    "unsure-none-ran": lambda: ranking(
+        patched("a.diff", "pp", guarded=Guarded(ran=0, total=9, by="names")),
+        patched("b.diff", "ff", guarded=Guarded(ran=0, total=9, by="names")),
+    ),
+    "unsure-test": lambda: ranking(
+        patched("a.diff", "p", guarded=broken(0)),
+        patched("b.diff", "f", guarded=broken(0)),
+        tests=(bug_test(confidence=0.4),),
+    ),
+    "tied": lambda: ranking(
+        patched("a.diff", "pp", guarded=broken(0)), patched("b.diff", "pp", guarded=broken(0))
+    ),
+    "too-close": lambda: ranking(
+        patched("a.diff", "pp", guarded=broken(0), size=2),
+        patched("b.diff", "pp", guarded=broken(0), size=2, special=("clamp(5, 1, 3)",)),
+    ),
+    "plain-epr": lambda: ranking(
+        patched("a.diff", "p"), patched("b.diff", "p"), patched("c.diff", "f"), plain=True
+    ),
+    "only-one": lambda: ranking(patched("a.diff", "pp", guarded=broken(0))),
+    "contradicted": lambda: ranking(
+        patched("a.diff", "pp", guarded=broken(1)), patched("nothing.diff", "ff", guarded=broken(0))
+    ),
+    "no-bug-test": lambda: ranking(
+        patched("a.diff", guarded=broken(1)), patched("b.diff", guarded=broken(0)), tests=()
+    ),
+    "no-test-ran": lambda: ranking(unrun("a.diff"), unrun("b.diff")),
+    "none-passes": lambda: ranking(patched("a.diff", "ff"), patched("b.diff", "ff")),
+    "unfinished": lambda: replace(
+        ranking(patched("a.diff", "pp")),
+        not_run=(NotRun(issue="i", patches=("b.diff", "c.diff"), of=3),),
+    ),
+    "not-applied-and-remarked": lambda: ranking(
+        patched("a.diff", "pp", guarded=broken(0), notes=("touches tests: left out 'test_x.py'",)),
+        patched("gone.diff", applies=False, reason="interval/gone.py: no such file"),
+        patched("stale.diff", applies=False, reason="interval/__init__.py: hunk 1 is not there"),
+    ),
+    "existing-cut-short": lambda: ranking(
+        patched("a.diff", "pp", guarded=cut(0)), patched("b.diff", "ff", guarded=cut(2))
+    ),
+}
+
+
+def cut(count: int) -> Guarded:
+    """Return what few existing tests said, some of which assert what the report shows."""
+    return Guarded(
+        ran=7,
+        total=90,
+        reached=3,
+        by="coverage",
+        cut="2 s were used up",
+        failing=2,
+        pinned=("tests/test_old.py::test_asserts_the_bug",),
+        regressions=tuple(
+            Regression(
+                test=f"tests/test_x.py::test_{number}", verdict=Verdict.FAIL, reason="assert 1 == 2"
+            )
+            for number in range(count)
+        ),
+    )
+
+
+# -- repairs and places -----------------------------------------------------------------------
+
+
+def fix(name: str, *, plausible: bool, guarded: Guarded | None) -> FoundFix:
+    """Return a fix that a repair wrote."""
+    return FoundFix(
+        patch=Patch(id=name, name=name, text="--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"),
+        key=name,
+        source="a variant",
+        plausible=plausible,
+        passed=("test_clamp_gives_expected",),
+        total=1,
+        hypothesis="the ends are mixed up",
+        guarded=guarded,
+    )
+
+
+def repaired(*fixes: FoundFix, notes: tuple[str, ...] = ()) -> RunRecord:
+    """Return the record of one repair."""
+    repair = Repair(
+        issue="i",
+        strategy="repairagent",
+        index=0,
+        fixes=fixes,
+        brt="test_clamp_gives_expected",
+        notes=notes,
+        seconds=30.0,
+        trajectory=Trajectory(steps=(), ending=Ending.STEPS, reason="40 steps"),
+    )
+    return record(attempts=report(bug_test()).attempts, repairs=(repair,))
+
+
+OTHERS: dict[str, Callable[[], RunRecord]] = {
+    "repaired": lambda: repaired(
+        fix("repair-1.diff", plausible=True, guarded=broken(0)),
+        fix("repair-2.diff", plausible=True, guarded=None),
+    ),
+    "repaired-breaking-tests": lambda: repaired(
+        fix("repair-1.diff", plausible=False, guarded=broken(2))
+    ),
+    "not-repaired": lambda: repaired(notes=("4 fixes were tried, and none passes",)),
+    "places": lambda: record(
+        localised=(
+            Localised(
+                issue="i",
+                failing=1,
+                passing=2,
+                places=(
+                    Place(
+                        path="interval/__init__.py",
+                        function="clamp",
+                        line=10,
+                        end_line=14,
+                        score=2.1,
+                        lines=(12, 13),
+                        ochiai=0.8,
+                        reasons=("the traceback ends here", "named in the report"),
+                    ),
+                    Place(path="interval/other.py", function="", line=1, end_line=0, score=0.3),
+                ),
+            ),
+        )
+    ),
+}
+
+#: Name of the golden files → what makes the record.
+SAMPLES = {**REPORTS, **RANKINGS, **OTHERS}
