@@ -17,8 +17,7 @@ HEAD = """\
 of them the plugin does nothing at all. Most have a twin in the project's pytest settings
 (`pytest.ini`, `pyproject.toml`, …); the command line comes first. Isolation,
 the model and output paths are set only on the command line or by an environment variable, so that
-somebody else's checkout cannot change them. `--brt-json`,
-`--brt-html` and `--brt-sarif FILE` still work: they are `--brt-report` for one kind of file each.
+somebody else's checkout cannot change them.
 
 """
 TABLE = """
@@ -55,8 +54,6 @@ def table(specs: Sequence[Spec]) -> str:
     """Return a table of options."""
     rows = []
     for spec in specs:
-        if spec.hidden:
-            continue
         flags = ", ".join(f"`{flag}`" for flag in spec.flags)
         if spec.metavar:
             flags += f" `{spec.metavar}`"

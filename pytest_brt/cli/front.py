@@ -101,7 +101,7 @@ def _listed(run: _Run, *, studies: bool) -> Iterator[str]:
         yield f"{GROUPS[group]}:"
         for spec in SPECS:
             unused = spec.outside_studies if studies else spec.only_in_studies
-            if spec.group == group and not (spec.hidden or unused or spec.flag in positional):
+            if spec.group == group and not (unused or spec.flag in positional):
                 yield f"  {spec.flag.replace('--brt-', '--')} {spec.metavar or ''}".rstrip()
                 yield textwrap.indent(textwrap.fill(spec.help, 71), " " * 8)
         yield ""

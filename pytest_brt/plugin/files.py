@@ -237,18 +237,6 @@ class Files:
 
             chosen = selected(record.ranks, self._options.top, self._options.threshold)
             return "JSON", to_json(record_json(record, chosen), indent=2) + "\n"
-        if kind == "sarif":
-            from pytest_brt.render.sarif import sarif
-
-            root = Path(self._engine.subject.root).resolve()
-            below = place_in_repository(root)
-            paths = {issue.id: Path(issue.source).resolve() for issue in record.issues}
-            reports = {
-                name: path.relative_to(root).as_posix()
-                for name, path in paths.items()
-                if path.is_file() and path.is_relative_to(root)
-            }
-            return "SARIF", to_json(sarif(record, __version__, below, reports), indent=2) + "\n"
         if kind == "html":
             from pytest_brt.render.html import html
 
@@ -313,14 +301,3 @@ def read_key(path: Path | None, option: str) -> bytes | None:
     if not key:
         raise UsageProblem(f"{option}: {str(path)!r} is empty (write a long random text into it)")
     return key
-
-
-def place_in_repository(root: Path) -> str:
-    """Return the project's path below its repository's root; "" for the root, or for none.
-
-    A code viewer counts from there, whatever folder of a monorepo pytest was started in.
-    """
-    for folder in (root, *root.parents):
-        if (folder / ".git").exists():
-            return root.relative_to(folder).as_posix().removeprefix(".")
-    return ""

@@ -28,14 +28,12 @@ _ISSUE, _RANK, _MODEL, _SANDBOX, _REPORT, _REPAIR, _STUDY = (partial(option, g) 
 #: The groups that are commands of their own, and the option that each stands for.
 COMMANDS = {"repair": "--brt-repair", "study": "--brt-evaluate"}
 
-#: Reports of one kind each, from before there was --brt-report.
-_OLDER = ("json", "html", "sarif")
 #: What shuts a project in, what else is started, and where results go is for the user to say: a
 #: checkout of somebody else's has settings too. These have no ini twin.
 _USERS_ALONE = (
     *("issue", "rank_fixes", "repair", "localise", "gate", "evaluate", "tests", "buggy_file"),
     *("test_file", "model", "edit_model", "engine", "sandbox", "net", "executor", "predictions"),
-    *("out", "results", "record", "report", *_OLDER),
+    *("out", "results", "record", "report"),
 )
 #: Why a study does not use some.
 _OUTSIDE_STUDIES = {
@@ -43,7 +41,7 @@ _OUTSIDE_STUDIES = {
     "give interpreters and variables in --brt-environments FILE": ("python", "env"),
     "a study writes nothing into a project": ("write", "write_unsure", "mark"),
     "a study keeps its patches below --brt-results DIR": ("out",),
-    "a study keeps all it finds below --brt-results DIR": ("record", "report", *_OLDER),
+    "a study keeps all it finds below --brt-results DIR": ("record", "report"),
     "a study records no evidence to sign": ("key",),
     "a study shows EPR and the weighted score side by side": ("ranker",),
     "a study shows the best 1 to 5": ("top",),
@@ -347,16 +345,9 @@ class Options:
     report: tuple[str, ...] = _REPORT(
         "FILE",
         "write everything found into FILE, as its name ends: .html (a page), .md (Markdown), "
-        ".json, .sarif (SARIF 2.1.0, failures at their place in the project); repeatable",
+        ".json; repeatable",
         read.report,
         repeat=True,
-    )
-    json: str = _REPORT("FILE", "write everything found as JSON", hidden=True)
-    html: str = _REPORT("FILE", "write everything found as one HTML page", hidden=True)
-    sarif: str = _REPORT(
-        "FILE",
-        "write the tests' failures, at their place in the project, as SARIF 2.1.0",
-        hidden=True,
     )
 
     #: What is to be said before anything runs, as in why none of the models was taken.
@@ -380,10 +371,8 @@ class Options:
 
     @property
     def reports(self) -> tuple[tuple[str, Path], ...]:
-        """Files for what was found, each with its kind: html, md, json or sarif."""
-        named = [(Path(text).suffix[1:], Path(text)) for text in self.report]
-        older = ((kind, getattr(self, kind)) for kind in _OLDER)
-        return (*named, *((kind, Path(text)) for kind, text in older if text))
+        """Files for what was found, each with its kind: html, md or json."""
+        return tuple((Path(text).suffix[1:], Path(text)) for text in self.report)
 
 
 def _spec(name: str, spec: Spec) -> Spec:

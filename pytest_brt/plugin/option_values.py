@@ -16,7 +16,7 @@ from typing import Any
 TYPED = "PYTEST_BRT_TYPED"
 
 #: How the names of reports end.
-ENDINGS = (".html", ".md", ".json", ".sarif")
+ENDINGS = (".html", ".md", ".json")
 
 
 class Write(StrEnum):
@@ -45,8 +45,6 @@ class Spec:
     repeat: bool = False
     #: Given without a value it is "yes".
     switch: bool = False
-    #: Kept for those who use it, and not shown.
-    hidden: bool = False
     #: Environment variable that sets it, or "".
     variable: str = ""
     #: Of the value in `Options`.

@@ -42,7 +42,7 @@ def add_options(parser: pytest.Parser) -> None:
         how: dict[str, Any] = {"action": "store_const", "const": "yes"}
         if not spec.switch:
             how = {"action": "append" if spec.repeat else "store", "metavar": spec.metavar}
-        text = SUPPRESS if spec.hidden or spec.group in COMMANDS else spec.help
+        text = SUPPRESS if spec.group in COMMANDS else spec.help
         groups[spec.group].addoption(*spec.flags, dest=spec.dest, default=None, help=text, **how)
         if spec.ini:
             kind: Literal["linelist", "string"] = "linelist" if spec.repeat else "string"

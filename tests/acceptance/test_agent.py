@@ -39,7 +39,7 @@ def report(tree: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "pytest", f"--rootdir={tree}", "-v", "-p", "no:cacheprovider"]
     command += ["--brt-issue=../issue.md", "--rank-fixes=../patches", "--brt-strategy=agent"]
     command += ["--brt-model=scripted:../agent-sqlparse.txt", "--brt-samples=1"]
-    command += ["--brt-guard=no", "--brt-json=../out.json", "--brt-record=../run"]
+    command += ["--brt-guard=no", "--brt-report=../out.json", "--brt-record=../run"]
     before = tree_hash(tree)
     done = subprocess.run(
         command, cwd=tree, capture_output=True, text=True, check=False, encoding="utf-8"

@@ -68,7 +68,7 @@ def test_patches_that_are_none_are_listed_with_their_reasons(project: pytest.Pyt
         (project.path / f"patches/{name}.diff").unlink()
     before = tree_hash(project.path)
     result = project.runpytest_subprocess(
-        "--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-json=../report.json"
+        "--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-report=../report.json"
     )
     assert result.ret == 0, result.stdout.str()
     report = json.loads((project.path.parent / "report.json").read_text("utf-8"))
@@ -122,7 +122,7 @@ def test_an_option_that_is_wrong(project: pytest.Pytester) -> None:
 
 
 def test_a_report_that_cannot_be_written_loses_nothing(project: pytest.Pytester) -> None:
-    (project.path / "folder").mkdir()
-    result = project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-json=folder")
+    (project.path / "folder.json").mkdir()
+    result = project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-report=folder.json")
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*cannot write 'folder'*"])
+    result.stdout.fnmatch_lines(["*cannot write 'folder.json'*"])

@@ -43,7 +43,7 @@ def reports(folder: Path) -> dict[str, dict[str, Any]]:
         command = [sys.executable, f"{EXAMPLES}/run.py", name, "--keep", f"{folder}/{name}", "--"]
         chosen = " or ".join(["issue", *(Path(patch).stem for patch in labels_of(name))])
         result = subprocess.run(
-            [*command, f"--brt-json={out}", *how, "-p", "no:cacheprovider", "-k", chosen],
+            [*command, f"--brt-report={out}", *how, "-p", "no:cacheprovider", "-k", chosen],
             capture_output=True,
             text=True,
             check=False,

@@ -79,7 +79,7 @@ def test_a_src_layout_below_letters_of_all_kinds_in_the_locale_and_home_of_a_bar
     (root / "src/interval/__init__.py").chmod(0o444)  # files may be read-only
     done = run(
         root,
-        *(*OPTIONS, "--brt-json=out.json", "--brt-html=out.html"),
+        *(*OPTIONS, "--brt-report=out.json", "--brt-report=out.html"),
         LANG="C",
         LC_ALL="C",
         PYTHONUTF8="0",

@@ -24,7 +24,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def run(project: pytest.Pytester, *options: str) -> pytest.RunResult:
-    return project.runpytest_subprocess("--brt-issue=issue.md", "--brt-json=out.json", *options)
+    return project.runpytest_subprocess("--brt-issue=issue.md", "--brt-report=out.json", *options)
 
 
 def test_it_is_listed_as_possible_and_not_written_but_one_that_says_what_should_come_out(

@@ -98,7 +98,10 @@ def repaired(
     command = [
         *(sys.executable, "-m", "pytest", f"--rootdir={root}", "-p", "no:cacheprovider"),
         *(f"--brt-repair={EXAMPLES / name / 'issue.md'}", f"--brt-out={tmp_path / 'out'}"),
-        *(f"--brt-model=scripted:{tmp_path / 'replies.txt'}", f"--brt-json={tmp_path / 'r.json'}"),
+        *(
+            f"--brt-model=scripted:{tmp_path / 'replies.txt'}",
+            f"--brt-report={tmp_path / 'r.json'}",
+        ),
         *(f"--brt-repair-strategy={strategy}", "--brt-samples=1", "--brt-strategy=replay"),
         "--brt-repeat=1",
     ]

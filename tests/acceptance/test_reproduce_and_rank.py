@@ -19,7 +19,7 @@ def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, di
     """Run pytest in the project: its result and the JSON report."""
     out = project.path.parent / "report.json"
     out.unlink(missing_ok=True)
-    result = project.runpytest_subprocess(f"--brt-json={out}", *arguments)
+    result = project.runpytest_subprocess(f"--brt-report={out}", *arguments)
     return result, json.loads(out.read_text("utf-8")) if out.exists() else {}
 
 
@@ -164,7 +164,7 @@ def test_the_report_may_come_from_stdin_and_nothing_be_shown(project: pytest.Pyt
             "pytest",
             "--brt-issue=-",
             "--brt-write=no",
-            "--brt-json=../report.json",
+            "--brt-report=../report.json",
             stdin=issue,
         )
     assert result.ret == 0, result.stdout.str()

@@ -204,7 +204,7 @@ def test_a_ranking_on_a_cluster_of_which_one_worker_was_killed(
     out = project.path.parent / "found.json"
     result = project.runpytest_subprocess(
         *("--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-guard=no", "--brt-repeat=1"),
-        *(f"--brt-executor=dask:{cluster.address}", f"--brt-json={out}"),
+        *(f"--brt-executor=dask:{cluster.address}", f"--brt-report={out}"),
     )
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
     found = {

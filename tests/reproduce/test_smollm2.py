@@ -64,7 +64,7 @@ def options(weights: Path, strategy: str) -> tuple[str, ...]:
         "--brt-context=2048",
         "--brt-threads=1",  # others run beside it
         "--brt-repeat=1",
-        "--brt-json=out.json",
+        "--brt-report=out.json",
     )
 
 
