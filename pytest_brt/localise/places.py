@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isinf, sqrt
+from math import sqrt
 
 from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.code.index import Index
@@ -54,7 +54,7 @@ def lines_of(run: TestRun) -> dict[str, frozenset[int]]:
 class SuspectLine:
     """A line, how many tests run it, and how many there are.
 
-    In its scores `e_f` and `e_p` are the failing and passing tests that run the line, `n_f` and
+    In its score `e_f` and `e_p` are the failing and passing tests that run the line, `n_f` and
     `n_p` those that do not.
     """
 
@@ -70,24 +70,6 @@ class SuspectLine:
         """e_f / √((e_f + n_f)(e_f + e_p)), in 0..1 (Abreu et al. 2006)."""
         below = sqrt(self.all_failing * (self.failing + self.passing))
         return self.failing / below if below else 0.0
-
-    @property
-    def dstar(self) -> float:
-        """e_f² / (e_p + n_f), infinite for a line that exactly the failing tests run.
-
-        (Wong et al. 2014, who recommend the power of 2.)
-        """
-        if not self.failing:
-            return 0.0
-        below = self.passing + (self.all_failing - self.failing)
-        return self.failing**2 / below if below else inf
-
-    @property
-    def tarantula(self) -> float:
-        """(e_f/F) / (e_f/F + e_p/P), in 0..1 (Jones and Harrold 2005)."""
-        failing = self.failing / self.all_failing if self.all_failing else 0.0
-        passing = self.passing / self.all_passing if self.all_passing else 0.0
-        return failing / (failing + passing) if failing else 0.0
 
 
 def rank_lines(failing: Sequence[Coverage], passing: Sequence[Coverage]) -> tuple[SuspectLine, ...]:
@@ -224,8 +206,6 @@ def _of_spectrum(
             found[key] = replace(
                 _place(around, suspect.ochiai, (suspect.line,), reason),
                 ochiai=suspect.ochiai,
-                dstar=-1.0 if isinf(suspect.dstar) else suspect.dstar,  # for JSON
-                tarantula=suspect.tarantula,
             )
         elif known.ochiai == suspect.ochiai and len(known.lines) < _LINES:
             found[key] = replace(known, lines=(*known.lines, suspect.line))
@@ -253,8 +233,6 @@ def _joined(known: Place | None, more: Place) -> Place:
         score=known.score + more.score,
         lines=tuple(dict.fromkeys((*more.lines, *known.lines)))[:_LINES],
         ochiai=more.ochiai if known.ochiai is None else known.ochiai,
-        dstar=more.dstar if known.dstar is None else known.dstar,
-        tarantula=more.tarantula if known.tarantula is None else known.tarantula,
         reasons=(*more.reasons, *known.reasons),
     )
 

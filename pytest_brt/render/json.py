@@ -155,8 +155,6 @@ def localised_json(found: Localised) -> Json:
                 place,
                 score=round(place.score, 4),
                 ochiai=_rounded(place.ochiai),
-                dstar=_rounded(place.dstar),
-                tarantula=_rounded(place.tarantula),
             )
             for place in found.places
         ],

@@ -250,23 +250,14 @@ def _table(found: Sequence[Place]) -> Iterator[str]:
     if not found:
         return
     width = max(len(_name(place)) for place in found)
-    yield f"{'place':<{width}}  score  ochiai  dstar  tarantula  lines"
+    yield f"{'place':<{width}}  score  ochiai  lines"
     for place in found:
-        scores = "  ".join(
-            f"{_figure(value):>{size}}"
-            for value, size in ((place.ochiai, 6), (place.dstar, 5), (place.tarantula, 9))
-        )
+        ochiai = "-" if place.ochiai is None else f"{place.ochiai:.2f}"
         lines = ",".join(map(str, sorted(place.lines))) or f"{place.line}-{place.end_line or ''}"
-        yield f"{_name(place):<{width}}  {place.score:5.2f}  {scores}  {lines}"
+        yield f"{_name(place):<{width}}  {place.score:5.2f}  {ochiai:>6}  {lines}"
         if place.reasons:
             yield f"    {place.reasons[0][:_REASON]}"
 
 
 def _name(place: Place) -> str:
     return f"{place.path}::{place.function}" if place.function else place.path
-
-
-def _figure(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return "inf" if value < 0 else f"{value:.2f}"

@@ -165,11 +165,8 @@ class Place:
     score: float = 0.0
     #: Its most suspicious lines in their order, as far as tests were watched.
     lines: tuple[int, ...] = ()
-    #: Of its most suspicious line; None when no test was watched. DStar has no upper bound: a
-    #: line that exactly the failing tests run is at infinity, which is -1 here.
+    #: Of its most suspicious line, in 0..1; None when no test was watched.
     ochiai: float | None = None
-    dstar: float | None = None
-    tarantula: float | None = None
     #: For the reader, the weightiest first.
     reasons: tuple[str, ...] = ()
 

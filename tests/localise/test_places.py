@@ -96,7 +96,7 @@ def test_stacks_spectra_and_words_are_added(root: Path, index: Index) -> None:
     assert words["outer"] == 1.0
     assert inner.score == pytest.approx(1.0 + 1.0 + words.get("inner", 0.0))
     assert outer.score == pytest.approx(0.75 + 1.0 + 1.0)
-    assert (inner.ochiai, inner.dstar, inner.tarantula) == (1.0, -1.0, 1.0)
+    assert inner.ochiai == 1.0
     assert set(inner.lines) == {8, 9}
     assert inner.reasons[0] == "run by 1 of 1 failing and 0 of 1 passing tests"
     assert "Box.grow" not in found

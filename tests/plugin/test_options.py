@@ -62,7 +62,6 @@ def test_the_command_line_comes_first(pytester: pytest.Pytester) -> None:
         "brt_sandbox = none",
         "brt_net = host",
         "brt_model = gguf:x",
-        "brt_json = out",
         "brt_executor = dask:x",
     ],
 )
