@@ -26,11 +26,9 @@ _COMMANDS = {
     "unmark": ("unmark", "remove the xfail marker from tests whose bug is fixed"),
     "recheck": ("recheck", "run recorded evidence again"),
     "models": ("models", "list, add, check and measure local models"),
-    "bisect": ("bisect", "find the commit that made a test fail"),
-    "bundle": ("bundle", "gather wheels for a machine without a network"),
 }
 #: Commands that are not about a project.
-_ALONE = ("demo", "report", "models", "bundle")
+_ALONE = ("demo", "report", "models")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -25,9 +25,8 @@ _GRACE = 60.0
 _LAST_WORDS = 4096
 #: What the name of a signal means, where that is known.
 _HINTS = {
-    "SIGILL": "llama-cpp-python was built for another CPU: build it again on this machine, "
-    "with -DGGML_NATIVE=OFF, or take the wheel of a bundle ('pytest-brt bundle DIR' on a "
-    "machine with a network)",
+    "SIGILL": "llama-cpp-python was built for another CPU: build it again, on this machine or "
+    "with CMAKE_ARGS=-DGGML_NATIVE=OFF",
     "SIGKILL": "killed from outside, often because memory ran out",
 }
 #: llama.cpp uses what the CPU announces; a virtual machine may announce more than it lets run.

@@ -20,8 +20,8 @@ from pytest_brt.model.wire import Start
 #: How to get what runs a GGUF file.
 INSTALL = (
     "pip install 'pytest-brt[server]' for a ready-made llama-server, or 'pytest-brt[llama]', which "
-    "compiles llama.cpp with cmake and a C++ compiler; from a bundle: pip install --no-index "
-    "--find-links WHEELS 'pytest-brt[llama]'"
+    "compiles llama.cpp with cmake and a C++ compiler; from a folder of wheels: pip install "
+    "--no-index --find-links WHEELS 'pytest-brt[llama]'"
 )
 #: Makes a model out of what follows "scheme:".
 Factory = Callable[[str, Settings], Model]

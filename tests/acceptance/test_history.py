@@ -1,8 +1,11 @@
-"""The gate and the bisection, on a small repository with a history."""
+"""The gate, and git's bisection, on a small repository with a history."""
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,75 +59,28 @@ def test_a_range_that_is_none_is_a_usage_error(repository: Repository, text: str
     assert done.returncode == 4, done.stdout + done.stderr
 
 
-# -- bisect -------------------------------------------------------------------------------
+# -- bisection with git's own command ---------------------------------------------------------
 
 
-def history(repository: Repository) -> tuple[str, str]:
-    """Make a history in which the sixth commit breaks `double`, seen from a later test."""
+def test_git_finds_the_commit_as_the_docs_say(repository: Repository, tmp_path: Path) -> None:
+    """A commit on which the test cannot be collected is neither good nor bad."""
     good = repository.commit("right", pkg_py=RIGHT)
-    repository.commit("docs", README_md="x")
     repository.commit("broken import", pkg_py="import nowhere\n" + RIGHT)
     repository.commit("import mended", pkg_py=RIGHT)
     culprit = repository.commit("speed it up", pkg_py=WRONG)
-    repository.commit("more docs", README_md="y")
-    repository.commit("tests", tests__test_pkg_py=NEW_TEST)
-    return good, culprit
-
-
-def bisect(repository: Repository, good: str, *more: str) -> subprocess.CompletedProcess[str]:
-    return repository.run(
-        "pytest_brt", "bisect", "tests/test_pkg.py::test_two", good, "HEAD", *more
-    )
-
-
-def test_the_commit_that_broke_it_is_found(repository: Repository) -> None:
-    good, culprit = history(repository)
-    done = bisect(repository, good)
-    assert done.returncode == 0, done.stdout + done.stderr
-    last = done.stdout.splitlines()[-1]
-    assert last.startswith(f"first bad commit: {culprit} ")
-    assert last.endswith("A: speed it up")
-    assert repository.git("status", "--porcelain") == ""
-
-
-def test_a_revision_on_which_it_cannot_run_is_neither(repository: Repository) -> None:
-    good = repository.commit("right", pkg_py=RIGHT)
-    repository.commit("broken", pkg_py="import nowhere\n" + RIGHT)
-    repository.commit("other failure", pkg_py=OTHER)
-    repository.commit("wrong", pkg_py=WRONG)
-    repository.commit("tests", tests__test_pkg_py=NEW_TEST)
-    done = bisect(repository, good)
-    assert done.returncode == 1
-    assert "untestable" in done.stdout
-    assert "fails of something else: ValueError" in done.stdout
-    assert "one of these made it fail" in done.stdout
-    assert [line[2:12] for line in done.stdout.splitlines()[-3:]] == [
-        repository.git("rev-parse", f"HEAD~{back}")[:10] for back in (3, 2, 1)
-    ]
-
-
-def test_only_first_parents_are_tried(repository: Repository) -> None:
-    good = repository.commit("right", pkg_py=RIGHT)
-    repository.git("checkout", "-q", "-b", "side")
-    repository.commit("on the side", pkg_py=WRONG)
-    repository.git("checkout", "-q", "main")
-    repository.commit("meanwhile", README_md="x")
-    repository.git("merge", "-q", "--no-ff", "-m", "merge side", "side")
-    merge = repository.git("rev-parse", "HEAD")
-    repository.commit("tests", tests__test_pkg_py=NEW_TEST)
-    done = bisect(repository, good)
-    assert done.returncode == 0, done.stdout
-    assert f"first bad commit: {merge}" in done.stdout
-    assert "on the side" not in done.stdout
-
-
-def test_what_cannot_be_bisected_is_said(repository: Repository) -> None:
-    good = repository.commit("right", pkg_py=RIGHT, tests__test_pkg_py=NEW_TEST)
     repository.commit("docs", README_md="x")
-    passing = bisect(repository, good)
-    assert passing.returncode == 1
-    assert "not searched: the test does not fail on " in passing.stdout
-    for arguments in (("nowhere",), (good, "--python", "/nowhere")):
-        wrong = bisect(repository, *arguments)
-        assert wrong.returncode == 4, wrong.stdout + wrong.stderr
-        assert wrong.stderr.startswith("pytest-brt: ")
+    test = tmp_path / "test_bug.py"
+    test.write_text(NEW_TEST, "utf-8")
+    page = Path(__file__).parents[2] / "docs" / "ci.md"
+    (recipe,) = re.findall(r"^git bisect start .*\n.*bisect run .*$", page.read_text("utf-8"), re.M)
+    recipe = recipe.replace("GOOD", good).replace("/elsewhere/test_bug.py", str(test))
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", recipe],
+        cwd=repository.root,
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(repository.root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert f"{culprit} is the first bad commit" in done.stdout, done.stdout + done.stderr
