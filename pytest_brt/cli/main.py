@@ -25,7 +25,7 @@ _COMMANDS = {
     "report": ("report", "read the dialogues of a recorded run, or compare two studies"),
     "unmark": ("unmark", "remove the xfail marker from tests whose bug is fixed"),
     "recheck": ("recheck", "run recorded evidence again"),
-    "models": ("models", "list, add, check and measure local models"),
+    "models": ("models", "list, add and check local models"),
 }
 #: Commands that are not about a project.
 _ALONE = ("demo", "report", "models")

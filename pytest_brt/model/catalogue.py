@@ -7,17 +7,15 @@ import os
 import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 import platformdirs
 
-from pytest_brt.codec import from_json, to_json
+from pytest_brt.codec import from_json
 from pytest_brt.errors import ModelProblem, StoreProblem
 from pytest_brt.model.gguf import is_later_part, parts_of, read_header
-from pytest_brt.store import write_text
 
 #: What Ollama calls the layer of a manifest that is the model.
 _MODEL_LAYER = "application/vnd.ollama.image.model"
@@ -121,13 +119,12 @@ def model_files(folder: Path) -> tuple[Path, ...]:
 def find_model(name: str, folder: Path) -> Path:
     """Return the file that `name` means.
 
-    A path; an alias; the name of a model in `folder` or in another program's cache, whole or its
+    A path; the name of a model in `folder` or in another program's cache, whole or its
     beginning, in that order.
 
     Raises:
         ModelProblem: nothing is called so, or more than one file.
     """
-    name = read_notes(folder).aliases.get(name, name)
     path = Path(name).expanduser()
     if path.exists() or (path.suffix == ".gguf" and not (folder / name).exists()):
         return path  # read_header says what is wrong with it
@@ -152,70 +149,8 @@ def find_model(name: str, folder: Path) -> Path:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FolderNotes:
-    """What is known of models and does not stand in their files; kept in the model folder.
-
-    Models go by their names in that folder, others by their paths.
-    """
-
-    #: Taken when no model is named; "" for none.
-    default: str = ""
-    #: What the user calls models too.
-    aliases: Mapping[str, str] = field(default_factory=dict)
-    #: The SHA-256 of each file when it was added or last verified.
-    digests: Mapping[str, str] = field(default_factory=dict)
-
-
-def read_notes(folder: Path) -> FolderNotes:
-    """Return the notes of `folder`."""
-    try:
-        return from_json((folder / _NOTES).read_bytes(), FolderNotes)
-    except (OSError, StoreProblem):
-        return FolderNotes()
-
-
-def write_notes(folder: Path, notes: FolderNotes) -> None:
-    """Keep `notes` in `folder`.
-
-    Raises:
-        StoreProblem: the folder cannot be written.
-    """
-    write_text(folder / _NOTES, to_json(notes, indent=2) + "\n")
-
-
-def noted_name(file: Path, folder: Path) -> str:
-    """Return what the notes of `folder` call a model."""
-    return file.stem if file.parent == folder else str(file.absolute())
-
-
-def remove_model(file: Path, folder: Path) -> tuple[Path, ...]:
-    """Delete a model that is in `folder`, with its parts and notes; return what went.
-
-    Raises:
-        ModelProblem: it is another program's, or cannot be deleted.
-    """
-    if file.parent.resolve() != folder.resolve():
-        raise ModelProblem(f"not in {str(folder)!r}: {str(file)!r} (its owner removes it)")
-    parts = tuple(part for part in parts_of(file) if part.exists() or part.is_symlink())
-    try:
-        for part in parts:
-            part.unlink()
-    except OSError as error:
-        raise ModelProblem(f"cannot delete {str(file)!r}: {error.strerror}") from error
-    gone, notes = {part.stem for part in parts}, read_notes(folder)
-    left = FolderNotes(
-        default="" if notes.default in gone else notes.default,
-        aliases={name: model for name, model in notes.aliases.items() if model not in gone},
-        digests={name: digest for name, digest in notes.digests.items() if name not in gone},
-    )
-    if left != notes:
-        write_notes(folder, left)
-    return parts
-
-
-def add_model(file: Path, folder: Path, *, link: bool) -> Path:
-    """Put the model `file` into `folder`, copied or linked, and note its digest.
+def add_model(file: Path, folder: Path, *, link: bool) -> tuple[Path, ...]:
+    """Put the model `file` into `folder`, copied or linked; return its parts there.
 
     Of a model in several parts the first is named, and all are taken.
 
@@ -228,8 +163,8 @@ def add_model(file: Path, folder: Path, *, link: bool) -> Path:
     taken = next((target for target in targets if target.exists() or target.is_symlink()), None)
     if taken is not None:
         raise ModelProblem(
-            f"there is a model of that name already: {str(taken)!r} (pytest-brt models remove "
-            f"{taken.stem})"
+            f"there is a model of that name already: {str(taken)!r} (delete it first, or name "
+            "the new file differently)"
         )
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -243,8 +178,7 @@ def add_model(file: Path, folder: Path, *, link: bool) -> Path:
             _put(part, target, link=link)
     except OSError as error:
         raise ModelProblem(f"cannot write to {str(folder)!r}: {error.strerror}") from error
-    _note(folder, {target.stem: digest_of(target) for target in targets})
-    return targets[0]
+    return tuple(targets)
 
 
 def _put(file: Path, target: Path, *, link: bool) -> None:
@@ -257,32 +191,6 @@ def _put(file: Path, target: Path, *, link: bool) -> None:
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
-
-
-def verify_model(file: Path, folder: Path) -> Iterator[tuple[Path, str, bool]]:
-    """Yield each part of a model, its SHA-256 and whether that is noted; reads all of it.
-
-    Raises:
-        ModelProblem: it is damaged: its digest is not the one it had when it was added.
-    """
-    read_header(file)
-    digests = read_notes(folder).digests
-    for part in parts_of(file):
-        digest, name = digest_of(part), noted_name(part, folder)
-        known = digests.get(name, "")
-        if known not in ("", digest):
-            raise ModelProblem(
-                f"{str(part)!r} is damaged or was replaced: its SHA-256 is {digest} and was "
-                f"{known} when it was added (copy or download it again)"
-            )
-        with suppress(StoreProblem):  # a read-only folder: verified, but not noted
-            _note(folder, {name: digest})
-        yield part, digest, bool(known)
-
-
-def _note(folder: Path, digests: Mapping[str, str]) -> None:
-    notes = read_notes(folder)
-    write_notes(folder, replace(notes, digests={**notes.digests, **digests}))
 
 
 def digest_of(file: Path) -> str:

@@ -103,7 +103,7 @@ class Weights:
         if not self.model:
             raise ModelProblem(
                 f"llama.cpp cannot load {path!r}: {self.log.take()} (a newer llama-cpp-python may "
-                "know this architecture; 'pytest-brt models verify' finds damage)"
+                "know this architecture; compare its SHA-256 with its publisher's)"
             )
         self.vocab = lib.llama_model_get_vocab(self.model)
         self.size = int(lib.llama_vocab_n_tokens(self.vocab))

@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_brt.bounded import bounded_text
 from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model.base import Completion, Model, Prompt, Settings
-from pytest_brt.model.catalogue import find_model, model_files, models_folder, read_notes
+from pytest_brt.model.catalogue import find_model, model_files, models_folder
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.memory import DoesNotFit, available_bytes, plan
 from pytest_brt.model.scripted import ScriptedModel
@@ -171,18 +171,15 @@ def default_model(models_dir: str = "") -> tuple[str, str]:
     """
     folder = models_folder(models_dir)
     files = model_files(folder)
-    named = read_notes(folder).default
-    if not files and not named:
+    if not files:
         return "none", ""
     from pytest_brt.model.llama_server import find_server
 
     if find_spec("llama_cpp") is None and not find_server():
         return "none", f"no model: {str(folder)!r} has one, and nothing to run it is installed"
-    if named:
-        return f"gguf:{named}", ""
     if len(files) > 1:
         names = ", ".join(file.stem for file in files)
-        how = "--brt-model gguf:NAME takes one, 'pytest-brt models default NAME' for good"
+        how = "--brt-model gguf:NAME takes one, PYTEST_BRT_MODEL=gguf:NAME takes it for good"
         return "none", f"no model: {names} are there ({how})"
     return f"gguf:{files[0]}", ""
 

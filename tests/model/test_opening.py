@@ -114,29 +114,6 @@ def test_one_model_for_both_tasks_or_two(folder: Path) -> None:
 # -- the folder ---------------------------------------------------------------------------------
 
 
-@needs_llama
-def test_flipped_weights_are_found_by_their_digest_only(folder: Path) -> None:
-    path = folder / "llama.gguf"
-    ((_, digest, known),) = catalogue.verify_model(path, folder)
-    assert known
-    assert len(digest) == 64
-    raw = bytearray(path.read_bytes())
-    raw[-2000:] = bytes(byte ^ 0x10 for byte in raw[-2000:])
-    path.write_bytes(raw)
-    model = open_model("gguf:llama", settings(folder))
-    assert model.complete(ASK)[0].tokens  # llama.cpp does not mind
-    model.close()
-    with pytest.raises(ModelProblem, match="is damaged or was replaced"):
-        list(catalogue.verify_model(path, folder))
-
-
-def test_a_model_that_was_never_added_is_noted_when_verified(weights: Path, tmp_path: Path) -> None:
-    path = Path(shutil.copy(weights / "llama.gguf", tmp_path))
-    for known in (False, True):
-        assert [done[2] for done in catalogue.verify_model(path, tmp_path / "models")] == [known]
-    assert not list(tmp_path.glob("*.json"))
-
-
 def test_adding_twice_or_something_else(folder: Path, weights: Path, tmp_path: Path) -> None:
     with pytest.raises(ModelProblem, match="of that name already"):
         catalogue.add_model(weights / "llama.gguf", folder, link=False)
