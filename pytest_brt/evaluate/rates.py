@@ -14,7 +14,6 @@ from typing import TypeVar
 
 from pytest_brt.evaluate.metrics import Gap, Order, difference, mean_interval
 from pytest_brt.evaluate.record import (
-    Covered,
     Ranked,
     RankedBy,
     Repaired,
@@ -99,11 +98,6 @@ def patch_orders(bugs: Iterable[Ranked]) -> dict[str, list[Order]]:
         for order in bug.orders:
             found.setdefault(order.ranker, []).append(patch_order(bug, order))
     return found
-
-
-def coverage_of(bugs: Iterable[Reproduced], strategy: str) -> list[Covered]:
-    """Return, per bug where it was looked at, what the candidates of a strategy run of its fix."""
-    return [one for bug in bugs for one in bug.covered if one.strategy == strategy]
 
 
 # -- repairs ------------------------------------------------------------------------------

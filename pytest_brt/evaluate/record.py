@@ -102,24 +102,6 @@ class StrategyRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Covered:
-    """How much of what the true fix changes all candidates of a strategy run (SWT-bench)."""
-
-    strategy: str
-    #: Lines that the fix takes away or adds, and that its own tests run.
-    lines: int
-    #: Those of them that the candidates run.
-    reached: int
-    #: Why it could not be seen, or "".
-    problem: str = ""
-
-    @property
-    def share(self) -> float | None:
-        """Part of the lines that is reached; None where there is none to reach."""
-        return self.reached / self.lines if self.lines else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Studied:
     """What a stage made of one bug."""
 
@@ -140,8 +122,6 @@ class Reproduced(Studied):
     #: The candidates of each strategy, best first.
     tests: tuple[TestOutcome, ...] = ()
     runs: tuple[StrategyRun, ...] = ()
-    #: Per strategy.
-    covered: tuple[Covered, ...] = ()
     #: The candidates themselves, for the ranking; not in the result that is written.
     judged: tuple[JudgedTest, ...] = ()
 

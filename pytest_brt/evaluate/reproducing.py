@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from pytest_brt.evaluate.change_coverage import cover
 from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_run, open_tree
 from pytest_brt.evaluate.record import Reproduced, StrategyRun, TestOutcome
 from pytest_brt.evaluate.truth import fix_changes, is_valid, judge_tests
@@ -41,18 +40,12 @@ def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
         attempts = run.record().attempts
         started = time.perf_counter()
         tests = _outcomes(attempts, job, engine)
-        candidates = {
-            name: [j.test for a in attempts if a.strategy == name for j in _candidates(a)]
-            for name in settings.strategies
-        }
-        covered = cover(instance, engine, candidates)
         judging = time.perf_counter() - started
     return Reproduced(
         instance=instance.id,
         repo=instance.repo,
         tests=tests,
         runs=tuple(_told(attempt) for attempt in attempts),
-        covered=covered,
         judged=tuple(judged for attempt in attempts for judged in _candidates(attempt)),
         seconds=sum(attempt.seconds for attempt in attempts),
         setup=setup,

@@ -22,7 +22,6 @@ from pytest_brt.evaluate.rates import (
     Acted,
     behaviour,
     by_repo,
-    coverage_of,
     done,
     mixed,
     of_strategy,
@@ -57,7 +56,6 @@ def tables_of(result: StudyResult) -> tuple[Table, ...]:
         *(_rates(result, strategy) for strategy in strategies),
         *(_effort(result, strategy) for strategy in strategies),
         _rules(result),
-        _coverage(result),
         _rankers(result),
         _thresholds(result),
         _extents(result),
@@ -149,26 +147,6 @@ def _rules(result: StudyResult) -> Table:
         title="candidates by kind of oracle",
         columns=("rule", "candidates", "plausible", "precision", "reach the fix"),
         rows=rows,
-        kind="share",
-    )
-
-
-def _coverage(result: StudyResult) -> Table:
-    rows: list[Row] = []
-    for strategy in result.settings.strategies:
-        bugs = done(result)
-        held = [bug for bug in bugs if RATES["swt"](of_strategy(bug, strategy))]
-        rest = [bug for bug in bugs if bug not in held]
-        for name, some in (("all", bugs), ("SWT-bench's rule holds", held), ("it does not", rest)):
-            shares_ = [one.share for one in coverage_of(some, strategy)]
-            seen = [share for share in shares_ if share is not None]
-            rows.append((f"{strategy}: {name}", len(some), len(seen), mean_interval(seen)))
-    known = any(one.lines for bug in done(result) for one in bug.covered)
-    return Table(
-        name="coverage",
-        title="lines that the true fix changes and the candidates run (after SWT-bench)",
-        columns=("bugs", "n", "with such lines", "changed lines run"),
-        rows=rows if known else (),
         kind="share",
     )
 
@@ -295,11 +273,10 @@ def per_bug(result: StudyResult) -> Table:
         for strategy in result.settings.strategies:
             tests = of_strategy(bug, strategy)
             held = (int(holds(tests)) for holds in RATES.values())
-            ran = next((one.share for one in coverage_of([bug], strategy)), None)
-            rows.append((bug.instance, bug.repo, strategy, len(tests), *held, ran, bug.problem))
+            rows.append((bug.instance, bug.repo, strategy, len(tests), *held, bug.problem))
     return Table(
         name="per-bug",
         title="every bug",
-        columns=("bug", "repository", "strategy", "candidates", *RATES, "coverage", "problem"),
+        columns=("bug", "repository", "strategy", "candidates", *RATES, "problem"),
         rows=rows,
     )
