@@ -42,7 +42,6 @@ class OracleKind(StrEnum):
         "does not return the value that the report expects", True,
     )
     GONE = ("observed-gone", "not_as_reported", 0.42, "still returns the reported value", True)
-    AGREE = ("sibling-agreement", "agrees", 0.55, "two results that should be equal differ")
     NO_PRINT = (
         "output-lacks", "output_not_as_reported", 0.45, "still prints what the report shows", True,
     )

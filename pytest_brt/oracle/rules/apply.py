@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pytest_brt.observe.watch import displays
 from pytest_brt.oracle.facts import simple
-from pytest_brt.oracle.rules.equals import agree, equals
+from pytest_brt.oracle.rules.equals import equals
 from pytest_brt.oracle.rules.gone import MARKED, SPOKEN, gone
 from pytest_brt.oracle.rules.raises import must_end, must_raise, no_raise
 from pytest_brt.oracle.rules.report_run import ReportRun
@@ -24,7 +24,6 @@ RULES = (
     must_end,
     equals,
     gone,
-    agree,
 )
 
 
@@ -58,7 +57,7 @@ def _likely(drafts: Iterable[Draft]) -> Iterator[Draft]:
             yield replace(draft, score=score)
 
 
-_OF_VALUES = (OracleKind.EQUALS, OracleKind.GONE, OracleKind.AGREE)
+_OF_VALUES = (OracleKind.EQUALS, OracleKind.GONE)
 
 
 def contradiction(

@@ -6,7 +6,6 @@ import ast
 import re
 from collections.abc import Iterator
 
-from pytest_brt.issue.prose import sentences
 from pytest_brt.observe.watch import Display, Form, Seen, displays
 from pytest_brt.oracle.assertion import assertion
 from pytest_brt.oracle.rules.report_run import (
@@ -19,12 +18,11 @@ from pytest_brt.oracle.rules.report_run import (
 )
 from pytest_brt.oracle.write import Draft
 from pytest_brt.reading.compare import Likeness, quoted_in, squeezed
-from pytest_brt.reading.lexicon import plain
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.mentions import is_literal
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 from pytest_brt.syntax import parse
-from pytest_brt.types import BlockKind, OracleKind
+from pytest_brt.types import OracleKind
 
 #: For a wanted value where the wrong one is known to come out.
 _CONFIRMED = 0.12
@@ -202,52 +200,3 @@ def _as_printed(text: str, printed: str) -> str:
     if isinstance(value, list | tuple | dict | set) and not is_literal(printed.strip()):
         return ""
     return str(value) if squeezed(str(value)) == squeezed(text) else text
-
-
-_SAME = re.compile(
-    r"\b(?:same|consistent(?:ly)?|equal|equivalent|identical(?:ly)?|agree|match)\b", re.IGNORECASE
-)
-_WISH = re.compile(r"\b(?:should|expect\w*)\b", re.IGNORECASE)
-_DENIED = re.compile(r"\b(?:not|never)\b|n['’]t\b", re.IGNORECASE)
-
-
-def agree(view: ReportRun) -> Iterator[Draft]:
-    """Two like calls that give different results must agree when the report says so."""
-    words = [
-        sentence
-        for block in view.issue.blocks
-        if block.kind in (BlockKind.PROSE, BlockKind.HEADING)
-        for sentence in sentences(block)
-        if _SAME.search(sentence.text)
-        and _WISH.search(plain(sentence.text))
-        and not _DENIED.search(sentence.text)
-    ]
-    if not words:
-        return
-    for first, second, one, other in _pairs(view):
-        sentence = words[0].text
-        yield Draft(
-            kind=OracleKind.AGREE,
-            index=max(first, second),
-            body=(f"assert {one.expression} == {other.expression}",),
-            sentence=f'The two calls should give the same. Report: "{sentence}"',
-            score=OracleKind.AGREE.prior,
-            reasons=("the report says that the two should give the same",),
-            about=called(one.expression),
-        )
-
-
-def _pairs(view: ReportRun) -> Iterator[tuple[int, int, Display, Display]]:
-    """Yield neighbours of one block that call the same function and differ."""
-    for first, seen in enumerate(view.seen):
-        for second in range(first + 1, min(first + 3, len(view.seen))):
-            other = view.seen[second]
-            if other.step.block != seen.step.block and not other.step.inline:
-                continue
-            if called(seen.step.source) != called(other.step.source) or seen.missing:
-                continue
-            one, two = displays(seen), displays(other)
-            if not one or not two or one[0].form is not Form.VALUE:
-                continue
-            if two[0].form is Form.VALUE and one[0].text != two[0].text and not other.missing:
-                yield first, second, one[0], two[0]

@@ -99,18 +99,6 @@ CASES = {
         OracleKind.EQUALS,
         "    assert decode(encode('a')) == 'a'",
     ),
-    "two that must agree": Case(
-        "clean depends on blanks\n\n```\n>>> from pkg.core import clean\n>>> clean('a  b')\n"
-        "'a b'\n>>> clean('a    b')\n'a  b'\n```\nBoth should give the same.\n",
-        OracleKind.AGREE,
-        "    assert clean('a  b') == clean('a    b')",
-    ),
-    "two that need not agree": Case(
-        "clean depends on blanks\n\n```\n>>> from pkg.core import clean\n>>> clean('a  b')\n"
-        "'a b'\n>>> clean('a    b')\n'a  b'\n```\nThey should not be the same, of course.\n",
-        OracleKind.GONE,
-        "    assert clean('a    b') != 'a  b'",
-    ),
     "death of the process": Case(
         "die() crashes the interpreter\n\n```python\nfrom pkg.core import die\ndie()\n```\n",
         OracleKind.NO_RAISE,
