@@ -31,7 +31,8 @@ from pytest_brt.issue import load_issue
 from pytest_brt.model.base import Completion, Finish, Message, Model, Prompt, Role, Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.reproduce.strategy import STRATEGIES, Workbench
+from pytest_brt.reproduce.registry import STRATEGIES
+from pytest_brt.reproduce.strategy import Workbench
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "examples/sqlparse-strip-comments"

@@ -42,7 +42,7 @@ from pytest_brt.evaluate.metrics import COLUMNS, Order, mean_columns, mean_inter
 from pytest_brt.evaluate.ranking import RANKERS, grouped
 from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.subject import Subject, find_subject
+from pytest_brt.execute.subject import find_subject
 from pytest_brt.guard import Guard
 from pytest_brt.issue import load_issue
 from pytest_brt.patches import apply_patch
@@ -53,6 +53,7 @@ from pytest_brt.rank.weighted import is_at_fault, rank_by_weight
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.store import write_text
 from pytest_brt.types import Attempt, JudgedTest, Patch, PatchResult
+from pytest_brt.types.subject import Subject
 
 #: Name of the true fix in a pool.
 FIX = "the-fix"

@@ -42,10 +42,11 @@ from typing import Any
 from pytest_brt.errors import BrtError
 from pytest_brt.execute.engine import Engine, Limits, Row, target_of
 from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.subject import Subject, find_subject
+from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.types import REPRODUCES, JudgedTest, Verdict
+from pytest_brt.types.subject import Subject
 
 QUICK = 6
 BUCKETS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.01)

@@ -182,7 +182,7 @@ def test_an_oracle_is_a_row_a_rule_and_its_name(copy: Path, tmp_path: Path) -> N
 
 def test_a_strategy_is_a_function_and_its_row(copy: Path, tmp_path: Path) -> None:
     (copy / "reproduce/own.py").write_text(STRATEGY, "utf-8")
-    known = copy / "reproduce/strategy.py"
+    known = copy / "reproduce/registry.py"
     put(known, '    "auto": Strategy(', '    "own": Strategy(attempt=attempt),\n')
     put(known, "#: By name. Replay", "from pytest_brt.reproduce.own import attempt\n\n")
     project = make_project(tmp_path / "project")

@@ -12,12 +12,13 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.layout import tree_hash
-from pytest_brt.execute.subject import Subject, find_subject
+from pytest_brt.execute.subject import find_subject
 from pytest_brt.plugin.files import read_key
 from pytest_brt.plugin.option_values import ENDINGS, pair
 from pytest_brt.render.evidence import Setting, sha256
 from pytest_brt.revisions.recheck import read_folder, recheck
 from pytest_brt.shown import on_a_line, say
+from pytest_brt.types.subject import Subject
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:

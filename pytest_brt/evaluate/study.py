@@ -41,7 +41,8 @@ from pytest_brt.execute.remote import Cluster
 from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.model.base import Settings as ModelSettings
 from pytest_brt.model.opening import open_models
-from pytest_brt.reproduce.strategy import STRATEGIES, Strategy
+from pytest_brt.reproduce.registry import STRATEGIES
+from pytest_brt.reproduce.strategy import Strategy
 from pytest_brt.store import Journal
 
 #: Does a job, here or on another machine.

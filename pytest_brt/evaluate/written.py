@@ -13,7 +13,7 @@ from pytest_brt.evaluate.record import StudyResult
 from pytest_brt.evaluate.repair_tables import per_run
 from pytest_brt.evaluate.table import Table, csv_of, shown, text_of
 from pytest_brt.evaluate.tables import per_bug, tables_of
-from pytest_brt.render.html import filled
+from pytest_brt.render.template import filled
 from pytest_brt.store import write_bytes, write_text
 
 _TEMPLATE = Path(__file__).parent / "study.html.jinja"

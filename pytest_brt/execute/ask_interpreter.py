@@ -16,7 +16,7 @@ from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.process import Deadlines, Ended, run_script, scrubbed
 from pytest_brt.execute.protocol import CellOrder
-from pytest_brt.execute.subject import Subject
+from pytest_brt.types.subject import Subject
 
 #: Seconds within which an interpreter must have said what it is.
 PATIENCE = 60.0

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
-from pytest_brt.execute.subject import Subject
 from pytest_brt.types import CandidateTest, FileChange, Raised, TestRun, Verdict
+from pytest_brt.types.subject import Subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

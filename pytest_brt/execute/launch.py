@@ -10,7 +10,7 @@ from pytest_brt.errors import SandboxProblem, SubjectProblem, UsageProblem
 from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.sandbox import Sandbox, can_group, can_keep_signals_in, drop_to
-from pytest_brt.execute.subject import Subject
+from pytest_brt.types.subject import Subject
 
 #: Processes of one test, in a user namespace of its own.
 OWN_PROCESSES = 256

@@ -26,11 +26,11 @@ from pytest_brt.execute.rowrun import RowRun
 from pytest_brt.execute.sandbox import Sandbox
 from pytest_brt.execute.scratch import Scratch, end_marked
 from pytest_brt.execute.slots import Slot, Slots
-from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import TouchedFile, touched_files
 from pytest_brt.execute.verdict import OTHER_CODE
 from pytest_brt.execute.views import RowDied
 from pytest_brt.types import FileChange, TestRun, Verdict
+from pytest_brt.types.subject import Subject
 
 #: Workers that a row gets, one after the other.
 ATTEMPTS = 3

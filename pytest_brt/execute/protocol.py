@@ -26,10 +26,10 @@ from pytest_brt.execute.process import (
 )
 from pytest_brt.execute.sandbox import Sandbox, tasks_of
 from pytest_brt.execute.scratch import MARK, Scratch
-from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import TouchedFile
 from pytest_brt.execute.views import Folders, View
 from pytest_brt.types import FileChange
+from pytest_brt.types.subject import Subject
 
 #: Seconds in which a process must end that said it is done.
 ENDING = 10.0

@@ -23,8 +23,8 @@ from pytest_brt.execute.engine import Engine, Limits, Observation, Program, Row,
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.layout import files_of, tree_hash
 from pytest_brt.execute.scratch import HeldFolder
-from pytest_brt.execute.subject import Subject
 from pytest_brt.types import TestRun, Verdict
+from pytest_brt.types.subject import Subject
 
 #: What a worker answers when it does not have the tree.
 NO_TREE = ""

@@ -21,12 +21,12 @@ from pytest_brt.execute.protocol import (
     test_deadlines,
 )
 from pytest_brt.execute.slots import Talk
-from pytest_brt.execute.subject import Subject
 from pytest_brt.execute.touched import touched_files
 from pytest_brt.execute.verdict import Scene, missing_nodes, verdicts
 from pytest_brt.execute.views import RowDied
 from pytest_brt.syntax import parse_or_empty
 from pytest_brt.types import FileChange, TestRun, Verdict
+from pytest_brt.types.subject import Subject
 
 #: How often the rest of a file is tried again after a test that ended its process.
 RESTARTS = 200

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.execute.process import INSIDE
-from pytest_brt.execute.subject import Subject
+from pytest_brt.types.subject import Subject
 
 #: Oldest pytest whose collection can be forked; below it each test gets a new process.
 FORKABLE = (6, 2)

@@ -1,4 +1,4 @@
-"""The project under test: where it is, what runs it, what it is made of."""
+"""Finds out what the project under test is: where it is, what runs it, what it is made of."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.code.ini import PytestIni, read_ini
 from pytest_brt.errors import SubjectProblem
+from pytest_brt.execute.ask_interpreter import ask
 from pytest_brt.execute.layout import (
     NOT_PRODUCT,
     is_environment,
@@ -19,6 +20,7 @@ from pytest_brt.execute.layout import (
     source_roots,
     suite_folder,
 )
+from pytest_brt.types.subject import Subject
 
 #: Plugins that change which tests run, where, in what order or how they are reported.
 UNWANTED = frozenset(
@@ -31,34 +33,6 @@ UNWANTED = frozenset(
 
 #: The environment variable that names Django's settings.
 DJANGO = "DJANGO_SETTINGS_MODULE"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """The project under test."""
-
-    #: Absolute path.
-    root: str
-    #: Absolute path of the interpreter that runs it.
-    python: str
-    python_version: tuple[int, int]
-    pytest_version: tuple[int, int]
-    #: How the interpreter was found, for the header.
-    found: str
-    #: Folders put on the import path, relative to the root ("src", "."), in order.
-    source_roots: tuple[str, ...]
-    #: Top-level import names of the project's own code, tests left out.
-    packages: tuple[str, ...]
-    #: Folder for new test files, relative to the root ("tests", "pkg/tests", ".").
-    test_root: str
-    #: Extra environment of the test processes.
-    env: tuple[tuple[str, str], ...] = ()
-    #: Options of pytest that the project's tests need, as in ("-p", "asyncio").
-    pytest_args: tuple[str, ...] = ()
-    #: The project's own pytest configuration file, or "" when it has none.
-    ini: str = ""
-    #: Absolute folders outside the tree that the interpreter reads its modules from.
-    paths: tuple[str, ...] = ()
 
 
 def find_subject(
@@ -76,9 +50,6 @@ def find_subject(
         SandboxProblem: the project's own interpreter is to be asked, and no sandbox that
             keeps files safe can be had.
     """
-    # An engine runs a subject, and here one is needed to learn what the subject is.
-    from pytest_brt.execute.ask_interpreter import ask
-
     if not root.is_dir():
         raise SubjectProblem(f"no such folder: {str(root)!r} (give the root of the project)")
     root = root.resolve()

@@ -42,7 +42,7 @@ from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurFiles, OurItem, Pr
 from pytest_brt.plugin.option_table import Options
 from pytest_brt.render.answer import count
 from pytest_brt.repair.strategy import BUILT_IN
-from pytest_brt.reproduce.strategy import STRATEGIES
+from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.shown import show
 
 

@@ -49,7 +49,7 @@ def heading(step: Step) -> str:
 
 def as_page(dialogues: Sequence[KeptDialogue]) -> str:
     """Return one HTML page with all of them: no script, and nothing loaded from elsewhere."""
-    from pytest_brt.render.html import filled  # jinja2 and pygments take a while to import
+    from pytest_brt.render.template import filled  # jinja2 takes a while to import
 
     return filled(_TEMPLATE, parts=dialogues, cost=cost, heading=heading)
 

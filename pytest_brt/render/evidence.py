@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from pytest_brt.codec import to_json
 from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.subject import Subject
 from pytest_brt.patches.file_names import encode
 from pytest_brt.types import (
     Cell,
@@ -25,6 +24,7 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from pytest_brt.types.subject import Subject
 
 SCHEMA = 1
 #: Names of the files of the folder.

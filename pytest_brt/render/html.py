@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import dropwhile, groupby
 from pathlib import Path
 
-from jinja2 import Environment
 from markupsafe import Markup
 from pygments import highlight  # type: ignore[import-untyped]  # comes with pytest, untyped
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
@@ -15,7 +14,7 @@ from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 
 from pytest_brt.render.answer import bug_tests, does, of_ranking, of_report, tests_of
 from pytest_brt.render.table import existing, note, pinned, place
-from pytest_brt.shown import plain
+from pytest_brt.render.template import filled
 from pytest_brt.types import Cell, Issue, JudgedTest, Rank, Review, RunRecord, TestRun, Verdict
 
 _TEMPLATE = Path(__file__).parent / "page.html.jinja"
@@ -33,13 +32,6 @@ def html(record: RunRecord, *, facts: Sequence[str]) -> str:
     title = record.issues[0].title if len(record.issues) == 1 else "Bug reproduction tests"
     page = {"title": title, "facts": facts, "parts": parts}
     return filled(_TEMPLATE, page=page)
-
-
-def filled(template: Path, **values: object) -> str:
-    """Return a page that every parser takes: no undecoded bytes, no control characters."""
-    jinja = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    text = jinja.from_string(template.read_text("utf-8")).render(values)
-    return plain(text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _part(record: RunRecord, issue: Issue | None, ranks: tuple[Rank, ...]) -> Part:

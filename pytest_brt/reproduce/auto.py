@@ -28,8 +28,9 @@ from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.opinion import Opinion, chosen, opinion_of, with_opinion
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints, suspecting
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
+from pytest_brt.reproduce.replay.run import attempt as replay
 from pytest_brt.reproduce.select import together
-from pytest_brt.reproduce.strategy import STRATEGIES, Workbench
+from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Issue, JudgedTest, OracleKind, Trajectory, Verdict
 
 #: A test that is at least so likely F→P is enough.
@@ -79,7 +80,7 @@ class _Auto:
         self.facts = read_facts(issue)
 
     def run(self) -> Attempt:
-        first = STRATEGIES["replay"].attempt(self.issue, self.index, self.bench)
+        first = replay(self.issue, self.index, self.bench)
         self._take("replay", first)
         ways = {"libro": self._libro, "invert": self._invert, "agent": self._agent}
         hints: Hints | None = None

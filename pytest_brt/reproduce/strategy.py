@@ -1,14 +1,12 @@
-"""What a strategy is, what it is given to work with, and the strategies that need no plugin."""
+"""What a strategy is, and what it is given to work with."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.dialogue.trajectory import Log
@@ -17,9 +15,6 @@ from pytest_brt.model.base import Model
 from pytest_brt.model.metered import Meter
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue
-
-if TYPE_CHECKING:
-    from pytest_brt.code.index import Index
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,41 +83,3 @@ class Strategy:
     def sampled(self, runs: int | None) -> Strategy:
         """Return it with as many runs as the user wants, None for its own number."""
         return self if runs is None or self.runs == 1 else replace(self, runs=runs)
-
-
-def _replay(issue: Issue, index: int, bench: Workbench) -> Attempt:
-    from pytest_brt.reproduce.replay.run import replay
-
-    return replay(
-        issue,
-        engine=bench.engine,
-        repeat=bench.repeat,
-        keep=bench.keep,
-        index=index,
-        progress=bench.say,
-    )
-
-
-def _asking(name: str, issue: Issue, index: int, bench: Workbench) -> Attempt:
-    """Carry out a strategy that asks a model; what these import takes long."""
-    from pytest_brt.code.index import open_index
-    from pytest_brt.reproduce.agent.run import agent
-    from pytest_brt.reproduce.auto import auto
-    from pytest_brt.reproduce.invert.run import invert
-    from pytest_brt.reproduce.libro.run import libro
-
-    ways: Mapping[str, Callable[[Issue, int, Workbench, Index], Attempt]]
-    ways = {"libro": libro, "invert": invert, "agent": agent, "auto": auto}
-    with open_index(Path(bench.engine.subject.root), bench.cache) as project:
-        return ways[name](issue, index, bench, project)
-
-
-#: By name. Replay is deterministic and LIBRO's run is of many samples: one run is enough of
-#: these. BRT Agent makes as many as in paper 001.
-STRATEGIES: Mapping[str, Strategy] = {
-    "replay": Strategy(attempt=_replay),
-    "libro": Strategy(attempt=partial(_asking, "libro"), asks=True),
-    "invert": Strategy(attempt=partial(_asking, "invert"), asks=True),
-    "agent": Strategy(attempt=partial(_asking, "agent"), runs=20, asks=True),
-    "auto": Strategy(attempt=partial(_asking, "auto"), asks=True),
-}

@@ -13,8 +13,9 @@ from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_engine, weaknesses
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.sandbox import Sandbox, drop_to
-from pytest_brt.execute.subject import Subject, find_subject
+from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import Verdict
+from pytest_brt.types.subject import Subject
 from tests.execute.projects import make_project, run_one
 
 KILLS = "import os\ndef test_a():\n    os.kill(-1, 9)\n    os.kill(os.getppid(), 9)\n"

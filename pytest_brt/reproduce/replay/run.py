@@ -25,6 +25,7 @@ from pytest_brt.reading.mend import parses
 from pytest_brt.reading.script import complained, read_script
 from pytest_brt.reproduce.replay.notes import miss_notes
 from pytest_brt.reproduce.select import select
+from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.syntax import parse_expression
 from pytest_brt.types import (
     Attempt,
@@ -40,6 +41,18 @@ from pytest_brt.types import (
 
 #: Drafts that are run, best first.
 _MOST = 16
+
+
+def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
+    """Make one run of this strategy, with what `bench` has."""
+    return replay(
+        issue,
+        engine=bench.engine,
+        repeat=bench.repeat,
+        keep=bench.keep,
+        index=index,
+        progress=bench.say,
+    )
 
 
 def replay(

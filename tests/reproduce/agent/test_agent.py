@@ -9,7 +9,7 @@ import pytest
 from pytest_brt.dialogue.trajectory import read_trajectories
 from pytest_brt.execute.engine import Engine
 from pytest_brt.reproduce.agent.run import SAMPLING, STEPS
-from pytest_brt.reproduce.strategy import STRATEGIES
+from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, Issue, Step, Verdict
 from tests.conftest import CLAMP_ISSUE, diff_of, tree_hash

@@ -10,7 +10,7 @@ import pytest
 from pytest_brt.errors import ModelProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.reproduce.libro.pool import Sampled, next_batch, why_stop
-from pytest_brt.reproduce.strategy import STRATEGIES
+from pytest_brt.reproduce.registry import STRATEGIES
 from tests.conftest import CLAMP_ISSUE, MEAN_ISSUE
 from tests.reproduce.bench import act, bench_of, code, issue_of, replies
 from tests.reproduce.examples import judge_says

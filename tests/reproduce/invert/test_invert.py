@@ -13,7 +13,7 @@ from pytest_brt.dialogue.trajectory import read_trajectories
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
 from pytest_brt.reproduce.invert.run import invert
-from pytest_brt.reproduce.strategy import STRATEGIES
+from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, JudgedTest, Verdict
 from tests.reproduce.examples import (

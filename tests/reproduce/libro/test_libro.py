@@ -12,7 +12,7 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.model.base import Completion, Model, Prompt, Role
 from pytest_brt.reproduce.libro.run import SAMPLES, Libro, PromptForm, libro
-from pytest_brt.reproduce.strategy import STRATEGIES
+from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, JudgedTest, Verdict
 from tests.reproduce.examples import bench_for, issue_of, open_example, scripted, verdicts_with

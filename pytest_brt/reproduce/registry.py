@@ -1,0 +1,45 @@
+"""The strategies that need no plugin, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_brt.reproduce.strategy import Strategy, Workbench
+from pytest_brt.types import Attempt, Issue
+
+if TYPE_CHECKING:
+    from pytest_brt.code.index import Index
+
+
+def _replay(issue: Issue, index: int, bench: Workbench) -> Attempt:
+    from pytest_brt.reproduce.replay.run import attempt
+
+    return attempt(issue, index, bench)
+
+
+def _asking(name: str, issue: Issue, index: int, bench: Workbench) -> Attempt:
+    """Carry out a strategy that asks a model; what these import takes long."""
+    from pytest_brt.code.index import open_index
+    from pytest_brt.reproduce.agent.run import agent
+    from pytest_brt.reproduce.auto import auto
+    from pytest_brt.reproduce.invert.run import invert
+    from pytest_brt.reproduce.libro.run import libro
+
+    strategies: Mapping[str, Callable[[Issue, int, Workbench, Index], Attempt]]
+    strategies = {"libro": libro, "invert": invert, "agent": agent, "auto": auto}
+    with open_index(Path(bench.engine.subject.root), bench.cache) as project:
+        return strategies[name](issue, index, bench, project)
+
+
+#: By name. Replay is deterministic and LIBRO's run is of many samples: one run is enough of
+#: these. BRT Agent makes as many as in paper 001.
+STRATEGIES: Mapping[str, Strategy] = {
+    "replay": Strategy(attempt=_replay),
+    "libro": Strategy(attempt=partial(_asking, "libro"), asks=True),
+    "invert": Strategy(attempt=partial(_asking, "invert"), asks=True),
+    "agent": Strategy(attempt=partial(_asking, "agent"), runs=20, asks=True),
+    "auto": Strategy(attempt=partial(_asking, "auto"), asks=True),
+}

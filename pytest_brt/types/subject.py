@@ -1,0 +1,33 @@
+"""The project under test: where it is, what runs it, what it is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """The project under test."""
+
+    #: Absolute path.
+    root: str
+    #: Absolute path of the interpreter that runs it.
+    python: str
+    python_version: tuple[int, int]
+    pytest_version: tuple[int, int]
+    #: How the interpreter was found, for the header.
+    found: str
+    #: Folders put on the import path, relative to the root ("src", "."), in order.
+    source_roots: tuple[str, ...]
+    #: Top-level import names of the project's own code, tests left out.
+    packages: tuple[str, ...]
+    #: Folder for new test files, relative to the root ("tests", "pkg/tests", ".").
+    test_root: str
+    #: Extra environment of the test processes.
+    env: tuple[tuple[str, str], ...] = ()
+    #: Options of pytest that the project's tests need, as in ("-p", "asyncio").
+    pytest_args: tuple[str, ...] = ()
+    #: The project's own pytest configuration file, or "" when it has none.
+    ini: str = ""
+    #: Absolute folders outside the tree that the interpreter reads its modules from.
+    paths: tuple[str, ...] = ()
