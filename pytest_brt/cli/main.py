@@ -24,7 +24,7 @@ _COMMANDS = {
     "diff": ("last_run", "say how two patches of the last ranking differ"),
     "report": ("report", "read the dialogues of a recorded run, or compare two studies"),
     "unmark": ("unmark", "remove the xfail marker from tests whose bug is fixed"),
-    "recheck": ("recheck", "run recorded evidence again"),
+    "recheck": ("recheck", "run a recorded run again and compare the verdicts"),
     "models": ("models", "list, add and check local models"),
 }
 #: Commands that are not about a project.

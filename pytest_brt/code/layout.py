@@ -280,7 +280,7 @@ def _below_library(parts: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
 
 #: Files by which a folder is known that is no part of the project: an environment, and what
 #: a run of ours keeps (`--brt-record`).
-SIGNS = frozenset({"pyvenv.cfg", "evidence.json", "replies.jsonl"})
+SIGNS = frozenset({"pyvenv.cfg", "brt-report.json", "replies.jsonl"})
 
 
 #: By what a changed file is noticed without reading it: its size, and its time in nanoseconds.

@@ -1,4 +1,4 @@
-"""What a run writes for its user: tests as changes of the project, reports, the evidence."""
+"""What a run writes for its user: tests as changes of the project, reports, the record."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from pytest_brt import __version__
-from pytest_brt.bounded import read_bounded
 from pytest_brt.code.source import Edit, Placement, new_file, with_test
-from pytest_brt.codec import to_json
-from pytest_brt.errors import EditProblem, UsageProblem
-from pytest_brt.execute.engine import Engine, Limits
+from pytest_brt.codec import content_id, to_json
+from pytest_brt.errors import EditProblem
+from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
 from pytest_brt.plugin.cases import given_test_file
 from pytest_brt.plugin.option_table import Options
@@ -149,27 +148,25 @@ def _free_path(root: Path, path: str) -> str:
     return path
 
 
+#: The report in a kept run.
+RECORDED = "brt-report.json"
+
+
 class Files:
     """Knows what is to be written, and writes it when the run is over."""
 
     def __init__(self, options: Options, engine: Engine, command: str = "") -> None:
-        """Read what must be read before anything runs.
-
-        Raises:
-            UsageProblem: the key cannot be read.
-        """
+        """Read what must be read before anything runs."""
         self._options = options
         self._engine = engine
         #: What was typed.
         self._command = command
-        self._key = read_key(options.key, "--brt-key")
-        #: The project before the run: what is found is found of this tree.
         # What is written into the project about it is no part of it.
-        kept = options.record.resolve() if options.record else None
-        self._ours = tuple(path.resolve() for _, path in options.reports)
-        contents = contents_of(
-            Path(engine.subject.root), without=(*filter(None, [kept]), *self._ours)
-        )
+        ours = [path.resolve() for _, path in options.reports]
+        if options.record:
+            ours.append(options.record.resolve())
+        contents = contents_of(Path(engine.subject.root), without=ours)
+        #: The project before the run: what is found is found of this tree.
         self.tree = hash_of(contents)
         # Logs of this very run may be written into the project: only code is watched.
         self._code = {path: code for path, code in contents.items() if path.endswith(CODE)}
@@ -181,7 +178,7 @@ class Files:
         for kind, path in options.reports:
             yield partial(self._report, kind, path)
         if options.record:
-            yield self._evidence
+            yield self._keep
         if options.repair:
             yield self._patches
 
@@ -256,48 +253,20 @@ class Files:
             self._command,
         )
 
-    def _evidence(self, record: RunRecord) -> str:
-        from pytest_brt.render.evidence import evidence_of, files_of, setting_of
-
-        options = self._options
-        assert options.record is not None, "asked for"
-        root = Path(self._engine.subject.root).resolve()
-        below = (path.relative_to(root) for path in self._ours if path.is_relative_to(root))
-        setting = setting_of(
-            self._engine.subject,
-            Limits(seconds=options.timeout, memory_mb=options.memory),
-            tree=self.tree,
-            sandbox=record.sandbox,
-            net=options.net,
-            repeat=options.repeat,
-            tool=__version__,
-            reports=tuple(path.as_posix() for path in below),
-        )
-        evidence = evidence_of(record, setting)
-        if (options.record / "evidence.json").exists():
-            # In place of earlier evidence: a signature, or patches, of that would be false here.
-            for pattern in ("evidence.hmac", "tests/*.py", "patches/*.diff"):
-                for old in options.record.glob(pattern):
+    def _keep(self, record: RunRecord) -> str:
+        """Keep the run: its report, the candidate tests, and the patches as they were given."""
+        folder = self._options.record
+        assert folder is not None, "asked for"
+        if (folder / RECORDED).exists():
+            for pattern in ("tests/*.py", "patches/*.diff"):
+                for old in folder.glob(pattern):
                     old.unlink()
-        for file in files_of(evidence, record, self._key):
-            assert file.content is not None, "evidence deletes nothing"
-            write_bytes(options.record / file.path, file.content)
-        signed = ", signed" if self._key else ""
-        return f"evidence{signed}: {options.record} (pytest-brt recheck runs it again)"
-
-
-def read_key(path: Path | None, option: str) -> bytes | None:
-    """Return the key in a file that `option` names, without whitespace around it.
-
-    Raises:
-        UsageProblem: the file cannot be read, or is empty.
-    """
-    if path is None:
-        return None
-    try:
-        key = read_bounded(path, 1 << 20).strip()
-    except OSError as error:
-        raise UsageProblem(f"{option}: cannot read {str(path)!r}: {error.strerror}") from error
-    if not key:
-        raise UsageProblem(f"{option}: {str(path)!r} is empty (write a long random text into it)")
-    return key
+        for judged in record.tests:
+            if judged.judgement.candidate and judged.test.source is not None:
+                write_text(folder / "tests" / f"{judged.test.id}.py", judged.test.source)
+        for rank in record.ranks:
+            patch = rank.result.patch
+            path = folder / "patches" / f"{content_id(patch.id)}.diff"
+            write_bytes(path, patch.text.encode("utf-8", "surrogateescape"))
+        write_text(folder / RECORDED, self._rendered("json", record)[1])
+        return f"record: {folder} (pytest-brt recheck runs it again)"

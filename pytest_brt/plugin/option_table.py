@@ -42,7 +42,6 @@ _OUTSIDE_STUDIES = {
     "a study writes nothing into a project": ("write", "write_unsure", "mark"),
     "a study keeps its patches below --brt-results DIR": ("out",),
     "a study keeps all it finds below --brt-results DIR": ("record", "report"),
-    "a study records no evidence to sign": ("key",),
     "a study shows EPR and the weighted score side by side": ("ranker",),
     "a study shows the best 1 to 5": ("top",),
     "a study shows thresholds from 0 to 1": ("threshold",),
@@ -335,12 +334,10 @@ class Options:
     )
     record: Path | None = _REPORT(
         "DIR",
-        "keep the run in DIR: the evidence, which `pytest-brt recheck DIR` runs again, and "
-        "with a model its prompts, replies and dialogues, which `pytest-brt report DIR` shows",
+        "keep the run in DIR: report, tests and patches, which `pytest-brt recheck DIR` runs "
+        "again, and with a model its prompts, replies and dialogues, which `pytest-brt report "
+        "DIR` shows",
         read.path,
-    )
-    key: Path | None = _REPORT(
-        "FILE", "sign the evidence with the key in FILE (HMAC-SHA256)", read.path
     )
     report: tuple[str, ...] = _REPORT(
         "FILE",

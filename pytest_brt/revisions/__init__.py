@@ -1,1 +1,1 @@
-"""Git history: the gate of a change, bisection, other branches, and rechecks of old evidence."""
+"""Git history: the gate of a change, bisection, other branches, and rechecks of recorded runs."""

@@ -1,279 +1,194 @@
-"""Runs recorded evidence again, and says what still holds."""
+"""Runs what `--brt-record` kept again, and compares the verdicts.
+
+The folder says which tests and patches there are and what they did. It never says what is run or
+how it is shut in: it may come from anywhere.
+"""
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id, from_json
 from pytest_brt.errors import PatchProblem, StoreProblem
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.patches import apply_patch
-from pytest_brt.render.evidence import (
-    MAIN,
-    SIGNATURE,
-    Evidence,
-    ProofRun,
-    ProvenPatch,
-    ProvenTest,
-    sha256,
-    sign,
-)
-from pytest_brt.types import FileChange, Patch, TestRun, Verdict
+from pytest_brt.types import FileChange, Patch, Regression, TestRun, Verdict
 
+#: The report of the run, in the folder.
+REPORT = "brt-report.json"
 #: Bytes of one file of a folder.
 _MOST_BYTES = 64 << 20
-#: What a folder may ask for: seconds and MiB of one test, and runs on the unpatched tree.
-_MOST_SECONDS, _MOST_MEMORY, _MOST_RUNS = 3600, 1 << 16, 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedFact:
-    """One recorded fact, and whether it still holds."""
+class RecordedTest:
+    """A test of the report, as far as it is run again."""
 
-    about: str
-    holds: bool
-    #: What was recorded and what is seen now; one line.
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """A folder of evidence, read and checked against itself."""
-
-    path: Path
-    evidence: Evidence
-    #: Texts of tests and patches, by their file.
-    texts: dict[str, str] = field(default_factory=dict)
-    #: None when it is not signed.
-    signed: bool | None = None
+    id: str
+    #: Where it is placed in the project.
+    file: str
+    name: str
+    candidate: bool
+    verdict: Verdict
+    #: None for one that the project holds.
+    source: str | None
 
 
-def read_folder(path: Path, key: bytes | None) -> Folder:
-    """Return the evidence in `path`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedCell:
+    """What a test did on a patch."""
+
+    test: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedPatch:
+    """A patch of the report, and what the tests did on it."""
+
+    id: str
+    name: str
+    applies: bool
+    cells: tuple[RecordedCell, ...]
+    regressions: tuple[Regression, ...] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedReport:
+    """The report, as far as it is compared."""
+
+    tests: tuple[RecordedTest, ...]
+    patches: tuple[RecordedPatch, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What a test did when it was recorded, and what it does now; None when it did not run.
+
+    Of a patch that applies only then or now, `test` is "" and so are the verdicts.
+    """
+
+    #: "" for the unpatched tree.
+    patch: str
+    test: str
+    then: Verdict | None
+    now: Verdict | None
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing has changed."""
+        return self.then is self.now and bool(self.test)
+
+
+def read_report(folder: Path) -> RecordedReport:
+    """Return the report in `folder`.
 
     Raises:
-        StoreProblem: there is none, a file is missing, or one was changed since; with `key`,
-            also when the signature is missing or another's.
+        StoreProblem: there is none, it is no report, or it names a file outside of the project.
     """
-    main = _read(path, MAIN)
+    text = _read(folder / REPORT)
     try:
-        evidence = from_json(main, Evidence)
+        report = from_json(text, RecordedReport)
     except StoreProblem as problem:
-        raise StoreProblem(f"{str(path / MAIN)!r}: {problem} (record it again)") from problem
-    signed = _check_signature(path, main, key)
-    _check_setting(path, evidence)
-    texts = {}
-    tests = [(test.file, test.sha256) for test in evidence.tests if test.file]
-    for file, recorded in (*tests, *((patch.file, patch.sha256) for patch in evidence.patches)):
-        content = _read(path, file)
-        if sha256(content) != recorded:
+        raise StoreProblem(f"{str(folder / REPORT)!r}: {problem} (record it again)") from problem
+    names = [test.file for test in report.tests]
+    for patch in report.patches:
+        names += [regression.test for regression in patch.regressions or ()]
+    for name in names:
+        if _leads_out(name):
             raise StoreProblem(
-                f"{str(path / file)!r} is not what was recorded: its SHA-256 differs "
-                "(somebody changed it; record it again)"
+                f"{str(folder / REPORT)!r} names a test outside the project: {name!r}"
             )
-        texts[file] = content.decode("utf-8", "surrogateescape")
-    return Folder(path, evidence, texts, signed)
+    return report
 
 
-def recheck(folder: Folder, engine: Engine, tree: str) -> Iterator[RecordedFact]:
-    """Run everything in `folder` again on `engine`'s subject, and yield each recorded fact.
-
-    `tree` is the SHA-256 of the project's tree as it is now.
+def recheck(folder: Path, engine: Engine) -> Iterator[Comparison]:
+    """Run the tests of `folder` on the project as it is, then on each patch; yield each verdict.
 
     Raises:
-        SubjectProblem: the interpreter cannot be started at all.
+        StoreProblem: a file of the folder cannot be read.
     """
-    evidence = folder.evidence
-    recorded = evidence.setting.tree
-    if not evidence.tests and not evidence.patches:
-        yield RecordedFact(about="evidence", holds=False, detail="nothing was recorded")
-    same = tree == recorded
-    detail = "the same" if same else f"changed since recording ({recorded[:12]}, now {tree[:12]})"
-    yield RecordedFact(about="working tree", holds=same, detail=detail)
-    yield from _recheck_unpatched(folder, engine)
-    for patch in evidence.patches:
-        yield from _recheck_patch(folder, patch, engine)
+    report = read_report(folder)
+    tests = [test for test in report.tests if test.candidate]
+    targets = [
+        TestTarget(id=test.id, path=test.file, source=test.source, node=test.name) for test in tests
+    ]
+    names = {test.id: test.name for test in tests}
+    before = {test.id: test.verdict for test in tests}
+    yield from _compared("", before, names, _verdicts(engine, targets, ()))
+    for patch in report.patches:
+        yield from _recheck_patch(folder, patch, targets, names, engine)
 
 
-def _recheck_unpatched(folder: Folder, engine: Engine) -> Iterator[RecordedFact]:
-    tests = folder.evidence.tests
-    seeds = folder.evidence.setting.hash_seeds
-    runs = [_run(folder, tests, (), engine, seed) for seed in seeds]
-    for test in tests:
-        about = f"{test.node} on the unpatched tree"
-        if len(test.before) != len(seeds) or not seeds:
-            detail = f"{len(test.before)} runs recorded, with {len(seeds)} hash seeds"
-            yield RecordedFact(about=about, holds=False, detail=detail)
-        if any(before.verdict is not Verdict.FAIL for before in test.before):
-            detail = "recorded as one that does not fail there, so it proves nothing"
-            yield RecordedFact(about=about, holds=False, detail=detail)
-        for number, (before, found) in enumerate(zip(test.before, runs, strict=False)):
-            yield _claim(f"{about}, run {number + 1}", before, found.get(test.id))
-
-
-def _recheck_patch(folder: Folder, patch: ProvenPatch, engine: Engine) -> Iterator[RecordedFact]:
-    text = folder.texts[patch.file]
+def _recheck_patch(
+    folder: Path,
+    patch: RecordedPatch,
+    targets: list[TestTarget],
+    names: Mapping[str, str],
+    engine: Engine,
+) -> Iterator[Comparison]:
+    text = _read(folder / "patches" / f"{content_id(patch.id)}.diff")
+    given = Patch(id=patch.id, name=patch.name, text=text.decode("utf-8", "surrogateescape"))
     try:
-        applied = apply_patch(
-            Patch(id=content_id(text), name=patch.name, text=text), Path(engine.subject.root)
-        )
-    except PatchProblem as problem:
-        detail = patch.reason if not patch.applies else f"does not apply now: {problem}"
-        yield RecordedFact(about=patch.name, holds=not patch.applies, detail=detail)
+        changes = apply_patch(given, Path(engine.subject.root)).changes
+    except PatchProblem:
+        if patch.applies:
+            yield Comparison(patch=patch.name, test="", then=None, now=None)
         return
     if not patch.applies:
-        yield RecordedFact(
-            about=patch.name, holds=False, detail="applies now; it did not when recorded"
-        )
+        yield Comparison(patch=patch.name, test="", then=None, now=None)
         return
-    tests = tuple(t for t in folder.evidence.tests if t.issue in ("", patch.issue))
-    runs = _run(folder, tests, applied.changes, engine, 0)
-    recorded = {proof.test: proof.after for proof in patch.cells}
-    for test in tests:
-        about = f"{test.node} on {patch.name}"
-        if test.id in recorded:
-            yield _claim(about, recorded[test.id], runs.get(test.id))
-        else:
-            yield RecordedFact(about=about, holds=False, detail="no run was recorded")
-    for unknown in recorded.keys() - {test.id for test in tests}:
-        yield RecordedFact(about=f"{unknown} on {patch.name}", holds=False, detail="no such test")
-    yield _share(patch, runs)
-    yield from _recheck_regressions(patch, applied.changes, engine)
+    recorded = {cell.test: cell.verdict for cell in patch.cells}
+    existing = {broken.test: broken.verdict for broken in patch.regressions or ()}
+    wanted = [target for target in targets if target.id in recorded]
+    wanted += [_existing(name) for name in existing]
+    found = _verdicts(engine, wanted, changes)
+    yield from _compared(patch.name, recorded | existing, names, found)
 
 
-def _share(patch: ProvenPatch, runs: Mapping[str, TestRun]) -> RecordedFact:
-    """Compare the share of tests that pass with what comes of the runs."""
-    valid = [run for run in runs.values() if run.verdict is not Verdict.INVALID]
-    passed = sum(run.verdict is Verdict.PASS for run in valid)
-    now = passed / len(valid) if valid else None
-    same = now == patch.epr
-    detail = _figure(now) if same else f"{_figure(now)}, not {_figure(patch.epr)}"
-    return RecordedFact(
-        about=f"share of tests that pass on {patch.name}", holds=same, detail=detail
-    )
+def _existing(name: str) -> TestTarget:
+    path, _, node = name.partition("::")
+    return TestTarget(id=name, path=path, nodes=(node,))
 
 
-def _figure(share: float | None) -> str:
-    return "none" if share is None else f"{share:.3f}"
+def _compared(
+    patch: str,
+    then: Mapping[str, Verdict],
+    names: Mapping[str, str],
+    now: Mapping[str, Verdict],
+) -> Iterator[Comparison]:
+    for test, verdict in then.items():
+        yield Comparison(patch=patch, test=names.get(test, test), then=verdict, now=now.get(test))
 
 
-def _recheck_regressions(
-    patch: ProvenPatch, changes: tuple[FileChange, ...], engine: Engine
-) -> Iterator[RecordedFact]:
-    """Run each existing test that is said to be broken by a patch, without it and with it."""
-    if not patch.regressions:
-        return
-    named = (regression.test.partition("::") for regression in patch.regressions)
-    targets = tuple(TestTarget(id="".join(name), path=name[0], nodes=(name[2],)) for name in named)
-    base = _worst(engine.run(Row(targets=targets)).runs)
-    runs = _worst(engine.run(Row(targets=targets, changes=changes)).runs)
-    for regression in patch.regressions:
-        before, after = base.get(regression.test), runs.get(regression.test)
-        broken = before is Verdict.PASS and after == regression.verdict
-        detail = f"{before or 'did not run'} without it, {after or 'did not run'} with it"
-        about = f"regression {regression.test} on {patch.name}"
-        yield RecordedFact(about=about, holds=broken, detail=detail)
-
-
-def _worst(runs: Iterable[TestRun]) -> dict[str, Verdict]:
-    """Return what each existing test did; one with parameters, the worst of them."""
-    found: dict[str, list[TestRun]] = {}
-    for run in runs:
-        found.setdefault(run.test, []).append(run)
-    return {name: worst(group).verdict for name, group in found.items()}
-
-
-def _run(
-    folder: Folder,
-    tests: tuple[ProvenTest, ...],
-    changes: tuple[FileChange, ...],
-    engine: Engine,
-    seed: int,
-) -> dict[str, TestRun]:
-    if not tests:
+def _verdicts(
+    engine: Engine, targets: list[TestTarget], changes: tuple[FileChange, ...]
+) -> dict[str, Verdict]:
+    if not targets:
         return {}
-    targets = tuple(
-        TestTarget(
-            id=test.id,
-            path=test.path,
-            source=folder.texts[test.file] if test.file else None,
-            node=test.node,
-        )
-        for test in tests
-    )
-    result = engine.run(Row(changes=changes, targets=targets, hash_seed=seed))
-    return {run.test: run for run in result.runs}
+    runs: dict[str, list[TestRun]] = {}
+    for run in engine.run(Row(changes=changes, targets=tuple(targets))).runs:
+        runs.setdefault(run.test, []).append(run)
+    return {test: worst(group).verdict for test, group in runs.items()}
 
 
-def _claim(about: str, recorded: ProofRun, now: TestRun | None) -> RecordedFact:
-    """Compare verdicts, and for failures what was raised; messages and lines may differ."""
-    if now is None:
-        return RecordedFact(about=about, holds=False, detail="did not run")
-    before = (recorded.verdict, recorded.raised.type if recorded.raised else "")
-    after = (now.verdict, now.raised.type if now.raised else "")
-    detail = _words(*after) if before == after else f"{_words(*after)}, not {_words(*before)}"
-    return RecordedFact(about=about, holds=before == after, detail=detail)
-
-
-def _words(verdict: str, kind: str) -> str:
-    return f"{verdict} ({kind})" if kind else str(verdict)
-
-
-def _check_signature(path: Path, main: bytes, key: bytes | None) -> bool | None:
-    is_there = (path / SIGNATURE).is_file()
-    if key is None:
-        return False if is_there else None
-    if not is_there:
-        raise StoreProblem(f"{str(path)!r} is not signed (leave the key out to read it anyway)")
-    given = _read(path, SIGNATURE).decode("ascii", "replace").strip()
-    if not hmac.compare_digest(given, sign(main, key)):
-        raise StoreProblem(
-            f"{str(path / MAIN)!r}: the signature is not by this key, or the file was changed"
-        )
-    return True
-
-
-def _check_setting(path: Path, evidence: Evidence) -> None:
-    """Refuse limits and names that no run of ours records."""
-    setting = evidence.setting
-    names = [test.path for test in evidence.tests]
-    names += [regression.test for patch in evidence.patches for regression in patch.regressions]
-    odd = next((name for name in names if _is_odd(name)), None)
-    if odd is not None:
-        raise StoreProblem(f"{str(path / MAIN)!r} names a test outside the project: {odd!r}")
-    ids = [test.id for test in evidence.tests]
-    cells = [[proof.test for proof in patch.cells] for patch in evidence.patches]
-    if any(len(set(named)) < len(named) for named in (ids, *cells)):
-        raise StoreProblem(f"{str(path / MAIN)!r} names a test twice")
-    if not (0 < setting.seconds <= _MOST_SECONDS and 0 < setting.memory_mb <= _MOST_MEMORY):
-        raise StoreProblem(
-            f"{str(path / MAIN)!r}: limits out of range: {setting.seconds!r} s, "
-            f"{setting.memory_mb!r} MiB (at most {_MOST_SECONDS} s, {_MOST_MEMORY} MiB)"
-        )
-    if len(setting.hash_seeds) > _MOST_RUNS:
-        raise StoreProblem(f"{str(path / MAIN)!r}: more than {_MOST_RUNS} runs of each test")
-
-
-def _is_odd(name: str) -> bool:
+def _leads_out(name: str) -> bool:
     path = PurePosixPath(name.partition("::")[0])
-    odd = path.is_absolute() or ".." in path.parts or name.startswith(("-", "@")) or not path.parts
-    return odd or not name.isprintable()
+    if path.is_absolute() or ".." in path.parts or not path.parts:
+        return True
+    return name.startswith(("-", "@")) or not name.isprintable()
 
 
-def _read(folder: Path, name: str) -> bytes:
-    """Return what a file of the folder holds; a link out of it, or a pipe, is none of its files."""
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder.resolve()):
-        raise StoreProblem(f"{str(folder / MAIN)!r} names a file outside its folder: {name!r}")
+def _read(path: Path) -> bytes:
+    """Return what a regular file holds; a link or a pipe is none of a record's files."""
+    if path.is_symlink():
+        raise StoreProblem(f"{str(path)!r} is a link (record it again)")
     try:
-        if path.exists() and not path.is_file():
-            raise StoreProblem(f"not a file: {str(path)!r} (record it again)")
-        if path.exists() and path.stat().st_size > _MOST_BYTES:
-            raise StoreProblem(f"{str(path)!r} has more than {_MOST_BYTES >> 20} MiB")
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise StoreProblem(f"cannot read {str(path)!r}: {reason}") from error
+        return read_bounded(path, _MOST_BYTES)
+    except OSError as error:
+        raise StoreProblem(
+            f"cannot read {str(path)!r}: {error.strerror or error} (record it again)"
+        ) from error

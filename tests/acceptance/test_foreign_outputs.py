@@ -70,7 +70,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     texts = {kind: (out / f"report.{kind}").read_bytes() for kind in REPORTS}
     texts |= {"terminal": done.stdout + done.stderr, "test": test.read_bytes()}
     texts |= {"junit": (out / "junit.xml").read_bytes()}
-    texts |= {"evidence": (out / "record/evidence.json").read_bytes()}
+    texts |= {"record": (out / "record/brt-report.json").read_bytes()}
     return {kind: raw.decode("utf-8") for kind, raw in texts.items()}
 
 
@@ -113,10 +113,10 @@ CHECKS: dict[str, Callable[[str], object]] = {
     "json": json.loads,
     "junit": ElementTree.fromstring,
     "test": ast.parse,
-    "evidence": json.loads,
+    "record": json.loads,
 }
 #: In these a program reads the letters, and gets them as they were.
-DATA = {"json", "evidence", "junit"}
+DATA = {"json", "record", "junit"}
 
 
 @pytest.mark.parametrize("kind", CHECKS)

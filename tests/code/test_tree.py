@@ -10,7 +10,7 @@ from pytest_brt.code.layout import leads_out, scan_tree
 def test_environments_and_records_of_runs_are_left_out(tmp_path: Path) -> None:
     for folder, sign in (
         ("env", "pyvenv.cfg"),
-        ("run", "evidence.json"),
+        ("run", "brt-report.json"),
         ("said", "replies.jsonl"),
     ):
         (tmp_path / folder / "tests").mkdir(parents=True)
@@ -19,7 +19,7 @@ def test_environments_and_records_of_runs_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg/core.py").write_text("", "utf-8")
     # At the top it is the project's own affair.
-    (tmp_path / "evidence.json").write_text("", "utf-8")
+    (tmp_path / "brt-report.json").write_text("", "utf-8")
     assert set(scan_tree(tmp_path)) == {"pkg/core.py"}
 
 
