@@ -52,7 +52,7 @@ def bounded_text(path: Path, most: int = MOST_TEXT) -> str:
 
 def _refuse(mode: int, path: Path) -> None:
     kind = _KINDS.get(stat.S_IFMT(mode))
-    if kind == "a folder":
+    if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
     if kind:
         raise OSError(errno.EINVAL, f"it is {kind}, and no regular file", str(path))

@@ -32,7 +32,7 @@ class Kind(StrEnum):
     #: A file of the tree, and where in it, as in "pkg/core.py:120"; or the file alone.
     PLACE = "place"
     #: A file of the tree, or one that is to be made.
-    NEW_PATH = "new path"
+    NEW_PATH = "new-path"
     NUMBER = "number"
 
 

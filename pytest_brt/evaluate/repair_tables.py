@@ -40,17 +40,18 @@ def repair_tables(result: StudyResult) -> tuple[Table, ...]:
 
 def _with_and_without(result: StudyResult, strategy: str) -> Table:
     bugs = mended(result)
-    ways = {
-        "the failing test": Which(strategy=strategy, given=True),
-        "the report alone": Which(strategy=strategy, given=False),
-        "either": Which(strategy=strategy),
-    }
+    given = Which(strategy=strategy, given=True)
+    alone = Which(strategy=strategy, given=False)
+    setups = (
+        ("the failing test", given),
+        ("the report alone", alone),
+        ("either", Which(strategy=strategy)),
+    )
     rows: list[Row] = []
-    for name, which in ways.items():
+    for name, which in setups:
         groups = which.tried(bugs)
         steps = _plain(steps_to_right(groups))
         rows.append((name, len(groups), *shares(REPAIR_RATES, groups).values(), steps, ""))
-    given, alone, _ = ways.values()
     pairs = both_tried((given.runs(bug), alone.runs(bug)) for bug in bugs)
     if pairs:
         gains = {rate: gain(pairs, rate) for rate in REPAIR_RATES}

@@ -243,16 +243,19 @@ def _cost(result: StudyResult) -> Table:
     rows: list[Row] = []
     for stage, bugs in result.stages.items():
         some = [bug for bug in bugs if not bug.problem]
-        parts = {
-            "the tool, seconds": [bug.seconds for bug in some],
-            "making the tree, seconds": [bug.setup for bug in some],
-            "judging, seconds": [bug.judging for bug in some],
-            "tokens made": [_tokens(bug) for bug in some],
-        }
-        for part, values in parts.items():
-            if some and (part != "tokens made" or any(values)):
-                figures = (fmean(values), median(values), max(values), sum(values))
-                rows.append((f"{stage}: {part}", len(some), *figures))
+        if not some:
+            continue
+        parts = [
+            ("the tool, seconds", [bug.seconds for bug in some]),
+            ("making the tree, seconds", [bug.setup for bug in some]),
+            ("judging, seconds", [bug.judging for bug in some]),
+        ]
+        tokens = [_tokens(bug) for bug in some]
+        if any(tokens):
+            parts.append(("tokens made", tokens))
+        for part, values in parts:
+            figures = (fmean(values), median(values), max(values), sum(values))
+            rows.append((f"{stage}: {part}", len(some), *figures))
     return Table(
         name="cost",
         title="cost per bug",

@@ -118,17 +118,18 @@ def _tried(engine: LocalEngine, net: str) -> LocalEngine:
     """Return an engine that has shown to keep code in; one that does not is closed."""
     try:
         seen = engine.check()
-        faults = {
-            "files outside can be written": seen.outside,
-            "the project's copy cannot be written": not seen.inside,
-        }
+        faults = [
+            ("files outside can be written", seen.outside),
+            ("the project's copy cannot be written", not seen.inside),
+        ]
         if engine.level == "ns":
-            faults |= {
-                "processes outside can be signalled": seen.signal,
-                "the folder for temporary files is not private": bool(seen.visible),
-                "the network can be seen": net == "none" and bool({*seen.interfaces} - {"lo"}),
-            }
-        for what, is_so in faults.items():
+            network = net == "none" and bool({*seen.interfaces} - {"lo"})
+            faults += [
+                ("processes outside can be signalled", seen.signal),
+                ("the folder for temporary files is not private", bool(seen.visible)),
+                ("the network can be seen", network),
+            ]
+        for what, is_so in faults:
             if is_so:
                 raise SandboxProblem(what)
     except BaseException:

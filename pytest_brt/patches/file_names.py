@@ -185,21 +185,20 @@ def _reason_in_words(path: str) -> str:
     parts = path.split("/")
     # Windows drops dots and spaces at the end, and knows .git as git~1 too.
     plain = [part.rstrip(". ").casefold() for part in parts]
-    faults = {
-        "is empty": not path,
-        "is absolute": path.startswith("/") or path[1:2] == ":",
-        "has a backslash": "\\" in path,
-        # Cf has letters that nobody sees and some file systems drop.
-        "has a control character": any(
-            unicodedata.category(letter) in ("Cc", "Cf") for letter in path
-        ),
-        "leaves the tree": ".." in parts,
-        "has an empty part": "" in parts or "." in parts,
-        "is in git's own folder": ".git" in plain or "git~1" in plain,
-        "is too long": len(encode(path)) > _LONGEST_PATH
-        or any(len(encode(part)) > _LONGEST_PART for part in parts),
-    }
-    return next((fault for fault, is_so in faults.items() if is_so), "")
+    # Cf has letters that nobody sees and some file systems drop.
+    hidden = any(unicodedata.category(letter) in ("Cc", "Cf") for letter in path)
+    long = any(len(encode(part)) > _LONGEST_PART for part in parts)
+    faults = (
+        ("is empty", not path),
+        ("is absolute", path.startswith("/") or path[1:2] == ":"),
+        ("has a backslash", "\\" in path),
+        ("has a control character", hidden),
+        ("leaves the tree", ".." in parts),
+        ("has an empty part", "" in parts or "." in parts),
+        ("is in git's own folder", ".git" in plain or "git~1" in plain),
+        ("is too long", long or len(encode(path)) > _LONGEST_PATH),
+    )
+    return next((fault for fault, is_so in faults if is_so), "")
 
 
 def _reason_in_tree(path: str, root: Path) -> str:

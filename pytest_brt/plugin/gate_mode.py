@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_never
 
 import pytest
 
@@ -38,9 +38,9 @@ class GateItem(OurItem):
         proof, before, after = self.gated.proof, self.gated.before, self.gated.after
         self.user_properties.append(("brt-gate", proof.value))
         if proof is GateProof.FAILS_AFTER:
-            raise BrtError(f"{proof}: {after.verdict}, {after.reason}")
+            raise BrtError(f"{_what_it_does(proof)}: {after.verdict}, {after.reason}")
         if proof is not GateProof.PROVEN:
-            raise Missed(f"{proof}: {before.verdict}, {before.reason}")
+            raise Missed(f"{_what_it_does(proof)}: {before.verdict}, {before.reason}")
 
 
 class GateSession(OurFiles):
@@ -114,3 +114,20 @@ class GateSession(OurFiles):
     def pytest_unconfigure(self) -> None:
         """End every process."""
         self.engine.close()
+
+
+def _what_it_does(proof: GateProof) -> str:
+    """Return what a changed test does, as in "fails with the change"."""
+    match proof:
+        case GateProof.PROVEN:
+            return "fails without the change and passes with it"
+        case GateProof.PASSES_BEFORE:
+            return "passes without the change"
+        case GateProof.UNTESTABLE:
+            return "cannot be run without the change"
+        case GateProof.UNSTABLE:
+            return "does not always fail without the change"
+        case GateProof.FAILS_AFTER:
+            return "fails with the change"
+        case _:
+            assert_never(proof)

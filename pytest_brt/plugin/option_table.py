@@ -36,16 +36,16 @@ _USERS_ALONE = (
     *("out", "results", "record", "report"),
 )
 #: Why a study does not use some.
-_OUTSIDE_STUDIES = {
-    "each bug of the data set has its own": ("tests", "buggy_file", "test_file"),
-    "give interpreters and variables in --brt-environments FILE": ("python", "env"),
-    "a study writes nothing into a project": ("write", "write_unsure", "mark"),
-    "a study keeps its patches below --brt-results DIR": ("out",),
-    "a study keeps all it finds below --brt-results DIR": ("record", "report"),
-    "a study shows EPR and the weighted score side by side": ("ranker",),
-    "a study shows the best 1 to 5": ("top",),
-    "a study shows thresholds from 0 to 1": ("threshold",),
-}
+_OUTSIDE_STUDIES = (
+    ("each bug of the data set has its own", ("tests", "buggy_file", "test_file")),
+    ("give interpreters and variables in --brt-environments FILE", ("python", "env")),
+    ("a study writes nothing into a project", ("write", "write_unsure", "mark")),
+    ("a study keeps its patches below --brt-results DIR", ("out",)),
+    ("a study keeps all it finds below --brt-results DIR", ("record", "report")),
+    ("a study shows EPR and the weighted score side by side", ("ranker",)),
+    ("a study shows the best 1 to 5", ("top",)),
+    ("a study shows thresholds from 0 to 1", ("threshold",)),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -373,7 +373,7 @@ class Options:
 
 
 def _spec(name: str, spec: Spec) -> Spec:
-    reasons = (reason for reason, some in _OUTSIDE_STUDIES.items() if name in some)
+    reasons = (reason for reason, some in _OUTSIDE_STUDIES if name in some)
     return replace(
         spec,
         name=name,

@@ -206,16 +206,16 @@ class Session(OurFiles):
         placed = {found.issue for found in record.localised if found.places}
         # What is repaired or placed need not be reproduced too: tests may have been given.
         attempted -= repairing | placing
-        missing = {
-            "a report was not reproduced": attempted - possible,
-            "a report was only possibly reproduced": (attempted & possible) - reproduced,
-            "no patch could be ranked": ranked - compared,
-            "no patch passes": (ranked & compared) - fixed,
-            "no patch was found": repairing - repaired - disputed,
-            "every patch that was found breaks existing tests": repairing & disputed,
-            "no place was found": placing - placed,
-        }
-        return "; ".join(text for text, issues in missing.items() if issues)
+        missing = (
+            ("a report was not reproduced", attempted - possible),
+            ("a report was only possibly reproduced", (attempted & possible) - reproduced),
+            ("no patch could be ranked", ranked - compared),
+            ("no patch passes", (ranked & compared) - fixed),
+            ("no patch was found", repairing - repaired - disputed),
+            ("every patch that was found breaks existing tests", repairing & disputed),
+            ("no place was found", placing - placed),
+        )
+        return "; ".join(text for text, issues in missing if issues)
 
     # -- the end ------------------------------------------------------------------------
 

@@ -211,12 +211,12 @@ class Summary:
         wide = any(judged.test.origin.model for judged in tests)
         if wide:
             self._say(f"  {HEADING}")
-        parts = {
-            "bug tests": sure,
-            "possible bug tests, less certain": possible,
-            "other tests that were tried": rest,
-        }
-        for title, some in parts.items():
+        parts = (
+            ("bug tests", sure),
+            ("possible bug tests, less certain", possible),
+            ("other tests that were tried", rest),
+        )
+        for title, some in parts:
             if some:
                 self._say(f"  {title}:")
             for judged in some:

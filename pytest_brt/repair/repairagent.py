@@ -217,6 +217,13 @@ _REPORT = 0.3
 #: Fixes that are to be tried before the steps are used up (RepairAgent's budget control).
 _FIXES = 4
 
+#: What the model is told of each state; the words are those of RepairAgent's paper.
+_CALLED = {
+    State.UNDERSTAND: "understand the bug",
+    State.COLLECT: "collect information to fix the bug",
+    State.TRY: "try to fix the bug",
+    State.DONE: "done",
+}
 _NOW = {
     State.UNDERSTAND: "Find out what is wrong and where. Then express a hypothesis.",
     State.COLLECT: "Read the code to change. Then write a fix, with the line numbers shown.",
@@ -315,7 +322,7 @@ class DynamicPrompt:
         return self.site.prompts.render(
             "repair/tail",
             machine=machine,
-            state=memory.state,
+            state=_CALLED[memory.state],
             now=_PASSES if ends else now,
             discarded=[(one.text, one.discarded) for one in past[-3:]],
             hypothesis=memory.hypothesis,

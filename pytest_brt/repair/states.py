@@ -19,9 +19,9 @@ from pytest_brt.types import Step
 class State(StrEnum):
     """What a repair is at."""
 
-    UNDERSTAND = "understand the bug"
-    COLLECT = "collect information to fix the bug"
-    TRY = "try to fix the bug"
+    UNDERSTAND = "understand"
+    COLLECT = "collect"
+    TRY = "try"
     DONE = "done"
 
 

@@ -22,12 +22,12 @@ class GateProof(StrEnum):
     #: Fails on the base, passes on the head: it shows what the change is for.
     PROVEN = "proven"
     #: Passes on both: it would have passed without the change.
-    PASSES_BEFORE = "passes without the change"
+    PASSES_BEFORE = "passes-before"
     #: Cannot be run on the base: it uses what the change brings.
-    UNTESTABLE = "cannot be run without the change"
+    UNTESTABLE = "untestable"
     #: Fails on the base at times only: it says nothing about the change.
-    UNSTABLE = "does not always fail without the change"
-    FAILS_AFTER = "fails with the change"
+    UNSTABLE = "unstable"
+    FAILS_AFTER = "fails-after"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -123,7 +123,7 @@ class Judgement:
 class Review(StrEnum):
     """What a person said about a test."""
 
-    OPEN = "not reviewed"
+    OPEN = "open"
     ACCEPTED = "accepted"
     REJECTED = "rejected"
 
