@@ -12,12 +12,22 @@ from pathlib import Path
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.file_names import decode
 from pytest_brt.patches.git import run_git
-from pytest_brt.patches.judges import left_out_reason, needs_build
+from pytest_brt.patches.judges import left_out_kind, needs_build
 from pytest_brt.patches.ladder import Files, PatchedFile, climb
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.patches.target import find_targets
 from pytest_brt.syntax import tree_of
-from pytest_brt.types import AppliedPatch, FileChange, Patch
+from pytest_brt.types import (
+    AppliedPatch,
+    ChangesNothing,
+    FileChange,
+    LeftOutFiles,
+    LeftOutKind,
+    NeedsBuild,
+    Patch,
+    Remark,
+    SyntaxErrorAfter,
+)
 
 _HEADER = re.compile(rb'^diff --git ("?)[ab](/.*)$', re.MULTILINE)
 
@@ -30,7 +40,7 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     Context is never skipped. All of the patch applies, or nothing does. A rename is a deletion and
     an addition.
 
-    The notes also say what was left out (tests, pytest's configuration, code that Python
+    The remarks also say what was left out (tests, pytest's configuration, code that Python
     starts by itself, binary files), what has no effect without a build, that nothing changes,
     and "syntax error after applying: file:line: message" when this interpreter could read a file
     before and no longer can. The last is a note and not a problem: the patch does apply, and the
@@ -51,40 +61,36 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     named = {path for target in targets for path in (target.old, target.new)}
     paths = sorted(path for path in named if path is not None)
     before = {path: file for path in paths if (file := _read(path, root)) is not None}
-    after, notes = climb(targets, diffs.repairs, before)
+    after, how = climb(targets, diffs.repairs, before)
     kept, left_out = _divide(before, after, whole)
-    notes += left_out
+    remarks: list[Remark] = [*how, *left_out]
     if binary:
-        notes += (f"touches binary files: left out {_names(binary)}",)
+        remarks.append(LeftOutFiles(what=LeftOutKind.BINARY_FILES, paths=tuple(binary)))
     if not kept and not left_out and not binary:
-        notes += ("changes nothing",)
+        remarks.append(ChangesNothing())
     built = tuple(change.path for change in kept if needs_build(change))
     if built:
-        notes += (f"has no effect before a build: {_names(built)}",)
-    notes += tuple(
-        # As text that can be printed, whatever bytes the name has.
-        f"syntax error after applying: {path.encode(errors='backslashreplace').decode()}:{why}"
-        for path, why in _newly_broken(kept, before)
-    )
-    return AppliedPatch(changes=kept, notes=notes)
+        remarks.append(NeedsBuild(paths=built))
+    remarks += _newly_broken(kept, before)
+    return AppliedPatch(changes=kept, remarks=tuple(remarks))
 
 
-def _newly_broken(kept: tuple[FileChange, ...], before: Files) -> Iterator[tuple[str, str]]:
-    """Yield the changed files that could be read before, with the line and what is wrong now."""
+def _newly_broken(kept: tuple[FileChange, ...], before: Files) -> Iterator[SyntaxErrorAfter]:
+    """Yield what is wrong now in the changed files that could be parsed before."""
     for change in kept:
         if change.content is not None and change.path.endswith(".py"):
             old = before.get(change.path)
-            problem = _syntax_problem(change.content)
-            if problem and not (old and _syntax_problem(old.content)):
-                yield change.path, problem
+            error = _syntax_error(change.content)
+            if error and not (old and _syntax_error(old.content)):
+                yield SyntaxErrorAfter(path=change.path, line=error.lineno or 1, message=error.msg)
 
 
-def _syntax_problem(content: bytes) -> str:
+def _syntax_error(content: bytes) -> SyntaxError | None:
     try:
         tree_of(content)
     except SyntaxError as error:
-        return f"{error.lineno or 1}: {error.msg}"
-    return ""
+        return error
+    return None
 
 
 def _read(path: str, root: Path) -> PatchedFile | None:
@@ -101,28 +107,22 @@ def _read(path: str, root: Path) -> PatchedFile | None:
 
 def _divide(
     before: Files, after: Files, whole: bool
-) -> tuple[tuple[FileChange, ...], tuple[str, ...]]:
-    """Return the changes of code, and remarks on those that are left out."""
+) -> tuple[tuple[FileChange, ...], tuple[LeftOutFiles, ...]]:
+    """Return the changes of code, and those that are left out."""
     kept: list[FileChange] = []
-    left_out: defaultdict[str, list[str]] = defaultdict(list)
+    left_out: defaultdict[LeftOutKind, list[str]] = defaultdict(list)
     for path in sorted({*before, *after}):
         old, new = before.get(path), after.get(path)
         if old == new:
             continue
-        reason = left_out_reason(path, old.content if old else None, new.content if new else None)
-        if reason and not whole:
-            left_out[reason].append(path)
+        kind = left_out_kind(path, old.content if old else None, new.content if new else None)
+        if kind is not None and not whole:
+            left_out[kind].append(path)
         else:
             content, executable = (new.content, new.executable) if new else (None, False)
             kept.append(FileChange(path=path, content=content, executable=executable))
-    notes = tuple(
-        f"touches {reason}: left out {_names(names)}" for reason, names in left_out.items()
-    )
-    return tuple(kept), notes
-
-
-def _names(paths: tuple[str, ...] | list[str]) -> str:
-    return ", ".join(repr(path) for path in paths)
+    files = tuple(LeftOutFiles(what=kind, paths=tuple(names)) for kind, names in left_out.items())
+    return tuple(kept), files
 
 
 # -- changes as a diff ----------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from pathlib import Path
 from tokenize import detect_encoding
 
 from pytest_brt.syntax import tree_of
-from pytest_brt.types import FileChange
+from pytest_brt.types import FileChange, LeftOutKind
 
 _CONFIGURATION = frozenset(
     ("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
@@ -43,27 +43,27 @@ _BUILD_FILES = frozenset(
 )
 
 
-def left_out_reason(path: str, before: bytes | None, after: bytes | None) -> str:
-    """Return why a change of `path` is left out of a candidate fix; "" when it is not.
+def left_out_kind(path: str, before: bytes | None, after: bytes | None) -> LeftOutKind | None:
+    """Return as what a change of `path` is left out of a candidate fix; None when it is not.
 
-    >>> left_out_reason("pkg/tests/test_m.py", b"", b"x"), left_out_reason("m.py", b"", b"x")
-    ('tests', '')
+    >>> left_out_kind("pkg/tests/test_m.py", b"", b"x").value
+    'tests'
     """
     name = path.rpartition("/")[2].casefold()
     folders = path.split("/")[:-1]
     if name in _CONFIGURATION | _MIXED_CONFIGURATION:
-        return "pytest configuration"
+        return LeftOutKind.PYTEST_CONFIGURATION
     if name == "pyproject.toml" and _pytest_table(before) != _pytest_table(after):
-        return "pytest configuration"
+        return LeftOutKind.PYTEST_CONFIGURATION
     if _is_any(name, _STARTUP):
-        return "code that Python starts by itself"
+        return LeftOutKind.STARTUP_CODE
     if not _BESIDE.isdisjoint(folders):
-        return "installed code"
+        return LeftOutKind.INSTALLED_CODE
     if not _KEPT.isdisjoint(folders):
-        return "what tools keep"
+        return LeftOutKind.TOOL_FILES
     if "tests" in folders or (folders and folders[0] in _TEST_FOLDERS) or _is_any(name, _TESTS):
-        return "tests"
-    return ""
+        return LeftOutKind.TESTS
+    return None
 
 
 def needs_build(change: FileChange) -> bool:
@@ -86,8 +86,6 @@ def _pytest_table(content: bytes | None) -> object:
         return content
 
 
-#: How the note on such a patch begins.
-REMARK = "names what tests are run by"
 #: In names, and in texts: "pytest" may be looked for in `sys.modules`.
 _TESTING = re.compile(
     r"\b(_?pytest|pluggy|_brt_\w*|PYTEST_\w+|pytest_\w+|unittest|TestCase|TestResult|TextTestRunner"

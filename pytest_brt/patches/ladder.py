@@ -18,6 +18,7 @@ from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.file_names import decode, encode
 from pytest_brt.patches.scan import is_copy, moved
 from pytest_brt.patches.target import Target
+from pytest_brt.types import AppliedLeniently, Mending, PlaceChosen, Remark
 
 #: The places, from 0 and best first, at which a hunk may be in the lines of its file.
 Finder = Callable[[Hunk, Sequence[str]], Sequence[int]]
@@ -35,8 +36,8 @@ Files = Mapping[str, PatchedFile]
 
 
 def climb(
-    targets: tuple[Target, ...], repairs: tuple[str, ...], before: Files
-) -> tuple[Files, tuple[str, ...]]:
+    targets: tuple[Target, ...], repairs: tuple[Mending, ...], before: Files
+) -> tuple[Files, tuple[Remark, ...]]:
     """Return what `targets` make of the files in `before`, and remarks on how it was done.
 
     `repairs` is what reading them put right.
@@ -47,18 +48,19 @@ def climb(
     problem = PatchProblem("does not apply")
     for mended, find, done in _attempts(targets, repairs, before):
         try:
-            after, notes = _apply(mended, before, find)
+            after, remarks = _apply(mended, before, find)
         except PatchProblem as error:
             problem = error
             continue
-        leniently = f"applied leniently: {', '.join(done)}"
-        return after, ((leniently,) if done and after != before else ()) + notes
+        if done and after != before:
+            remarks = (AppliedLeniently(mendings=done), *remarks)
+        return after, remarks
     raise problem
 
 
 def _attempts(
-    targets: tuple[Target, ...], repairs: tuple[str, ...], before: Files
-) -> Iterator[tuple[tuple[Target, ...], Finder, tuple[str, ...]]]:
+    targets: tuple[Target, ...], repairs: tuple[Mending, ...], before: Files
+) -> Iterator[tuple[tuple[Target, ...], Finder, tuple[Mending, ...]]]:
     """Yield what to apply, how its places are found, and what was done to make it apply."""
     mended = tuple(_with_line_ends(target, before) for target in targets)
     _check_places(mended, before)
@@ -66,12 +68,12 @@ def _attempts(
         yield targets, _at_number, ()
         yield targets, _nearest, ()
     if mended != targets:
-        repairs = (*repairs, "line ends converted")
+        repairs = (*repairs, Mending.LINE_ENDS)
     if repairs:
         yield mended, _nearest, repairs
-    yield mended, _in_one_place, (*repairs, "hunks placed by their lines")
+    yield mended, _in_one_place, (*repairs, Mending.PLACES)
     if not any(_is_bare(hunk) for target in targets for hunk in target.hunks):
-        yield mended, _but_for_blanks, (*repairs, "differences in blanks ignored")
+        yield mended, _but_for_blanks, (*repairs, Mending.BLANKS)
 
 
 def _check_places(targets: tuple[Target, ...], before: Files) -> None:
@@ -93,15 +95,15 @@ def _check_places(targets: tuple[Target, ...], before: Files) -> None:
 
 def _apply(
     targets: tuple[Target, ...], before: Files, find: Finder
-) -> tuple[Files, tuple[str, ...]]:
+) -> tuple[Files, tuple[Remark, ...]]:
     changed: dict[str, PatchedFile | None] = {}
-    notes: list[str] = []
+    remarks: list[Remark] = []
     for target in targets:
         old, diff = target.old or "", target.diff
         # A patch of the same file goes on where the one before left it; a move takes the original.
         file = before.get(old) if moved(diff) else changed.get(old, before.get(old))
         content, more = _with_hunks(target, _lines(file), find)
-        notes += more
+        remarks += more
         if target.old is not None and file is None:
             raise PatchProblem(f"does not apply: {old!r} is not there any more")
         if target.new is None:
@@ -119,13 +121,13 @@ def _apply(
         if moved(diff) and not is_copy(diff):
             changed.setdefault(old, None)
     after = {**before, **changed}
-    return {path: file for path, file in after.items() if file is not None}, tuple(notes)
+    return {path: file for path, file in after.items() if file is not None}, tuple(remarks)
 
 
-def _with_hunks(target: Target, lines: list[str], find: Finder) -> tuple[str, list[str]]:
+def _with_hunks(target: Target, lines: list[str], find: Finder) -> tuple[str, list[Remark]]:
     """Return a file's text with the hunks of `target`, and a remark where a place was chosen."""
     edits: list[tuple[int, int, list[str]]] = []
-    notes = []
+    remarks: list[Remark] = []
     hunks = [hunk for hunk in target.hunks if _is_change(hunk)]
     for number, hunk in enumerate(hunks, start=1):
         size = len(_olds(hunk))
@@ -140,14 +142,11 @@ def _with_hunks(target: Target, lines: list[str], find: Finder) -> tuple[str, li
             )
         fitting = len(_find_places(lines, _olds(hunk)))
         if find is _nearest and fitting > 1 and not _at_number(hunk, lines):
-            notes.append(
-                f"hunk {number} of {path!r} fits in {fitting} places, none at its line:"
-                " the nearest was taken"
-            )
+            remarks.append(PlaceChosen(path=path or "", hunk=number, places=fitting))
         edits.append((start, start + size, _news(hunk, lines[start : start + size])))
     for start, end, news in reversed(sorted(edits, key=lambda edit: edit[:2])):
         lines[start:end] = news
-    return "".join(lines), notes
+    return "".join(lines), remarks
 
 
 # -- where a hunk belongs -------------------------------------------------------------------

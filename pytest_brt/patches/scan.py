@@ -18,6 +18,7 @@ from unidiff.patch import PatchedFile, PatchSet
 
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.file_names import quote, read_name, split_pair
+from pytest_brt.types import Mending
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _EXTENDED = re.compile(
@@ -38,7 +39,7 @@ class Diffs:
     #: The numbers of their lines, `diff_line_no`, are those of the patch as it was written.
     files: tuple[PatchedFile, ...]
     #: As in "hunk counts corrected".
-    repairs: tuple[str, ...]
+    repairs: tuple[Mending, ...]
 
 
 def scan_diff(text: str) -> Diffs:
@@ -54,7 +55,7 @@ def scan_diff(text: str) -> Diffs:
         del lines[-1]
     scanner = _Scanner(lines)
     files = scanner.files()
-    return Diffs(files=files, repairs=("hunk counts corrected",) if scanner.is_recounted else ())
+    return Diffs(files=files, repairs=(Mending.COUNTS,) if scanner.is_recounted else ())
 
 
 def moved(file: PatchedFile) -> tuple[str, str] | None:

@@ -11,8 +11,6 @@ from pathlib import Path
 from pytest_brt.syntax import called_name, parse_or_empty, tree_of
 from pytest_brt.types import FileChange, JudgedTest
 
-#: How the note on such a patch begins.
-REMARK = "may handle only the reported input"
 _EQUALITY = ast.Eq | ast.NotEq | ast.In | ast.NotIn
 #: Shorter texts and smaller numbers are in every test, which tells nothing.
 _SHORTEST, _SMALLEST = 4, 3

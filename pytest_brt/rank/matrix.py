@@ -12,11 +12,23 @@ from pytest_brt.errors import PatchProblem
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.guard import Touched, touched_by
 from pytest_brt.patches import apply_patch
-from pytest_brt.patches.judges import REMARK, named_testers
-from pytest_brt.patches.special import REMARK as SPECIAL
+from pytest_brt.patches.judges import named_testers
 from pytest_brt.patches.special import singled_out
 from pytest_brt.rank.guarding import Guarding
-from pytest_brt.types import Cell, FileChange, Guarded, JudgedTest, Patch, PatchResult, TestRun
+from pytest_brt.types import (
+    Cell,
+    FileChange,
+    Guarded,
+    JudgedTest,
+    NamesTestTools,
+    NotExercised,
+    Patch,
+    PatchResult,
+    Remark,
+    RowNote,
+    SinglesOutInput,
+    TestRun,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +36,7 @@ class Ran:
     """What the tests did on a patched tree: the same for all patches that make equal trees."""
 
     cells: tuple[Cell, ...] = ()
-    notes: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
     guarded: Guarded | None = None
 
 
@@ -56,18 +68,21 @@ def run_patch(
         return PatchResult(patch=patch, issue=issue, applies=False, reason=str(problem))
     normal = patch_key(applied.changes, root)
     named = named_testers(applied.changes, root)
-    odd = [f"{REMARK}: {', '.join(named[:5])} (read it, whatever its rank)"] if named else []
+    odd: list[Remark] = []
+    if named:
+        odd.append(NamesTestTools(names=named))
     # A test that is no candidate holds what the report shows, too, unless a model wrote it.
     reported = [t for t in tests if t.judgement.candidate or not t.test.origin.model]
     special = singled_out(applied.changes, root, reported)
-    odd += [f"{SPECIAL}: {special[0]}"] if special else []
+    if special:
+        odd.append(SinglesOutInput(comparison=special[0]))
     ran = share(normal, lambda: _run(patch.name, applied.changes, touched, tests, engine, guarding))
     return PatchResult(
         patch=patch,
         issue=issue,
         applies=True,
         cells=tuple(replace(cell, patch=patch.id) for cell in ran.cells),
-        notes=(*applied.notes, *odd, *ran.notes),
+        remarks=(*applied.remarks, *odd, *ran.remarks),
         seconds=time.perf_counter() - started,
         normal=normal,
         size=touched.size,
@@ -94,14 +109,14 @@ def _run(
     row = engine.run(Row(changes=changes, targets=everything))
     own = {target.id for target in targets}
     runs = [run for run in row.runs if run.test in own]
-    notes = row.notes
+    remarks: list[Remark] = [RowNote(text=note) for note in row.notes]
     if runs and all(run.exercised is False for run in runs):
-        notes += ("no test reached the patched lines",)
+        remarks.append(NotExercised())
     guarded = None
     if guarding is not None and chosen is not None:
         rest = [run for run in row.runs if run.test not in own]
         guarded = guarding.judge(changes, touched, chosen, rest, candidates)
-    return Ran(cells=tuple(map(_cell, runs)), notes=notes, guarded=guarded)
+    return Ran(cells=tuple(map(_cell, runs)), remarks=tuple(remarks), guarded=guarded)
 
 
 def _cell(run: TestRun) -> Cell:

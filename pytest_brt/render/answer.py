@@ -11,6 +11,7 @@ from itertools import takewhile
 from typing import assert_never
 
 from pytest_brt.answers import answer_ranking
+from pytest_brt.render.remarks import warning_words
 from pytest_brt.types import (
     Attempt,
     Contradicted,
@@ -357,11 +358,9 @@ def breaks(guarded: Guarded) -> str:
 
 def _called(rank: Rank) -> str:
     """Return a patch's name, with a word of warning where its code gives reason for one."""
-    from pytest_brt.patches import judges, special
-
-    notes, marks = rank.result.notes, (judges.REMARK, special.REMARK)
-    odd = [mark for mark in marks if any(note.startswith(mark) for note in notes)]
-    return f"{rank.name} ({odd[0]}: read it)" if odd else rank.name
+    warnings = filter(None, map(warning_words, rank.result.remarks))
+    warning = next(warnings, "")
+    return f"{rank.name} ({warning}: read it)" if warning else rank.name
 
 
 def listed(names: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pytest_brt.answers import answer_ranking
 from pytest_brt.render.answer import ranking_sentence
+from pytest_brt.render.remarks import remark_sentence
 from pytest_brt.types import (
     Attempt,
     Guarded,
@@ -99,7 +100,8 @@ def result_json(result: PatchResult) -> Json:
         "issue": result.issue,
         "applies": result.applies,
         "reason": result.reason,
-        "notes": result.notes,
+        "notes": [remark_sentence(remark) for remark in result.remarks],
+        "remarks": result.remarks,
         "seconds": round(result.seconds, 3),
         "size": result.size,
         "regressions": result.guarded and result.guarded.regressions,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_brt.render.answer import breaks, count, what_it_does
 from pytest_brt.render.dialogue import name_of
+from pytest_brt.render.remarks import remark_sentence
 from pytest_brt.types import (
     FoundFix,
     Guarded,
@@ -108,7 +109,7 @@ def note(rank: Rank) -> str:
         parts.append(f"same as {', '.join(rank.copies)}")
     if result.regressions:
         parts.append(f"breaks {result.regressions[0].test}")
-    return "; ".join([*parts, *result.notes])
+    return "; ".join([*parts, *map(remark_sentence, result.remarks)])
 
 
 def existing(ranks: Sequence[Rank]) -> Iterator[str]:

@@ -23,7 +23,8 @@ from typing import Any
 
 from pytest_brt.code.source import SourceText, read_source
 from pytest_brt.errors import EditProblem, FixProblem
-from pytest_brt.patches.judges import left_out_reason
+from pytest_brt.patches.judges import left_out_kind
+from pytest_brt.render.remarks import left_out_words
 from pytest_brt.types import FileChange
 
 #: Gives a file's content by its path in the tree; None when there is no such file.
@@ -82,9 +83,10 @@ def apply_fix(fix: Fix, read: Read) -> tuple[FileChange, ...]:
         if before is None:
             raise FixProblem(f"no such file: {path!r} (use a path as search_code_base shows it)")
         content = _edited(path, before, [edit for edit in fix if edit.path == path])
-        reason = left_out_reason(path, before, content)
-        if reason:
-            raise FixProblem(f"{path!r} is {reason}: a fix changes the code (choose other lines)")
+        kind = left_out_kind(path, before, content)
+        if kind is not None:
+            what = left_out_words(kind)
+            raise FixProblem(f"{path!r} is {what}: a fix changes the code (choose other lines)")
         if content != before:
             changes.append(FileChange(path=path, content=content))
     if not changes:

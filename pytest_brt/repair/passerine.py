@@ -14,7 +14,8 @@ from pytest_brt.errors import FixProblem
 from pytest_brt.execute.engine import Row, TestTarget, target_of
 from pytest_brt.model.base import Message, Sampling
 from pytest_brt.model.metered import cost_of
-from pytest_brt.patches.judges import left_out_reason
+from pytest_brt.patches.judges import left_out_kind
+from pytest_brt.render.remarks import left_out_words
 from pytest_brt.repair.account import account, fails, told_runs
 from pytest_brt.repair.editing import edit_prompt, read_edit
 from pytest_brt.repair.fix import lines_of
@@ -141,9 +142,10 @@ def _edit(bench: RepairBench, budget: Budget) -> Tool:
 
     def run(action: Action, steps: Sequence[Step]) -> Outcome:
         path, task = action["path"], action["prompt"]
-        reason = left_out_reason(path, b"", b"x")
-        if reason or is_test_path(path):
-            return refused(f"{path} is {reason or 'a test'}: only code of the project is changed.")
+        kind = left_out_kind(path, b"", b"x")
+        if kind is not None or is_test_path(path):
+            what = left_out_words(kind) if kind is not None else "a test"
+            return refused(f"{path} is {what}: only code of the project is changed.")
         now = site.after(steps)
         before = now.lines(path)
         prompt = edit_prompt(site, editor, path, task, before, seed=bench.seed + len(steps))

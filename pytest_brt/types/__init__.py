@@ -52,3 +52,16 @@ from pytest_brt.types.record import Standing as Standing
 from pytest_brt.types.record import Step as Step
 from pytest_brt.types.record import Trajectory as Trajectory
 from pytest_brt.types.record import distinct as distinct
+from pytest_brt.types.remark import AppliedLeniently as AppliedLeniently
+from pytest_brt.types.remark import ChangesNothing as ChangesNothing
+from pytest_brt.types.remark import LeftOutFiles as LeftOutFiles
+from pytest_brt.types.remark import LeftOutKind as LeftOutKind
+from pytest_brt.types.remark import Mending as Mending
+from pytest_brt.types.remark import NamesTestTools as NamesTestTools
+from pytest_brt.types.remark import NeedsBuild as NeedsBuild
+from pytest_brt.types.remark import NotExercised as NotExercised
+from pytest_brt.types.remark import PlaceChosen as PlaceChosen
+from pytest_brt.types.remark import Remark as Remark
+from pytest_brt.types.remark import RowNote as RowNote
+from pytest_brt.types.remark import SinglesOutInput as SinglesOutInput
+from pytest_brt.types.remark import SyntaxErrorAfter as SyntaxErrorAfter

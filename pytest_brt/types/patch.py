@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_brt.types.outcome import Raised, Verdict
+from pytest_brt.types.remark import Remark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +34,8 @@ class AppliedPatch:
     """What a patch makes of a tree."""
 
     changes: tuple[FileChange, ...]
-    #: Remarks for the report, as in "applied leniently" or "touches tests: left out".
-    notes: tuple[str, ...] = ()
+    #: How it applied, and what was left out.
+    remarks: tuple[Remark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +94,9 @@ class PatchResult:
     #: Why it does not apply; "" when it does.
     reason: str = ""
     cells: tuple[Cell, ...] = ()
-    notes: tuple[str, ...] = ()
+    remarks: tuple[Remark, ...] = ()
     seconds: float = 0.0
-    #: Equal for patches that are the same but for comments, layout and local names; or "".
+    #: Equal for patches that make the same program; or "".
     normal: str = ""
     #: Lines added and removed.
     size: int = 0

@@ -9,7 +9,20 @@ import pytest
 
 from pytest_brt.errors import PatchProblem, UsageProblem
 from pytest_brt.patches import apply_patch, canonical_diff
-from pytest_brt.types import AppliedPatch, FileChange, Patch
+from pytest_brt.render.remarks import remark_sentence
+from pytest_brt.types import (
+    AppliedLeniently,
+    AppliedPatch,
+    ChangesNothing,
+    FileChange,
+    LeftOutFiles,
+    LeftOutKind,
+    Mending,
+    NeedsBuild,
+    Patch,
+    PlaceChosen,
+    SyntaxErrorAfter,
+)
 from tests.patches.conftest import FILES, MODULE
 
 Apply = Callable[[str], AppliedPatch]
@@ -74,31 +87,27 @@ GIT = "diff --git a/pkg/m.py b/pkg/m.py\nindex 1111111..2222222 100644\n" + PLAI
 def test_exact_forms_apply_without_a_note(apply: Apply, text: str) -> None:
     applied = apply(text)
     assert [(change.path, change.content) for change in applied.changes] == [("pkg/m.py", FIXED)]
-    assert applied.notes == ()
+    assert applied.remarks == ()
 
 
 @pytest.mark.parametrize(
-    ("text", "notes"),
+    ("text", "mending"),
     [
+        pytest.param(PLAIN.replace("-3,6 +3,6", "-3,9 +3,2"), Mending.COUNTS, id="wrong-counts"),
         pytest.param(
-            PLAIN.replace("-3,6 +3,6", "-3,9 +3,2"), "hunk counts corrected", id="wrong-counts"
-        ),
-        pytest.param(
-            PLAIN.replace("-3,6 +3,6", "-3,4 +3,4"), "hunk counts corrected", id="counts-too-small"
+            PLAIN.replace("-3,6 +3,6", "-3,4 +3,4"), Mending.COUNTS, id="counts-too-small"
         ),
         pytest.param(
             PLAIN.replace("-3,6 +3,6", "-3,3 +3,3") + "\n\nprose\n",
-            "hunk counts corrected",
+            Mending.COUNTS,
             id="wrong-counts-and-prose",
         ),
-        pytest.param(
-            PLAIN.replace("    ", "  "), "differences in blanks ignored", id="blanks-damaged"
-        ),
+        pytest.param(PLAIN.replace("    ", "  "), Mending.BLANKS, id="blanks-damaged"),
     ],
 )
-def test_mended_forms_apply_with_a_note(apply: Apply, text: str, notes: str) -> None:
+def test_mended_forms_apply_with_a_note(apply: Apply, text: str, mending: Mending) -> None:
     applied = apply(text)
-    assert applied.notes[0] == f"applied leniently: {notes}"
+    assert applied.remarks[0] == AppliedLeniently(mendings=(mending,))
     (change,) = applied.changes
     assert (change.content or b"").split() == FIXED.split()
 
@@ -113,7 +122,7 @@ def test_wrong_counts_lose_no_line(apply: Apply) -> None:
         "pkg/m.py": FIXED,
         "pkg/other.py": b"one = 10\nhalf = 5\ntwo = 2\nthree = 3\n",
     }
-    assert applied.notes == ("applied leniently: hunk counts corrected",)
+    assert applied.remarks == (AppliedLeniently(mendings=(Mending.COUNTS,)),)
 
 
 def test_removed_lines_that_look_like_headers_are_lines(after: Callable[[str], object]) -> None:
@@ -130,8 +139,8 @@ def test_a_crlf_file_keeps_its_line_ends(apply: Apply, kind: str) -> None:
     assert [change.content for change in applied.changes] == [
         b"one = 1\r\ntwo = 20\r\nthree = 3\r\n"
     ]
-    assert applied.notes == (
-        ("applied leniently: line ends converted",) if kind == "lf-diff" else ()
+    assert applied.remarks == (
+        (AppliedLeniently(mendings=(Mending.LINE_ENDS,)),) if kind == "lf-diff" else ()
     )
 
 
@@ -139,7 +148,7 @@ def test_an_lf_file_keeps_its_line_ends(apply: Apply) -> None:
     body = " one = 1\r\n-two = 2\r\n+two = 20\r\n three = 3\r\n"
     applied = apply(f"--- a/pkg/other.py\n+++ b/pkg/other.py\n@@ -1,3 +1,3 @@\n{body}")
     assert [change.content for change in applied.changes] == [b"one = 1\ntwo = 20\nthree = 3\n"]
-    assert applied.notes == ("applied leniently: line ends converted",)
+    assert applied.remarks == (AppliedLeniently(mendings=(Mending.LINE_ENDS,)),)
 
 
 def test_the_marker_of_a_missing_newline_is_kept(after: Callable[[str], object]) -> None:
@@ -156,7 +165,7 @@ def test_a_missing_newline_without_its_marker_is_lenient(apply: Apply) -> None:
     )
     applied = apply(text)
     assert [change.content for change in applied.changes] == [b"one = 10\ntwo = 2"]
-    assert applied.notes == ("applied leniently: differences in blanks ignored",)
+    assert applied.remarks == (AppliedLeniently(mendings=(Mending.BLANKS,)),)
 
 
 def test_tabs_turned_to_spaces_are_lenient(apply: Apply) -> None:
@@ -168,7 +177,7 @@ def test_tabs_turned_to_spaces_are_lenient(apply: Apply) -> None:
     assert [change.content for change in applied.changes] == [
         b"def f(x):\n\tif x:\n\t\treturn 1\n\treturn 3\n"
     ]
-    assert applied.notes == ("applied leniently: differences in blanks ignored",)
+    assert applied.remarks == (AppliedLeniently(mendings=(Mending.BLANKS,)),)
 
 
 @pytest.mark.parametrize(
@@ -299,14 +308,12 @@ def test_an_ambiguous_hunk_goes_where_its_line_says(apply: Apply) -> None:
     (change,) = applied.changes
     assert (change.content or b"").splitlines()[16] == b"    # new"
     assert (change.content or b"").count(b"# new") == 1
-    assert applied.notes == ()
+    assert applied.remarks == ()
 
 
 def test_an_ambiguous_hunk_that_moves_is_noted(apply: Apply) -> None:
     applied = apply(f"--- a/pkg/same.py\n+++ b/pkg/same.py\n@@ -17,4 +17,4 @@\n{INNER}")
-    assert applied.notes == (
-        "hunk 1 of 'pkg/same.py' fits in 4 places, none at its line: the nearest was taken",
-    )
+    assert applied.remarks == (PlaceChosen(path="pkg/same.py", hunk=1, places=4),)
 
 
 @pytest.mark.parametrize(
@@ -321,18 +328,18 @@ def test_binary_files_are_left_out(apply: Apply, data: str) -> None:
     head = "diff --git a/pkg/new.bin b/pkg/new.bin\nnew file mode 100644\nindex 0000000..bdc955b\n"
     applied = apply(f"{head}{data}{GIT}")
     assert applied.changes == apply(GIT).changes
-    assert applied.notes == ("touches binary files: left out 'pkg/new.bin'",)
+    assert applied.remarks == (LeftOutFiles(what=LeftOutKind.BINARY_FILES, paths=("pkg/new.bin",)),)
 
 
 @pytest.mark.parametrize(
     ("path", "kind"),
     [
-        ("tests/test_m.py", "tests"),
-        ("conftest.py", "pytest configuration"),
-        ("setup.cfg", "pytest configuration"),
+        ("tests/test_m.py", LeftOutKind.TESTS),
+        ("conftest.py", LeftOutKind.PYTEST_CONFIGURATION),
+        ("setup.cfg", LeftOutKind.PYTEST_CONFIGURATION),
     ],
 )
-def test_what_judges_the_code_is_left_out(apply: Apply, path: str, kind: str) -> None:
+def test_what_judges_the_code_is_left_out(apply: Apply, path: str, kind: LeftOutKind) -> None:
     line = FILES[path].decode().splitlines()[-1]
     count = len(FILES[path].splitlines())
     text = PLAIN + f"--- a/{path}\n+++ b/{path}\n@@ -{count} +{count} @@\n-{line}\n+{line}  # x\n"
@@ -346,15 +353,16 @@ def test_what_judges_the_code_is_left_out(apply: Apply, path: str, kind: str) ->
     )
     applied = apply(text)
     assert [change.path for change in applied.changes] == ["pkg/m.py"]
-    assert applied.notes == (f"touches {kind}: left out {path!r}",)
+    assert applied.remarks == (LeftOutFiles(what=kind, paths=(path,)),)
 
 
 @pytest.mark.parametrize("path", ["pytest.ini", "tox.ini", "sitecustomize.py", "evil.pth"])
 def test_new_files_that_judge_the_code_are_left_out(apply: Apply, path: str) -> None:
     applied = apply(f"{PLAIN}--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x = 1\n")
     assert [change.path for change in applied.changes] == ["pkg/m.py"]
-    assert applied.notes[0].startswith("touches ")
-    assert applied.notes[0].endswith(f": left out {path!r}")
+    (remark,) = applied.remarks
+    assert isinstance(remark, LeftOutFiles)
+    assert remark.paths == (path,)
 
 
 def test_only_the_pytest_table_of_pyproject_is_configuration(apply: Apply) -> None:
@@ -363,17 +371,19 @@ def test_only_the_pytest_table_of_pyproject_is_configuration(apply: Apply) -> No
     table = ' name = "pkg"\n \n [tool.pytest.ini_options]\n-addopts = "-q"\n+addopts = "-x"\n'
     applied = apply(head + name)
     assert [change.path for change in applied.changes] == ["pyproject.toml"]
-    assert applied.notes == ("has no effect before a build: 'pyproject.toml'",)
+    assert applied.remarks == (NeedsBuild(paths=("pyproject.toml",)),)
     applied = apply(head + table)
     assert applied.changes == ()
-    assert applied.notes == ("touches pytest configuration: left out 'pyproject.toml'",)
+    assert applied.remarks == (
+        LeftOutFiles(what=LeftOutKind.PYTEST_CONFIGURATION, paths=("pyproject.toml",)),
+    )
 
 
 def test_compiled_code_is_noted(apply: Apply) -> None:
     text = "--- a/pkg/_fast.c\n+++ b/pkg/_fast.c\n@@ -1 +1 @@\n-int one = 1;\n+int one = 2;\n"
     applied = apply(text)
     assert [change.path for change in applied.changes] == ["pkg/_fast.c"]
-    assert applied.notes == ("has no effect before a build: 'pkg/_fast.c'",)
+    assert applied.remarks == (NeedsBuild(paths=("pkg/_fast.c",)),)
 
 
 @pytest.mark.parametrize(
@@ -382,19 +392,23 @@ def test_compiled_code_is_noted(apply: Apply) -> None:
 def test_a_patch_that_changes_nothing_is_noted(apply: Apply, body: str) -> None:
     applied = apply(f"--- a/pkg/other.py\n+++ b/pkg/other.py\n@@ -1,3 +1,3 @@\n{body}")
     assert applied.changes == ()
-    assert applied.notes == ("changes nothing",)
+    assert applied.remarks == (ChangesNothing(),)
 
 
 def test_a_syntax_error_is_noted_with_its_place(apply: Apply) -> None:
     applied = apply(PLAIN.replace("b = 20", "b = = 20"))
     assert len(applied.changes) == 1
-    assert applied.notes == ("syntax error after applying: pkg/m.py:6: invalid syntax",)
+    assert applied.remarks == (SyntaxErrorAfter(path="pkg/m.py", line=6, message="invalid syntax"),)
 
 
 def test_a_syntax_error_in_a_name_that_is_not_utf8_can_be_printed(apply: Apply) -> None:
     text = b"--- /dev/null\n+++ b/pkg/\xff.py\n@@ -0,0 +1 @@\n+x = = 1\n"
     applied = apply(text.decode("utf-8", "surrogateescape"))
-    assert applied.notes == (r"syntax error after applying: pkg/\udcff.py:1: invalid syntax",)
+    (remark,) = applied.remarks
+    assert isinstance(remark, SyntaxErrorAfter)
+    assert remark_sentence(remark) == (
+        r"syntax error after applying: pkg/\udcff.py:1: invalid syntax"
+    )
 
 
 def test_a_file_that_never_compiled_here_is_not_blamed(apply: Apply) -> None:
@@ -402,7 +416,7 @@ def test_a_file_that_never_compiled_here_is_not_blamed(apply: Apply) -> None:
         "--- a/pkg/old_syntax.py\n+++ b/pkg/old_syntax.py\n@@ -1,2 +1,2 @@\n print 'one'\n"
         "-print 'two'\n+print 'three'\n"
     )
-    assert apply(text).notes == ()
+    assert apply(text).remarks == ()
 
 
 def test_the_environment_of_the_user_does_not_matter(

@@ -2,38 +2,38 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.patches.judges import left_out_reason, needs_build
-from pytest_brt.types import FileChange
+from pytest_brt.patches.judges import left_out_kind, needs_build
+from pytest_brt.types import FileChange, LeftOutKind
 
 
 @pytest.mark.parametrize(
-    ("path", "reason"),
+    ("path", "kind"),
     [
-        ("tests/test_m.py", "tests"),
-        ("tests/data/expected.json", "tests"),
-        ("testing/x.py", "tests"),
-        ("pkg/tests/helper.py", "tests"),
-        ("pkg/test_m.py", "tests"),
-        ("pkg/m_test.py", "tests"),
+        ("tests/test_m.py", LeftOutKind.TESTS),
+        ("tests/data/expected.json", LeftOutKind.TESTS),
+        ("testing/x.py", LeftOutKind.TESTS),
+        ("pkg/tests/helper.py", LeftOutKind.TESTS),
+        ("pkg/test_m.py", LeftOutKind.TESTS),
+        ("pkg/m_test.py", LeftOutKind.TESTS),
         # Packages that a project offers under such a name are its code.
-        ("pkg/testing/x.py", ""),
-        ("pkg/test/client.py", ""),
-        ("pkg/testcase.py", ""),
-        ("pkg/contest.py", ""),
-        ("conftest.py", "pytest configuration"),
-        ("pkg/deep/conftest.py", "pytest configuration"),
-        ("pytest.toml", "pytest configuration"),
-        ("pkg/SiteCustomize.py", "code that Python starts by itself"),
-        ("x.pth", "code that Python starts by itself"),
-        ("pkg/__pycache__/m.cpython-311.pyc", "code that Python starts by itself"),
-        (".venv/lib/python3.11/site-packages/_pytest/runner.py", "installed code"),
-        (".pytest_cache/d/brt/last-run.json", "what tools keep"),
-        ("pkg/m.py", ""),
-        ("docs/index.md", ""),
+        ("pkg/testing/x.py", None),
+        ("pkg/test/client.py", None),
+        ("pkg/testcase.py", None),
+        ("pkg/contest.py", None),
+        ("conftest.py", LeftOutKind.PYTEST_CONFIGURATION),
+        ("pkg/deep/conftest.py", LeftOutKind.PYTEST_CONFIGURATION),
+        ("pytest.toml", LeftOutKind.PYTEST_CONFIGURATION),
+        ("pkg/SiteCustomize.py", LeftOutKind.STARTUP_CODE),
+        ("x.pth", LeftOutKind.STARTUP_CODE),
+        ("pkg/__pycache__/m.cpython-311.pyc", LeftOutKind.STARTUP_CODE),
+        (".venv/lib/python3.11/site-packages/_pytest/runner.py", LeftOutKind.INSTALLED_CODE),
+        (".pytest_cache/d/brt/last-run.json", LeftOutKind.TOOL_FILES),
+        ("pkg/m.py", None),
+        ("docs/index.md", None),
     ],
 )
-def test_left_out_reason(path: str, reason: str) -> None:
-    assert left_out_reason(path, b"one", b"two") == reason
+def test_left_out_kind(path: str, kind: LeftOutKind | None) -> None:
+    assert left_out_kind(path, b"one", b"two") is kind
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_left_out_reason(path: str, reason: str) -> None:
     ],
 )
 def test_pyproject(before: bytes | None, after: bytes | None, is_left_out: bool) -> None:
-    assert bool(left_out_reason("pyproject.toml", before, after)) is is_left_out
+    assert bool(left_out_kind("pyproject.toml", before, after)) is is_left_out
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pytest_brt.errors import PatchProblem
 from pytest_brt.patches import apply_patch, canonical_diff, read_patches
 from pytest_brt.patches.scan import scan_diff
-from pytest_brt.types import FileChange, Patch
+from pytest_brt.types import AppliedLeniently, FileChange, Patch
 from tests.patches.conftest import hash_tree
 
 #: Each example starts git, on a machine that may be busy.
@@ -75,7 +75,7 @@ def test_a_canonical_diff_applies_to_the_same_bytes(
         applied = apply_patch(Patch(id="0", name="x", text=text), root)
         is_binary = b"\0" in before + after
         assert applied.changes == (() if is_binary else (FileChange(path=name, content=after),))
-        assert not any("leniently" in note for note in applied.notes)
+        assert not any(isinstance(remark, AppliedLeniently) for remark in applied.remarks)
         assert hash_tree(root) == untouched
 
 
@@ -108,7 +108,7 @@ def test_a_diff_of_another_writer_applies_to_the_same_bytes(
         with suppress(PatchProblem) if context == 0 else nullcontext():
             applied = apply_patch(Patch(id="0", name="x", text=text), root)
             assert applied.changes == (FileChange(path="pkg/m.py", content=after),)
-            assert not any("leniently" in note for note in applied.notes)
+            assert not any(isinstance(remark, AppliedLeniently) for remark in applied.remarks)
         assert hash_tree(root) == untouched
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.ladder import _find_places
-from pytest_brt.types import AppliedPatch, Patch
+from pytest_brt.types import AppliedLeniently, AppliedPatch, Mending, Patch
 from tests.patches.conftest import FILES
 
-NOTE = ("applied leniently: hunks placed by their lines",)
+PLACED = (AppliedLeniently(mendings=(Mending.PLACES,)),)
 
 
 def test_find_places() -> None:
@@ -34,7 +34,7 @@ def test_a_hunk_that_stands_in_one_place_belongs_there(
 ) -> None:
     applied = apply(f"--- a/pkg/other.py\n+++ b/pkg/other.py\n{hunk}")
     assert [change.content for change in applied.changes] == [b"one = 1\ntwo = 20\nthree = 3\n"]
-    assert applied.notes == NOTE
+    assert applied.remarks == PLACED
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_hunk_that_stands_where_it_says_is_exact(
 ) -> None:
     applied = apply(f"--- a/pkg/other.py\n+++ b/pkg/other.py\n{hunk}")
     assert [change.content for change in applied.changes] == [b"one = 1\ntwo = 20\nthree = 3\n"]
-    assert applied.notes == ()
+    assert applied.remarks == ()
 
 
 def test_the_end_of_the_file_is_not_preferred(apply: Callable[[str], AppliedPatch]) -> None:
@@ -82,7 +82,7 @@ def test_lines_added_to_an_empty_file_need_no_context(
 ) -> None:
     applied = apply("--- a/pkg/__init__.py\n+++ b/pkg/__init__.py\n@@ -0,0 +1 @@\n+x = 1\n")
     assert [change.content for change in applied.changes] == [b"x = 1\n"]
-    assert applied.notes == ()
+    assert applied.remarks == ()
 
 
 def test_a_right_line_decides_between_several_places(
@@ -94,7 +94,7 @@ def test_a_right_line_decides_between_several_places(
     assert lines[9] == b"    # same"
     lines[9] = b"    # new"
     assert (applied.changes[0].content or b"").splitlines() == lines
-    assert applied.notes == ()
+    assert applied.remarks == ()
 
 
 def test_hunks_that_change_the_length_leave_the_others_in_place(
@@ -111,7 +111,7 @@ def test_hunks_that_change_the_length_leave_the_others_in_place(
     expected[21] = b"def f3(x, y):"
     expected[0:0] = [b"# 1", b"# 2"]
     assert (applied.changes[0].content or b"").splitlines() == expected
-    assert applied.notes == NOTE
+    assert applied.remarks == PLACED
 
 
 def test_a_patch_without_context_may_also_create_files(
@@ -123,4 +123,4 @@ def test_a_patch_without_context_may_also_create_files(
     )
     applied = apply(text)
     assert [change.path for change in applied.changes] == ["pkg/new.py", "pkg/other.py"]
-    assert applied.notes == NOTE
+    assert applied.remarks == PLACED

@@ -11,7 +11,7 @@ from pytest_brt.execute.engine import Engine, target_of
 from pytest_brt.guard import Guard
 from pytest_brt.rank.guarding import open_guarding
 from pytest_brt.rank.matrix import run_patch
-from pytest_brt.types import JudgedTest, Patch, PatchResult, Verdict
+from pytest_brt.types import JudgedTest, NotExercised, Patch, PatchResult, SinglesOutInput, Verdict
 from tests.conftest import FIXES, SOURCE, diff_of
 from tests.execute.projects import open_on
 from tests.rank.rows import judged
@@ -90,11 +90,11 @@ def test_patches_that_are_written_differently_are_equal_after_normalisation(engi
 
 def test_a_patch_that_no_test_reaches_is_said(engine: Engine) -> None:
     reached = run(engine, diff_of(RIGHT), CLAMPS, MEANS)
-    assert not any("no test reached" in note for note in reached.notes)
+    assert NotExercised() not in reached.remarks
     module = "--- /dev/null\n+++ b/interval/unused.py\n@@ -0,0 +1 @@\n+x = 1\n"
     found = run(engine, module, CLAMPS, MEANS)
     assert found.applies
-    assert "no test reached the patched lines" in found.notes
+    assert NotExercised() in found.remarks
 
 
 def test_existing_tests_are_run_beside_the_candidates(engine: Engine) -> None:
@@ -117,5 +117,5 @@ def test_a_patch_for_the_reported_input_only_is_remarked(engine: Engine) -> None
     literal = SOURCE.replace(CLAMP, "    if value == 5:\n        return 5\n" + CLAMP)
     found = run(engine, diff_of(literal), CLAMPS)
     assert found.special == ("value == 5",)
-    assert found.notes == ("may handle only the reported input: value == 5",)
+    assert found.remarks == (SinglesOutInput(comparison="value == 5"),)
     assert run(engine, diff_of(RIGHT), CLAMPS).special == ()

@@ -20,6 +20,8 @@ from pytest_brt.types import (
     Guarded,
     Issue,
     JudgedTest,
+    LeftOutFiles,
+    LeftOutKind,
     Localised,
     NotRun,
     OracleKind,
@@ -272,7 +274,12 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
         not_run=(NotRun(issue="i", patches=("b.diff", "c.diff"), of=3),),
     ),
     "not-applied-and-remarked": lambda: ranking(
-        patched("a.diff", "pp", guarded=broken(0), notes=("touches tests: left out 'test_x.py'",)),
+        patched(
+            "a.diff",
+            "pp",
+            guarded=broken(0),
+            remarks=(LeftOutFiles(what=LeftOutKind.TESTS, paths=("test_x.py",)),),
+        ),
         patched("gone.diff", applies=False, reason="interval/gone.py: no such file"),
         patched("stale.diff", applies=False, reason="interval/__init__.py: hunk 1 is not there"),
     ),

@@ -7,19 +7,23 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.patches import judges, special
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.answer import MORE_TIME, of_ranking, of_report, place_of, shortcoming
+from pytest_brt.render.remarks import warning_words
 from pytest_brt.types import (
     Attempt,
     Ending,
     Frame,
     JudgedTest,
+    NamesTestTools,
+    NotExercised,
     NotRun,
     OracleKind,
     Origin,
     Raised,
+    Remark,
+    SinglesOutInput,
     TestRun,
     Trajectory,
     Verdict,
@@ -218,11 +222,14 @@ def test_without_evidence_nothing_is_said_of_patches() -> None:
     assert of_ranking(none_pass, missing) == "No answer yet: 1 of 7 patches was not run."
 
 
-@pytest.mark.parametrize("remark", [judges.REMARK, special.REMARK])
-def test_a_patch_whose_code_gives_reason_is_to_be_read(remark: str) -> None:
-    odd = row("evil.diff", "pp", notes=(f"{remark}: pytest",))
+@pytest.mark.parametrize(
+    "remark", [NamesTestTools(names=("pytest",)), SinglesOutInput(comparison="x == 5")]
+)
+def test_a_patch_whose_code_gives_reason_is_to_be_read(remark: Remark) -> None:
+    odd = row("evil.diff", "pp", remarks=(NotExercised(), remark))
     ranks = rank_by_weight((odd, row("b", "ff")), TESTS)
-    assert of_ranking(ranks).startswith(f"Best: evil.diff ({remark}: read it): passes")
+    warning = warning_words(remark)
+    assert of_ranking(ranks).startswith(f"Best: evil.diff ({warning}: read it): passes")
 
 
 def test_what_a_patch_lacks_is_told_by_the_sure_tests_where_there_are_some() -> None:
