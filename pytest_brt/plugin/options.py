@@ -33,7 +33,7 @@ class Mode(StrEnum):
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Declare every option, its aliases and its ini twin."""
+    """Declare every option and its ini twin."""
     groups = {
         name: parser.getgroup(f"brt-{name}", f"pytest-brt: {title}")
         for name, title in GROUPS.items()

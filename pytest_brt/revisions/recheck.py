@@ -89,7 +89,7 @@ def read_report(folder: Path) -> RecordedReport:
     Raises:
         StoreProblem: there is none, it is no report, or it names a file outside of the project.
     """
-    text = _read(folder / REPORT)
+    text = _read(folder, REPORT)
     try:
         report = from_json(text, RecordedReport)
     except StoreProblem as problem:
@@ -130,7 +130,7 @@ def _recheck_patch(
     names: Mapping[str, str],
     engine: Engine,
 ) -> Iterator[Comparison]:
-    text = _read(folder / "patches" / f"{content_id(patch.id)}.diff")
+    text = _read(folder, f"patches/{content_id(patch.id)}.diff")
     given = Patch(id=patch.id, name=patch.name, text=text.decode("utf-8", "surrogateescape"))
     try:
         changes = apply_patch(given, Path(engine.subject.root)).changes
@@ -182,9 +182,10 @@ def _leads_out(name: str) -> bool:
     return name.startswith(("-", "@")) or not name.isprintable()
 
 
-def _read(path: Path) -> bytes:
+def _read(folder: Path, name: str) -> bytes:
     """Return what a regular file holds; a link or a pipe is none of a record's files."""
-    if path.is_symlink():
+    path = folder / name
+    if path.resolve() != folder.resolve() / name:
         raise StoreProblem(f"{str(path)!r} is a link (record it again)")
     try:
         return read_bounded(path, _MOST_BYTES)

@@ -124,3 +124,13 @@ def test_a_missing_patch_a_link_and_a_pipe_are_refused(kept: Kept) -> None:
     os.mkfifo(place)
     with pytest.raises(StoreProblem, match="cannot read"):
         kept.compare()
+
+
+def test_a_folder_that_is_a_link_is_refused(
+    kept: Kept, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (kept.folder / "patches").rename(elsewhere / "patches")
+    (kept.folder / "patches").symlink_to(elsewhere / "patches")
+    with pytest.raises(StoreProblem, match="is a link"):
+        kept.compare()
