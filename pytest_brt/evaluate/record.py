@@ -165,7 +165,7 @@ class FixOutcome:
 
     #: 1-based step of the run that wrote it.
     step: int
-    #: As in "the agent" or "a variant".
+    #: As in "agent" or "variant".
     source: str
     #: Whether the run kept it as a fix, one that breaks existing tests among them.
     kept: bool

@@ -181,6 +181,8 @@ class Observation:
     observed: tuple[Observed, ...]
     #: "", or one line: "timed out after 20 s", "killed by SIGSEGV", "exit status 3".
     ended: str = ""
+    #: Whether it ended because its time was over.
+    timed_out: bool = False
     #: File and first line (decorators included) of each function of the project that was called
     #: from `Program.calls_from` on; nothing where the process did not come to its end.
     called: frozenset[tuple[str, int]] = frozenset()

@@ -250,7 +250,8 @@ def _observation(program: Program, ended: Ended, places: Places) -> Observation:
     finish = ended.first("finish")
     called = ((places.relative(path), line) for path, line in finish.called) if finish else ()
     ours = frozenset((path, line) for path, line in called if path is not None)
-    return Observation(observed=tuple(observed), ended=how, called=ours)
+    timed_out = bool(how) and ended.timed_out
+    return Observation(observed=tuple(observed), ended=how, timed_out=timed_out, called=ours)
 
 
 def _observed(

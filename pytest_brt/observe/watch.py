@@ -33,6 +33,8 @@ class Seen:
     did: Observed | None
     #: "", or how it ended the process: "timed out after 20 s".
     ended: str = ""
+    #: Whether it ended because its time was over.
+    timed_out: bool = False
     #: Names it needs that nothing binds.
     missing: tuple[str, ...] = ()
 
@@ -62,6 +64,7 @@ def watch(script: Script, engine: Engine) -> Replayed:
     skip = {i for i, step in enumerate(steps) if every[i].stars or _is_alone(step.source)}
     done: dict[int, Observed] = {}
     ended: dict[int, str] = {}
+    timed_out: set[int] = set()
     for _ in range(_MOST_RESTARTS):
         order = [i for i in range(len(steps)) if i not in skip]
         statements = (*prelude, *(steps[i].source for i in order))
@@ -74,6 +77,8 @@ def watch(script: Script, engine: Engine) -> Replayed:
         if not seen.ended or stopped < 0 or stopped >= len(order):
             break
         ended[order[stopped]] = seen.ended
+        if seen.timed_out:
+            timed_out.add(order[stopped])
         skip.add(order[stopped])
     replayed = Replayed(
         resolver=resolver,
@@ -83,6 +88,7 @@ def watch(script: Script, engine: Engine) -> Replayed:
                 names=every[i],
                 did=done.get(i),
                 ended=ended.get(i, ""),
+                timed_out=i in timed_out,
                 missing=resolver.missing(unbound[i]),
             )
             for i, step in enumerate(steps)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from pytest_brt.render.answer import breaks, count, what_it_does
 from pytest_brt.render.dialogue import name_of
 from pytest_brt.render.remarks import remark_sentence
 from pytest_brt.types import (
+    FixSource,
     FoundFix,
     Guarded,
     Localised,
@@ -196,7 +198,8 @@ def repairs(record: RunRecord) -> Iterator[TableLine]:
         yield TableLine(text=f"{name:<16}{_course(repair)}", good=bool(repair.fixes))
         for fix in repair.fixes:
             yield TableLine(
-                text=f"  {fix.patch.name}  {fix.source}; {of_fix(fix)}", good=fix.plausible
+                text=f"  {fix.patch.name}  {fix_source_words(fix.source)}; {of_fix(fix)}",
+                good=fix.plausible,
             )
         for note in repair.notes:
             yield TableLine(text=f"  {note}", good=False)
@@ -213,6 +216,17 @@ def _course(repair: Repair) -> str:
     if repair.trajectory:
         parts.append(f"ended by {repair.trajectory.ending}")
     return "; ".join(parts)
+
+
+def fix_source_words(source: FixSource) -> str:
+    """Return who wrote a fix, as in "the agent"."""
+    match source:
+        case FixSource.AGENT:
+            return "the agent"
+        case FixSource.VARIANT:
+            return "a variant"
+        case _:
+            assert_never(source)
 
 
 def of_fix(fix: FoundFix) -> str:

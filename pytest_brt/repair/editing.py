@@ -122,17 +122,18 @@ def mend_fix(fix: Fix, read: Read, find: Callable[[str], str]) -> Mended:
     Raises:
         FixProblem: it cannot be applied, or a file that was Python would not be any more.
     """
-    notes: dict[str, None] = {}
+    notes: list[str] = []
     edits = []
     for edit in fix:
         path = find(edit.path)
         if path != edit.path:
-            notes[f"{edit.path!r} read as {path!r}"] = None
+            notes.append(f"{edit.path!r} read as {path!r}")
         lines = _without_numbers(edit.lines)
         if lines != edit.lines:
-            notes["line numbers taken off the code"] = None
+            notes.append("line numbers taken off the code")
         edits.append(replace(edit, path=path, lines=lines))
     plain = tuple(edits)
+    notes = list(dict.fromkeys(notes))
     changes = apply_fix(plain, read)
     problem = _syntax_problem(changes, read)
     if not problem:

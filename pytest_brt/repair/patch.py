@@ -8,17 +8,32 @@ from pathlib import Path
 from pytest_brt.code.normal import patch_key
 from pytest_brt.codec import content_id
 from pytest_brt.patches import canonical_diff
-from pytest_brt.render.table import of_fix
+from pytest_brt.render.table import fix_source_words, of_fix
 from pytest_brt.repair.trial import Trial
 from pytest_brt.shown import on_a_line
-from pytest_brt.types import FoundFix, Issue, JudgedTest, Patch, Rank, Repair, Verdict, distinct
+from pytest_brt.types import (
+    FixSource,
+    FoundFix,
+    Issue,
+    JudgedTest,
+    Patch,
+    Rank,
+    Repair,
+    Verdict,
+    distinct,
+)
 
 #: First line of every patch of ours.
 HEAD = "# Candidate fix, written by pytest-brt; nothing of it was applied."
 
 
 def found_fix(
-    trial: Trial, failing: Sequence[JudgedTest], root: Path, *, source: str, hypothesis: str = ""
+    trial: Trial,
+    failing: Sequence[JudgedTest],
+    root: Path,
+    *,
+    source: FixSource,
+    hypothesis: str = "",
 ) -> FoundFix:
     """Return a fix that was tried as a patch.
 
@@ -77,7 +92,7 @@ def chosen(repairs: Sequence[Repair], ranks: Sequence[Rank]) -> tuple[Alike, ...
 
 
 def _standing(fix: FoundFix, order: Mapping[str, int]) -> tuple[bool, int]:
-    own = fix.source == "the agent"
+    own = fix.source is FixSource.AGENT
     return not own, -order[fix.key] if own else order[fix.key]
 
 
@@ -92,7 +107,7 @@ def with_header(fix: FoundFix, repair: Repair, issue: Issue, alike: int = 0) -> 
 
     The fix was found by `repair`; `alike` counts others that behave the same on all that was run.
     """
-    by = f"{repair.strategy}, run {repair.index + 1}, {fix.source}"
+    by = f"{repair.strategy}, run {repair.index + 1}, {fix_source_words(fix.source)}"
     lines = [
         HEAD,
         f"# Report: {_line(issue.title)} ({issue.source})",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pytest_brt.model.reply import fenced_blocks
-from pytest_brt.types import Step
+from pytest_brt.types import FixSource, Step
 
 
 class State(StrEnum):
@@ -88,7 +88,7 @@ TABLE: Mapping[State, Mapping[ToolName, State]] = {
 PATCH = "patch"
 #: Fact of a step: the diff of one that passes the failing tests and breaks existing ones.
 DISPUTED = "disputed"
-#: Fact of a step: whether its fix came from "the agent" or is "a variant", in the patches' order.
+#: Fact of a step: who wrote its fixes (`FixSource`), in the patches' order.
 SOURCE = "source"
 #: How much an entry is worth to later steps, where it is not 1, what tells where to look; the
 #: least goes first when there is no room.
@@ -195,13 +195,13 @@ def entry_of(step: Step) -> Remembered:
     return Remembered(number=step.number, title=title, text="\n".join(parts), worth=worth)
 
 
-def patches_in(steps: Sequence[Step]) -> Iterator[tuple[str, str, Step]]:
+def patches_in(steps: Sequence[Step]) -> Iterator[tuple[str, FixSource, Step]]:
     """Yield the fixes that `steps` kept, disputed ones too: diff, source, step."""
     for step in steps:
         diffs = [value for name, value in step.facts if name in (PATCH, DISPUTED)]
         sources = [value for name, value in step.facts if name == SOURCE]
         for diff, source in zip(diffs, sources, strict=True):
-            yield diff, source, step
+            yield diff, FixSource(source), step
 
 
 def _done(steps: Sequence[Step]) -> Iterator[Step]:

@@ -12,7 +12,7 @@ from pytest_brt.repair.patch import found_fix
 from pytest_brt.repair.repairagent import repair
 from pytest_brt.repair.site import RepairBench, Site
 from pytest_brt.repair.states import patches_in, recall
-from pytest_brt.types import FoundFix, Patch, Repair, Step
+from pytest_brt.types import FixSource, FoundFix, Patch, Repair, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ def run_passerine(index: int, bench: RepairBench) -> Repair:
     site = bench.site
     trajectory = react(bench, index)
     fixes = tuple(
-        found_fix(trial, site.failing, site.root, source="the agent")
+        found_fix(trial, site.failing, site.root, source=FixSource.AGENT)
         for trial in results(site, trajectory)
     )
     changed = any(step.changes for step in trajectory.steps)
@@ -91,7 +91,9 @@ BUILT_IN: Mapping[str, RepairStrategy] = {
 }
 
 
-def _from_diff(site: Site, diff: str, source: str, steps: tuple[Step, ...]) -> FoundFix | None:
+def _from_diff(
+    site: Site, diff: str, source: FixSource, steps: tuple[Step, ...]
+) -> FoundFix | None:
     """Return the fix that a step kept as a diff; None when the tree is another one by now."""
     try:
         applied = apply_patch(Patch(id="", name="fix.diff", text=diff), site.root)

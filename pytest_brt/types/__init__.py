@@ -40,6 +40,7 @@ from pytest_brt.types.patch import Regression as Regression
 from pytest_brt.types.record import Attempt as Attempt
 from pytest_brt.types.record import Cost as Cost
 from pytest_brt.types.record import Ending as Ending
+from pytest_brt.types.record import FixSource as FixSource
 from pytest_brt.types.record import FoundFix as FoundFix
 from pytest_brt.types.record import KeptDialogue as KeptDialogue
 from pytest_brt.types.record import Localised as Localised

@@ -185,6 +185,15 @@ class Localised:
     seconds: float = 0.0
 
 
+class FixSource(StrEnum):
+    """Who wrote a fix."""
+
+    #: The agent, in a dialogue.
+    AGENT = "agent"
+    #: A model that was asked for variants of the agent's.
+    VARIANT = "variant"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFix:
     """A candidate fix that a repair wrote, and what is known of it."""
@@ -192,8 +201,7 @@ class FoundFix:
     patch: Patch
     #: Equal for fixes that make equal trees, but for comments and layout.
     key: str
-    #: As in "the agent" or "a variant".
-    source: str
+    source: FixSource
     #: It passes the failing tests that are to be trusted, and breaks no other that was run.
     plausible: bool
     #: Names of the tests that failed before and pass with it, and how many there are.

@@ -73,7 +73,7 @@ def test_a_bug_is_repaired_and_the_patches_are_ranked(
     assert tree_hash(project.path) == before
     (repair,) = report["repairs"]
     assert (repair["strategy"], repair["ending"]) == ("repairagent", "finish")
-    assert [fix["source"] for fix in repair["fixes"]] == ["a variant", "the agent"]
+    assert [fix["source"] for fix in repair["fixes"]] == ["variant", "agent"]
     ranked = {patch["name"]: patch for patch in report["patches"]}
     for fix in repair["fixes"]:
         assert fix["plausible"]

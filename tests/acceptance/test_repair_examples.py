@@ -125,7 +125,7 @@ def test_repairagent_repairs_a_crash(tmp_path: Path) -> None:
     )
     (repair,) = report["repairs"]
     (fix,) = repair["fixes"]
-    assert (fix["source"], repair["ending"], repair["steps"]) == ("a variant", "finish", 10)
+    assert (fix["source"], repair["ending"], repair["steps"]) == ("variant", "finish", 10)
     assert len(fix["passed"]) == fix["total"]
     assert fix["regressions"] == []
     assert "+    if maxcolwidths is not None and list_of_lists:" in patch

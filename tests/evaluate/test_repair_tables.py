@@ -21,7 +21,7 @@ from pytest_brt.evaluate.record import (
 from pytest_brt.evaluate.repair_tables import per_run
 from pytest_brt.evaluate.table import Cell, Table
 from pytest_brt.evaluate.tables import tables_of
-from pytest_brt.types import Cost
+from pytest_brt.types import Cost, FixSource
 
 
 def run(
@@ -43,7 +43,7 @@ def run(
         fixes=tuple(
             FixOutcome(
                 step=step,
-                source="the agent",
+                source=FixSource.AGENT,
                 kept=kept,
                 own=True if given else None,
                 right=right,

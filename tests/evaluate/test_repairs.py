@@ -20,6 +20,7 @@ from pytest_brt.types import (
     CandidateTest,
     Ending,
     FileChange,
+    FixSource,
     JudgedTest,
     Judgement,
     Oracle,
@@ -200,7 +201,7 @@ def test_a_bug_is_repaired_with_and_without_its_failing_test(pytester: pytest.Py
         assert (runs[way].is_right, runs[way].used, runs[way].first_right) == (True, True, 2)
         (found,) = runs[way].fixes
         assert found == FixOutcome(
-            step=2, source="the agent", kept=True, own=True, right=True, same_as_fix=True
+            step=2, source=FixSource.AGENT, kept=True, own=True, right=True, same_as_fix=True
         )
     blind = runs[False, ()]
     assert (blind.is_right, blind.used, blind.first_right) == (False, False, None)

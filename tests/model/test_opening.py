@@ -88,8 +88,8 @@ def test_the_only_model_is_the_default(folder: Path, tmp_path: Path) -> None:
     spec, remark = default_model(str(folder))
     assert spec == "none"
     assert remark == (
-        "no model: llama, other are there (--brt-model gguf:NAME takes one, 'pytest-brt models "
-        "default NAME' for good)"
+        "no model: llama, other are there (--brt-model gguf:NAME takes one, "
+        "PYTEST_BRT_MODEL=gguf:NAME takes it for good)"
         if INSTALLED or find_server()
         else f"no model: {str(folder)!r} has one, and nothing to run it is installed"
     )

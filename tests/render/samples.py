@@ -15,6 +15,7 @@ from pytest_brt.types import (
     Cell,
     Cost,
     Ending,
+    FixSource,
     FoundFix,
     Frame,
     Guarded,
@@ -316,7 +317,7 @@ def fix(name: str, *, plausible: bool, guarded: Guarded | None) -> FoundFix:
     return FoundFix(
         patch=Patch(id=name, name=name, text="--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-a\n+b\n"),
         key=name,
-        source="a variant",
+        source=FixSource.VARIANT,
         plausible=plausible,
         passed=("test_clamp_gives_expected",),
         total=1,

@@ -11,6 +11,7 @@ from pytest_brt.types import (
     Attempt,
     CandidateTest,
     Ending,
+    FixSource,
     FoundFix,
     JudgedTest,
     Judgement,
@@ -110,7 +111,7 @@ def test_the_first_of_those_that_must_pass_is_trusted_most() -> None:
     assert [found.test.name for found in trusted(tests)] == ["best", "one", "two"]
 
 
-def fix(name: str, source: str = "the agent") -> FoundFix:
+def fix(name: str, source: FixSource = FixSource.AGENT) -> FoundFix:
     patch = Patch(id=name, name=f"{name}.diff", text=f"diff of {name}\n")
     return FoundFix(patch=patch, key=name, source=source, plausible=True)
 
@@ -124,7 +125,7 @@ def rank(name: str, place: int, group: int) -> Rank:
 
 
 def test_one_of_each_group_is_written_and_the_others_below_it(tmp_path: Path) -> None:
-    fixes = (fix("first"), fix("v", "a variant"), fix("last"), fix("other"))
+    fixes = (fix("first"), fix("v", FixSource.VARIANT), fix("last"), fix("other"))
     repair = Repair(issue="i", strategy="repairagent", index=0, fixes=fixes)
     again = Repair(issue="i", strategy="repairagent", index=1, fixes=(fix("last"),))
     ranks = [rank("other", 1, 2), *(rank(name, 2, 1) for name in ("first", "v", "last"))]

@@ -18,7 +18,7 @@ from pytest_brt.repair.states import Without
 from pytest_brt.repair.strategy import BUILT_IN, run_repairagent
 from pytest_brt.repair.tools.looking import run_tests
 from pytest_brt.store import Journal
-from pytest_brt.types import Ending, Repair, Trajectory, Verdict
+from pytest_brt.types import Ending, FixSource, Repair, Trajectory, Verdict
 from tests.conftest import tree_hash
 from tests.repair.scenes import LINE, MODULE, Scene, scripted
 
@@ -93,7 +93,7 @@ def steps_of(repair: Repair) -> Trajectory:
 
 def test_a_variant_wins(done: Repair) -> None:
     (fix,) = done.fixes
-    assert (fix.source, fix.plausible) == ("a variant", True)
+    assert (fix.source, fix.plausible) == (FixSource.VARIANT, True)
     assert "+    return max(low, min(value, high))  # both\n" in fix.patch.text
     assert len(fix.passed) == fix.total > 0
     assert fix.hypothesis == "min() is given low"

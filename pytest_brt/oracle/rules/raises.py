@@ -47,7 +47,6 @@ _WANTS_AN_ERROR = re.compile(
 #: The most that is believed then: that the exception goes says little of what should come.
 _INSTEAD = 0.55
 #: The reason of a test whose assertion the report wrote itself.
-OWN = "the report's own assertion fails"
 _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
 
 
@@ -60,7 +59,8 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
         score, reasons, said = no_raise_score(view, seen, raised)
         if score <= 0:
             continue
-        if raised.in_project is None and OWN not in reasons:
+        own = _is_own_assertion(raised)
+        if raised.in_project is None and not own:
             score = min(score, _OUTSIDE)
             reasons = (*reasons, "the exception is not raised inside the project")
         name = simple(raised.type)
@@ -69,7 +69,7 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
         body = _statement(seen, raised)
         lines: tuple[str, ...] = (body,)
         wanted = f"`{short(body)}` must not raise {shown[:160]}.{quote(said)}"
-        if OWN not in reasons and view.says(_WANTS_AN_ERROR):
+        if not own and view.says(_WANTS_AN_ERROR):
             lines = _another_may_come(body, raised)
             wanted = f"`{short(body)}` may raise an error, but not {shown[:160]}.{quote(said)}"
             score = min(score, _INSTEAD)
@@ -83,7 +83,14 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
             reasons=reasons,
             expects=raised,
             about=called(seen.step.source),
+            own_assertion=own,
         )
+
+
+def _is_own_assertion(raised: Raised) -> bool:
+    """Say whether it is an assertion of the report's code that fails."""
+    is_assertion = simple(raised.type) == "AssertionError"
+    return is_assertion and not any(frame.project for frame in raised.frames)
 
 
 def no_raise_score(
@@ -96,8 +103,8 @@ def no_raise_score(
     if _is_sound(view, seen, about) or wanted or praised:
         return 0.0, (), None
     own = not any(frame.project for frame in raised.frames)
-    if simple(raised.type) == "AssertionError" and own:
-        return 0.6, (OWN,), None
+    if _is_own_assertion(raised):
+        return 0.6, ("the report's own assertion fails",), None
     base = OracleKind.NO_RAISE.prior
     same = [s for s in about if s.exception == simple(raised.type)]
     if not same and is_said_to_work(seen):
@@ -257,7 +264,7 @@ def must_end(view: ReportRun) -> Iterator[Draft]:
     for index, seen in enumerate(view.seen):
         if not seen.ended or seen.missing:
             continue
-        hangs = "timed out" in seen.ended
+        hangs = seen.timed_out
         if not (_HANGS if hangs else _DIES).search(text):
             continue
         limit = f", timeout={_PATIENCE}" if hangs else ""

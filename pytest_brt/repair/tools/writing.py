@@ -34,7 +34,7 @@ from pytest_brt.repair.site import Site, listing
 from pytest_brt.repair.states import DISPUTED, PATCH, SOURCE, ToolName, recall
 from pytest_brt.repair.tools.looking import methods_called, names_of
 from pytest_brt.repair.trial import Trial
-from pytest_brt.types import Cost, Step, Verdict
+from pytest_brt.types import Cost, FixSource, Step, Verdict
 
 #: Variants that failed, shown to the next step.
 _FAILED = 2
@@ -122,7 +122,8 @@ def _tried(site: Site, replies: Sequence[str]) -> tuple[Trial, ...]:
 def _outcome(
     site: Site, trial: Trial, tried: tuple[Trial, ...] | None, cost: Cost, notes: Sequence[str]
 ) -> Outcome:
-    every = [(trial, "the agent"), *((one, "a variant") for one in tried or ())]
+    variants = [(variant, FixSource.VARIANT) for variant in tried or ()]
+    every = [(trial, FixSource.AGENT), *variants]
     good = [(one, source) for one, source in every if one.unrefuted]
     # A right fix may break tests that are wrong themselves; one such is enough where none is good.
     disputed = [] if good else [(one, source) for one, source in every if one.disputed][:1]

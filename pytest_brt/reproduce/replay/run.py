@@ -17,7 +17,6 @@ from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
 from pytest_brt.oracle.rules.apply import apply_rules
 from pytest_brt.oracle.rules.commands import tool_drafts, tool_notes
-from pytest_brt.oracle.rules.raises import OWN
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.write import Draft, module, script, slug
 from pytest_brt.reading.compare import is_steady, likeness
@@ -81,7 +80,7 @@ def replay(
     view = ReportRun(issue=issue, script=script, replayed=replayed)
     stage = play(issue, engine)
     commands = tool_drafts(issue, stage)
-    own = [draft for draft in apply_rules(view) if not (commands and OWN in draft.reasons)]
+    own = [draft for draft in apply_rules(view) if not (commands and draft.own_assertion)]
     drafts = tuple(sorted((*own, *commands), key=lambda draft: -draft.score))
     maker = _Maker(issue=issue, replayed=replayed, engine=engine, repeat=repeat)
     tests = maker.tests(drafts)
