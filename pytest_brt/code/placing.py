@@ -23,10 +23,8 @@ from pytest_brt.code.rewrite import (
     Statement,
     add_needed_imports,
     add_self,
-    camel_case,
     indented,
     prepend,
-    to_unittest,
 )
 from pytest_brt.code.scope import bound_names, undefined_names
 from pytest_brt.code.source import (
@@ -39,7 +37,7 @@ from pytest_brt.code.source import (
     read_source,
     read_test,
 )
-from pytest_brt.code.style import HostClass, asserts_by_method, best_class, host_classes
+from pytest_brt.code.style import HostClass, best_class, host_classes
 from pytest_brt.errors import EditProblem
 from pytest_brt.syntax import Function, parse
 
@@ -210,7 +208,7 @@ def place(source: str, path: str, host: bytes) -> Placement:
         module = _append(module, piece.node)
     for piece in (piece for piece in pieces if piece.test):
         holder = _holder(piece, classes)
-        code = _written(piece, local, holder, by_method=asserts_by_method(target.text))
+        code = _written(piece, local, holder)
         module, name = _put(module, code, holder, taken)
         taken |= set() if holder else {name}
         nodes.append(f"{holder.name}::{name}" if holder else name)
@@ -234,9 +232,7 @@ def _holder(piece: Piece, classes: Sequence[HostClass]) -> HostClass | None:
     return None if needs_pytest or piece.node.asynchronous else holder
 
 
-def _written(
-    piece: Piece, local: Sequence[str], holder: HostClass | None, *, by_method: bool
-) -> Definition:
+def _written(piece: Piece, local: Sequence[str], holder: HostClass | None) -> Definition:
     node = piece.node
     if isinstance(node, cst.ClassDef):
         if local:
@@ -248,11 +244,7 @@ def _written(
     assert isinstance(node, cst.FunctionDef)
     texts = (SourceText(path="", text=code, encoding="utf-8") for code in local)
     node = prepend(node, [statement for text in texts for statement in statements_of(text)])
-    if holder:
-        node = add_self(node)
-        if holder.unittest and by_method:
-            node = to_unittest(node)
-    return node
+    return add_self(node) if holder else node
 
 
 def _put(
@@ -267,8 +259,6 @@ def _put(
             return module, one.name.value
     names = {*(one.name.value for one in known), *(() if around else taken)}
     wanted = node.name.value
-    if holder and any(camel_case(t) == t and "_" not in t and t != "test" for t in holder.tests):
-        wanted = camel_case(wanted)
     name, number = wanted, 1
     while name in names:
         number += 1

@@ -116,66 +116,6 @@ def add_self(function: cst.FunctionDef) -> cst.FunctionDef:
     return function.with_changes(params=given.with_changes(**{field: names}))
 
 
-def camel_case(name: str) -> str:
-    """Return ``test_some_name`` as ``testSomeName``."""
-    first, *rest = name.split("_")
-    return first + "".join(part[:1].upper() + part[1:] for part in rest)
-
-
-def to_unittest(function: cst.FunctionDef) -> cst.FunctionDef:
-    """Return the method `function` with unittest's assertions in place of ``assert``.
-
-    ``assert`` with a message and ``pytest.raises(..., match=...)`` stay: they say more.
-    """
-    calls = matchers.replace(
-        function, _RAISES, lambda call, _: call.with_changes(func=_method("assertRaises"))
-    )
-    changed = matchers.replace(calls, matchers.Assert(msg=None), _checked)
-    assert isinstance(changed, cst.FunctionDef)
-    return changed
-
-
-#: Comparisons that unittest has a method for, called as libcst calls them.
-_ASSERTIONS = (cst.Equal, cst.NotEqual, cst.In, cst.NotIn, cst.Is, cst.IsNot)
-_RAISES = matchers.Call(
-    func=matchers.Attribute(value=matchers.Name("pytest"), attr=matchers.Name("raises")),
-    args=[matchers.Arg(keyword=None, star="")],
-)
-_NONE = matchers.Name("None")
-
-
-def _checked(node: cst.CSTNode, _: object) -> cst.Expr:
-    check = cst.ensure_type(node, cst.Assert)
-    return cst.Expr(_assertion(check.test), semicolon=check.semicolon)
-
-
-def _assertion(test: cst.BaseExpression) -> cst.Call:
-    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
-        target = test.comparisons[0]
-        method = f"assert{type(target.operator).__name__}"
-        if method.startswith("assertIs") and matchers.matches(target.comparator, _NONE):
-            return _call(f"{method}None", test.left)
-        if isinstance(target.operator, _ASSERTIONS):
-            return _call(method, test.left, target.comparator)
-    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        return _call("assertFalse", test.expression)
-    return _call("assertTrue", test)
-
-
-def _call(method: str, *values: cst.BaseExpression) -> cst.Call:
-    return cst.Call(_method(method), [cst.Arg(_bare(value)) for value in values])
-
-
-def _bare(value: cst.BaseExpression) -> cst.BaseExpression:
-    """Return `value` without brackets around it that the call's own replace."""
-    needs = isinstance(value, cst.GeneratorExp | cst.Tuple | cst.NamedExpr | cst.Yield)
-    return value if needs or not value.lpar else value.with_changes(lpar=(), rpar=())
-
-
-def _method(name: str) -> cst.Attribute:
-    return cst.Attribute(cst.Name("self"), cst.Name(name))
-
-
 _MARK = matchers.Name("mark") | matchers.Attribute(matchers.Name("pytest"), matchers.Name("mark"))
 _XFAIL = matchers.Attribute(_MARK, matchers.Name("xfail"))
 _STRICT = matchers.Call(

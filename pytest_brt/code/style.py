@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -89,12 +88,6 @@ def _classes(tree: ast.Module) -> Iterator[HostClass]:
         tests = tuple(f.name for f in _functions(node.body) if f.name.startswith("test"))
         if tests and (is_unittest or node.name.startswith("Test")):
             yield HostClass(name=node.name, unittest=is_unittest, line=node.lineno, tests=tests)
-
-
-def asserts_by_method(source: str) -> bool:
-    """Return whether a check in `source` is mostly a call such as ``self.assertEqual``."""
-    plain = len(re.findall(r"^\s+assert\b", source, re.M))
-    return len(re.findall(r"\bself\.assert\w+", source)) > plain
 
 
 def fixtures_in_scope(path: str, index: Index) -> frozenset[str]:
