@@ -13,9 +13,10 @@ from tests.reproduce.replay.project import make_project
 
 ROOT = Path(__file__).parents[1]
 ROW = """\
-    RESULT_TYPE = (
-        "type-of-result", "returns_the_type", 0.9, "returns another type",
-    )
+    RESULT_TYPE = ("type-of-result", "returns_the_type", 0.9)
+"""
+WORDS = """\
+    OracleKind.RESULT_TYPE: "returns another type",
 """
 RULE = '''\
 """Oracle about types: "should return a `str`"."""
@@ -169,7 +170,8 @@ def run(copy: Path, *command: str) -> str:
 
 
 def test_an_oracle_is_a_row_a_rule_and_its_name(copy: Path, tmp_path: Path) -> None:
-    put(copy / "types/candidate.py", "    # fmt: on\n", ROW)
+    put(copy / "types/candidate.py", "    NO_RAISE = (", ROW)
+    put(copy / "render/causes.py", '    OracleKind.NO_RAISE: "",\n', WORDS)
     rules = copy / "oracle/rules"
     (rules / "result_type.py").write_text(RULE, "utf-8")
     put(rules / "apply.py", "RULES = (\n", "from .result_type import result_type\n")

@@ -32,7 +32,6 @@ KNOWN = {
     "guard/regressions.py": 2,
     "render/answer.py": 4,
     "render/html.py": 1,
-    "types/candidate.py": 6,
 }
 
 

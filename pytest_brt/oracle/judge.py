@@ -18,6 +18,7 @@ from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.execute.verdict import API_MISMATCH
 from pytest_brt.oracle.asked import is_about_python, pinned
 from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple, without_values
+from pytest_brt.render.causes import failure_words
 from pytest_brt.types import (
     CandidateTest,
     JudgedTest,
@@ -282,10 +283,11 @@ def told(test: CandidateTest, run: TestRun) -> str:
         return "fails"
     name = simple(raised.type)
     kind = test.oracle.kind
-    if kind is not OracleKind.WRITTEN and kind.failure and test.expects is None:
-        return kind.failure
+    words = failure_words(kind)
+    if kind is not OracleKind.WRITTEN and words and test.expects is None:
+        return words
     if name in CLAIMS:
-        return f"fails: {first_line(raised)[:160]}" if raised.message.strip() else kind.failure
+        return f"fails: {first_line(raised)[:160]}" if raised.message.strip() else words
     last = raised.in_project
     where = f" in {last.path}, {last.function}" if last else ""
     return f"raises {name}{where}"

@@ -19,36 +19,25 @@ class OracleKind(StrEnum):
     called: str
     #: Share of F→P tests, in 0..1, where the report states plainly what the test rests on.
     prior: float
-    #: What it means that the test fails; "" when the exception tells.
-    failure: str
     #: What the test sees on the unpatched tree is the value that the report complains about.
     sees_wrong_value: bool
 
-    def __new__(
-        cls, slug: str, called: str, prior: float, failure: str, sees_wrong_value: bool = False
-    ) -> Self:
+    def __new__(cls, slug: str, called: str, prior: float, sees_wrong_value: bool = False) -> Self:
         """Make the member of one row."""
         member = str.__new__(cls, slug)
         member._value_ = slug
         member.called, member.prior = called, prior
-        member.failure, member.sees_wrong_value = failure, sees_wrong_value
+        member.sees_wrong_value = sees_wrong_value
         return member
 
-    NO_RAISE = ("no-raise", "does_not_raise", 0.70, "")
-    MUST_RAISE = ("must-raise", "raises", 0.40, "no exception is raised")
-    # fmt: off
-    EQUALS = (
-        "equals-expected", "gives_expected", 0.50,
-        "does not return the value that the report expects", True,
-    )
-    GONE = ("observed-gone", "not_as_reported", 0.42, "still returns the reported value", True)
-    NO_PRINT = (
-        "output-lacks", "output_not_as_reported", 0.45, "still prints what the report shows", True,
-    )
-    EXIT_STATUS = ("exit-status", "exit_status", 0.50, "the command fails")
+    NO_RAISE = ("no-raise", "does_not_raise", 0.70)
+    MUST_RAISE = ("must-raise", "raises", 0.40)
+    EQUALS = ("equals-expected", "gives_expected", 0.50, True)
+    GONE = ("observed-gone", "not_as_reported", 0.42, True)
+    NO_PRINT = ("output-lacks", "output_not_as_reported", 0.45, True)
+    EXIT_STATUS = ("exit-status", "exit_status", 0.50)
     #: By a person or a model, not by a rule.
-    WRITTEN = ("written", "holds", 0.60, "its assertion does not hold")
-    # fmt: on
+    WRITTEN = ("written", "holds", 0.60)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
