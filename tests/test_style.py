@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeGuard
 
@@ -25,13 +25,19 @@ FORMATS = {
     # Python's tracebacks, modules and errors
     "Traceback (most recent call last)", "<frozen os>", "can't start new thread",
     # IPython's prompt, the line of a file in the demo, and the code of tests
-    "In [", "^==> (.+)\\n", "def test", "reported = ",
+    "In [", "^==> (.+)\\n", "def test", "async def ", "reported = ",
 }  # fmt: skip
 #: What still reads a sentence back, by file: to be mended, and never to grow.
 KNOWN = {
+    "execute/local.py": 1,
     "guard/regressions.py": 2,
+    "oracle/judge.py": 1,
+    "plugin/files.py": 1,
+    "plugin/summary.py": 1,
     "render/answer.py": 4,
     "render/html.py": 1,
+    "reproduce/invert/tries.py": 1,
+    "reproduce/model_tests/confidence.py": 1,
 }
 
 
@@ -53,42 +59,82 @@ def deciding(tree: ast.Module) -> Iterator[ast.AST]:
             if node.func.attr in LOOKS:
                 yield from node.args
         elif isinstance(node, ast.Dict):
-            yield from (key for key in node.keys if isinstance(key, ast.Constant))
+            yield from (key for key in node.keys if isinstance(key, ast.Constant | ast.Name))
         elif isinstance(node, ast.Subscript):
             if isinstance(node.slice, ast.Constant) or ast.unparse(node.value) == "Literal":
                 yield node.slice
         elif isinstance(node, ast.ClassDef):
             if any(ast.unparse(base).endswith("Enum") for base in node.bases):
-                yield from (item.value for item in node.body if isinstance(item, ast.Assign))
+                yield from (value for _, value in assigned(node.body))
         elif isinstance(node, ast.match_case):
             yield node.pattern
 
 
-def read_back(source: str) -> list[int]:
-    """Return the lines of a module on which a constant with a blank in it decides."""
+def assigned(body: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names that statements give to values, annotated ones too."""
+    for node in body:
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    yield target.id, node.value
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+            yield node.target.id, node.value
+
+
+def is_container(node: ast.expr) -> bool:
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "frozenset":
+        return True
+    return isinstance(node, ast.Tuple | ast.List | ast.Set)
+
+
+def named_prose(source: str) -> set[str]:
+    """Return the constants of a module that are prose, or hold some in a tuple, list or set."""
+    found = set()
+    for name, value in assigned(ast.parse(source).body):
+        parts = ast.walk(value) if is_container(value) else [value]
+        if any(is_prose(part) for part in parts):
+            found.add(name)
+    return found
+
+
+def imported_prose(tree: ast.Module, package: Mapping[str, set[str]]) -> set[str]:
+    """Return the names under which a module has other modules' constants that are prose."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            prose = package.get(node.module or "", set())
+            found |= {alias.asname or alias.name for alias in node.names if alias.name in prose}
+    return found
+
+
+def module_of(path: Path) -> str:
+    return ".".join(("pytest_brt", *path.relative_to(PACKAGE).with_suffix("").parts))
+
+
+def read_back(source: str, package: Mapping[str, set[str]]) -> list[int]:
+    """Return the lines of a module on which a constant with a blank in it decides.
+
+    `package` has the constants of each module of the package that are prose.
+    """
     tree = ast.parse(source)
-    named = {
-        item.targets[0].id
-        for item in tree.body
-        if isinstance(item, ast.Assign)
-        and isinstance(item.targets[0], ast.Name)
-        and is_prose(item.value)
-    }
-    found = [
-        inner.lineno
+    named = named_prose(source) | imported_prose(tree, package)
+    found = {
+        (inner.lineno, inner.col_offset)
         for part in deciding(tree)
         for inner in ast.walk(part)
         if is_prose(inner) or (isinstance(inner, ast.Name) and inner.id in named)
-    ]
-    return sorted(found)
+    }
+    return sorted(line for line, _ in found)
 
 
 def test_no_sentence_is_read_back() -> None:
+    texts = {path: path.read_text("utf-8") for path in PACKAGE.rglob("*.py")}
+    package = {module_of(path): named_prose(text) for path, text in texts.items()}
     found = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sorted(texts):
         name = path.relative_to(PACKAGE).as_posix()
         if not name.startswith(READERS):
-            lines = read_back(path.read_text("utf-8"))
+            lines = read_back(texts[path], package)
             if lines:
                 found[name] = lines
     assert {name: len(lines) for name, lines in found.items()} == KNOWN, found
@@ -105,6 +151,15 @@ def test_the_walk_sees_each_way_to_read_a_sentence_back() -> None:
         "z: Literal['it is', 'is not']",
         "match x:\n    case 'it is':\n        pass",
         "IT_IS = 'it is'\nx == IT_IS",
+        "IT_IS: Final = 'it is'\nx == IT_IS",
+        "IT_IS = {'it is', 'b'}\nx in IT_IS",
+        "IT_IS = frozenset({'it is'})\nx in IT_IS",
+        "IT_IS = ('it is',)\nx.startswith(IT_IS)",
+        "IT_IS = 'it is'\n{IT_IS: 1}",
+        "class A(StrEnum):\n    B: str = 'it is'",
     ):
-        assert read_back(source), source
-    assert not read_back("x == 'it-is'\nsay('it is')\ny = 'it is'")
+        assert read_back(source, {}), source
+    imported = "from pkg.a import IT_IS as IT\nx == IT"
+    assert read_back(imported, {"pkg.a": {"IT_IS"}})
+    assert not read_back(imported, {"pkg.a": set()})
+    assert not read_back("x == 'it-is'\nsay('it is')\ny = 'it is'", {})
