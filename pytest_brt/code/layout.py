@@ -278,9 +278,12 @@ def _below_library(parts: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
     return parts, False
 
 
+#: The report in the folder of a run that was kept.
+RECORDED_REPORT = "brt-report.json"
+
 #: Files by which a folder is known that is no part of the project: an environment, and what
 #: a run of ours keeps (`--brt-record`).
-SIGNS = frozenset({"pyvenv.cfg", "brt-report.json", "replies.jsonl"})
+SIGNS = frozenset({"pyvenv.cfg", RECORDED_REPORT, "replies.jsonl"})
 
 
 #: By what a changed file is noticed without reading it: its size, and its time in nanoseconds.

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import io
 import itertools
-import os
+import stat
 import symtable
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
@@ -95,7 +95,8 @@ def patch_key(changes: Sequence[FileChange], root: Path) -> str:
         place = root / change.path
         before = "absent"
         if place.is_file():
-            before = _form(change.path, place.read_bytes(), os.access(place, os.X_OK))
+            executable = bool(place.stat().st_mode & stat.S_IXUSR)  # as patches are applied
+            before = _form(change.path, place.read_bytes(), executable)
         after = "absent"
         if change.content is not None:
             after = _form(change.path, change.content, change.executable)

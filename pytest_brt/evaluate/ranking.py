@@ -127,7 +127,7 @@ def grouped(
 
 
 def majority(rows: tuple[PatchResult, ...]) -> list[list[PatchResult]]:
-    """Order by how many patches are the the same program."""
+    """Order by how many patches make the same program."""
     counts = Counter(row.normal or row.patch.text for row in rows)
     return grouped(rows, lambda row: -counts[row.normal or row.patch.text])
 

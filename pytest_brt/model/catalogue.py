@@ -78,10 +78,6 @@ def _ollama(folder: Path) -> Iterator[CachedModel]:
                 yield CachedModel(name=name, path=blob, owner="Ollama")
 
 
-#: The file in the model folder that holds its notes.
-_NOTES = "notes.json"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueEntry:
     """A model worth having, from the catalogue."""

@@ -12,7 +12,7 @@ from importlib import import_module
 from itertools import accumulate
 
 from pytest_brt.code.scope import Names, names_of
-from pytest_brt.execute.engine import Engine, Observed, Program
+from pytest_brt.execute.engine import Engine, Observation, Observed, Program
 from pytest_brt.observe.project import find_imports, main_packages
 from pytest_brt.reading.compare import is_steady
 from pytest_brt.reading.steps import ReportStep, Script
@@ -63,8 +63,7 @@ def watch(script: Script, engine: Engine) -> Replayed:
     prelude = resolver.imports_for(loose)
     skip = {i for i, step in enumerate(steps) if every[i].stars or _is_alone(step.source)}
     done: dict[int, Observed] = {}
-    ended: dict[int, str] = {}
-    timed_out: set[int] = set()
+    ended: dict[int, Observation] = {}
     for _ in range(_MOST_RESTARTS):
         order = [i for i in range(len(steps)) if i not in skip]
         statements = (*prelude, *(steps[i].source for i in order))
@@ -76,9 +75,7 @@ def watch(script: Script, engine: Engine) -> Replayed:
         stopped = len(seen.observed) - len(prelude)
         if not seen.ended or stopped < 0 or stopped >= len(order):
             break
-        ended[order[stopped]] = seen.ended
-        if seen.timed_out:
-            timed_out.add(order[stopped])
+        ended[order[stopped]] = seen
         skip.add(order[stopped])
     replayed = Replayed(
         resolver=resolver,
@@ -87,8 +84,8 @@ def watch(script: Script, engine: Engine) -> Replayed:
                 step=step,
                 names=every[i],
                 did=done.get(i),
-                ended=ended.get(i, ""),
-                timed_out=i in timed_out,
+                ended=ended[i].ended if i in ended else "",
+                timed_out=i in ended and ended[i].timed_out,
                 missing=resolver.missing(unbound[i]),
             )
             for i, step in enumerate(steps)

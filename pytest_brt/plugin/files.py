@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from pytest_brt import __version__
+from pytest_brt.code.layout import RECORDED_REPORT
 from pytest_brt.code.source import Edit, Placement, new_file, with_test
-from pytest_brt.codec import content_id, to_json
+from pytest_brt.codec import to_json
 from pytest_brt.errors import EditProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
@@ -148,10 +149,6 @@ def _free_path(root: Path, path: str) -> str:
     return path
 
 
-#: The report in a kept run.
-RECORDED = "brt-report.json"
-
-
 class Files:
     """Knows what is to be written, and writes it when the run is over."""
 
@@ -255,9 +252,12 @@ class Files:
 
     def _keep(self, record: RunRecord) -> str:
         """Keep the run: its report, the candidate tests, and the patches as they were given."""
+        from pytest_brt.patches.file_names import encode
+        from pytest_brt.revisions.recheck import patch_file
+
         folder = self._options.record
         assert folder is not None, "asked for"
-        if (folder / RECORDED).exists():
+        if (folder / RECORDED_REPORT).exists():
             for pattern in ("tests/*.py", "patches/*.diff"):
                 for old in folder.glob(pattern):
                     old.unlink()
@@ -266,7 +266,6 @@ class Files:
                 write_text(folder / "tests" / f"{judged.test.id}.py", judged.test.source)
         for rank in record.ranks:
             patch = rank.result.patch
-            path = folder / "patches" / f"{content_id(patch.id)}.diff"
-            write_bytes(path, patch.text.encode("utf-8", "surrogateescape"))
-        write_text(folder / RECORDED, self._rendered("json", record)[1])
+            write_bytes(folder / patch_file(patch.id), encode(patch.text))
+        write_text(folder / RECORDED_REPORT, self._rendered("json", record)[1])
         return f"record: {folder} (pytest-brt recheck runs it again)"

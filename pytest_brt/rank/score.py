@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_brt.types import Contradicted, JudgedTest, PatchResult, Verdict
@@ -109,7 +109,8 @@ def voters(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> tuple
     both on none: then the one that is trusted less has no vote, or neither where they are equal.
     """
     passing = _passing(results, tests)
-    agreed = [judged for judged in tests if not _is_contradicted(passing[judged.test.id], results)]
+    contradicted = _contradicted(results, passing)
+    agreed = [judged for judged in tests if judged.test.id not in contradicted]
     return tuple(
         judged
         for judged in agreed
@@ -132,24 +133,19 @@ def contradiction_of(
     that does nothing breaks none. Nothing that ran says which of the tests are wrong.
     """
     passing = _passing(results, tests)
-    ran = {test for result in results for test in result.verdicts}
-    contradicted = [
-        judged for judged in tests if _is_contradicted(passing[judged.test.id], results)
-    ]
-    left = [judged for judged in tests if judged.test.id in ran and judged not in contradicted]
-    if not contradicted or any(passing[judged.test.id] for judged in left):
+    contradicted = _contradicted(results, passing)
+    deciding = [patches for test, patches in passing.items() if test not in contradicted]
+    if not contradicted or any(deciding):
         return None
-    passed = set().union(*(passing[judged.test.id] for judged in contradicted))
+    passed = set().union(*(passing[test] for test in contradicted))
     broken = {
         regression.test: None
         for result in results
         if result.patch.name in passed
         for regression in result.regressions
     }
-    return Contradicted(
-        bug_tests=tuple(dict.fromkeys(judged.test.name for judged in contradicted)),
-        existing=tuple(broken),
-    )
+    names = [judged.test.name for judged in tests if judged.test.id in contradicted]
+    return Contradicted(bug_tests=tuple(dict.fromkeys(names)), existing=tuple(broken))
 
 
 def _passing(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> dict[str, set[str]]:
@@ -162,11 +158,19 @@ def _passing(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> dic
     return passing
 
 
-def _is_contradicted(passing: Collection[str], results: Sequence[PatchResult]) -> bool:
-    """Say whether all that pass a test break existing tests, and another patch does not."""
+def _contradicted(
+    results: Sequence[PatchResult], passing: Mapping[str, Collection[str]]
+) -> frozenset[str]:
+    """Return the ids of the tests that only patches pass which break existing tests.
+
+    Where no patch breaks none, that says nothing.
+    """
+    if not any(result.guarded and not result.regressions for result in results):
+        return frozenset()
     breaking = {result.patch.name for result in results if result.regressions}
-    careful = any(result.guarded and not result.regressions for result in results)
-    return careful and bool(passing) and breaking.issuperset(passing)
+    return frozenset(
+        test for test, patches in passing.items() if patches and breaking.issuperset(patches)
+    )
 
 
 def logit(share: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pytest_brt.rank.epr import placed, rank_by_epr
@@ -40,37 +40,32 @@ def rank_by_weight(
     rated = tuple(result for result in results if plain[result.patch.name].epr is not None)
     candidates = [judged for judged in tests if judged.judgement.candidate]
     rest = _unrated([rank for rank in plain.values() if rank.epr is None], bool(candidates))
-    having_vote = voters(rated, candidates)
     contradiction = contradiction_of(rated, candidates)
     if contradiction is not None:
-        return _without_leader(plain.values(), rest, contradiction)
+        return (*_without_leader(rated, plain, contradiction), *rest)
+    having_vote = voters(rated, candidates)
     scored = _scored(rated, having_vote, plain)
     return with_standings((*scored, *rest), having_vote)
 
 
 def _without_leader(
-    plain: Iterable[Rank], rest: Sequence[Rank], contradiction: Contradicted
-) -> tuple[Rank, ...]:
+    results: Sequence[PatchResult], plain: Mapping[str, Rank], contradiction: Contradicted
+) -> list[Rank]:
     """Return ranks in the order of EPR, without places: no test is left to decide between them."""
-    rated = [
-        replace(
-            rank,
+    copies, groups = copies_of(results), groups_of(results)
+    found = {
+        result.patch.name: replace(
+            plain[result.patch.name],
             place=None,
             placed_with=(),
             standing=Standing.CONTRADICTED,
             contradiction=contradiction,
+            copies=copies[number],
+            group=groups[number],
         )
-        for rank in plain
-        if rank.epr is not None
-    ]
-    copies, groups = copies_of([r.result for r in rated]), groups_of([r.result for r in rated])
-    return (
-        *(
-            replace(rank, copies=copies[number], group=groups[number])
-            for number, rank in enumerate(rated)
-        ),
-        *rest,
-    )
+        for number, result in enumerate(results)
+    }
+    return [found[name] for name in plain if name in found]
 
 
 def _scored(

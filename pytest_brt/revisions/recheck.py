@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pytest_brt.bounded import read_bounded
+from pytest_brt.code.layout import RECORDED_REPORT
 from pytest_brt.codec import content_id, from_json
 from pytest_brt.errors import PatchProblem, StoreProblem
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.patches import apply_patch
+from pytest_brt.patches.file_names import decode
 from pytest_brt.types import FileChange, Patch, Regression, TestRun, Verdict
 
-#: The report of the run, in the folder.
-REPORT = "brt-report.json"
 #: Bytes of one file of a folder.
 _MOST_BYTES = 64 << 20
 
@@ -83,25 +83,29 @@ class Comparison:
         return self.then is self.now and bool(self.test)
 
 
+def patch_file(patch: str) -> str:
+    """Return where a record has the patch with this id, whatever letters the id has."""
+    return f"patches/{content_id(patch)}.diff"
+
+
 def read_report(folder: Path) -> RecordedReport:
     """Return the report in `folder`.
 
     Raises:
         StoreProblem: there is none, it is no report, or it names a file outside of the project.
     """
-    text = _read(folder, REPORT)
+    shown = repr(str(folder / RECORDED_REPORT))
+    text = _read(folder, RECORDED_REPORT)
     try:
         report = from_json(text, RecordedReport)
     except StoreProblem as problem:
-        raise StoreProblem(f"{str(folder / REPORT)!r}: {problem} (record it again)") from problem
+        raise StoreProblem(f"{shown}: {problem} (record it again)") from problem
     names = [test.file for test in report.tests]
     for patch in report.patches:
         names += [regression.test for regression in patch.regressions or ()]
     for name in names:
         if _leads_out(name):
-            raise StoreProblem(
-                f"{str(folder / REPORT)!r} names a test outside the project: {name!r}"
-            )
+            raise StoreProblem(f"{shown} names a test outside the project: {name!r}")
     return report
 
 
@@ -130,8 +134,8 @@ def _recheck_patch(
     names: Mapping[str, str],
     engine: Engine,
 ) -> Iterator[Comparison]:
-    text = _read(folder, f"patches/{content_id(patch.id)}.diff")
-    given = Patch(id=patch.id, name=patch.name, text=text.decode("utf-8", "surrogateescape"))
+    text = _read(folder, patch_file(patch.id))
+    given = Patch(id=patch.id, name=patch.name, text=decode(text))
     try:
         changes = apply_patch(given, Path(engine.subject.root)).changes
     except PatchProblem:

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.codec import content_id
+from pytest_brt.code.layout import RECORDED_REPORT
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine
-from pytest_brt.revisions.recheck import REPORT, Comparison, read_report, recheck
+from pytest_brt.revisions.recheck import Comparison, patch_file, read_report, recheck
 from pytest_brt.types import Verdict
 from tests.conftest import FIXES, SOURCE, TESTS, diff_of
 from tests.execute.projects import open_on
@@ -42,9 +42,9 @@ class Kept:
         patch |= parts.pop("patch", {})
         test |= parts.pop("test", {})
         text = json.dumps({"schema": 1, "tests": [test], "patches": [patch]})
-        (self.folder / REPORT).write_text(text, "utf-8")
+        (self.folder / RECORDED_REPORT).write_text(text, "utf-8")
         (self.folder / "patches").mkdir(exist_ok=True)
-        (self.folder / "patches" / f"{content_id('p')}.diff").write_text(RIGHT, "utf-8")
+        (self.folder / patch_file("p")).write_text(RIGHT, "utf-8")
 
     def compare(self) -> list[Comparison]:
         return list(recheck(self.folder, self.engine))
@@ -89,7 +89,7 @@ def test_a_forged_regression_is_told(kept: Kept) -> None:
 
 
 def test_a_patch_that_does_not_apply_any_more_is_told(kept: Kept) -> None:
-    place = kept.folder / "patches" / f"{content_id('p')}.diff"
+    place = kept.folder / patch_file("p")
     place.write_text(RIGHT.replace("min(value, low)", "min(value, lower)"), "utf-8")
     assert [(compared.test, compared.same) for compared in kept.compare()] == [
         ("test_clamp", True),
@@ -106,18 +106,18 @@ def test_a_test_outside_of_the_project_is_refused(kept: Kept, path: str) -> None
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"tests": []}', "\x00"])
 def test_a_broken_report_is_refused_in_one_line(kept: Kept, text: str) -> None:
-    (kept.folder / REPORT).write_text(text, "utf-8")
+    (kept.folder / RECORDED_REPORT).write_text(text, "utf-8")
     with pytest.raises(StoreProblem, match=r"brt-report.json.*\(record it again\)") as problem:
         read_report(kept.folder)
     assert "\n" not in str(problem.value)
 
 
 def test_a_missing_patch_a_link_and_a_pipe_are_refused(kept: Kept) -> None:
-    place = kept.folder / "patches" / f"{content_id('p')}.diff"
+    place = kept.folder / patch_file("p")
     place.unlink()
     with pytest.raises(StoreProblem, match="cannot read"):
         kept.compare()
-    place.symlink_to(kept.folder / REPORT)
+    place.symlink_to(kept.folder / RECORDED_REPORT)
     with pytest.raises(StoreProblem, match="is a link"):
         kept.compare()
     place.unlink()
