@@ -77,6 +77,7 @@ def test_tests_of_different_meaning_stay_different(one: str, other: str) -> None
         ("x = 1", "x = 1\n'of x'"),
         ("def f(): ...", "def f():\n    pass"),
         ("x = 1", "x = 1.0"),
+        ("x = 1", "x = 2"),
     ],
 )
 def test_a_program_may_see_its_docstrings_constants_and_names(
