@@ -34,6 +34,7 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.judge import run_tests
+from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.model_tests.confidence import Signs, judge_written
 from pytest_brt.reproduce.model_tests.make import Maker
 from pytest_brt.types import Origin, Verdict
@@ -106,7 +107,9 @@ def try_bug(bug: Mapping[str, Any], data: Mapping[str, Any], most: int) -> Itera
                 after = run_tests([test], fixed, 1)[test.id]
                 judgement = judge_written(test, runs, facts, Signs()).judgement
                 f2p = (runs[0].verdict, after[0].verdict) == (Verdict.FAIL, Verdict.PASS)
-                reason = after[0].reason if runs[0].verdict is Verdict.FAIL else runs[0].reason
+                reason = (
+                    run_words(after[0]) if runs[0].verdict is Verdict.FAIL else run_words(runs[0])
+                )
                 why = "" if f2p and judgement.candidate else f"{name}: {judgement.reason}; {reason}"
                 yield Placed(
                     f2p=f2p, candidate=judgement.candidate, host=test.host == path, why=why

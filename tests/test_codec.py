@@ -24,6 +24,7 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from tests.support.outcomes import caused
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -38,7 +39,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 def test_decode_encode_is_the_same(
     name: str, source: str | None, verdict: Verdict, kind: OracleKind, confidence: float
 ) -> None:
-    run = TestRun(test="t", node=name, verdict=verdict, reason=name, exercised=None)
+    run = TestRun(test="t", node=name, verdict=verdict, cause=caused(verdict), exercised=None)
     attempt = Attempt(
         issue="i",
         strategy="replay",
@@ -96,8 +97,10 @@ import sys, threading
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.execute.engine import RowResult
 from pytest_brt.types import TestRun, Verdict
+from pytest_brt.types.cause import Passed
 
-result = RowResult(runs=(TestRun(test="t", node="n", verdict=Verdict.PASS, reason="r"),))
+run = TestRun(test="t", node="n", verdict=Verdict.PASS, cause=Passed())
+result = RowResult(runs=(run,))
 text = to_json(result)
 sys.setswitchinterval(1e-6)
 gate = threading.Barrier(16)

@@ -29,15 +29,10 @@ FORMATS = {
 }  # fmt: skip
 #: What still reads a sentence back, by file: to be mended, and never to grow.
 KNOWN = {
-    "execute/local.py": 1,
-    "guard/regressions.py": 2,
-    "oracle/judge.py": 1,
     "plugin/files.py": 1,
     "plugin/summary.py": 1,
     "render/answer.py": 4,
     "render/html.py": 1,
-    "reproduce/invert/tries.py": 1,
-    "reproduce/model_tests/confidence.py": 1,
 }
 
 

@@ -24,6 +24,7 @@ from pytest_brt.errors import PatchProblem, UsageProblem
 from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.patches import apply_patch
 from pytest_brt.render.answer import bug_tests, count, reviewed
+from pytest_brt.render.causes import cause_words, run_words
 from pytest_brt.shown import say
 from pytest_brt.store import RANKED, WRITTEN, LastRun, load_last_run, save_last_run
 from pytest_brt.types import JudgedTest, Patch, PatchResult, Rank, Review, Verdict
@@ -114,7 +115,7 @@ def _show(judged: JudgedTest, number: int, *, whole: bool) -> None:
     say(f"T{number + 1}  {test.name}  ({judgement.confidence:.0%} sure{state})")
     say(textwrap.indent(textwrap.fill(test.oracle.sentence, 96), "    "))
     if judgement.runs:
-        say(f"    now: {judgement.runs[0].reason}")
+        say(f"    now: {run_words(judgement.runs[0])}")
     if whole:
         say(f"\n{textwrap.indent(test.source or '', '    | ')}")
 
@@ -229,15 +230,14 @@ def _did(row: PatchResult) -> tuple[dict[str, tuple[Verdict, str]], ...]:
     broken = row.guarded.regressions if row.guarded else ()
     return (
         {
-            cell.test: (cell.verdict, words.get(cell.verdict, _because("fails it", cell.reason)))
+            cell.test: (cell.verdict, words.get(cell.verdict, f"fails it: {run_words(cell)}"))
             for cell in row.cells
         },
-        {one.test: (Verdict.FAIL, _because("breaks it", one.reason)) for one in broken},
+        {
+            one.test: (Verdict.FAIL, f"breaks it: {cause_words(one.cause, one.raised)}")
+            for one in broken
+        },
     )
-
-
-def _because(what: str, reason: str) -> str:
-    return f"{what}: {reason}" if reason else what
 
 
 def _alike(one: PatchResult, other: PatchResult) -> str:

@@ -11,6 +11,7 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.subject import find_subject
+from pytest_brt.render.causes import run_words
 from pytest_brt.shown import say
 from pytest_brt.store import write_bytes
 from pytest_brt.types import Verdict
@@ -59,7 +60,7 @@ def _unmark_file(test: str, root: Path, engine: Engine) -> int:
             say(f"{place}::{name}: unmarked, it passes")
         else:
             left = 1
-            say(f"{place}::{name}: still marked: {run.reason}", error=True)
+            say(f"{place}::{name}: still marked: {run_words(run)}", error=True)
     if data != path.read_bytes():
         write_bytes(path, data)
     return left

@@ -27,9 +27,10 @@ from pytest_brt.execute.sandbox import Sandbox
 from pytest_brt.execute.scratch import Scratch, end_marked
 from pytest_brt.execute.slots import Slot, Slots
 from pytest_brt.execute.touched import TouchedFile, touched_files
-from pytest_brt.execute.verdict import OTHER_CODE
 from pytest_brt.execute.views import RowDied
+from pytest_brt.render.causes import status_words
 from pytest_brt.types import FileChange, TestRun, Verdict
+from pytest_brt.types.cause import NotImported, OtherCode, WorkerEnded
 from pytest_brt.types.subject import Subject
 
 #: Workers that a row gets, one after the other.
@@ -79,7 +80,8 @@ class LocalEngine:
                 run.lose(error)
                 if attempt == ATTEMPTS - 1:
                     ours = isinstance(error, RowNotReady)
-                    run.give_up(f"the worker {error}", Verdict.INVALID if ours else Verdict.CRASH)
+                    verdict = Verdict.INVALID if ours else Verdict.CRASH
+                    run.give_up(verdict, WorkerEnded(said=str(error)))
             if len(run.done) == len(row.targets):
                 break
         if run.modules and not self._slots.modules:
@@ -175,7 +177,9 @@ class LocalEngine:
             ended = self._cell(slot, order, ())
         checked = ended.first("checked")
         if checked is None:
-            raise SandboxProblem(f"a first trial failed: {ended.tail.strip() or ended.manner()}")
+            raise SandboxProblem(
+                f"a first trial failed: {ended.tail.strip() or status_words(ended.status)}"
+            )
         return checked
 
 
@@ -190,8 +194,8 @@ class Canary:
         self._subject = subject
         self._lock = threading.Lock()
         self._asked = False
-        #: Why cells of changed trees are INVALID, "" when they are not.
-        self.blind = ""
+        #: Why cells of changed trees are INVALID, None when they are not.
+        self.blind: NotImported | None = None
 
     def look(self, row: Row, run: Callable[[Row], Sequence[TestRun]]) -> None:
         """Ask, if that was not done yet and the row changes a module that can be imported."""
@@ -207,7 +211,9 @@ class Canary:
                 self._asked = True
                 self.blind = self._ask(file, run)
 
-    def _ask(self, file: TouchedFile, run: Callable[[Row], Sequence[TestRun]]) -> str:
+    def _ask(
+        self, file: TouchedFile, run: Callable[[Row], Sequence[TestRun]]
+    ) -> NotImported | None:
         """Change the module, and nothing else: no patch has a say in what comes of it."""
         word = f"canary {secrets.token_hex(8)}"
         dead = FileChange(path=file.path, content=f"raise RuntimeError({word!r})\n".encode())
@@ -220,15 +226,16 @@ class Canary:
             node="test_canary",
         )
         runs = run(Row(changes=(dead,), targets=(target,)))
-        if all(found.verdict is Verdict.PASS or OTHER_CODE in found.reason for found in runs):
-            return f"a changed {file.path} is not what is imported as {file.names[0]}"
-        return ""
+        if all(one.verdict is Verdict.PASS or isinstance(one.cause, OtherCode) for one in runs):
+            return NotImported(path=file.path, module=file.names[0])
+        return None
 
     def judge(self, row: Row, runs: Sequence[TestRun]) -> tuple[TestRun, ...]:
         """Return the runs of a row, INVALID where the canary was not seen."""
-        if not self.blind or not row.changes:
+        blind = self.blind
+        if blind is None or not row.changes:
             return tuple(runs)
-        return tuple(replace(run, verdict=Verdict.INVALID, reason=self.blind) for run in runs)
+        return tuple(replace(run, verdict=Verdict.INVALID, cause=blind) for run in runs)
 
 
 def _observation(program: Program, ended: Ended, places: Places) -> Observation:
@@ -246,7 +253,7 @@ def _observation(program: Program, ended: Ended, places: Places) -> Observation:
         total = ended.seconds >= program.total_seconds
         how = f"timed out after {program.total_seconds if total else spent:g} s"
     else:
-        how = ended.manner()
+        how = status_words(ended.status)
     finish = ended.first("finish")
     called = ((places.relative(path), line) for path, line in finish.called) if finish else ()
     ours = frozenset((path, line) for path, line in called if path is not None)

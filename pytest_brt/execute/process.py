@@ -206,15 +206,6 @@ class Ended:
         """Return the first event of this name."""
         return next((event for event in self.events if event.event == name), None)
 
-    def manner(self) -> str:
-        """Return in words how it ended, as in "killed by SIGSEGV" or "exit status 3"."""
-        if self.status >= 0:
-            return f"exit status {self.status}"
-        try:
-            return f"killed by {signal.Signals(-self.status).name}"
-        except ValueError:
-            return f"killed by signal {-self.status}"
-
 
 def run_script(
     command: Sequence[str],

@@ -24,6 +24,7 @@ from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.layout import files_of, tree_hash
 from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.types import TestRun, Verdict
+from pytest_brt.types.cause import WorkersDied
 from pytest_brt.types.subject import Subject
 
 #: What a worker answers when it does not have the tree.
@@ -110,9 +111,9 @@ class RemoteEngine:
                 notes = (f"worker died, tried again ({type(error).__name__})",)
             else:
                 return replace(result, notes=(*notes, *result.notes))
-        reason = "the workers that were to run it died, twice"
+        died = WorkersDied()
         lost = (
-            TestRun(test=target.id, node=target.node, verdict=Verdict.INVALID, reason=reason)
+            TestRun(test=target.id, node=target.node, verdict=Verdict.INVALID, cause=died)
             for target in row.targets
         )
         return RowResult(runs=tuple(lost))

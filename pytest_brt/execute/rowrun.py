@@ -25,7 +25,8 @@ from pytest_brt.execute.touched import touched_files
 from pytest_brt.execute.verdict import Scene, missing_nodes, verdicts
 from pytest_brt.execute.views import RowDied
 from pytest_brt.syntax import parse_or_empty
-from pytest_brt.types import FileChange, TestRun, Verdict
+from pytest_brt.types import Cause, FileChange, TestRun, Verdict
+from pytest_brt.types.cause import OutOfTime, RowEnded, Timed
 from pytest_brt.types.subject import Subject
 
 #: How often the rest of a file is tried again after a test that ended its process.
@@ -101,20 +102,20 @@ class RowRun:
             return
         seconds = test_deadlines(self.limits).start
         for number in self.starting if self.current is None else (self.current,):
-            what = "project was not loaded" if self.current is None else "test did not end"
-            self._close(number, Verdict.TIMEOUT, f"the {what} within {seconds:g} s")
+            what = Timed.IMPORT if self.current is None else Timed.TEST
+            self._close(number, Verdict.TIMEOUT, OutOfTime(what=what, seconds=seconds))
         self.current = None
 
-    def give_up(self, why: str, verdict: Verdict = Verdict.CRASH) -> None:
+    def give_up(self, verdict: Verdict, cause: Cause) -> None:
         """Report what is not done as lost."""
         for number in range(len(self.row.targets)):
             if number not in self.done:
-                self._close(number, verdict, why)
+                self._close(number, verdict, cause)
 
-    def _close(self, number: int, verdict: Verdict, why: str) -> None:
+    def _close(self, number: int, verdict: Verdict, cause: Cause) -> None:
         """Report a target of which no more is to be learnt."""
         target = self.row.targets[number]
-        run = TestRun(test=target.id, node=target.node, verdict=verdict, reason=why)
+        run = TestRun(test=target.id, node=target.node, verdict=verdict, cause=cause)
         self.done[number] = (run,)
 
     def runs(self) -> tuple[TestRun, ...]:
@@ -127,7 +128,7 @@ class RowRun:
         if number is None:
             return
         if number in self.blamed:
-            self._close(number, Verdict.CRASH, f"ended the process of its row ({why})")
+            self._close(number, Verdict.CRASH, RowEnded(said=why))
         self.blamed.add(number)
 
     def _by_folder(self, numbers: Iterable[int]) -> list[list[int]]:
@@ -183,8 +184,8 @@ class RowRun:
     def _targets(self, talk: Talk, numbers: Sequence[int], fork: bool) -> None:
         for number in numbers:
             if time.monotonic() > self.last:
-                why = f"the row did not end within {self.seconds:g} s"
-                self.give_up(why, Verdict.TIMEOUT)
+                late = OutOfTime(what=Timed.ROW, seconds=self.seconds)
+                self.give_up(Verdict.TIMEOUT, late)
                 return
             self.current = number
             self.done[number] = self._target(talk, self.row.targets[number], fork)

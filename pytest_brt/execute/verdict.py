@@ -12,16 +12,34 @@ from dataclasses import dataclass, replace
 
 from pytest_brt.execute.engine import TestTarget
 from pytest_brt.execute.process import Ended, Event, Places, ToldException
-from pytest_brt.types import Raised, TestRun, Verdict
+from pytest_brt.types import Cause, Raised, TestRun, Verdict
+from pytest_brt.types.cause import (
+    BodyFailed,
+    BodyRaised,
+    CannotRun,
+    CodeUntold,
+    ExitDiffers,
+    ExpectedFailure,
+    NoTest,
+    NotStarted,
+    Odd,
+    Oddity,
+    OtherCode,
+    OutOfTime,
+    OwnError,
+    Passed,
+    Phase,
+    PhaseFailed,
+    ProcessEnded,
+    PytestFailed,
+    RaisedYetPassed,
+    RunBrokenOff,
+    Skipped,
+    Timed,
+)
 
 #: Characters.
-REASON_LIMIT = 240
 OUTPUT_LIMIT = 4000
-#: How the reason begins where a changed module was not what the test got.
-OTHER_CODE = "other code than the patched"
-#: How a reason begins when the sandbox, not the project, made the test fail. Such a
-#: failure reproduces nothing.
-SANDBOX = "sandbox"
 
 #: Which denials each level can be the cause of; elsewhere they are the test's own affair.
 _DENIALS = {
@@ -47,24 +65,24 @@ class Scene:
     #: Modules of the project were changed, and the process must have told what it loaded.
     touched: bool = False
 
-    def outcome(self, verdict: Verdict, reason: str, raised: Raised | None = None) -> TestRun:
+    def outcome(self, verdict: Verdict, cause: Cause, raised: Raised | None = None) -> TestRun:
         """Return a run of the target of which no more is known."""
         return TestRun(
             test=self.target.id,
             node=self.target.node,
             verdict=verdict,
-            reason=_line(reason),
+            cause=cause,
             raised=raised,
         )
 
 
-def broken(scene: Scene, event: Event, what: str) -> TestRun:
-    """Return the outcome of a test that never got to its body: of `what`, and by which error."""
+def broken(scene: Scene, event: Event, phase: Phase) -> TestRun:
+    """Return the outcome of a test that never got to its body, or through its teardown."""
     if event.raised is None:
-        return scene.outcome(Verdict.BROKEN, f"{what}: {event.text}")
+        return scene.outcome(Verdict.BROKEN, PhaseFailed(phase=phase, text=event.text))
+    denied = event.raised.denied if is_denial(scene, event.raised) else ""
     raised = scene.places.raised(event.raised)
-    prefix = f"{SANDBOX}: {event.raised.denied}: " if is_denial(scene, event.raised) else ""
-    return scene.outcome(Verdict.BROKEN, f"{prefix}{what}: {shortly(raised)}", raised)
+    return scene.outcome(Verdict.BROKEN, PhaseFailed(phase=phase, denied=denied), raised)
 
 
 def is_denial(scene: Scene, told: ToldException) -> bool:
@@ -72,14 +90,6 @@ def is_denial(scene: Scene, told: ToldException) -> bool:
     return told.denied in _DENIALS.get(scene.level, _ALL_DENIALS)
 
 
-def shortly(raised: Raised) -> str:
-    """Return the exception on one line, without more than the first of its message."""
-    first = raised.message.strip().splitlines()[:1]
-    return f"{raised.type}: {first[0]}" if first else raised.type
-
-
-#: How the reason of a FAIL begins when the test and the project disagree about a name.
-API_MISMATCH = "does not fit the project"
 #: Exceptions that, raised in the test's own frame, say that the test is wrong.
 _OWN_FAULTS = frozenset(
     {"NameError", "ImportError", "SyntaxError", "SystemExit", "_pytest.fixtures.FixtureLookupError"}
@@ -94,48 +104,44 @@ def of_reports(scene: Scene, reports: Sequence[Event]) -> TestRun:
     for report in reports:
         odd = report.outcome == "passed" and report.raised is not None
         if odd or report.outcome not in ("passed", "failed", "skipped"):
-            why = f"{report.when} reported as {report.outcome!r} though it raised"
-            return scene.outcome(Verdict.TAMPERED, why)
+            cause = RaisedYetPassed(when=report.when, outcome=report.outcome)
+            return scene.outcome(Verdict.TAMPERED, cause)
     for report in (*setup, *calls):
         if report.outcome == "failed":
             if report.when == "call":
                 return _failure(scene, report)
-            return broken(scene, report, "setup failed")
+            return broken(scene, report, Phase.SETUP)
     for report in (*setup, *calls):
         if report.outcome == "skipped":
             if report.xfail:
-                return scene.outcome(Verdict.XFAIL, report.wasxfail or "expected to fail")
-            return scene.outcome(Verdict.SKIP, report.skip or "skipped")
+                return scene.outcome(Verdict.XFAIL, ExpectedFailure(said=report.wasxfail))
+            return scene.outcome(Verdict.SKIP, Skipped(said=report.skip))
     for report in teardown:
         if report.outcome == "failed":
-            return broken(scene, report, "teardown failed")
+            return broken(scene, report, Phase.TEARDOWN)
     if not calls or reports[0].when != "setup" or [reports[-1]] != teardown:
-        return scene.outcome(Verdict.TAMPERED, "phases are missing or out of order")
-    if calls[-1].xfail:
-        return scene.outcome(Verdict.PASS, "passed, though marked as expected to fail")
-    return scene.outcome(Verdict.PASS, "passed")
+        return scene.outcome(Verdict.TAMPERED, Odd(oddity=Oddity.PHASES))
+    return scene.outcome(Verdict.PASS, Passed(marked_xfail=calls[-1].xfail))
 
 
 def _failure(scene: Scene, report: Event) -> TestRun:
     """Return the verdict of a test body that failed."""
     told = report.raised
     if told is None:
-        return scene.outcome(Verdict.FAIL, _said(report.text) or "failed")
+        return scene.outcome(Verdict.FAIL, BodyFailed(text=_said(report.text)))
     raised = scene.places.raised(told)
-    short = shortly(raised)
     if is_denial(scene, told):
-        return scene.outcome(Verdict.FAIL, f"{SANDBOX}: {told.denied}: {short}", raised)
+        return scene.outcome(Verdict.FAIL, BodyRaised(denied=told.denied), raised)
     paths = (scene.places.relative(path) for path, _, _ in reversed(told.frames))
     # The file of the innermost frame that is not a library's.
     where = next(filter(None, paths), None)
     ours = [frame for frame in raised.frames if frame.path == where]
     if where == scene.target.path or not any(frame.project for frame in ours):
         if {told.type, *told.bases} & _OWN_FAULTS:
-            return scene.outcome(Verdict.BROKEN, f"error in the test itself: {short}", raised)
-        if told.about_project:
-            return scene.outcome(Verdict.FAIL, f"{API_MISMATCH}: {short}", raised)
-        return scene.outcome(Verdict.FAIL, short, raised)
-    return scene.outcome(Verdict.FAIL, f"{short} ({where}:{ours[-1].line})", raised)
+            return scene.outcome(Verdict.BROKEN, OwnError(), raised)
+        return scene.outcome(Verdict.FAIL, BodyRaised(mismatch=told.about_project), raised)
+    last = ours[-1]
+    return scene.outcome(Verdict.FAIL, BodyRaised(path=last.path, line=last.line), raised)
 
 
 def _said(text: str) -> str:
@@ -153,19 +159,19 @@ def verdicts(scene: Scene, ended: Ended) -> tuple[TestRun, ...]:
     """Return what the tests of one process did, one run per item, at least one."""
     items = _items(ended.events)
     finish = ended.first("finish")
-    odd = ""  # what no probe of ours does
+    odd: Cause | None = None  # what no probe of ours does
     if ended.first("trap"):
-        odd = "events made to end their reader"
+        odd = Odd(oddity=Oddity.TRAP)
     elif len({event.pid for event in ended.events if event.event != "garbage"}) > 1:
-        odd = "events from two processes"
+        odd = Odd(oddity=Oddity.TWO_PROCESSES)
     elif items and finish and not ended.timed_out and finish.code != ended.status:
-        odd = f"{ended.manner()}, but pytest said {finish.code}"
+        odd = ExitDiffers(status=ended.status, announced=finish.code)
     runs = tuple(_runs(scene, ended, items))
     if not items:
         output = scene.places.text(ended.tail)[-OUTPUT_LIMIT:]
         runs = (replace(not_begun(scene, ended), seconds=ended.seconds, output=output),)
-    if odd:
-        return tuple(replace(run, verdict=Verdict.TAMPERED, reason=odd) for run in runs)
+    if odd is not None:
+        return tuple(replace(run, verdict=Verdict.TAMPERED, cause=odd) for run in runs)
     return runs
 
 
@@ -203,7 +209,7 @@ def _runs(scene: Scene, ended: Ended, items: Mapping[str, Sequence[Event]]) -> I
         if touched and scene.touched:
             run = _verified(scene, touched, ends[0].lines if ends else None, run)
         elif scene.touched and run.verdict is Verdict.PASS and ended.first("finish"):
-            run = _invalid(run, "the process did not tell which code it loaded")
+            run = _invalid(run, CodeUntold())
         yield run
 
 
@@ -214,27 +220,17 @@ def _verified(scene: Scene, touched: Event, lines: bool | None, run: TestRun) ->
     """
     for path, state, origin in touched.states:
         if state == "other":
-            where = _line(scene.places.text(origin))
-            return _invalid(run, f"{OTHER_CODE} {path} was imported: {where}")
+            return _invalid(run, OtherCode(path=path, origin=scene.places.text(origin)))
     exercised: bool | None = touched.lines
     if not any(state == "patched" for _, state, _ in touched.states):
         exercised = False
     elif exercised and not scene.target.node:
         exercised = lines
-    reason = run.reason
-    if exercised is False and run.verdict in (Verdict.PASS, Verdict.FAIL):
-        reason = _line(f"{reason}; patch not exercised")
-    return replace(run, exercised=exercised, reason=reason)
+    return replace(run, exercised=exercised)
 
 
-def _invalid(run: TestRun, why: str) -> TestRun:
-    return replace(run, verdict=Verdict.INVALID, reason=why)
-
-
-def _line(text: str) -> str:
-    """Return a text on one line, cut to size."""
-    line = " ".join(text.split())
-    return line if len(line) <= REASON_LIMIT else line[: REASON_LIMIT - 1] + "…"
+def _invalid(run: TestRun, cause: Cause) -> TestRun:
+    return replace(run, verdict=Verdict.INVALID, cause=cause)
 
 
 def missing_nodes(ended: Ended) -> tuple[str, ...]:
@@ -254,40 +250,40 @@ def came_through(ended: Ended) -> bool:
 def cut_short(scene: Scene, ended: Ended) -> TestRun:
     """Return the outcome of an item that was begun and did not come to its end."""
     if ended.timed_out:
-        return scene.outcome(Verdict.TIMEOUT, f"did not end within {scene.seconds:g} s")
+        return scene.outcome(Verdict.TIMEOUT, OutOfTime(what=Timed.TEST, seconds=scene.seconds))
     for event in ended.events:
         if event.event == "interrupted":
             kind = event.raised.type if event.raised else "interrupt"
-            return scene.outcome(Verdict.BROKEN, f"broke off the run ({kind})")
+            return scene.outcome(Verdict.BROKEN, RunBrokenOff(by=kind))
         if event.event == "internal_error" and event.raised:
             raised = scene.places.raised(event.raised)
-            return scene.outcome(Verdict.BROKEN, f"pytest itself failed: {shortly(raised)}", raised)
-    return scene.outcome(Verdict.CRASH, f"{ended.manner()} before the test's end")
+            return scene.outcome(Verdict.BROKEN, PytestFailed(), raised)
+    return scene.outcome(Verdict.CRASH, ProcessEnded(status=ended.status))
 
 
 def not_begun(scene: Scene, ended: Ended) -> TestRun:
     """Return the outcome of a target of which no item was begun."""
     if ended.timed_out:
-        return scene.outcome(Verdict.TIMEOUT, "did not end while being collected")
+        return scene.outcome(Verdict.TIMEOUT, OutOfTime(what=Timed.COLLECTION))
     for event in ended.events:
         if event.event == "sandbox_error":
-            return scene.outcome(Verdict.INVALID, f"{SANDBOX}: could not be set up: {event.text}")
+            return scene.outcome(Verdict.INVALID, NotStarted(said=event.text))
         if event.event == "collect_error":
-            return broken(scene, event, "cannot be collected")
+            return broken(scene, event, Phase.COLLECTION)
         if event.event == "collect_skip":
-            return scene.outcome(Verdict.SKIP, event.reason)
+            return scene.outcome(Verdict.SKIP, Skipped(said=event.reason))
         if event.event in ("interrupted", "internal_error"):
             return cut_short(scene, ended)
     finish = ended.first("finish")
     said = _last_line(scene.places.text(ended.tail))
     if finish is None:
         if ended.status > 0 and ended.tail:
-            return scene.outcome(Verdict.BROKEN, f"cannot be run: {said}")
+            return scene.outcome(Verdict.BROKEN, CannotRun(said=said))
         kind = Verdict.CRASH if ended.status < 0 else Verdict.BROKEN
-        return scene.outcome(kind, f"{ended.manner()} while being collected")
+        return scene.outcome(kind, ProcessEnded(status=ended.status, collecting=True))
     if ended.first("collected") and finish.code in (0, 5):
-        return scene.outcome(Verdict.BROKEN, "no test found")
-    return scene.outcome(Verdict.BROKEN, f"cannot be run: {said or 'no such test'}")
+        return scene.outcome(Verdict.BROKEN, NoTest())
+    return scene.outcome(Verdict.BROKEN, CannotRun(said=said))
 
 
 def _last_line(text: str) -> str:

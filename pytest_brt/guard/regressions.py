@@ -5,14 +5,24 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.guard.selection import MOST, Touched, near_tests
 from pytest_brt.guard.suite import ExistingTest, Suite, read_suite
-from pytest_brt.types import FileChange, Guarded, Regression, TestRun, Verdict
+from pytest_brt.types import (
+    ChosenBy,
+    FileChange,
+    Guarded,
+    Regression,
+    Shortfall,
+    TestRun,
+    Verdict,
+)
+from pytest_brt.types.cause import Phase, PhaseFailed
+from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected, TooMany
 
 #: Tests, and files that they are in, of the first batch; each one is twice as large. Loading a file
 #: often takes longer than its tests, and the clock is looked at in between only.
@@ -26,8 +36,6 @@ _LEAST = 0.01
 SILENT = 5.0
 #: Newly failing tests, at most, that are run a second time, with another hash seed.
 _CONFIRMED = 6
-#: How the reason begins where a file cannot even be imported.
-_UNCOLLECTED = "cannot be collected"
 #: Verdicts that, after a PASS, mean that something broke.
 _BROKEN = (Verdict.FAIL, Verdict.BROKEN, Verdict.TIMEOUT, Verdict.CRASH)
 
@@ -60,8 +68,8 @@ class Chosen:
     tests: tuple[ExistingTest, ...]
     #: How many of them execute a changed line; None when that could not be seen.
     reaching: int | None
-    #: Why there are no more of them; or "".
-    cut: str
+    #: Why there are no more of them.
+    shortfalls: tuple[Shortfall, ...]
     #: How many were left out because they do not pass on the unpatched tree.
     failing: int
     #: How long they took on the unpatched tree.
@@ -144,11 +152,11 @@ class Guard:
         names = {test.name for test in tests}
         reaching = sum(reach == 2 for reach, test in passing if test.name in names)
         seen = any(self._base[test.name].ran for _, test in passing)
-        cut = self._lost(near) or _why(at, len(near), failing, left, allowance)
+        shortfalls = self._lost(near) or _shortfalls(at, len(near), failing, left, allowance)
         return Chosen(
             tests=tests,
             reaching=reaching if seen else None,
-            cut=cut,
+            shortfalls=shortfalls,
             failing=failing,
             seconds=self._cost(tests),
         )
@@ -228,21 +236,17 @@ class Guard:
         unexpected = [test for test in failed if test.name not in expected]
         confirmed = expected | self._confirm(changes, unexpected)
         regressions = tuple(
-            Regression(
-                test=test.name, verdict=found[test.name].verdict, reason=found[test.name].reason
-            )
-            for test in failed
-            if test.name in confirmed
+            _regression(test.name, found[test.name]) for test in failed if test.name in confirmed
         )
         return Guarded(
             ran=sum(run.verdict is not Verdict.INVALID for run in found.values()),
             total=self._read_suite().total + sum(test.is_doctest for test in chosen.tests),
             reached=chosen.reaching,
-            by="coverage" if chosen.reaching else "names",
+            by=ChosenBy.COVERAGE if chosen.reaching else ChosenBy.NAMES,
             regressions=tuple(item for item in regressions if item.test not in expected),
             pinned=tuple(item.test for item in regressions if item.test in expected),
             failing=chosen.failing,
-            cut=chosen.cut,
+            shortfalls=chosen.shortfalls,
             seconds=sum(run.seconds for run in found.values()) + time.monotonic() - started,
         )
 
@@ -261,13 +265,12 @@ class Guard:
                 self._near[key] = near_tests(suite, touched, words)
             return self._near[key]
 
-    def _lost(self, near: Sequence[ExistingTest]) -> str:
-        """Say which file with tests near a patch gave none, for it cannot be imported."""
+    def _lost(self, near: Sequence[ExistingTest]) -> tuple[NotCollected, ...]:
+        """Return the file with tests near a patch that gave none, for it cannot be imported."""
         with self._lock:
             paths = dict.fromkeys(test.path for test in near if not test.is_doctest)
             lost = [path for path in paths if path in self._uncollected]
-        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
-        return f"{lost[0]}{more} cannot be collected on the unpatched tree" if lost else ""
+        return (NotCollected(path=lost[0], others=len(lost) - 1),) if lost else ()
 
     def _baseline(self, batch: Sequence[ExistingTest], most: float) -> dict[str, _Known]:
         """Return what a batch does on the unpatched tree; run it if nobody has yet.
@@ -295,7 +298,7 @@ class Guard:
     def _learnt(self, test: ExistingTest, run: TestRun | None) -> _Known:
         if run is None:
             return _Known(verdict=Verdict.INVALID, seconds=0.0, ran={})
-        if run.reason.startswith(_UNCOLLECTED):
+        if _is_uncollected(run):
             self._uncollected.add(test.path)
         return _Known(
             verdict=run.verdict,
@@ -370,7 +373,7 @@ class Guard:
                 name = f"{group[0].path}::{run.node.partition('[')[0]}"
                 of_file.setdefault(name, []).append(run)
                 continue
-            refused = run.verdict is Verdict.BROKEN and not run.reason.startswith(_UNCOLLECTED)
+            refused = run.verdict is Verdict.BROKEN and not _is_uncollected(run)
             # pytest refuses all for one that it does not find; those chosen for a patch are there.
             if refused and len(group) > 1 and not changes and not group[0].is_doctest:
                 lost += group
@@ -419,16 +422,26 @@ def _breaks(run: TestRun | None) -> bool:
     return run is not None and run.verdict in _BROKEN
 
 
-def _why(looked: int, near: int, failing: int, left: int, allowance: float) -> str:
-    """Say why no more tests were chosen; "" when all that are known were."""
+def _is_uncollected(run: TestRun) -> bool:
+    """Say whether the test's file cannot even be imported."""
+    return isinstance(run.cause, PhaseFailed) and run.cause.phase is Phase.COLLECTION
+
+
+def _regression(name: str, run: TestRun) -> Regression:
+    raised = replace(run.raised, frames=(), values=()) if run.raised else None
+    return Regression(test=name, verdict=run.verdict, cause=run.cause, raised=raised)
+
+
+def _shortfalls(
+    looked: int, near: int, failing: int, left: int, allowance: float
+) -> tuple[Shortfall, ...]:
+    """Return why no more tests were chosen; nothing when all that are known were."""
     if left or looked < near:
-        return f"the budget of {allowance:g} s a patch allows no more"
-    if near and failing == near:
-        count = f"{near} tests" if near > 1 else "one test"
-        return f"the {count} near it failed on the unpatched tree already"
-    parts = []
+        return (BudgetSpent(seconds=allowance),)
+    found: list[Shortfall] = []
+    all_fail = failing == near
     if failing:
-        parts.append(f"{failing} {'do' if failing > 1 else 'does'} not pass on the unpatched tree")
-    if near >= MOST:
-        parts.append(f"no more than the {MOST} nearest are tried")
-    return ", ".join(parts)
+        found.append(FailBefore(tests=failing, all_of_them=all_fail))
+    if near >= MOST and not all_fail:
+        found.append(TooMany(most=MOST))
+    return tuple(found)

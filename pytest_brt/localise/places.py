@@ -39,7 +39,9 @@ def lines_of(run: TestRun) -> dict[str, frozenset[int]]:
     """Return the lines that a test ran of the files that were watched.
 
     >>> from pytest_brt.types import Verdict
-    >>> run = TestRun(test="t", node="", verdict=Verdict.PASS, reason="", ran=(("a.py", "14"),))
+    >>> from pytest_brt.types.cause import Passed
+    >>> ran = (("a.py", "14"),)
+    >>> run = TestRun(test="t", node="", verdict=Verdict.PASS, cause=Passed(), ran=ran)
     >>> sorted(lines_of(run)["a.py"])
     [2, 4]
     """

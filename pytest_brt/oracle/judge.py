@@ -15,10 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_brt.execute.engine import Engine, Row, target_of
-from pytest_brt.execute.verdict import API_MISMATCH
 from pytest_brt.oracle.asked import is_about_python, pinned
 from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple, without_values
-from pytest_brt.render.causes import failure_words
+from pytest_brt.render.causes import failure_words, run_words
 from pytest_brt.types import (
     CandidateTest,
     JudgedTest,
@@ -132,7 +131,7 @@ def unsteady(runs: tuple[TestRun, ...]) -> str:
     if runs[0].verdict is Verdict.PASS:
         return "passes on this tree"
     if runs[0].verdict is not Verdict.FAIL:
-        return runs[0].reason or runs[0].verdict.lower()
+        return run_words(runs[0])
     return ""
 
 
@@ -195,7 +194,7 @@ def _not_the_project(test: CandidateTest, run: TestRun, raised: Raised, facts: F
         return _NOTHING_RAN
     if claimed:
         return "it checks nothing that the project returns" if about_python else ""
-    if run.used_project is None or run.reason.startswith(API_MISMATCH):
+    if run.used_project is None or run.mismatch:
         return ""  # in a process of its own; or the project lacks what it asks for, which is rated
     return f"fails in the test itself, not in the project: {simple(raised.type)}"
 
@@ -267,7 +266,7 @@ def failure_key(run: TestRun) -> str:
     """
     raised = run.raised
     if raised is None:
-        return f"{run.verdict}:{run.reason}"
+        return f"{run.verdict}|{run.cause}"
     message = re.sub(r"\b0x[0-9a-fA-F]+\b", "0x", first_line(raised))
     message = re.sub(r"\btest_\w+|\bTest\w+", "test", message)
     last = raised.in_project

@@ -18,6 +18,7 @@ from pytest_brt.plugin.inputs import open_project
 from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem
 from pytest_brt.plugin.option_table import Options
 from pytest_brt.render.answer import count
+from pytest_brt.render.causes import run_words
 from pytest_brt.revisions.commits import History
 from pytest_brt.revisions.gate import Gate, Gated, GateProof, changed_tests, split_range
 from pytest_brt.shown import on_a_line, show
@@ -38,9 +39,9 @@ class GateItem(OurItem):
         proof, before, after = self.gated.proof, self.gated.before, self.gated.after
         self.user_properties.append(("brt-gate", proof.value))
         if proof is GateProof.FAILS_AFTER:
-            raise BrtError(f"{_what_it_does(proof)}: {after.verdict}, {after.reason}")
+            raise BrtError(f"{_what_it_does(proof)}: {after.verdict}, {run_words(after)}")
         if proof is not GateProof.PROVEN:
-            raise Missed(f"{_what_it_does(proof)}: {before.verdict}, {before.reason}")
+            raise Missed(f"{_what_it_does(proof)}: {before.verdict}, {run_words(before)}")
 
 
 class GateSession(OurFiles):

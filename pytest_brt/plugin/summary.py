@@ -26,6 +26,7 @@ from pytest_brt.render.answer import (
     reviewed,
     tests_of,
 )
+from pytest_brt.render.causes import run_words
 from pytest_brt.render.dialogue import HEADING, account, columns, name_of, prospect, total
 from pytest_brt.render.table import (
     broken_tests,
@@ -175,7 +176,7 @@ class Summary:
             return
         run = next(iter(failing[0].judgement.runs), None)
         if run is not None:
-            self._say(f"  {self._cut(run.reason)}")
+            self._say(f"  {self._cut(run_words(run))}")
             place = place_of(run)
             if place:
                 self._say(f"  {self._cut(place)}")
@@ -226,7 +227,7 @@ class Summary:
         test, judgement = judged.test, judged.judgement
         said = f"  {columns(judged)}" if wide else ""
         self._say(f"    {judgement.confidence:4.0%}{said}  {test.name}  ({test.oracle.kind})")
-        failure = judgement.runs[0].reason if judgement.runs else judgement.reason
+        failure = run_words(judgement.runs[0]) if judgement.runs else judgement.reason
         lines = [failure, place_of(judgement.runs[0]) if judgement.runs else "", judgement.reason]
         for line in dict.fromkeys(filter(None, lines)):
             self._say(f"          {self._cut(line)}")

@@ -122,4 +122,11 @@ def _run(
 def _cell(run: TestRun) -> Cell:
     """Return what is kept of a run: the frames of thousands of cells would fill the memory."""
     raised = replace(run.raised, frames=(), values=()) if run.raised else None
-    return Cell(patch="", test=run.test, verdict=run.verdict, reason=run.reason, raised=raised)
+    return Cell(
+        patch="",
+        test=run.test,
+        verdict=run.verdict,
+        cause=run.cause,
+        raised=raised,
+        exercised=run.exercised,
+    )

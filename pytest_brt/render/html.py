@@ -13,6 +13,7 @@ from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 
 from pytest_brt.render.answer import bug_tests, does, of_ranking, of_report, tests_of
+from pytest_brt.render.causes import cause_words, run_words
 from pytest_brt.render.table import existing, note, pinned, place
 from pytest_brt.render.template import filled
 from pytest_brt.types import Cell, Issue, JudgedTest, Rank, Review, RunRecord, TestRun, Verdict
@@ -111,7 +112,7 @@ def _patch(
 ) -> Part:
     result, guarded = rank.result, rank.result.guarded
     cells = {cell.test: cell for cell in result.cells}
-    breaks = {item.test: item.reason for item in result.regressions}
+    breaks = {item.test: cause_words(item.cause, item.raised) for item in result.regressions}
     low, high = rank.interval or (0.0, 0.0)
     return {
         "anchor": f"patch-{number + 1}-{result.patch.id}",
@@ -139,7 +140,9 @@ def _square(cell: Cell | None, test: str) -> Part:
     if cell is None or cell.verdict is Verdict.INVALID:
         return _glyph("none", "·", f"{test} did not run")
     kinds = {Verdict.PASS: ("pass", "✓"), Verdict.FAIL: ("fail", "✗")}
-    return _glyph(*kinds.get(cell.verdict, ("other", "!")), f"{test}: {cell.verdict} {cell.reason}")
+    return _glyph(
+        *kinds.get(cell.verdict, ("other", "!")), f"{test}: {cell.verdict} {run_words(cell)}"
+    )
 
 
 def _glyph(kind: str, glyph: str, title: str) -> Part:
@@ -178,7 +181,7 @@ def _test(judged: JudgedTest, ranks: tuple[Rank, ...]) -> Part:
         "source": _coloured(test.source or f"# in the tree: {test.path}"),
         "before": _failure(runs[0]) if runs else judged.judgement.reason,
         "after": [
-            f"{name}: {'passes' if cell.verdict is Verdict.PASS else cell.reason}"
+            f"{name}: {'passes' if cell.verdict is Verdict.PASS else run_words(cell)}"
             for name, cell in cells
         ],
     }
@@ -187,7 +190,7 @@ def _test(judged: JudgedTest, ranks: tuple[Rank, ...]) -> Part:
 def _failure(run: TestRun) -> str:
     """Return what a test failed with, and where, outermost frame first."""
     if run.raised is None:
-        return run.reason
+        return run_words(run)
     # What lies before the first frame of the tree is how pytest came there.
     ours = dropwhile(lambda frame: frame.path.startswith(("/", "<")), run.raised.frames)
     frames = [

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pytest_brt.answers import answer_ranking
 from pytest_brt.render.answer import ranking_sentence
+from pytest_brt.render.causes import cause_words, run_words, shortfall_words
 from pytest_brt.render.remarks import remark_sentence
 from pytest_brt.types import (
     Attempt,
@@ -104,10 +105,15 @@ def result_json(result: PatchResult) -> Json:
         "remarks": result.remarks,
         "seconds": round(result.seconds, 3),
         "size": result.size,
-        "regressions": result.guarded and result.guarded.regressions,
+        "regressions": _regressions_json(result.guarded),
         "guard": _guard_json(result.guarded),
         "cells": [
-            {"test": cell.test, "verdict": cell.verdict, "reason": cell.reason}
+            {
+                "test": cell.test,
+                "verdict": cell.verdict,
+                "cause": cell.cause,
+                "reason": run_words(cell),
+            }
             for cell in result.cells
         ],
     }
@@ -136,7 +142,7 @@ def repair_json(repair: Repair) -> Json:
                 "passed": fix.passed,
                 "total": fix.total,
                 "hypothesis": fix.hypothesis,
-                "regressions": fix.guarded and fix.guarded.regressions,
+                "regressions": _regressions_json(fix.guarded),
                 "diff": fix.patch.text,
             }
             for fix in repair.fixes
@@ -211,6 +217,20 @@ def _rank_json(rank: Rank) -> Json:
     }
 
 
+def _regressions_json(guarded: Guarded | None) -> list[Json] | None:
+    if guarded is None:
+        return None
+    return [
+        {
+            "test": broken.test,
+            "verdict": broken.verdict,
+            "cause": broken.cause,
+            "reason": cause_words(broken.cause, broken.raised),
+        }
+        for broken in guarded.regressions
+    ]
+
+
 def _guard_json(guarded: Guarded | None) -> Json | None:
     if guarded is None:
         return None
@@ -221,6 +241,7 @@ def _guard_json(guarded: Guarded | None) -> Json | None:
         "chosen_by": guarded.by,
         "pinned": guarded.pinned,
         "failing_before": guarded.failing,
-        "cut": guarded.cut,
+        "shortfalls": guarded.shortfalls,
+        "cut": ", ".join(map(shortfall_words, guarded.shortfalls)),
         "seconds": round(guarded.seconds, 3),
     }

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from pytest_brt.render.answer import breaks, count, what_it_does
+from pytest_brt.render.causes import cause_words, run_words, shortfall_words
 from pytest_brt.render.dialogue import name_of
 from pytest_brt.render.remarks import remark_sentence
 from pytest_brt.types import (
+    ChosenBy,
     FixSource,
     FoundFix,
     Guarded,
@@ -101,7 +103,7 @@ def note(rank: Rank) -> str:
     result = rank.result
     if not result.applies:
         return result.reason
-    why = {cell.reason for cell in result.cells if cell.verdict is Verdict.INVALID}
+    why = {run_words(cell) for cell in result.cells if cell.verdict is Verdict.INVALID}
     parts = ["no bug test could be run on it"] if rank.epr is None else []
     if rank.epr is None and len(why) == 1:
         parts += why
@@ -121,8 +123,9 @@ def existing(ranks: Sequence[Rank]) -> Iterator[str]:
         return
     reached = [guard.reached for guard in guards if guard.reached is not None]
     lines = f"; {_span(reached)} of them run the changed lines" if reached else ""
-    by = "coverage" if guards[0].by == "coverage" else "the names they use"
-    cut = next((f"; {guard.cut}" for guard in guards if guard.cut), "")
+    by = "coverage" if guards[0].by is ChosenBy.COVERAGE else "the names they use"
+    short = next((guard.shortfalls for guard in guards if guard.shortfalls), ())
+    cut = f"; {', '.join(map(shortfall_words, short))}" if short else ""
     yield (
         f"{_span([guard.ran for guard in guards])} of {guards[0].total} existing tests ran on each "
         f"patch (chosen by {by}{lines}{cut})"
@@ -133,8 +136,8 @@ def broken_tests(ranks: Sequence[Rank]) -> Iterator[str]:
     """Yield each existing test that a patch breaks."""
     for rank in ranks:
         for broken in rank.result.regressions:
-            why = f" ({shortened(broken.reason, 80)})" if broken.reason else ""
-            yield f"{rank.name} breaks {broken.test}{why}"
+            why = shortened(cause_words(broken.cause, broken.raised), 80)
+            yield f"{rank.name} breaks {broken.test} ({why})"
 
 
 def pinned(ranks: Sequence[Rank]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_brt.render.causes import run_words
 from pytest_brt.types import TestRun, Verdict
 
 #: Tests that are told in full, and that are named.
@@ -60,7 +61,8 @@ def account(runs: Sequence[TestRun], before: Sequence[TestRun] | None = None) ->
 def fails(run: TestRun) -> bool:
     """Say whether a test fails; one that skips itself by an exception of the project does not.
 
-    >>> fails(TestRun(test="t", node="t", verdict=Verdict.SKIP, reason=""))
+    >>> from pytest_brt.types.cause import Skipped
+    >>> fails(TestRun(test="t", node="t", verdict=Verdict.SKIP, cause=Skipped(said="")))
     False
     """
     if run.verdict not in _BAD:
@@ -123,7 +125,7 @@ def _counted(found: Account, total: int, before: Sequence[TestRun] | None) -> st
 def _told_run(run: TestRun, name: str) -> str:
     """Return what a test did: its exception, and the project's own frames."""
     if run.raised is None:
-        return f"{name}: {run.verdict}: {run.reason}"
+        return f"{name}: {run.verdict}: {run_words(run)}"
     told = f"{name}: {run.raised.type}: {run.raised.message[:_MESSAGE]}"
     # Those of the project and its tests; those of others say little.
     frames = [frame for frame in run.raised.frames if not frame.path.startswith(("/", "<"))]

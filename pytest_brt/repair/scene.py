@@ -18,6 +18,7 @@ from pytest_brt.guard.regressions import targets_of
 from pytest_brt.guard.suite import ExistingTest
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.model.base import Model
+from pytest_brt.render.causes import run_words
 from pytest_brt.repair.site import Site
 from pytest_brt.repair.trial import Check, Trials
 from pytest_brt.types import (
@@ -179,7 +180,7 @@ def localise(
         watched = _watch(engine, index, failing, near)
         notes = ()
         if not any(run.ran for run in watched):
-            notes = (f"the tests could not be watched: {watched[0].reason}",)
+            notes = (f"the tests could not be watched: {run_words(watched[0])}",)
             watched = ()
     verdicts = [run.verdict for run in watched]
     return Localised(

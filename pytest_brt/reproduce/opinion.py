@@ -22,6 +22,7 @@ from pytest_brt.model.base import Grammar, Message, Prompt, Role, Sampling
 from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.oracle.facts import Facts, matches
 from pytest_brt.oracle.judge import rescored
+from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.model_tests.confidence import with_odds
 from pytest_brt.reproduce.prompting.fit import Brief, bug_values, fitted, report_text
 from pytest_brt.types import Issue, JudgedTest, OracleKind, Place
@@ -181,7 +182,7 @@ def judge_prompt(item: JudgedTest, brief: Brief) -> Prompt:
     """
     run = item.judgement.runs[0]
     raised = run.raised
-    failure = f"{raised.type}: {raised.message.strip()}" if raised else run.reason
+    failure = f"{raised.type}: {raised.message.strip()}" if raised else run_words(run)
     parts = {
         "report": report_text(brief.issue),
         "session": "\n".join(brief.hints.session),

@@ -36,12 +36,12 @@ def bisect(
     target: TestTarget,
     good: Revision,
     bad: Revision,
-    say: Callable[[Revision, RevisionState, str], None],
+    say: Callable[[Revision, RevisionState, TestRun], None],
 ) -> Bisection:
     """Return which commit after `good`, along first parents up to `bad`, made `target` fail.
 
     The target has its source, to be put into any revision. How it fails on `bad` is what is looked
-    for; `say` is told of each revision tried, what it is, and why.
+    for; `say` is told of each revision tried, what it is, and what the test did.
 
     Raises:
         UsageProblem: `good` is no ancestor of `bad`.
@@ -54,8 +54,8 @@ def bisect(
     def look(revision: Revision, wanted: Raised | None) -> tuple[RevisionState, TestRun]:
         changes = history.changes_to(revision)
         run = engine.run(Row(changes=changes, targets=(target,))).runs[0]
-        state, reason = judge(run, wanted)
-        say(revision, state, reason)
+        state = judge(run, wanted)
+        say(revision, state, run)
         return state, run
 
     state, run = look(bad, None)
@@ -85,16 +85,16 @@ def _narrow(
     return commits[low + 1 : high + 1]
 
 
-def judge(run: TestRun, wanted: Raised | None) -> tuple[RevisionState, str]:
-    """Return what a run says about a revision, and why.
+def judge(run: TestRun, wanted: Raised | None) -> RevisionState:
+    """Return what a run says about a revision.
 
     A failure is bad when it raises what is looked for. A test that is broken there, because what
     it uses is not written yet, says nothing about the bug: that is not bad.
     """
     if run.verdict is Verdict.PASS:
-        return RevisionState.GOOD, run.reason
+        return RevisionState.GOOD
     if run.verdict is not Verdict.FAIL:
-        return RevisionState.UNTESTABLE, f"{run.verdict.lower()}: {run.reason}"
+        return RevisionState.UNTESTABLE
     if wanted is None or (run.raised is not None and run.raised.type == wanted.type):
-        return RevisionState.BAD, run.reason
-    return RevisionState.UNTESTABLE, f"fails of something else: {run.reason}"
+        return RevisionState.BAD
+    return RevisionState.UNTESTABLE

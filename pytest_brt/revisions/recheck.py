@@ -17,7 +17,7 @@ from pytest_brt.errors import PatchProblem, StoreProblem
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.file_names import decode
-from pytest_brt.types import FileChange, Patch, Regression, TestRun, Verdict
+from pytest_brt.types import FileChange, Patch, TestRun, Verdict
 
 #: Bytes of one file of a folder.
 _MOST_BYTES = 64 << 20
@@ -53,7 +53,7 @@ class RecordedPatch:
     name: str
     applies: bool
     cells: tuple[RecordedCell, ...]
-    regressions: tuple[Regression, ...] | None
+    regressions: tuple[RecordedCell, ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from pytest_brt.types.candidate import Oracle as Oracle
 from pytest_brt.types.candidate import OracleKind as OracleKind
 from pytest_brt.types.candidate import Origin as Origin
 from pytest_brt.types.candidate import Review as Review
+from pytest_brt.types.cause import Cause as Cause
 from pytest_brt.types.issue import Block as Block
 from pytest_brt.types.issue import BlockKind as BlockKind
 from pytest_brt.types.issue import Issue as Issue
@@ -66,3 +67,5 @@ from pytest_brt.types.remark import Remark as Remark
 from pytest_brt.types.remark import RowNote as RowNote
 from pytest_brt.types.remark import SinglesOutInput as SinglesOutInput
 from pytest_brt.types.remark import SyntaxErrorAfter as SyntaxErrorAfter
+from pytest_brt.types.shortfall import ChosenBy as ChosenBy
+from pytest_brt.types.shortfall import Shortfall as Shortfall

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar
 
+from pytest_brt.types.cause import BodyRaised, Cause
+
 
 class Verdict(StrEnum):
     """What one test did on one tree."""
@@ -67,8 +69,7 @@ class TestRun:
     #: pytest's own name of the item below its file, as in "TestX::test_y[1]".
     node: str
     verdict: Verdict
-    #: One line.
-    reason: str
+    cause: Cause
     raised: Raised | None = None
     seconds: float = 0.0
     #: The end of what it printed.
@@ -84,3 +85,8 @@ class TestRun:
     cpu: float = 0.0
     #: CPU seconds of its process before its first test: loading the file, for all tests of it.
     loading: float = 0.0
+
+    @property
+    def mismatch(self) -> bool:
+        """Whether it failed because the test and the project disagree about a name or a call."""
+        return isinstance(self.cause, BodyRaised) and self.cause.mismatch

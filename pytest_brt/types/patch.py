@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pytest_brt.types.cause import Cause
 from pytest_brt.types.outcome import Raised, Verdict
 from pytest_brt.types.remark import Remark
+from pytest_brt.types.shortfall import ChosenBy, Shortfall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +47,10 @@ class Cell:
     patch: str
     test: str
     verdict: Verdict
-    reason: str
+    cause: Cause
     raised: Raised | None = None
+    #: As of a `TestRun`.
+    exercised: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +60,8 @@ class Regression:
     #: File and node, as in "tests/test_a.py::TestX::test_y".
     test: str
     verdict: Verdict
-    #: One line.
-    reason: str
+    cause: Cause
+    raised: Raised | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,15 +75,14 @@ class Guarded:
     #: How many of the tests chosen execute a changed line on the unpatched tree; None where that
     #: cannot be seen.
     reached: int | None = None
-    #: By what the tests were chosen: "coverage" or "names".
-    by: str
+    by: ChosenBy
     regressions: tuple[Regression, ...] = ()
     #: Tests that assert the reported wrong behaviour; failing them is no regression.
     pinned: tuple[str, ...] = ()
     #: Tests that were left out because they do not pass on the unpatched tree.
     failing: int = 0
-    #: Why fewer tests ran than could have, as in "the budget of 5 s was used up"; or "".
-    cut: str = ""
+    #: Why fewer tests ran than could have.
+    shortfalls: tuple[Shortfall, ...] = ()
     seconds: float = 0.0
 
 

@@ -186,8 +186,9 @@ def test_how_two_patches_differ(kept: Path, capsys: pytest.CaptureFixture[str]) 
     told = capsys.readouterr().out
     assert told.endswith(
         f"These tests tell them apart:\n  {SECOND.test.name}\n    a.diff passes it\n"
-        "    b.diff fails it\n"
-        "  tests/test_x.py::test_0\n    a.diff does not break it\n    b.diff breaks it\n"
+        "    b.diff fails it: assert 1 == 2\n"
+        "  tests/test_x.py::test_0\n    a.diff does not break it\n"
+        "    b.diff breaks it: assert 1 == 2\n"
     )
     assert main(["diff", "a", "c"]) == 0
     told = capsys.readouterr().out

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.execute.engine import Engine, Row, TestTarget
+from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, TestRun, Verdict
 from tests.execute.projects import make_project, open_on
 
@@ -36,7 +37,7 @@ CORE = FileChange(path="pkg/core.py", content=b"def divide(a, b):\n    return 7\
 def test_a_module_that_is_not_what_is_imported_makes_cells_invalid(engine: Engine) -> None:
     hidden = run(engine, FileChange(path="errno.py", content=b"loads = 1\n"))
     assert hidden.verdict is Verdict.INVALID
-    assert hidden.reason == "a changed errno.py is not what is imported as errno"
+    assert run_words(hidden) == "a changed errno.py is not what is imported as errno"
     assert run(engine, CORE).verdict is Verdict.INVALID
     assert run(engine).verdict is Verdict.PASS
 

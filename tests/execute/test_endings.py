@@ -5,7 +5,20 @@ import pytest
 from pytest_brt.execute.engine import TestTarget
 from pytest_brt.execute.process import Ended, Event, Places, ToldException
 from pytest_brt.execute.verdict import Scene, came_through, cut_short, missing_nodes, not_begun
-from pytest_brt.types import Verdict
+from pytest_brt.types import Cause, Verdict
+from pytest_brt.types.cause import (
+    CannotRun,
+    NoTest,
+    NotStarted,
+    OutOfTime,
+    Phase,
+    PhaseFailed,
+    ProcessEnded,
+    PytestFailed,
+    RunBrokenOff,
+    Skipped,
+    Timed,
+)
 
 SCENE = Scene(
     target=TestTarget(id="t", path="tests/test_x.py", node="test_a"),
@@ -24,66 +37,70 @@ def test_what_was_never_begun_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ended", "verdict", "reason"),
+    ("ended", "verdict", "cause"),
     [
-        (_ended(timed_out=True), Verdict.TIMEOUT, "did not end while being collected"),
+        (_ended(timed_out=True), Verdict.TIMEOUT, OutOfTime(what=Timed.COLLECTION)),
         (
             _ended(Event(event="sandbox_error", text="no mount"), status=1),
             Verdict.INVALID,
-            "sandbox: could not be set up: no mount",
+            NotStarted(said="no mount"),
         ),
         (
             _ended(Event(event="collect_error", text="odd"), status=2),
             Verdict.BROKEN,
-            "cannot be collected: odd",
+            PhaseFailed(phase=Phase.COLLECTION, text="odd"),
         ),
-        (_ended(Event(event="collect_skip", reason="not here")), Verdict.SKIP, "not here"),
+        (
+            _ended(Event(event="collect_skip", reason="not here")),
+            Verdict.SKIP,
+            Skipped(said="not here"),
+        ),
         (
             _ended(status=4, tail="a\nERROR: usage: /copy/x\nb"),
             Verdict.BROKEN,
-            "cannot be run: usage: /project/x",
+            CannotRun(said="usage: /project/x"),
         ),
         (
             _ended(status=1, tail="E  first\nE   last\n  \nsee above"),
             Verdict.BROKEN,
-            "cannot be run: last",
+            CannotRun(said="last"),
         ),
-        (_ended(status=1, tail="first\n last \n \n"), Verdict.BROKEN, "cannot be run: last"),
-        (_ended(status=-11), Verdict.CRASH, "killed by SIGSEGV while being collected"),
-        (_ended(status=-11, tail="x"), Verdict.CRASH, "killed by SIGSEGV while being collected"),
-        (_ended(status=3), Verdict.BROKEN, "exit status 3 while being collected"),
-        (_ended(status=0, tail="x"), Verdict.BROKEN, "exit status 0 while being collected"),
+        (_ended(status=1, tail="first\n last \n \n"), Verdict.BROKEN, CannotRun(said="last")),
+        (_ended(status=-11), Verdict.CRASH, ProcessEnded(status=-11, collecting=True)),
+        (_ended(status=-11, tail="x"), Verdict.CRASH, ProcessEnded(status=-11, collecting=True)),
+        (_ended(status=3), Verdict.BROKEN, ProcessEnded(status=3, collecting=True)),
+        (_ended(status=0, tail="x"), Verdict.BROKEN, ProcessEnded(status=0, collecting=True)),
         (
             _ended(Event(event="collected"), Event(event="finish", code=0)),
             Verdict.BROKEN,
-            "no test found",
+            NoTest(),
         ),
         (
             _ended(Event(event="collected"), Event(event="finish", code=4), status=4),
             Verdict.BROKEN,
-            "cannot be run: no such test",
+            CannotRun(),
         ),
         (
             _ended(Event(event="finish", code=5), status=5, tail="odd"),
             Verdict.BROKEN,
-            "cannot be run: odd",
+            CannotRun(said="odd"),
         ),
-        (_ended(Event(event="interrupted")), Verdict.BROKEN, "broke off the run (interrupt)"),
+        (_ended(Event(event="interrupted")), Verdict.BROKEN, RunBrokenOff(by="interrupt")),
         (
             _ended(Event(event="collected"), Event(event="finish", code=5), status=5),
             Verdict.BROKEN,
-            "no test found",
+            NoTest(),
         ),
         (
             _ended(Event(event="finish", code=4), status=4),
             Verdict.BROKEN,
-            "cannot be run: no such test",
+            CannotRun(),
         ),
     ],
 )
-def test_why_nothing_was_begun(ended: Ended, verdict: Verdict, reason: str) -> None:
+def test_why_nothing_was_begun(ended: Ended, verdict: Verdict, cause: Cause) -> None:
     outcome = not_begun(SCENE, ended)
-    assert (outcome.verdict, outcome.reason) == (verdict, reason)
+    assert (outcome.verdict, outcome.cause) == (verdict, cause)
 
 
 def test_a_process_came_through_when_it_finished_or_another_item_ended_it() -> None:
@@ -101,9 +118,9 @@ def test_a_process_came_through_when_it_finished_or_another_item_ended_it() -> N
 
 
 @pytest.mark.parametrize(
-    ("ended", "verdict", "reason"),
+    ("ended", "verdict", "cause"),
     [
-        (_ended(timed_out=True), Verdict.TIMEOUT, "did not end within 60 s"),
+        (_ended(timed_out=True), Verdict.TIMEOUT, OutOfTime(what=Timed.TEST, seconds=60.0)),
         (
             _ended(
                 Event(event="item"),
@@ -112,7 +129,7 @@ def test_a_process_came_through_when_it_finished_or_another_item_ended_it() -> N
                 ),
             ),
             Verdict.BROKEN,
-            "broke off the run (KeyboardInterrupt)",
+            RunBrokenOff(by="KeyboardInterrupt"),
         ),
         (
             _ended(
@@ -122,20 +139,20 @@ def test_a_process_came_through_when_it_finished_or_another_item_ended_it() -> N
                 ),
             ),
             Verdict.BROKEN,
-            "pytest itself failed: KeyError: /project/x",
+            PytestFailed(),
         ),
         (
             _ended(Event(event="item"), status=-9),
             Verdict.CRASH,
-            "killed by SIGKILL before the test's end",
+            ProcessEnded(status=-9),
         ),
         (
             _ended(Event(event="item"), status=0),
             Verdict.CRASH,
-            "exit status 0 before the test's end",
+            ProcessEnded(status=0),
         ),
     ],
 )
-def test_why_an_item_did_not_come_to_its_end(ended: Ended, verdict: Verdict, reason: str) -> None:
+def test_why_an_item_did_not_come_to_its_end(ended: Ended, verdict: Verdict, cause: Cause) -> None:
     outcome = cut_short(SCENE, ended)
-    assert (outcome.verdict, outcome.reason) == (verdict, reason)
+    assert (outcome.verdict, outcome.cause) == (verdict, cause)

@@ -12,6 +12,7 @@ from pytest_brt.errors import SubjectProblem
 from pytest_brt.execute.engine import Engine, Limits, Program, Row, TestTarget
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.subject import find_subject
+from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, Verdict
 from tests.execute.projects import SAYS_SO, make_project, open_on, run_one, wait_at_work
 
@@ -107,13 +108,13 @@ def test_each_test_gets_its_verdict(engine: Engine) -> None:
     assert [(run.test, run.node) for run in runs] == [(name, "test_a") for name in CASES]
     for run in runs:
         _, verdict, words = CASES[run.test]
-        assert (run.verdict, words in run.reason) == (verdict, True), run
-        assert "\n" not in run.reason
+        assert (run.verdict, words in run_words(run)) == (verdict, True), run
+        assert "\n" not in run_words(run)
 
 
 def test_what_does_not_end_is_a_timeout(engine: Engine) -> None:
     run = run_one(engine, "import time\ndef test_a():\n    time.sleep(600)\n", seconds=1.0)
-    assert (run.verdict, run.reason) == (Verdict.TIMEOUT, "did not end within 1 s"), run
+    assert (run.verdict, run_words(run)) == (Verdict.TIMEOUT, "did not end within 1 s"), run
 
 
 def test_frames_are_named_as_the_project_names_them(engine: Engine) -> None:
@@ -303,7 +304,7 @@ def test_a_row_may_allow_its_tests_less_time(engine: Engine) -> None:
     source = "import time\ndef test_a():\n    time.sleep(1.5)\n"
     assert run_one(engine, source).verdict is Verdict.PASS
     hurried = run_one(engine, source, seconds=0.5)
-    assert (hurried.verdict, "0.5 s" in hurried.reason) == (Verdict.TIMEOUT, True)
+    assert (hurried.verdict, "0.5 s" in run_words(hurried)) == (Verdict.TIMEOUT, True)
     assert run_one(engine, source, seconds=100).verdict is Verdict.PASS
 
 
@@ -315,7 +316,7 @@ def test_tests_of_a_row_are_forked_and_not_started_anew(engine: Engine) -> None:
     )
     result = engine.run(Row(targets=targets))
     assert result.notes == ()
-    said = {run.reason for run in result.runs}
+    said = {run_words(run) for run in result.runs}
     if engine.level == "none":
         assert any("start.py run_tests" in reason for reason in said), said
     else:
@@ -353,8 +354,8 @@ def test_a_change_that_cannot_be_made_says_nothing_of_the_patch(tmp_path: Path) 
     change = FileChange(path="pkg/core.py/below.py", content=b"x = 1\n")
     try:
         run = engine.run(Row(targets=(target,), changes=(change,))).runs[0]
-        assert run.verdict is Verdict.INVALID, run.reason
-        assert "core.py" in run.reason
+        assert run.verdict is Verdict.INVALID, run_words(run)
+        assert "core.py" in run_words(run)
         assert engine.run(Row(targets=(target,))).runs[0].verdict is Verdict.PASS
     finally:
         engine.close()
@@ -372,9 +373,9 @@ def test_what_a_unittest_raised_is_known(engine: Engine) -> None:
     target = TestTarget(id="t", path="tests/test_case.py", source=source)
     runs = {run.node: run for run in engine.run(Row(targets=(target,))).runs}
     found = runs["TestA::test_a"]
-    assert found.reason == "ZeroDivisionError: division by zero (pkg/core.py:2)"
+    assert run_words(found) == "ZeroDivisionError: division by zero (pkg/core.py:2)"
     assert found.raised is not None
-    assert runs["TestA::test_b"].reason.startswith("AssertionError: 1.0 != 2")
+    assert run_words(runs["TestA::test_b"]).startswith("AssertionError: 1.0 != 2")
     assert [run.verdict for run in runs.values()] == [
         Verdict.FAIL,
         Verdict.FAIL,

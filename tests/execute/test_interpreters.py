@@ -9,6 +9,7 @@ from pytest_brt.execute.engine import Limits, Program, Row, TestTarget
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.sandbox import FORKABLE
 from pytest_brt.execute.subject import find_subject
+from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, Verdict
 from tests.execute.projects import make_project
 from tests.execute.subjects import environment
@@ -78,7 +79,7 @@ def test_every_pair_gives_the_same_verdicts(
         assert result.notes == ()
         for run in result.runs:
             _, verdict, words = CASES[run.test]
-            assert (run.verdict, words in run.reason) == (verdict, True), run
+            assert (run.verdict, words in run_words(run)) == (verdict, True), run
         target = TestTarget(id="t", path="tests/test_x.py", source=ASKS, node="test_a")
         (fixed,) = engine.run(Row(targets=(target,), changes=(FIXED,))).runs
         assert fixed.verdict is Verdict.PASS

@@ -14,6 +14,7 @@ from pytest_brt.execute.launch import open_engine, weaknesses
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.sandbox import Sandbox, drop_to
 from pytest_brt.execute.subject import find_subject
+from pytest_brt.render.causes import run_words
 from pytest_brt.types import Verdict
 from pytest_brt.types.subject import Subject
 from tests.execute.projects import make_project, run_one
@@ -101,7 +102,7 @@ def test_older_kernels_keep_signals_in_by_other_means(subject: Subject, level: s
         assert run_one(engine, leaves).verdict is Verdict.PASS
         assert run_one(engine, "def test_a(): assert 0\n").verdict is Verdict.FAIL
         ends = run_one(engine, "import os\ndef test_a(): os.kill(os.getpid(), 11)\n")
-        assert (ends.verdict, "SIGSEGV" in ends.reason) == (Verdict.CRASH, True)
+        assert (ends.verdict, "SIGSEGV" in run_words(ends)) == (Verdict.CRASH, True)
         assert run_one(engine, "import os\ndef test_a(): os._exit(0)\n").verdict is Verdict.CRASH
         loops = run_one(engine, "import time\ndef test_a(): time.sleep(600)\n", seconds=3.0)
         assert loops.verdict is Verdict.TIMEOUT

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.execute.engine import Engine
+from pytest_brt.render.causes import run_words
 from pytest_brt.types import Verdict
 from tests.execute.projects import make_project, open_on, run_one
 
@@ -35,7 +36,7 @@ def test_nothing_outside_is_written(engine: Engine, tmp_path: Path) -> None:
     )
     run = run_one(engine, source)
     assert run.verdict is Verdict.FAIL
-    assert run.reason.startswith("sandbox: EROFS")
+    assert run_words(run).startswith("sandbox: EROFS")
     assert [name for name in names if os.path.lexists(name)] == []
 
 
@@ -49,4 +50,4 @@ def test_no_network_is_seen(engine: Engine) -> None:
         )
         run = run_one(engine, source)
     assert run.verdict is Verdict.FAIL
-    assert "ConnectionRefusedError" in run.reason
+    assert "ConnectionRefusedError" in run_words(run)

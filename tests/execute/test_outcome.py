@@ -8,8 +8,9 @@ import pytest
 
 from pytest_brt.execute.engine import TestTarget
 from pytest_brt.execute.process import Event, Places, ToldException
-from pytest_brt.execute.verdict import Scene, broken, is_denial, shortly
-from pytest_brt.types import Raised, Verdict
+from pytest_brt.execute.verdict import Scene, broken, is_denial
+from pytest_brt.types import Verdict
+from pytest_brt.types.cause import Phase, PhaseFailed
 
 SCENE = Scene(
     target=TestTarget(id="t", path="tests/test_x.py", node="test_a"),
@@ -40,24 +41,18 @@ def test_what_never_got_to_its_body_is_broken_and_says_by_what() -> None:
     told = ToldException(
         type="OSError", message="no /copy/a\nmore", frames=(("/copy/a.py", 3, "f"),)
     )
-    outcome = broken(SCENE, Event(event="collect_error", raised=told), "setup failed")
-    assert (outcome.verdict, outcome.reason) == (
+    outcome = broken(SCENE, Event(event="collect_error", raised=told), Phase.COLLECTION)
+    assert (outcome.verdict, outcome.cause) == (
         Verdict.BROKEN,
-        "setup failed: OSError: no /project/a",
+        PhaseFailed(phase=Phase.COLLECTION),
     )
     assert outcome.raised is not None
+    assert outcome.raised.message == "no /project/a\nmore"
     assert outcome.raised.frames[0].path == "a.py"
 
 
-def test_what_the_sandbox_denied_is_said_first() -> None:
+def test_what_the_sandbox_denied_is_told() -> None:
     event = Event(event="report", raised=ToldException(type="OSError", message="m", denied="EROFS"))
-    found = broken(replace(SCENE, level="ns"), event, "setup failed")
-    assert found.reason == "sandbox: EROFS: setup failed: OSError: m"
-    assert broken(SCENE, event, "setup failed").reason == "setup failed: OSError: m"
-
-
-@pytest.mark.parametrize(
-    ("message", "said"), [("", "E"), (" \n", "E"), ("a\nb", "E: a"), ("\n a \nb", "E: a ")]
-)
-def test_an_exception_in_short_is_its_type_and_first_line(message: str, said: str) -> None:
-    assert shortly(Raised(type="E", message=message)) == said
+    found = broken(replace(SCENE, level="ns"), event, Phase.SETUP)
+    assert found.cause == PhaseFailed(phase=Phase.SETUP, denied="EROFS")
+    assert broken(SCENE, event, Phase.SETUP).cause == PhaseFailed(phase=Phase.SETUP)

@@ -27,6 +27,7 @@ from pytest_brt.execute.remote import (
     run_shipment,
 )
 from pytest_brt.execute.subject import find_subject
+from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, Verdict
 from tests.conftest import SOURCE
 
@@ -63,8 +64,8 @@ def test_the_tree_travels_only_when_it_is_missing(local: Engine) -> None:
     assert run_shipment(to_json(away), None) == NO_TREE
     archive = _archive(Path(local.subject.root))
     far = from_json(run_shipment(to_json(away), archive), RowResult)
-    assert [(run.verdict, run.reason) for run in far.runs] == [
-        (run.verdict, run.reason) for run in near.runs
+    assert [(run.verdict, run_words(run)) for run in far.runs] == [
+        (run.verdict, run_words(run)) for run in near.runs
     ]
     patched = replace(away, row=replace(ROW, changes=(FIXED,)))
     # The tree has stayed on the worker.
@@ -103,7 +104,7 @@ def test_a_row_whose_worker_dies_is_tried_once_more(local: Engine) -> None:
     assert once.notes[0] == "worker died, tried again (BrokenProcessPool)"
     twice = remote(local, Dying(2)).run(ROW)
     assert twice.runs[0].verdict is Verdict.INVALID
-    assert twice.runs[0].reason == "the workers that were to run it died, twice"
+    assert run_words(twice.runs[0]) == "the workers that were to run it died, twice"
 
 
 @pytest.mark.parametrize("spec", ["dask", "dask:", "ray:x", "threads:3"])

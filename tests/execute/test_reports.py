@@ -7,7 +7,20 @@ import pytest
 from pytest_brt.execute.engine import TestTarget
 from pytest_brt.execute.process import Event, Places, ToldException
 from pytest_brt.execute.verdict import Scene, of_reports
-from pytest_brt.types import Verdict
+from pytest_brt.types import Cause, Verdict
+from pytest_brt.types.cause import (
+    BodyFailed,
+    BodyRaised,
+    ExpectedFailure,
+    Odd,
+    Oddity,
+    OwnError,
+    Passed,
+    Phase,
+    PhaseFailed,
+    RaisedYetPassed,
+    Skipped,
+)
 
 SCENE = Scene(
     target=TestTarget(id="t", path="tests/test_x.py", node="test_a"),
@@ -27,25 +40,25 @@ def report(when: str, outcome: str = "passed", **facts: object) -> Event:
 SETUP, CALL, TEARDOWN = report("setup"), report("call"), report("teardown")
 
 
-def came_to(*reports: Event) -> tuple[Verdict, str]:
+def came_to(*reports: Event) -> tuple[Verdict, Cause]:
     outcome = of_reports(SCENE, reports)
-    return outcome.verdict, outcome.reason
+    return outcome.verdict, outcome.cause
 
 
 def failing(
     *frames: tuple[str, int, str], kind: str = "KeyError", **facts: object
-) -> tuple[Verdict, str]:
+) -> tuple[Verdict, Cause]:
     told = ToldException(type=kind, message="m\nmore", frames=frames, **facts)  # type: ignore[arg-type]
     return came_to(SETUP, report("call", "failed", raised=told), TEARDOWN)
 
 
 def test_what_came_through_passes() -> None:
-    assert came_to(SETUP, CALL, TEARDOWN) == (Verdict.PASS, "passed")
-    assert came_to(SETUP, CALL, CALL, TEARDOWN) == (Verdict.PASS, "passed")
+    assert came_to(SETUP, CALL, TEARDOWN) == (Verdict.PASS, Passed())
+    assert came_to(SETUP, CALL, CALL, TEARDOWN) == (Verdict.PASS, Passed())
     unexpected = report("call", xfail=True)
     assert came_to(SETUP, unexpected, TEARDOWN) == (
         Verdict.PASS,
-        "passed, though marked as expected to fail",
+        Passed(marked_xfail=True),
     )
 
 
@@ -65,7 +78,7 @@ def test_what_came_through_passes() -> None:
     ],
 )
 def test_without_all_phases_in_order_it_is_tampered_with(reports: tuple[Event, ...]) -> None:
-    assert came_to(*reports) == (Verdict.TAMPERED, "phases are missing or out of order")
+    assert came_to(*reports) == (Verdict.TAMPERED, Odd(oddity=Oddity.PHASES))
 
 
 @pytest.mark.parametrize("when", ["setup", "call", "teardown"])
@@ -73,89 +86,99 @@ def test_without_all_phases_in_order_it_is_tampered_with(reports: tuple[Event, .
 def test_a_report_that_contradicts_itself_is_tampered_with(when: str, outcome: str) -> None:
     odd = report(when, outcome, raised=ToldException(type="KeyError", message="m"))
     good = {"setup": SETUP, "call": CALL, "teardown": TEARDOWN, when: odd}
-    verdict, reason = came_to(*good.values())
-    assert verdict is Verdict.TAMPERED
-    assert reason == f"{when} reported as {outcome!r} though it raised"
+    cause = RaisedYetPassed(when=when, outcome=outcome)
+    assert came_to(*good.values()) == (Verdict.TAMPERED, cause)
 
 
 def test_setup_that_fails_breaks_the_test_and_is_named() -> None:
     told = ToldException(type="KeyError", message="m", frames=(CORE_FRAME,))
     failed = report("setup", "failed", raised=told)
     outcome = of_reports(SCENE, (failed, TEARDOWN))
-    assert (outcome.verdict, outcome.reason) == (Verdict.BROKEN, "setup failed: KeyError: m")
+    assert (outcome.verdict, outcome.cause) == (Verdict.BROKEN, PhaseFailed(phase=Phase.SETUP))
     assert outcome.raised is not None
     assert outcome.raised.frames[0].path == "pkg/core.py"
     said = report("setup", "failed", text="fixture 'x' not found")
-    assert came_to(said, TEARDOWN) == (Verdict.BROKEN, "setup failed: fixture 'x' not found")
+    assert came_to(said, TEARDOWN) == (
+        Verdict.BROKEN,
+        PhaseFailed(phase=Phase.SETUP, text="fixture 'x' not found"),
+    )
 
 
 def test_teardown_that_fails_breaks_a_test_that_passed_and_no_other() -> None:
     failed = report("teardown", "failed", text="no")
-    assert came_to(SETUP, CALL, failed) == (Verdict.BROKEN, "teardown failed: no")
+    assert came_to(SETUP, CALL, failed) == (
+        Verdict.BROKEN,
+        PhaseFailed(phase=Phase.TEARDOWN, text="no"),
+    )
     wrong = report("call", "failed", text="assert 1 == 2")
-    assert came_to(SETUP, wrong, failed) == (Verdict.FAIL, "assert 1 == 2")
+    assert came_to(SETUP, wrong, failed) == (Verdict.FAIL, BodyFailed(text="assert 1 == 2"))
     skipped = report("call", "skipped", skip="not here")
-    assert came_to(SETUP, skipped, failed) == (Verdict.SKIP, "not here")
+    assert came_to(SETUP, skipped, failed) == (Verdict.SKIP, Skipped(said="not here"))
 
 
 def test_a_failed_call_counts_before_skipped_ones() -> None:
     skipped, failed = report("call", "skipped", skip="s"), report("call", "failed")
-    assert came_to(SETUP, skipped, failed, TEARDOWN) == (Verdict.FAIL, "failed")
+    assert came_to(SETUP, skipped, failed, TEARDOWN) == (Verdict.FAIL, BodyFailed(text=""))
 
 
 @pytest.mark.parametrize("when", ["setup", "call"])
 def test_skipped_and_expected_to_fail_have_their_reasons(when: str) -> None:
-    def one(**facts: object) -> tuple[Verdict, str]:
+    def one(**facts: object) -> tuple[Verdict, Cause]:
         odd = report(when, "skipped", **facts)
         return came_to(*((odd,) if when == "setup" else (SETUP, odd)), TEARDOWN)
 
-    assert one(skip="not here") == (Verdict.SKIP, "not here")
-    assert one() == (Verdict.SKIP, "skipped")
-    assert one(xfail=True, wasxfail="known", skip="x") == (Verdict.XFAIL, "known")
-    assert one(xfail=True) == (Verdict.XFAIL, "expected to fail")
+    assert one(skip="not here") == (Verdict.SKIP, Skipped(said="not here"))
+    assert one() == (Verdict.SKIP, Skipped(said=""))
+    assert one(xfail=True, wasxfail="known", skip="x") == (
+        Verdict.XFAIL,
+        ExpectedFailure(said="known"),
+    )
+    assert one(xfail=True) == (Verdict.XFAIL, ExpectedFailure(said=""))
 
 
 def test_a_failure_in_the_project_says_where() -> None:
     assert failing(TEST_FRAME, CORE_FRAME, CORE_LATER, LIBRARY_FRAME) == (
         Verdict.FAIL,
-        "KeyError: m (pkg/core.py:9)",
+        BodyRaised(path="pkg/core.py", line=9),
     )
     assert failing(TEST_FRAME, CORE_FRAME, kind="NameError") == (
         Verdict.FAIL,
-        "NameError: m (pkg/core.py:7)",
+        BodyRaised(path="pkg/core.py", line=7),
     )
 
 
 @pytest.mark.parametrize("frames", [(), (TEST_FRAME,), (TEST_FRAME, LIBRARY_FRAME)])
 def test_a_failure_of_the_test_itself_needs_no_place(frames: tuple[tuple[str, int, str]]) -> None:
-    assert failing(*frames) == (Verdict.FAIL, "KeyError: m")
+    assert failing(*frames) == (Verdict.FAIL, BodyRaised())
     for kind in ("NameError", "SystemExit", "_pytest.fixtures.FixtureLookupError"):
         assert failing(*frames, kind=kind) == (
             Verdict.BROKEN,
-            f"error in the test itself: {kind}: m",
+            OwnError(),
         )
     assert failing(*frames, kind="x.Odd", bases=("ImportError",))[0] is Verdict.BROKEN
     assert failing(*frames, kind="TypeError", about_project=True) == (
         Verdict.FAIL,
-        "does not fit the project: TypeError: m",
+        BodyRaised(mismatch=True),
     )
 
 
 def test_helpers_beside_the_test_are_the_test_s_own() -> None:
     frames = (TEST_FRAME, HELPER_FRAME)
-    assert failing(*frames) == (Verdict.FAIL, "KeyError: m")
+    assert failing(*frames) == (Verdict.FAIL, BodyRaised())
     assert failing(*frames, kind="NameError")[0] is Verdict.BROKEN
-    assert failing(TEST_FRAME, CORE_FRAME, HELPER_FRAME)[1] == "KeyError: m"
+    assert failing(TEST_FRAME, CORE_FRAME, HELPER_FRAME)[1] == BodyRaised()
 
 
 def test_what_the_sandbox_denied_is_no_fault_of_the_test() -> None:
     found = failing(TEST_FRAME, kind="ImportError", denied="MemoryError")
-    assert found == (Verdict.FAIL, "sandbox: MemoryError: ImportError: m")
+    assert found == (Verdict.FAIL, BodyRaised(denied="MemoryError"))
 
 
 def test_a_failure_known_as_text_only_begins_with_its_exception() -> None:
     text = "    walk(3)\n    ^^^^\nE   ValueError: 3\nE     is odd\n\npkg/core.py:4: ValueError"
     found = came_to(SETUP, report("call", "failed", text=text), TEARDOWN)
-    assert found == (Verdict.FAIL, "ValueError: 3 (pkg/core.py:4: ValueError)")
-    assert came_to(SETUP, report("call", "failed", text="said"), TEARDOWN)[1] == "said"
-    assert came_to(SETUP, report("call", "failed"), TEARDOWN)[1] == "failed"
+    assert found == (Verdict.FAIL, BodyFailed(text="ValueError: 3 (pkg/core.py:4: ValueError)"))
+    assert came_to(SETUP, report("call", "failed", text="said"), TEARDOWN)[1] == BodyFailed(
+        text="said"
+    )
+    assert came_to(SETUP, report("call", "failed"), TEARDOWN)[1] == BodyFailed(text="")

@@ -10,6 +10,7 @@ from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.execute.touched import changed_lines, module_names, touched_files
+from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, Verdict
 from tests.execute.projects import CORE, make_project, open_on, run_one
 from tests.execute.subjects import environment
@@ -55,7 +56,7 @@ def test_tests_and_data_are_not_modules_of_the_project(tmp_path: Path) -> None:
 def test_a_patch_that_is_not_imported_is_said_to_be_so(engine: Engine) -> None:
     run = run_one(engine, "def test_a(): pass\n", changes=(CHANGED,))
     assert (run.verdict, run.exercised) == (Verdict.PASS, False)
-    assert "patch not exercised" in run.reason
+    assert "patch not exercised" in run_words(run)
 
 
 def test_a_patch_that_ran_is_known_where_python_can_tell(engine: Engine) -> None:
@@ -117,7 +118,7 @@ def test_other_code_than_the_patched_makes_a_cell_invalid(engine: Engine) -> Non
     asks = "from pkg.core import divide\ndef test_a(): assert divide(5, 2) == 2.5\n"
     run = run_one(engine, asks, changes=files)
     assert run.verdict is Verdict.INVALID
-    assert "old/pkg/core.py" in run.reason
+    assert "old/pkg/core.py" in run_words(run)
 
 
 def test_bytecode_of_the_same_size_and_second_is_never_taken(engine: Engine) -> None:

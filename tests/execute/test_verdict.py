@@ -7,7 +7,17 @@ import pytest
 from pytest_brt.execute.engine import TestTarget
 from pytest_brt.execute.process import Ended, Event, Places, ToldException, read_event
 from pytest_brt.execute.verdict import Scene, verdicts
+from pytest_brt.render.causes import run_words
 from pytest_brt.types import TestRun, Verdict
+from pytest_brt.types.cause import (
+    BodyRaised,
+    CodeUntold,
+    ExitDiffers,
+    Odd,
+    Oddity,
+    OtherCode,
+    ProcessEnded,
+)
 
 SCENE = Scene(
     target=TestTarget(id="t", path="tests/test_x.py", node="test_a"),
@@ -121,7 +131,9 @@ def test_what_the_sandbox_forbids_is_named(level: str, denied: str, named: bool)
     stream = _stream(GOOD[0], _report("call", "failed", told), GOOD[2], code=1)
     run = _one(stream, status=1, level=level)
     assert run.verdict is Verdict.FAIL
-    assert run.reason.startswith("sandbox: ") is named
+    assert run.cause == BodyRaised(
+        denied=denied if named else "", path="" if named else "pkg/a.py", line=0 if named else 1
+    )
 
 
 def test_messages_name_the_project_and_not_the_copy() -> None:
@@ -129,8 +141,8 @@ def test_messages_name_the_project_and_not_the_copy() -> None:
         type="OSError", message="no file /copy/a", frames=(("/copy/pkg/a.py", 1, "f"),)
     )
     run = _one(_stream(GOOD[0], _report("call", "failed", told), GOOD[2], code=1), status=1)
-    assert "/project/a" in run.reason
-    assert "\n" not in run.reason
+    assert "/project/a" in run_words(run)
+    assert "\n" not in run_words(run)
 
 
 def _items(*nodes: str, last: str = "item_end") -> tuple[Event, ...]:
@@ -156,9 +168,9 @@ def test_each_item_has_its_own_run() -> None:
 def test_the_item_that_ends_the_process_costs_no_other_its_verdict() -> None:
     first, second = verdicts(SCENE, _ended(_items("f::a", "f::b", last="item"), status=-11))
     assert first.verdict is Verdict.PASS
-    assert (second.verdict, second.reason) == (
+    assert (second.verdict, second.cause) == (
         Verdict.CRASH,
-        "killed by SIGSEGV before the test's end",
+        ProcessEnded(status=-11),
     )
     for run in verdicts(SCENE, _ended(_items("f::a", "f::b"), status=-11)):
         assert run.verdict is Verdict.CRASH, "nobody knows which of them"
@@ -173,17 +185,17 @@ def test_a_failure_stays_one_though_the_process_died_later() -> None:
 def test_an_item_that_was_begun_and_told_nothing_was_not_lost_in_collection() -> None:
     events = _stream(*GOOD)[:3]
     (run,) = verdicts(SCENE, _ended(events, status=1))
-    assert (run.verdict, run.reason) == (Verdict.CRASH, "exit status 1 before the test's end")
+    assert (run.verdict, run.cause) == (Verdict.CRASH, ProcessEnded(status=1))
     (run,) = verdicts(SCENE, _ended(events[:2], status=1))
-    assert (run.verdict, run.reason) == (Verdict.BROKEN, "exit status 1 while being collected")
+    assert (run.verdict, run.cause) == (Verdict.BROKEN, ProcessEnded(status=1, collecting=True))
 
 
 def test_who_else_wrote_or_ended_otherwise_is_named() -> None:
-    assert _one(_stream(*GOOD), status=3).reason == "exit status 3, but pytest said 0"
+    assert _one(_stream(*GOOD), status=3).cause == ExitDiffers(status=3, announced=0)
     forged = replace(_stream(*GOOD)[1], pid=2)
     for events in (_stream(*GOOD), _stream(*GOOD)[:2]):
         run = _one((*events, forged))
-        assert (run.verdict, run.reason) == (Verdict.TAMPERED, "events from two processes")
+        assert (run.verdict, run.cause) == (Verdict.TAMPERED, Odd(oddity=Oddity.TWO_PROCESSES))
     assert _one((*_stream(*GOOD), Event(event="garbage", pid=2))).verdict is Verdict.PASS
 
 
@@ -212,16 +224,6 @@ def test_what_the_process_printed_is_shown_where_it_failed() -> None:
     assert run.output == "in /project/a"
 
 
-def test_a_reason_is_one_line_of_bounded_length() -> None:
-    def reason(text: str) -> str:
-        report = replace(_report("call", "failed"), text=text)
-        return _one(_stream(GOOD[0], report, GOOD[2])).reason
-
-    assert reason("a\n  b\tc") == "a b c"
-    assert reason("x" * 240) == "x" * 240
-    assert reason("x" * 241) == "x" * 239 + "…"
-
-
 PATCHED = (("pkg/a.py", "patched", "/copy/pkg/a.py"), ("pkg/b.py", "not loaded", ""))
 
 
@@ -239,9 +241,7 @@ def test_other_code_than_the_patched_makes_the_run_invalid() -> None:
     for outcome in ("passed", "failed"):
         run = _touching(PATCHED[0], other, lines=True, outcome=outcome)
         assert run.verdict is Verdict.INVALID
-        assert run.reason == (
-            "other code than the patched pkg/b.py was imported: /usr/lib/pkg/b.py"
-        )
+        assert run.cause == OtherCode(path="pkg/b.py", origin="/usr/lib/pkg/b.py")
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_other_code_than_the_patched_makes_the_run_invalid() -> None:
         ((), None, False),
     ],
 )
-def test_a_patch_that_was_not_exercised_is_said(
+def test_a_patch_that_was_not_exercised_is_told(
     states: tuple[tuple[str, str, str], ...], lines: bool | None, exercised: bool | None
 ) -> None:
     for outcome, verdict in (
@@ -265,17 +265,12 @@ def test_a_patch_that_was_not_exercised_is_said(
     ):
         run = _touching(*states, lines=lines, outcome=outcome)
         assert (run.verdict, run.exercised) == (verdict, exercised)
-        said = exercised is False and verdict is not Verdict.SKIP
-        assert run.reason == (f"{outcome}; patch not exercised" if said else outcome)
 
 
 def test_a_pass_without_word_of_what_was_loaded_is_invalid() -> None:
     scene = replace(SCENE, touched=True)
     (run,) = verdicts(scene, _ended(_stream(*GOOD)))
-    assert (run.verdict, run.reason) == (
-        Verdict.INVALID,
-        "the process did not tell which code it loaded",
-    )
+    assert (run.verdict, run.cause) == (Verdict.INVALID, CodeUntold())
     (run,) = verdicts(SCENE, _ended(_stream(*GOOD)))
     assert run.verdict is Verdict.PASS
     (run,) = verdicts(scene, _ended(_stream(GOOD[0], _report("call", "failed"), GOOD[2])))

@@ -12,7 +12,9 @@ import pytest
 
 from pytest_brt.execute.engine import Engine, Row, RowResult
 from pytest_brt.guard import Guard, touched_by
-from pytest_brt.types import FileChange, Guarded, Verdict
+from pytest_brt.types import ChosenBy, FileChange, Guarded, Verdict
+from pytest_brt.types.cause import BodyRaised
+from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
 from tests.execute.projects import open_on, run_one
 from tests.trees import write_tree
 
@@ -107,7 +109,7 @@ def test_a_pinned_test_is_told_and_not_held_against_the_patch(engine: Engine, ro
 def test_the_budget_bounds_what_runs_and_says_so(engine: Engine, root: Path) -> None:
     found = check(Guard(engine), root, BREAKING, allowance=0.0)
     assert (found.ran, found.regressions) == (0, ())
-    assert "budget of 0 s" in found.cut
+    assert found.shortfalls == (BudgetSpent(seconds=0.0),)
 
 
 class Counting:
@@ -154,11 +156,11 @@ def test_new_failures_are_named_and_believed_with_other_patches(engine: Engine, 
         "tests/test_pkg.py::test_double_is_a_number",
         "tests/test_pkg.py::test_double_pins_the_bug",
     ]
-    assert "assert" in found.regressions[0].reason
-    assert (found.ran, found.reached, found.total, found.failing, found.cut) == (
-        3, 3, 5, 1, "1 does not pass on the unpatched tree",
+    assert isinstance(found.regressions[0].cause, BodyRaised)
+    assert (found.ran, found.reached, found.total, found.failing, found.shortfalls) == (
+        3, 3, 5, 1, (FailBefore(tests=1, all_of_them=False),),
     )  # fmt: skip
-    assert found.by == "coverage"
+    assert found.by is ChosenBy.COVERAGE
     assert len(later.regressions) == 2
     assert counting.again == 2  # with the first patch, and without it
 
@@ -237,7 +239,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> tuple[Guarded, Counting]:
 
 def test_a_file_that_cannot_be_imported_is_tried_no_further(odd: tuple[Guarded, Counting]) -> None:
     found, counting = odd
-    assert found.cut == "tests/test_core.py cannot be collected on the unpatched tree"
+    assert found.shortfalls == (NotCollected(path="tests/test_core.py", others=0),)
     assert 0 < len([node for node in counting.plain if "core" in node]) < 40
 
 

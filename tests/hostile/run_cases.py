@@ -21,6 +21,7 @@ from pytest_brt.execute import sandbox
 from pytest_brt.execute.engine import Engine, Limits, Row, RowResult, TestTarget
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.subject import find_subject
+from pytest_brt.render.causes import run_words
 from tests.execute.projects import make_project
 from tests.hostile.cases import CASES
 
@@ -132,7 +133,7 @@ def main() -> None:
             engine.close()
         intact = before == [digest(path) for path in (root, *folders)]
     answer = {
-        "runs": {run.test: [run.verdict, run.reason] for row in results for run in row.runs},
+        "runs": {run.test: [run.verdict, run_words(run)] for row in results for run in row.runs},
         "notes": [note for row in results for note in row.notes],
         "level": engine.level,
         "intact": intact,

@@ -14,6 +14,7 @@ from pytest_brt.issue import load_issue
 from pytest_brt.issue.load import read_issue
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.types import Frame, Raised, TestRun, Verdict
+from tests.support.outcomes import caused
 from tests.trees import write_tree
 
 CORE = """\
@@ -73,7 +74,7 @@ def ran(verdict: Verdict, **files: set[int]) -> TestRun:
         (name.replace("__", "/") + ".py", f"{sum(1 << line for line in ran):x}")
         for name, ran in files.items()
     )
-    return TestRun(test="t", node="t", verdict=verdict, reason="", ran=lines)
+    return TestRun(test="t", node="t", verdict=verdict, cause=caused(verdict), ran=lines)
 
 
 def test_stacks_spectra_and_words_are_added(root: Path, index: Index) -> None:
@@ -84,7 +85,9 @@ def test_stacks_spectra_and_words_are_added(root: Path, index: Index) -> None:
         Frame(path="src/pkg/core.py", line=9, function="inner", project=True),
     )
     raised = Raised(type="ZeroDivisionError", message="", frames=frames)
-    run = TestRun(test="t", node="test_big", verdict=Verdict.FAIL, reason="", raised=raised)
+    run = TestRun(
+        test="t", node="test_big", verdict=Verdict.FAIL, cause=caused(Verdict.FAIL), raised=raised
+    )
     watched = (
         ran(Verdict.FAIL, src__pkg__core={2, 3, 8, 9}),
         ran(Verdict.PASS, src__pkg__core={2, 4}),

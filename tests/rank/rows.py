@@ -5,6 +5,7 @@ from __future__ import annotations
 from pytest_brt.types import (
     CandidateTest,
     Cell,
+    ChosenBy,
     Guarded,
     JudgedTest,
     Judgement,
@@ -18,6 +19,7 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from tests.support.outcomes import caused
 
 VERDICTS = {"p": Verdict.PASS, "f": Verdict.FAIL, "?": Verdict.INVALID, "c": Verdict.CRASH}
 
@@ -29,7 +31,12 @@ def row(name: str, cells: str = "", **facts: object) -> PatchResult:
         patch=patch,
         applies=bool(facts.pop("applies", True)),
         cells=tuple(
-            Cell(patch=name, test=f"t{number}", verdict=VERDICTS[letter], reason="")
+            Cell(
+                patch=name,
+                test=f"t{number}",
+                verdict=VERDICTS[letter],
+                cause=caused(VERDICTS[letter]),
+            )
             for number, letter in enumerate(cells)
         ),
         **facts,  # type: ignore[arg-type]
@@ -49,7 +56,7 @@ def judged(
         test=f"t{number}",
         node="test_a",
         verdict=Verdict.FAIL,
-        reason=said,
+        cause=caused(Verdict.FAIL),
         raised=Raised(type="AssertionError", message=said),
     )
     test = CandidateTest(
@@ -72,9 +79,13 @@ def broken(count: int, ran: int = 20) -> Guarded:
     return Guarded(
         ran=ran,
         total=100,
-        by="names",
+        by=ChosenBy.NAMES,
         regressions=tuple(
-            Regression(test=f"tests/test_x.py::test_{number}", verdict=Verdict.FAIL, reason="")
+            Regression(
+                test=f"tests/test_x.py::test_{number}",
+                verdict=Verdict.FAIL,
+                cause=caused(Verdict.FAIL),
+            )
             for number in range(count)
         ),
     )

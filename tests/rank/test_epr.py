@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.types import Cell, Patch, PatchResult, Verdict
+from tests.support.outcomes import caused
 
 
 def row(name: str, *verdicts: Verdict, applies: bool = True) -> PatchResult:
     patch = Patch(id=name, name=name, text="")
     cells = tuple(
-        Cell(patch=name, test=f"t{number}", verdict=verdict, reason="")
+        Cell(patch=name, test=f"t{number}", verdict=verdict, cause=caused(verdict))
         for number, verdict in enumerate(verdicts)
     )
     return PatchResult(patch=patch, applies=applies, cells=cells)

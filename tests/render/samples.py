@@ -13,6 +13,7 @@ from pytest_brt.run.attempts import NONE_STANDS, NONE_WRITTEN, UNFINISHED
 from pytest_brt.types import (
     Attempt,
     Cell,
+    ChosenBy,
     Cost,
     Ending,
     FixSource,
@@ -40,7 +41,10 @@ from pytest_brt.types import (
     Trajectory,
     Verdict,
 )
+from pytest_brt.types.cause import BodyFailed, BodyRaised, WorkerEnded
+from pytest_brt.types.shortfall import BudgetSpent
 from tests.rank.rows import broken, judged, row
+from tests.support.outcomes import caused
 
 ISSUE = Issue(
     id="i",
@@ -82,9 +86,7 @@ def bug_test(
         frames=(OWN, CORE),
         values=(("low", "1"), ("high", "3")),
     )
-    run = TestRun(
-        test=test.id, node=name, verdict=Verdict.FAIL, reason="assert 5 == 3", raised=raised
-    )
+    run = TestRun(test=test.id, node=name, verdict=Verdict.FAIL, cause=BodyRaised(), raised=raised)
     judgement = replace(made.judgement, runs=(run,), reason="the report states this value")
     return JudgedTest(test=test, judgement=judgement)
 
@@ -102,7 +104,7 @@ def rejected_test(verdict: Verdict, reason: str = "", model: str = "") -> Judged
             candidate=False,
             confidence=0.0,
             reason=reason,
-            runs=(TestRun(test="t0", node="test_x", verdict=verdict, reason=reason),),
+            runs=(TestRun(test="t0", node="test_x", verdict=verdict, cause=caused(verdict)),),
         ),
     )
 
@@ -224,7 +226,8 @@ def ranking(
 def unrun(name: str) -> PatchResult:
     """Return a patch on which no test could be run."""
     made = patched(name, "?")
-    cells = (Cell(patch=name, test="t0", verdict=Verdict.INVALID, reason="the worker ended"),)
+    cause = WorkerEnded(said="ended")
+    cells = (Cell(patch=name, test="t0", verdict=Verdict.INVALID, cause=cause),)
     return replace(made, cells=cells)
 
 
@@ -243,8 +246,8 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
         patched("a.diff", "pp", guarded=broken(1)), patched("b.diff", "ff", guarded=broken(2))
     ),
     "unsure-none-ran": lambda: ranking(
-        patched("a.diff", "pp", guarded=Guarded(ran=0, total=9, by="names")),
-        patched("b.diff", "ff", guarded=Guarded(ran=0, total=9, by="names")),
+        patched("a.diff", "pp", guarded=Guarded(ran=0, total=9, by=ChosenBy.NAMES)),
+        patched("b.diff", "ff", guarded=Guarded(ran=0, total=9, by=ChosenBy.NAMES)),
     ),
     "unsure-test": lambda: ranking(
         patched("a.diff", "p", guarded=broken(0)),
@@ -296,13 +299,15 @@ def cut(count: int) -> Guarded:
         ran=7,
         total=90,
         reached=3,
-        by="coverage",
-        cut="2 s were used up",
+        by=ChosenBy.COVERAGE,
+        shortfalls=(BudgetSpent(seconds=2.0),),
         failing=2,
         pinned=("tests/test_old.py::test_asserts_the_bug",),
         regressions=tuple(
             Regression(
-                test=f"tests/test_x.py::test_{number}", verdict=Verdict.FAIL, reason="assert 1 == 2"
+                test=f"tests/test_x.py::test_{number}",
+                verdict=Verdict.FAIL,
+                cause=BodyFailed(text="assert 1 == 2"),
             )
             for number in range(count)
         ),

@@ -29,6 +29,7 @@ from pytest_brt.types import (
     Verdict,
 )
 from tests.rank.rows import broken, judged, row
+from tests.support.outcomes import caused
 
 TESTS = (judged(0), judged(1))
 TEST = Frame(path="tests/test_x.py", line=3, function="test_x")
@@ -246,7 +247,9 @@ def test_what_a_patch_lacks_is_told_by_the_sure_tests_where_there_are_some() -> 
 
 def failed(*frames: Frame, values: tuple[tuple[str, str], ...] = ()) -> TestRun:
     raised = Raised(type="ValueError", message="no", frames=frames, values=values)
-    return TestRun(test="t", node="test_x", verdict=Verdict.FAIL, reason="no", raised=raised)
+    return TestRun(
+        test="t", node="test_x", verdict=Verdict.FAIL, cause=caused(Verdict.FAIL), raised=raised
+    )
 
 
 @pytest.mark.parametrize(
@@ -260,7 +263,7 @@ def failed(*frames: Frame, values: tuple[tuple[str, str], ...] = ()) -> TestRun:
             failed(TEST, OUTER, INNER, values=(("a", "1"), ("b", "<Thing>"))),
             "at pkg/deep.py:9 in inner, where a = 1, b = <Thing>",
         ),
-        (TestRun(test="t", node="test_x", verdict=Verdict.CRASH, reason="killed"), ""),
+        (TestRun(test="t", node="test_x", verdict=Verdict.CRASH, cause=caused(Verdict.CRASH)), ""),
     ],
 )
 def test_the_last_place_in_the_project_is_named(run: TestRun, place: str) -> None:

@@ -18,6 +18,8 @@ from pytest_brt.render.table import (
     with_harm,
 )
 from pytest_brt.types import Verdict
+from pytest_brt.types.cause import WorkerEnded
+from pytest_brt.types.shortfall import BudgetSpent
 from tests.rank.rows import broken, judged, row
 
 TESTS = (judged(0), judged(1))
@@ -67,7 +69,8 @@ def test_a_long_table_is_cut_unless_all_of_it_is_wanted() -> None:
 def test_why_no_test_could_be_run_on_a_patch_is_said() -> None:
     lost = row("lost", "pp")
     cells = [
-        replace(cell, verdict=Verdict.INVALID, reason="the worker said: no") for cell in lost.cells
+        replace(cell, verdict=Verdict.INVALID, cause=WorkerEnded(said="said: no"))
+        for cell in lost.cells
     ]
     (rank,) = rank_by_epr((replace(lost, cells=tuple(cells)),), TESTS)
     assert note(rank) == "no bug test could be run on it; the worker said: no"
@@ -95,13 +98,17 @@ def test_patches_that_behave_alike_share_their_places() -> None:
 
 
 def test_what_existing_tests_said() -> None:
-    old = replace(broken(0), pinned=("tests/test_x.py::test_old",), cut="the budget says no")
+    old = replace(
+        broken(0), pinned=("tests/test_x.py::test_old",), shortfalls=(BudgetSpent(seconds=2.0),)
+    )
     ranks = rank_by_weight((row("a", "p", guarded=old), row("b", "p", guarded=broken(5))), TESTS)
     assert list(existing(ranks)) == [
         "20 of 100 existing tests ran on each patch (chosen by the names they use; "
-        "the budget says no)"
+        "the budget of 2 s a patch allows no more)"
     ]
-    assert list(broken_tests(ranks)) == [f"b breaks tests/test_x.py::test_{n}" for n in range(5)]
+    assert list(broken_tests(ranks)) == [
+        f"b breaks tests/test_x.py::test_{n} (assert 1 == 2)" for n in range(5)
+    ]
     assert list(pinned(ranks)) == [
         "tests/test_x.py::test_old asserts the reported behaviour: change it with the fix"
     ]

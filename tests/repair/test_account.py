@@ -4,11 +4,12 @@ import pytest
 
 from pytest_brt.repair.account import account, fails, told_runs
 from pytest_brt.types import Raised, TestRun, Verdict
+from tests.support.outcomes import caused
 
 
 def run(name: str, verdict: Verdict = Verdict.PASS, *types: str) -> TestRun:
     raised = Raised(type=types[0], message=f"{name} is wrong", bases=types[1:]) if types else None
-    return TestRun(test="file", node=name, verdict=verdict, reason="r", raised=raised)
+    return TestRun(test="file", node=name, verdict=verdict, cause=caused(verdict), raised=raised)
 
 
 def bad(name: str, *types: str) -> TestRun:

@@ -26,6 +26,7 @@ from pytest_brt.types import (
     Trajectory,
     Verdict,
 )
+from tests.support.outcomes import caused
 
 
 def judged(
@@ -44,7 +45,7 @@ def judged(
         path="tests/test_x.py",
         source="",
     )
-    run = TestRun(test=name, node=name, verdict=last, reason="")
+    run = TestRun(test=name, node=name, verdict=last, cause=caused(last))
     verdict = Judgement(
         verdict=last,
         candidate=candidate,

@@ -6,6 +6,7 @@ from pytest_brt.repair.trial import Trials
 from pytest_brt.types import Origin, TestRun, Verdict
 from tests.rank.rows import judged
 from tests.repair.scenes import Scene
+from tests.support.outcomes import caused
 
 
 def _runs(verdicts: str) -> tuple[TestRun, ...]:
@@ -13,10 +14,11 @@ def _runs(verdicts: str) -> tuple[TestRun, ...]:
         TestRun(
             test=f"t{number}",
             node="test_a",
-            verdict=Verdict.PASS if letter == "p" else Verdict.FAIL,
-            reason="",
+            verdict=verdict,
+            cause=caused(verdict),
         )
         for number, letter in enumerate(verdicts)
+        for verdict in [Verdict.PASS if letter == "p" else Verdict.FAIL]
     )
 
 

@@ -17,13 +17,16 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from tests.support.outcomes import caused
 
 
 def judged(
     message: str, number: int = 0, *, candidate: bool = True, samples: int = 1
 ) -> JudgedTest:
     raised = Raised(type="AssertionError", message=message)
-    run = TestRun(test="t", node="test_a", verdict=Verdict.FAIL, reason=message, raised=raised)
+    run = TestRun(
+        test="t", node="test_a", verdict=Verdict.FAIL, cause=caused(Verdict.FAIL), raised=raised
+    )
     return JudgedTest(
         test=CandidateTest(
             id=message,

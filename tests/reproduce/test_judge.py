@@ -19,6 +19,7 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from tests.support.outcomes import caused
 
 
 def written(
@@ -57,7 +58,11 @@ def run(verdict: Verdict, raised: str = "", message: str = "") -> TestRun:
         frames=(Frame(path="pkg/core.py", line=3, function="first", project=True),),
     )
     return TestRun(
-        test="t", node="test_a", verdict=verdict, reason="r", raised=seen if raised else None
+        test="t",
+        node="test_a",
+        verdict=verdict,
+        cause=caused(verdict),
+        raised=seen if raised else None,
     )
 
 

@@ -13,6 +13,7 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from tests.support.outcomes import caused
 
 
 def judged(
@@ -38,7 +39,7 @@ def judged(
         path=f"tests/test_{name}.py",
         source=f'def test_{name}():\n    """Of {name}."""\n    {body or name}\n',
     )
-    run = TestRun(test=name, node=test.name, verdict=verdict, reason="", raised=raised)
+    run = TestRun(test=name, node=test.name, verdict=verdict, cause=caused(verdict), raised=raised)
     candidate = verdict is Verdict.FAIL
     return JudgedTest(
         test=test,

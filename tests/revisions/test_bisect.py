@@ -14,6 +14,7 @@ from pytest_brt.revisions.commits import History, Revision
 from pytest_brt.types import Raised, TestRun, Verdict
 from tests.execute.projects import open_on
 from tests.repository import Repository
+from tests.support.outcomes import caused
 
 RIGHT = "def double(n):\n    return 2 * n\n"
 WRONG = "def double(n):\n    return 2 * n + 1\n"
@@ -28,7 +29,7 @@ TARGET = TestTarget(
 )
 
 #: What is said of a revision that was tried.
-Tried = tuple[Revision, RevisionState, str]
+Tried = tuple[Revision, RevisionState, TestRun]
 
 
 class Project:
@@ -66,19 +67,17 @@ def test_the_first_bad_commit_is_found_in_few_steps(project: Project, first_bad:
     assert found.problem == ""
     assert len(said) <= 2 + 3, "both ends, and the halves of seven"
     assert len({revision.sha for revision, _, _ in said}) == len(said)
-    for revision, state, reason in said:
+    for revision, state, _ in said:
         is_bad = shas.index(revision.sha) >= first_bad
         assert state is (RevisionState.BAD if is_bad else RevisionState.GOOD)
-        assert reason.startswith("AssertionError: assert 5 == 4" if is_bad else "passed")
 
 
 def test_where_it_cannot_be_tried_all_that_it_may_be_are_suspects(project: Project) -> None:
     found, shas, said = project.search(["good", "good", "broken", "other", "bad", "bad"])
     assert [revision.sha for revision in found.suspects] == shas[2:5]
-    states = {shas.index(revision.sha): (state, reason) for revision, state, reason in said}
-    assert states[2][0] is states[3][0] is RevisionState.UNTESTABLE
-    assert states[2][1].startswith("broken: ")
-    assert states[3][1].startswith("fails of something else: ValueError")
+    tried = {shas.index(revision.sha): (state, run.verdict) for revision, state, run in said}
+    assert tried[2] == (RevisionState.UNTESTABLE, Verdict.BROKEN)
+    assert tried[3] == (RevisionState.UNTESTABLE, Verdict.FAIL)
 
 
 def test_an_untestable_middle_does_not_end_the_search(project: Project) -> None:
@@ -113,8 +112,8 @@ def test_what_is_no_range_is_said_before_anything_runs(project: Project) -> None
 
 @pytest.mark.parametrize("verdict", sorted(set(Verdict) - {Verdict.PASS, Verdict.FAIL}))
 def test_only_passing_is_good_and_only_failing_is_bad(verdict: Verdict) -> None:
-    run = TestRun(test="t", node="n", verdict=verdict, reason="why")
-    assert judge(run, None) == (RevisionState.UNTESTABLE, f"{verdict.lower()}: why")
+    run = TestRun(test="t", node="n", verdict=verdict, cause=caused(verdict))
+    assert judge(run, None) is RevisionState.UNTESTABLE
 
 
 def test_a_failure_is_bad_when_it_raises_what_is_looked_for() -> None:
@@ -123,8 +122,10 @@ def test_a_failure_is_bad_when_it_raises_what_is_looked_for() -> None:
     other = Raised(type="ValueError", message="a")
 
     def state(raised: Raised | None, looked_for: Raised | None) -> RevisionState:
-        run = TestRun(test="t", node="n", verdict=Verdict.FAIL, reason="", raised=raised)
-        return judge(run, looked_for)[0]
+        run = TestRun(
+            test="t", node="n", verdict=Verdict.FAIL, cause=caused(Verdict.FAIL), raised=raised
+        )
+        return judge(run, looked_for)
 
     assert state(other, None) is state(None, None) is state(same, wanted) is RevisionState.BAD
     assert state(other, wanted) is state(None, wanted) is RevisionState.UNTESTABLE

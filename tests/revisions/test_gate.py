@@ -11,11 +11,13 @@ import pytest
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine
+from pytest_brt.render.causes import run_words
 from pytest_brt.revisions.commits import History
 from pytest_brt.revisions.gate import Gate, Gated, GateProof, changed_tests, prove, split_range
 from pytest_brt.types import TestRun, Verdict
 from tests.execute.projects import open_on
 from tests.repository import Repository
+from tests.support.outcomes import caused
 
 RIGHT = "def double(n):\n    return 2 * n\n"
 WRONG = "def double(n):\n    return 2 * n + 1\n"
@@ -88,7 +90,7 @@ def test_a_fix_with_its_test_is_proven_and_other_tests_are_not(
     repository.commit("fix", pkg_py=RIGHT, tests__test_a_py=IMPORT + ZERO + TWO)
     found = gated(repository, engine)
     assert {node: result.proof for node, result in found.items()} == {"test_two": GateProof.PROVEN}
-    assert found["test_two"].before.reason.startswith("AssertionError: assert 5 == 4")
+    assert run_words(found["test_two"].before).startswith("AssertionError: assert 5 == 4")
     assert found["test_two"].after.verdict is Verdict.PASS
 
 
@@ -154,7 +156,7 @@ def test_what_both_runs_show() -> None:
     through = (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL)
 
     def run(verdict: Verdict) -> TestRun:
-        return TestRun(test="t", node="n", verdict=verdict, reason="")
+        return TestRun(test="t", node="n", verdict=verdict, cause=caused(verdict))
 
     for before in Verdict:
         for after in Verdict:

@@ -27,6 +27,7 @@ from pytest_brt.model.grammar import block_grammar
 from pytest_brt.model.metered import cost_of
 from pytest_brt.model.reply import fenced_blocks
 from pytest_brt.patches import canonical_diff
+from pytest_brt.render.causes import cause_words, run_words
 from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.editing import Mended, mend_fix
 from pytest_brt.repair.fix import Fix, parse_fix, paths_of
@@ -158,7 +159,9 @@ def _told(site: Site, trial: Trial) -> str:
         return text
     broken = trial.guarded.regressions
     if broken:
-        shown = "\n".join(f"- {item.test}: {item.reason}" for item in broken[:4])
+        shown = "\n".join(
+            f"- {item.test}: {cause_words(item.cause, item.raised)}" for item in broken[:4]
+        )
         return f"{text}\nBut the fix breaks {len(broken)} of the existing tests:\n{shown}"
     if trial.guarded.ran:
         many = f"{trial.guarded.ran} existing tests near the change pass"
@@ -198,7 +201,7 @@ def _told_variants(site: Site, tried: tuple[Trial, ...]) -> str:
 def _first_failure(trial: Trial) -> str:
     broken = trial.guarded.regressions if trial.guarded else ()
     if trial.failed and not trial.passes:
-        return trial.failed[0].reason.partition("\n")[0]
+        return run_words(trial.failed[0])
     return f"breaks {broken[0].test}" if broken else "not tried on the existing tests"
 
 

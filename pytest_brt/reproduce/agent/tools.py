@@ -13,6 +13,7 @@ from pytest_brt.dialogue.history import Counter, without_repeats
 from pytest_brt.execute.engine import Row, TestTarget
 from pytest_brt.oracle.facts import Facts, read_facts
 from pytest_brt.oracle.judge import refusal
+from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.agent.editing import edit
 from pytest_brt.reproduce.agent.kit import Kit, tests_in
 from pytest_brt.reproduce.agent.show import search, show
@@ -185,7 +186,7 @@ def _one(run: TestRun) -> str:
     if run.raised is not None:
         lines += _raised(run.raised)
     elif run.verdict is not Verdict.PASS:
-        lines.append(plain(run.reason))
+        lines.append(plain(run_words(run)))
     output = without_repeats(printed(run.output), numbers=False).split("\n")
     if run.verdict is not Verdict.PASS and output != [""]:
         left = len(output) - _OUTPUT

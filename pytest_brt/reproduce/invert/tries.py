@@ -11,13 +11,13 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pytest_brt.execute.verdict import API_MISMATCH
 from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import Facts, matches, simple
 from pytest_brt.oracle.judge import is_isolation, refusal, run_tests
 from pytest_brt.oracle.write import Draft, module
 from pytest_brt.reading.steps import ClaimKind, ClaimRole
+from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.model_tests.confidence import judge_written
 from pytest_brt.reproduce.model_tests.make import Maker, Written
 from pytest_brt.reproduce.model_tests.small import made_small
@@ -176,7 +176,7 @@ class Tries:
         passes = bool(runs) and all(run.verdict is Verdict.PASS for run in runs)
         packages = self.maker.index.packages
         own = _imports(item.test, packages)
-        if not why_not and runs[0].reason.startswith(API_MISMATCH):
+        if not why_not and runs[0].mismatch:
             why_not = "the project has no such thing, or cannot be called like this"
         candidate = not why_not and own
         match = matches(self.facts, item.test.source or "", runs[0].raised) if candidate else ""
@@ -240,4 +240,4 @@ def _told(runs: tuple[TestRun, ...], why_not: str, missing: Sequence[str]) -> st
             [f"It fails with {kind}: {lines[0]}" if lines else "It fails.", *lines[1:]]
         )
         return f"{shown}\nThis test is not accepted: {why_not}." if why_not else shown
-    return f"It cannot run ({run.verdict}): {run.reason}"
+    return f"It cannot run ({run.verdict}): {run_words(run)}"

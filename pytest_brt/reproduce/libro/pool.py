@@ -13,6 +13,7 @@ from itertools import zip_longest
 
 from pytest_brt.oracle.facts import Facts, catches_named, matches
 from pytest_brt.oracle.judge import failure_key
+from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.model_tests.confidence import count_tokens
 from pytest_brt.types import CandidateTest, TestRun, Verdict
 
@@ -87,7 +88,7 @@ def told_samples(tests: Sequence[PooledTest], samples: int, empty: int) -> tuple
     notes = [f"{of}: {len(tests)} different test{'s' * (len(tests) != 1)} ({told})"]
     if empty:
         notes.append(f"{empty} of them had no test that parses")
-    reasons = Counter(run.reason for run in runs if run.verdict is Verdict.BROKEN)
+    reasons = Counter(run_words(run) for run in runs if run.verdict is Verdict.BROKEN)
     notes += [f"broken ({count}): {reason}" for reason, count in reasons.most_common(2)]
     return tuple(notes)
 

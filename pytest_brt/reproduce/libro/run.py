@@ -17,6 +17,7 @@ from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Completion, Finish, Prompt, Sampling
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.judge import failure_key, refusal, run_tests
+from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.asking import PREFILL, STOP, answer_room, seed_of
 from pytest_brt.reproduce.libro.pool import (
     FailureCluster,
@@ -267,7 +268,7 @@ class Libro:
         """Return a model's reply, "" where it is not asked."""
         if self.bench.over:
             return ""
-        source, reason = item.test.source or "", item.runs[0].reason
+        source, reason = item.test.source or "", run_words(item.runs[0])
         try:
             prompt = repair_prompt(source, reason, item.problems, self.brief)
         except PromptTooLong:

@@ -12,11 +12,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pytest_brt.execute.verdict import API_MISMATCH
 from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple, states
-from pytest_brt.oracle.judge import Rating, is_misuse, judge
+from pytest_brt.oracle.judge import Rating, first_line, is_misuse, judge
 from pytest_brt.syntax import parse
 from pytest_brt.types import CandidateTest, JudgedTest, TestRun, Verdict
+from pytest_brt.types.cause import OwnError, PhaseFailed
 
 #: Share of all failing tests that are F→P.
 BASE = 0.315
@@ -133,6 +133,8 @@ def count_tokens(source: str) -> int:
     return len(_TOKEN.findall("\n".join(map(ast.unparse, tests or body))))
 
 
+#: pytest's word in what it says of a fixture that it does not find.
+_FIXTURE = "fixture"
 #: Exceptions of a test that only lacks an import, a name or a fixture.
 _NAMES = frozenset(
     {"ImportError", "ModuleNotFoundError", "NameError", "UnboundLocalError", "FixtureLookupError"}
@@ -165,7 +167,7 @@ def signs_of(test: CandidateTest, run: TestRun, facts: Facts, signs: Signs) -> S
         match=match,
         stated=bool(states(facts, raised)),
         other_kind=crashed and not facts.crash and not match,
-        mismatch=run.reason.startswith(API_MISMATCH),
+        mismatch=run.mismatch,
         tokens=count_tokens(test.source or ""),
     )
 
@@ -174,9 +176,12 @@ def is_repairable(run: TestRun) -> bool:
     """Say whether a test is broken by nothing but an import, a name or a fixture."""
     if run.verdict is Verdict.FAIL and run.raised is not None:
         return is_misuse(run.raised)
-    if run.verdict is not Verdict.BROKEN or run.reason.startswith("sandbox"):
+    cause = run.cause
+    if not isinstance(cause, (OwnError, PhaseFailed)):
+        return False
+    if isinstance(cause, PhaseFailed) and cause.denied:
         return False
     if run.raised is None:
-        return "fixture" in run.reason
+        return isinstance(cause, PhaseFailed) and _FIXTURE in cause.text
     names = {simple(run.raised.type), *(simple(base) for base in run.raised.bases)}
-    return bool(names & _NAMES) or "fixture" in run.reason
+    return bool(names & _NAMES) or _FIXTURE in first_line(run.raised)

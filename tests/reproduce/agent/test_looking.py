@@ -11,6 +11,7 @@ from pytest_brt.code.index import open_index
 from pytest_brt.reproduce.agent.show import search, show
 from pytest_brt.reproduce.agent.tools import log_of, overall, printed
 from pytest_brt.types import Frame, Raised, TestRun, Verdict
+from tests.support.outcomes import caused
 
 LONG = "\n\n".join(f"def function_{n}(a):\n    return a + {n}" for n in range(200)) + "\n"
 
@@ -99,7 +100,7 @@ def test_nothing_found_is_said_with_names_like_it(project: Path) -> None:
 
 
 def run(verdict: Verdict, node: str = "test_a", raised: Raised | None = None) -> TestRun:
-    return TestRun(test="t", node=node, verdict=verdict, reason="a reason", raised=raised)
+    return TestRun(test="t", node=node, verdict=verdict, cause=caused(verdict), raised=raised)
 
 
 def test_a_failure_says_what_and_where() -> None:

@@ -8,6 +8,7 @@ from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.issue.load import read_issue
 from pytest_brt.observe.watch import watch
 from pytest_brt.reading.script import read_script
+from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.invert.tries import starts
 from pytest_brt.types import Verdict
 
@@ -38,7 +39,7 @@ def test_what_is_seen_is_pinned_and_passes(engine: Engine, code: str, claim: str
     assert source.endswith(f'    """Does what the report does."""\n{claim}')
     target = TestTarget(id="t", path="tests/test_it.py", source=source, node="test_it")
     (run,) = engine.run(Row(targets=(target,))).runs
-    assert run.verdict is Verdict.PASS, run.reason
+    assert run.verdict is Verdict.PASS, run_words(run)
 
 
 def test_what_the_report_complains_about_comes_first(engine: Engine) -> None:

@@ -9,6 +9,7 @@ from pytest_brt.oracle.judge import failure_key
 from pytest_brt.reproduce.model_tests.confidence import Signs, is_repairable, judge_written
 from pytest_brt.types import (
     CandidateTest,
+    Cause,
     Frame,
     JudgedTest,
     Oracle,
@@ -18,6 +19,8 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from pytest_brt.types.cause import BodyRaised, Phase, PhaseFailed
+from tests.support.outcomes import caused
 
 WRONG = Facts(text="f(1) gives 'a-b'", crash=False, context="", wrong=("'a-b'",))
 CRASH = Facts(text="f(1) raises KeyError", crash=True, context="KeyError", raised=("KeyError",))
@@ -36,16 +39,22 @@ def candidate(source: str = "def test_a():\n    assert f(1) == 'ab'\n") -> Candi
     )
 
 
+NO_FIXTURE = PhaseFailed(phase=Phase.SETUP, text="fixture 'a' not found")
+DENIED = PhaseFailed(phase=Phase.SETUP, denied="ENETUNREACH")
+
+
 def run(
     raised: str = "AssertionError",
     message: str = "assert 'a-b' == 'ab'",
     *,
     verdict: Verdict = Verdict.FAIL,
-    reason: str = "r",
+    cause: Cause | None = None,
     frames: tuple[Frame, ...] = (),
 ) -> TestRun:
     seen = Raised(type=raised, message=message, bases=(), frames=frames) if raised else None
-    return TestRun(test="t", node="test_a", verdict=verdict, reason=reason, raised=seen)
+    return TestRun(
+        test="t", node="test_a", verdict=verdict, cause=cause or caused(verdict), raised=seen
+    )
 
 
 def judged(*runs: TestRun, facts: Facts = WRONG, source: str = "") -> JudgedTest:
@@ -65,7 +74,10 @@ def test_a_failed_claim_about_the_quoted_value_is_a_candidate() -> None:
     [
         ((), "the test did not run"),
         ((run(verdict=Verdict.PASS, raised=""),), "passes on this tree"),
-        ((run(verdict=Verdict.BROKEN, reason="no such fixture"),), "no such fixture"),
+        (
+            (run("", verdict=Verdict.BROKEN, cause=NO_FIXTURE),),
+            "setup failed: fixture 'a' not found",
+        ),
         ((run(), run(verdict=Verdict.PASS, raised="")), "runs on the same tree differ: FAIL, PASS"),
         ((run(), run(raised="KeyError")), "runs on the same tree differ: FAIL, FAIL"),
         ((run("OSError", "[Errno 101] Network is unreachable"),), "caused by the isolation"),
@@ -110,9 +122,7 @@ def test_a_crash_counts_by_what_the_report_is_about() -> None:
 
 
 def test_calling_the_project_wrongly_is_kept_far_down() -> None:
-    found = judged(
-        run("TypeError", "f() takes 1", reason="does not fit the project: TypeError")
-    ).judgement
+    found = judged(run("TypeError", "f() takes 1", cause=BodyRaised(mismatch=True))).judgement
     assert found.candidate
     assert found.confidence < 0.1
 
@@ -124,9 +134,9 @@ def test_calling_the_project_wrongly_is_kept_far_down() -> None:
         (run("ModuleNotFoundError", "no module", verdict=Verdict.BROKEN), True),
         (run("NameError", "x", verdict=Verdict.BROKEN), True),
         (run("_pytest.fixtures.FixtureLookupError", "x", verdict=Verdict.BROKEN), True),
-        (run("", verdict=Verdict.BROKEN, reason="setup failed: fixture 'a' not found"), True),
+        (run("", verdict=Verdict.BROKEN, cause=NO_FIXTURE), True),
         (run("ZeroDivisionError", "x", verdict=Verdict.BROKEN), False),
-        (run("ImportError", "x", verdict=Verdict.BROKEN, reason="sandbox: network: x"), False),
+        (run("ImportError", "x", verdict=Verdict.BROKEN, cause=DENIED), False),
         (run("NameError", "x"), False),
         (run("AttributeError", "module 'os.path' has no attribute 'x'"), True),
         (run("AttributeError", "module 'pkg' has no attribute 'x'"), False),

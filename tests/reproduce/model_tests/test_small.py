@@ -11,6 +11,7 @@ import pytest
 from pytest_brt.execute.engine import Engine
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import failing_line, run_tests
+from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.model_tests.confidence import Signs, judge_written
 from pytest_brt.reproduce.model_tests.small import made_small, spare_statements
 from pytest_brt.types import CandidateTest, JudgedTest, Verdict
@@ -215,4 +216,4 @@ def test_where_it_failed_is_known(engine: Engine) -> None:
 def test_a_test_that_hangs_gets_its_share_of_the_time(engine: Engine) -> None:
     source = "import time\n\n\ndef test_a():\n    time.sleep(60)\n"
     (run,) = run_tests([candidate(source)], engine, 2, deadline=time.monotonic())["t"]
-    assert (run.verdict, run.reason) == (Verdict.TIMEOUT, "did not end within 5 s")
+    assert (run.verdict, run_words(run)) == (Verdict.TIMEOUT, "did not end within 5 s")
