@@ -2,21 +2,138 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from pytest_brt.types import (
+    Attempt,
+    AttemptNote,
+    Ending,
+    IssueAnswer,
+    JudgedTest,
     Lack,
     Leader,
     Level,
+    Miss,
     NoLeader,
     NoneFixes,
     NotRun,
     OnlyOne,
+    OracleKind,
     Rank,
     RankingAnswer,
     Standing,
     Unfinished,
+    Verdict,
 )
+from pytest_brt.types.answer import (
+    AddToReport,
+    Advice,
+    AskAgain,
+    CheckInterpreter,
+    CheckVersion,
+    LookCloser,
+    NotReproduced,
+    OtherTests,
+    PossiblyReproduced,
+    Reproduced,
+)
+from pytest_brt.types.attempt import NotTried, VerdictCount, WithoutModel
+from pytest_brt.types.miss import CodeRead, NeedsMore
+
+
+def bug_tests(tests: Iterable[JudgedTest]) -> tuple[tuple[JudgedTest, ...], tuple[JudgedTest, ...]]:
+    """Return the bug tests, and the possible ones, which are less certain; best first."""
+    failing = sorted(
+        (test for test in tests if test.judgement.candidate),
+        key=lambda test: -test.judgement.confidence,
+    )
+    sure = tuple(test for test in failing if test.judgement.reproduces)
+    return sure, tuple(test for test in failing if not test.judgement.reproduces)
+
+
+def answer_issue(attempts: Sequence[Attempt]) -> IssueAnswer:
+    """Return whether a report was reproduced, by all attempts at it."""
+    sure, possible = bug_tests(test for attempt in attempts for test in attempt.tests)
+    if sure:
+        best = sure[0]
+        confidence = best.judgement.confidence
+        return Reproduced(best=best.test.name, confidence=confidence, tests=len(sure))
+    if possible:
+        best = possible[0]
+        kind = best.test.oracle.kind
+        return PossiblyReproduced(
+            best=best.test.name,
+            confidence=best.judgement.confidence,
+            needs_value=kind.sees_wrong_value and kind is not OracleKind.EQUALS,
+        )
+    return _not_reproduced(attempts)
+
+
+def _not_reproduced(attempts: Sequence[Attempt]) -> NotReproduced:
+    tests = [test for attempt in attempts for test in attempt.tests]
+    verdicts = Counter(item.judgement.verdict for item in tests if not _is_start(item))
+    counts = tuple(VerdictCount(verdict=it, tests=many) for it, many in verdicts.most_common())
+    if not any(item.test.origin.model for item in tests):
+        if set(verdicts) == {Verdict.PASS}:
+            return NotReproduced(why=OtherTests(verdicts=counts), advice=CheckVersion())
+        if set(verdicts) == {Verdict.BROKEN}:
+            run = tests[0].judgement.runs[0]
+            raised = replace(run.raised, frames=(), values=()) if run.raised else None
+            broken = OtherTests(verdicts=counts, cause=run.cause, raised=raised)
+            return NotReproduced(why=broken, advice=CheckInterpreter())
+    advice = _advice(attempts)
+    if counts:
+        return NotReproduced(why=OtherTests(verdicts=counts), advice=advice or LookCloser())
+    reasons = [*_reasons(attempts)]
+    if not reasons and isinstance(advice, WithoutModel):
+        return NotReproduced(why=advice, advice=None)
+    return NotReproduced(why=next(iter(reasons), None), advice=advice)
+
+
+def _is_start(item: JudgedTest) -> bool:
+    """Say whether a test pins what happens now: `invert` turns it round afterwards."""
+    return item.test.origin.strategy == "invert" and item.judgement.verdict is Verdict.PASS
+
+
+def _reasons(attempts: Sequence[Attempt]) -> Iterator[Miss | AttemptNote]:
+    for attempt in attempts:
+        yield from (miss for miss in attempt.misses if not isinstance(miss, CodeRead))
+        yield from (note for note in attempt.notes if not isinstance(note, WithoutModel))
+
+
+def _advice(attempts: Sequence[Attempt]) -> Advice | None:
+    """Return what to do about a miss; None where nothing is known to help."""
+    for attempt in attempts:
+        for miss in attempt.misses:
+            if isinstance(miss, NeedsMore):
+                return AddToReport(miss=miss)
+    for attempt in attempts:
+        for note in attempt.notes:
+            if isinstance(note, WithoutModel):
+                return note
+    asked = [one for one in attempts if one.cost.calls or one.trajectories or one.endings]
+    return _ask_again(asked) if asked else None
+
+
+def _ask_again(asked: Sequence[Attempt]) -> AskAgain:
+    """Return what may do better than a model that found nothing."""
+    ran_out = {
+        ending
+        for one in asked
+        for ending in (*(talk.ending for talk in one.trajectories), *one.endings)
+        # Of a sample it means that its answer was too long; only the agent has steps to give.
+        if not (ending is Ending.TOKENS and one.endings)
+        and not (ending is Ending.STEPS and one.strategy != "agent")
+    }
+    if any(isinstance(note, NotTried) for one in asked for note in one.notes):
+        ran_out.add(Ending.TIME)
+    more = (Ending.TIME, Ending.STEPS, Ending.TOKENS)
+    return AskAgain(
+        ran_out=tuple(ending for ending in more if ending in ran_out),
+        tried_all=any(one.strategy == "auto" for one in asked),
+    )
 
 
 def answer_ranking(ranks: Sequence[Rank], not_run: NotRun | None = None) -> RankingAnswer:

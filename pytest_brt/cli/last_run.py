@@ -18,12 +18,13 @@ from dataclasses import replace
 from difflib import unified_diff
 from pathlib import Path
 
+from pytest_brt.answers import bug_tests
 from pytest_brt.code.ini import cache_dir_of
 from pytest_brt.codec import content_id
 from pytest_brt.errors import PatchProblem, UsageProblem
 from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.patches import apply_patch
-from pytest_brt.render.answer import bug_tests, count, reviewed
+from pytest_brt.render.answer import count, reviewed
 from pytest_brt.render.causes import cause_words, run_words
 from pytest_brt.shown import say
 from pytest_brt.store import RANKED, WRITTEN, LastRun, load_last_run, save_last_run

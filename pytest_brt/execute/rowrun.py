@@ -26,7 +26,7 @@ from pytest_brt.execute.verdict import Scene, missing_nodes, verdicts
 from pytest_brt.execute.views import RowDied
 from pytest_brt.syntax import parse_or_empty
 from pytest_brt.types import Cause, FileChange, TestRun, Verdict
-from pytest_brt.types.cause import OutOfTime, RowEnded, Timed
+from pytest_brt.types.cause import RowEnded, Timed, TookTooLong
 from pytest_brt.types.subject import Subject
 
 #: How often the rest of a file is tried again after a test that ended its process.
@@ -103,7 +103,7 @@ class RowRun:
         seconds = test_deadlines(self.limits).start
         for number in self.starting if self.current is None else (self.current,):
             what = Timed.IMPORT if self.current is None else Timed.TEST
-            self._close(number, Verdict.TIMEOUT, OutOfTime(what=what, seconds=seconds))
+            self._close(number, Verdict.TIMEOUT, TookTooLong(what=what, seconds=seconds))
         self.current = None
 
     def give_up(self, verdict: Verdict, cause: Cause) -> None:
@@ -184,7 +184,7 @@ class RowRun:
     def _targets(self, talk: Talk, numbers: Sequence[int], fork: bool) -> None:
         for number in numbers:
             if time.monotonic() > self.last:
-                late = OutOfTime(what=Timed.ROW, seconds=self.seconds)
+                late = TookTooLong(what=Timed.ROW, seconds=self.seconds)
                 self.give_up(Verdict.TIMEOUT, late)
                 return
             self.current = number

@@ -25,7 +25,6 @@ from pytest_brt.types.cause import (
     Odd,
     Oddity,
     OtherCode,
-    OutOfTime,
     OwnError,
     Passed,
     Phase,
@@ -36,6 +35,7 @@ from pytest_brt.types.cause import (
     RunBrokenOff,
     Skipped,
     Timed,
+    TookTooLong,
 )
 
 #: Characters.
@@ -250,7 +250,7 @@ def came_through(ended: Ended) -> bool:
 def cut_short(scene: Scene, ended: Ended) -> TestRun:
     """Return the outcome of an item that was begun and did not come to its end."""
     if ended.timed_out:
-        return scene.outcome(Verdict.TIMEOUT, OutOfTime(what=Timed.TEST, seconds=scene.seconds))
+        return scene.outcome(Verdict.TIMEOUT, TookTooLong(what=Timed.TEST, seconds=scene.seconds))
     for event in ended.events:
         if event.event == "interrupted":
             kind = event.raised.type if event.raised else "interrupt"
@@ -264,7 +264,7 @@ def cut_short(scene: Scene, ended: Ended) -> TestRun:
 def not_begun(scene: Scene, ended: Ended) -> TestRun:
     """Return the outcome of a target of which no item was begun."""
     if ended.timed_out:
-        return scene.outcome(Verdict.TIMEOUT, OutOfTime(what=Timed.COLLECTION))
+        return scene.outcome(Verdict.TIMEOUT, TookTooLong(what=Timed.COLLECTION))
     for event in ended.events:
         if event.event == "sandbox_error":
             return scene.outcome(Verdict.INVALID, NotStarted(said=event.text))

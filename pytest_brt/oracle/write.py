@@ -29,8 +29,9 @@ class Draft:
     index: int | None
     #: Lines of the test after its set-up.
     body: tuple[str, ...]
-    #: One sentence for the docstring.
+    #: One sentence, and the report's words that it rests on, or "".
     sentence: str
+    quote: str = ""
     #: Probability that it is F→P, by the rule and what the report says, in 0..1.
     score: float
     #: Few words each: why the score is what it is.
@@ -49,6 +50,11 @@ class Draft:
     own_assertion: bool = False
     #: Has to do with the name of the test: the function at fault.
     about: str = ""
+
+    @property
+    def docstring(self) -> str:
+        """The sentence, with the words that it rests on."""
+        return f'{self.sentence} Report: "{self.quote}"' if self.quote else self.sentence
 
 
 #: Tokens that may go over several lines; Python 3.12 takes f-strings apart.
@@ -111,7 +117,10 @@ def module(draft: Draft, replayed: Replayed, name: str) -> str | None:
     definitions, body = _definitions(body, header)
     arguments = ", ".join(draft.fixtures)
     parts = [f"@{mark}" for mark in marks]
-    parts += [f"{'async ' if has_loop else ''}def {name}({arguments}):", *docstring(draft.sentence)]
+    parts += [
+        f"{'async ' if has_loop else ''}def {name}({arguments}):",
+        *docstring(draft.docstring),
+    ]
     if awaits and not has_loop:
         scenario = ["async def scenario():", *map(indented, body)]
         parts += ["", indented("\n".join(scenario)), "", "    asyncio.run(scenario())"]

@@ -182,7 +182,7 @@ class Files:
     def _patches(self, record: RunRecord) -> str:
         """Write the fixes that were found, in place of those that an earlier run put there."""
         from pytest_brt.render.answer import listed
-        from pytest_brt.repair.patch import HEAD, chosen, files_of
+        from pytest_brt.repair.patch import MARK, chosen, files_of
 
         repaired = {repair.issue for repair in record.repairs}
         issue = next((issue for issue in record.issues if issue.id in repaired), None)
@@ -194,7 +194,7 @@ class Files:
         folder = self._options.out or Path("brt-patches", called)
         found = chosen(record.repairs, ranks)
         for old in sorted((*folder.glob("fix-*.diff"), *folder.glob("alike/fix-*.diff"))):
-            if old.read_bytes().startswith(HEAD.encode()):
+            if old.read_bytes().startswith(MARK.encode()):
                 old.unlink()
         for alike in found:
             for name, text in files_of(alike, issue):

@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 
 import pytest
 
+from pytest_brt.answers import bug_tests
 from pytest_brt.codec import to_json
 from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurItem, Status
-from pytest_brt.render.answer import bug_tests, of_report, shortcoming
+from pytest_brt.render.answer import of_report, shortcoming
 from pytest_brt.render.json import attempt_json, localised_json, repair_json, result_json
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import AttemptKey, Case

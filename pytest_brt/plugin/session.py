@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 from pytest_brt import __version__
+from pytest_brt.answers import bug_tests
 from pytest_brt.code.source import Edit
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, StoreProblem
@@ -42,7 +43,7 @@ from pytest_brt.plugin.mode_items import OurFiles
 from pytest_brt.plugin.option_table import SPECS, Options
 from pytest_brt.plugin.option_values import TYPED, Write
 from pytest_brt.plugin.summary import Summary, header
-from pytest_brt.render.answer import bug_tests, count, reviewed
+from pytest_brt.render.answer import count, reviewed
 from pytest_brt.run.futures import Run
 from pytest_brt.run.pool import DaemonPool
 from pytest_brt.shown import on_a_line

@@ -12,22 +12,23 @@ from itertools import chain, dropwhile, groupby
 
 import pytest
 
+from pytest_brt.answers import answer_issue, bug_tests
 from pytest_brt.code.source import Edit
 from pytest_brt.execute.launch import weaknesses
 from pytest_brt.plugin.inputs import Inputs
 from pytest_brt.plugin.option_table import Options
 from pytest_brt.plugin.option_values import Write
 from pytest_brt.render.answer import (
-    bug_tests,
+    issue_sentence,
     listed,
     of_ranking,
-    of_report,
     place_of,
     reviewed,
     tests_of,
 )
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.dialogue import HEADING, account, columns, name_of, prospect, total
+from pytest_brt.render.notes import attempt_words, note_sentence
 from pytest_brt.render.table import (
     broken_tests,
     existing,
@@ -39,9 +40,9 @@ from pytest_brt.render.table import (
     table,
     with_harm,
 )
-from pytest_brt.run.attempts import UNFINISHED
 from pytest_brt.shown import show
-from pytest_brt.types import Attempt, Issue, JudgedTest, Rank, RunRecord, Verdict
+from pytest_brt.types import Attempt, Issue, IssueAnswer, JudgedTest, Rank, RunRecord, Verdict
+from pytest_brt.types.attempt import Interrupted, WithoutModel
 
 #: Longest reason that is shown on one line, and most lines of a test; -v shows all of it.
 REASON = 100
@@ -140,14 +141,16 @@ class Summary:
         if not self.quiet:
             self._say(f"{issue.source}: {issue.title}")
         about = f"{issue.source}: " if self.quiet and len(record.issues) > 1 else ""
-        answer = of_report(attempts)
-        self._say(about + answer, bold=True, green=bool(sure), yellow=not sure)
+        answer = answer_issue(attempts)
+        self._say(about + issue_sentence(answer), bold=True, green=bool(sure), yellow=not sure)
         if self.quiet:
             return
-        if any(UNFINISHED in attempt.notes for attempt in attempts):
-            self._say(UNFINISHED, yellow=True)
-        for trouble in dict.fromkeys(attempt.trouble for attempt in attempts if attempt.trouble):
-            self._say(f"without the model: {trouble}", yellow=True)
+        notes = dict.fromkeys(note for attempt in attempts for note in attempt.notes)
+        for note in notes:
+            if isinstance(note, Interrupted):
+                self._say(note_sentence(note), yellow=True)
+            elif isinstance(note, WithoutModel):
+                self._say(f"without the model: {note_sentence(note)}", yellow=True)
         if self.verbose:
             self._show_considered([t for attempt in attempts for t in attempt.tests])
         elif not brief:
@@ -157,14 +160,12 @@ class Summary:
         for spent in account(attempts) if self.verbose else filter(None, [total(attempts)]):
             self._say(f"  {spent}")
 
-    def _show_notes(self, attempts: list[Attempt], answer: str) -> None:
+    def _show_notes(self, attempts: list[Attempt], answer: IssueAnswer) -> None:
         """Show what the attempts noted, but for what the answer says already."""
-        notes = [
-            f"{f'{name_of(attempt, attempts)}: ' if len(attempts) > 1 else ''}{note}"
-            for attempt in attempts
-            for note in attempt.notes
-            if note not in answer
-        ]
+        notes = []
+        for attempt in attempts:
+            by = f"{name_of(attempt, attempts)}: " if len(attempts) > 1 else ""
+            notes += [f"{by}{words}" for words in attempt_words(attempt, answer)]
         shown = notes if self.verbose else notes[:LINES]
         for note in shown:
             self._say(f"  {note}")

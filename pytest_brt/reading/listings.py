@@ -24,6 +24,7 @@ from pytest_brt.reading.progress import (
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 from pytest_brt.syntax import called_name, parse
 from pytest_brt.types import Block
+from pytest_brt.types.miss import CodeLeftOut
 
 #: So many places that were left out are noted, of one piece of code.
 _MOST_NOTES = 3
@@ -71,12 +72,14 @@ def _note_left_out(reading: Reading, text: str, parts: tuple[Statement, ...], fi
     lines = text.split("\n")
     runs = left_out(text, parts)
     for start, end in runs[:_MOST_NOTES]:
-        where, was = f"line {first + start} of the report is", "was"
-        if end - start > 1:
-            where, was = f"lines {first + start} to {first + end - 1} of the report are", "were"
-        alone = parses("\n".join(lines[start:end]))
-        why = "of no use without the lines left out above" if alone else "not Python"
-        reading.notes.append(f"{where} {why} and {was} left out: {lines[start].strip()!r}")
+        reading.misses.append(
+            CodeLeftOut(
+                line=first + start,
+                end_line=first + end - 1,
+                code=lines[start].strip(),
+                orphaned=parses("\n".join(lines[start:end])),
+            )
+        )
     return bool(runs) and runs[-1][0] >= max((part.end for part in parts), default=0)
 
 

@@ -13,7 +13,7 @@ from pytest_brt.reading.lexicon import heading_role, role_of
 from pytest_brt.reading.mend import Statement
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, ReportStep
 from pytest_brt.syntax import parse
-from pytest_brt.types import Block, BlockKind
+from pytest_brt.types import Block, BlockKind, Miss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class Reading:
     steps: list[ReportStep] = field(default_factory=list)
     #: Code in sentences, by its source.
     inline: dict[str, ReportStep] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    misses: list[Miss] = field(default_factory=list)
     #: The block that is being read.
     place: Stretch = _NOWHERE
     #: Claims about the code that comes next.

@@ -15,6 +15,7 @@ from pytest_brt.reading.mentions import EXCEPTION, code_in, is_runnable
 from pytest_brt.reading.progress import Reading, add_inline, merged, say, walk
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, ReportStep, Script
 from pytest_brt.types import Block, BlockKind, Issue, Raised
+from pytest_brt.types.miss import TooManyStatements
 
 #: Statements of one report that are run, in blocks and in sentences; more is a program.
 _MOST_STEPS, _MOST_INLINE = 150, 40
@@ -45,12 +46,11 @@ def read_script(issue: Issue) -> Script:
         elif block.kind is BlockKind.OUTPUT or _is_result(reading, block):
             read_output(reading, block)
     if len(reading.steps) > _MOST_STEPS or len(reading.inline) > _MOST_INLINE:
-        reading.notes.append(
-            f"only the first {_MOST_STEPS} statements, and {_MOST_INLINE} in sentences, are run"
-        )
+        many = TooManyStatements(most=_MOST_STEPS, most_inline=_MOST_INLINE)
+        reading.misses.append(many)
     inline = islice(reading.inline.values(), _MOST_INLINE)
     steps = _unique([*reading.steps[:_MOST_STEPS], *inline])
-    return Script(steps=steps, named=named_exceptions(issue), notes=tuple(reading.notes))
+    return Script(steps=steps, named=named_exceptions(issue), misses=tuple(reading.misses))
 
 
 def _is_result(reading: Reading, block: Block) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pytest_brt.issue.prose import Sentence
-from pytest_brt.types import Raised
+from pytest_brt.types import Miss, Raised
 
 
 class ClaimRole(StrEnum):
@@ -87,8 +87,8 @@ class Script:
     steps: tuple[ReportStep, ...]
     #: Exceptions that the report shows or names anywhere.
     named: tuple[Raised, ...] = ()
-    #: What could not be read, for the reader of an honest miss.
-    notes: tuple[str, ...] = ()
+    #: What could not be read.
+    misses: tuple[Miss, ...] = ()
 
 
 def raises_claim(

@@ -10,24 +10,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import takewhile
 from typing import assert_never
 
-from pytest_brt.answers import answer_ranking
+from pytest_brt.answers import answer_issue, answer_ranking
+from pytest_brt.render.causes import cause_words
+from pytest_brt.render.misses import miss_advice, miss_sentence
+from pytest_brt.render.notes import note_sentence
 from pytest_brt.render.remarks import warning_words
 from pytest_brt.types import (
     Attempt,
+    AttemptNote,
     Contradicted,
     Doubt,
     Ending,
     Frame,
     Guarded,
+    IssueAnswer,
     JudgedTest,
     Lack,
     Leader,
     Level,
+    Miss,
     NoLeader,
     NoneFixes,
     NotRun,
     OnlyOne,
-    OracleKind,
     PatchResult,
     Rank,
     RankingAnswer,
@@ -37,6 +42,20 @@ from pytest_brt.types import (
     Unfinished,
     Verdict,
 )
+from pytest_brt.types.answer import (
+    AddToReport,
+    Advice,
+    AskAgain,
+    CheckInterpreter,
+    CheckVersion,
+    LookCloser,
+    NotReproduced,
+    OtherTests,
+    PossiblyReproduced,
+    Reproduced,
+)
+from pytest_brt.types.attempt import WithoutModel
+from pytest_brt.types.cause import CannotRun
 
 #: What to do about a test that may fail for another reason: where the report says nothing about
 #: what is right, and else.
@@ -53,8 +72,6 @@ _OTHER_PYTHON = (
     "if the project's own tests do not run with this interpreter either, choose another: "
     "--brt-python"
 )
-#: Begins a note on what an attempt had no time for.
-MORE_TIME = "more time (--brt-budget)"
 #: What helps a model that was cut short.
 _MORE = {
     Ending.TIME: "give the model more time (--brt-budget)",
@@ -79,16 +96,6 @@ def tests_of(record: RunRecord, issue: str) -> tuple[JudgedTest, ...]:
     return (*made, *record.given)
 
 
-def bug_tests(tests: Iterable[JudgedTest]) -> tuple[tuple[JudgedTest, ...], tuple[JudgedTest, ...]]:
-    """Return the bug tests, and the possible ones, which are less certain; best first."""
-    failing = sorted(
-        (test for test in tests if test.judgement.candidate),
-        key=lambda test: -test.judgement.confidence,
-    )
-    sure = tuple(test for test in failing if test.judgement.reproduces)
-    return sure, tuple(test for test in failing if not test.judgement.reproduces)
-
-
 def reviewed(tests: Iterable[JudgedTest]) -> str:
     """Return what a person said about tests, as in "you accepted 2 and rejected 1", or ""."""
     said = Counter(test.review for test in tests)
@@ -98,97 +105,89 @@ def reviewed(tests: Iterable[JudgedTest]) -> str:
 
 
 def of_report(attempts: Sequence[Attempt]) -> str:
-    """Return whether a report was reproduced, by all attempts at it.
+    """Return whether a report was reproduced, by all attempts at it."""
+    return issue_sentence(answer_issue(attempts))
+
+
+def issue_sentence(answer: IssueAnswer) -> str:
+    """Return the answer about a report.
 
     As in "Reproduced: test_a fails, probably because of this bug (67% sure)."
     """
-    sure, possible = bug_tests(test for attempt in attempts for test in attempt.tests)
-    if sure:
-        best = f"{sure[0].test.name} fails, probably because of this bug"
-        if len(sure) > 1:
-            fail = f"{len(sure)} bug tests fail, probably because of this bug"
-            best = f"{fail}; the best is {sure[0].test.name}"
-        return f"Reproduced: {best} ({how_sure(sure[0])})."
-    if possible:
-        test = possible[0].test
-        vague = test.oracle.kind.sees_wrong_value and test.oracle.kind is not OracleKind.EQUALS
-        advice = _SAY_WHAT_IS_RIGHT if vague else _READ_IT
-        sureness = how_sure(possible[0])
-        return f"Possibly reproduced: {test.name} fails ({sureness}), but {advice}."
-    because, advice = _miss(attempts)
-    return f"Not reproduced: {because}{f'; {advice}' if advice else ''}."
+    match answer:
+        case Reproduced(best=name, confidence=confidence, tests=tests):
+            best = f"{name} fails, probably because of this bug"
+            if tests > 1:
+                fail = f"{tests} bug tests fail, probably because of this bug"
+                best = f"{fail}; the best is {name}"
+            return f"Reproduced: {best} ({how_sure(confidence)})."
+        case PossiblyReproduced(best=name, confidence=confidence, needs_value=needs_value):
+            advice = _SAY_WHAT_IS_RIGHT if needs_value else _READ_IT
+            return f"Possibly reproduced: {name} fails ({how_sure(confidence)}), but {advice}."
+        case NotReproduced(why=why, advice=advice):
+            more = "" if advice is None else f"; {advice_words(advice)}"
+            return f"Not reproduced: {_because(why)}{more}."
+        case _:
+            assert_never(answer)
 
 
-def how_sure(judged: JudgedTest) -> str:
+def how_sure(confidence: float) -> str:
     """Return how likely a test is right, as in "67% sure"."""
-    return f"{judged.judgement.confidence:.0%} sure"
+    return f"{confidence:.0%} sure"
 
 
-def _miss(attempts: Sequence[Attempt]) -> tuple[str, str]:
-    """Return why no test was found, and what to do about it."""
-    # `auto` says whose note it is.
-    notes = [note.removeprefix("replay: ") for attempt in attempts for note in attempt.notes]
-    advice = next((note for note in notes if note.startswith("add to the report")), "")
-    verdicts = Counter(
-        item.judgement.verdict
-        for attempt in attempts
-        for item in attempt.tests
-        # That is what it pins before it turns it round.
-        if (item.test.origin.strategy, item.judgement.verdict) != ("invert", Verdict.PASS)
-    )
-    of_model = any(item.test.origin.model for attempt in attempts for item in attempt.tests)
-    if set(verdicts) == {Verdict.PASS} and not of_model:
-        return _what_they_do(verdicts), "check that this is the version the report is about"
-    if set(verdicts) == {Verdict.BROKEN} and not of_model:
-        return f"{_what_they_do(verdicts)}: {_first_reason(attempts)}", _OTHER_PYTHON
-    trouble = next((attempt.trouble for attempt in attempts if attempt.trouble), "")
-    advice = advice or trouble or _next_try(attempts)
-    if verdicts:
-        return _what_they_do(verdicts), advice or "see -v"
-    reasons = [note for note in notes if not note.startswith(("found ", "add to the report"))]
-    if not reasons and trouble:
-        return trouble, ""
-    return next(iter(reasons), "no test could be made from the report"), advice
+def _because(why: OtherTests | Miss | AttemptNote | None) -> str:
+    if why is None:
+        return "no test could be made from the report"
+    if isinstance(why, OtherTests):
+        return _what_they_do(why)
+    if isinstance(why, Miss):
+        return miss_sentence(why)
+    return note_sentence(why)
 
 
-def _first_reason(attempts: Sequence[Attempt]) -> str:
-    """Return why the first test could not be run."""
-    judgements = (item.judgement for attempt in attempts for item in attempt.tests)
-    return next(judgements).reason.removeprefix("cannot be run: ")
+def advice_words(advice: Advice) -> str:
+    """Return what to do about a report that was not reproduced."""
+    match advice:
+        case CheckVersion():
+            return "check that this is the version the report is about"
+        case CheckInterpreter():
+            return _OTHER_PYTHON
+        case AddToReport(miss=miss):
+            return miss_advice(miss)
+        case AskAgain(ran_out=ran_out, tried_all=tried_all):
+            other = "a larger model ('pytest-brt models')" if tried_all else "--brt-strategy auto"
+            return ", or ".join([*(_MORE[ending] for ending in ran_out), f"try {other}"])
+        case WithoutModel(said=said):
+            return said
+        case LookCloser():
+            return "see -v"
+        case _:
+            assert_never(advice)
 
 
-def _next_try(attempts: Sequence[Attempt]) -> str:
-    """Return what may do better than a model that found nothing, "" where none was asked."""
-    asked = [one for one in attempts if one.cost.calls or one.trajectories or one.endings]
-    ends = {
-        ending
-        for one in asked
-        for ending in (*(talk.ending for talk in one.trajectories), *one.endings)
-        # Of a sample it means that its answer was too long; only the agent has steps to give.
-        if not (ending is Ending.TOKENS and one.endings)
-        and not (ending is Ending.STEPS and one.strategy != "agent")
-    }
-    if not asked:
-        return ""
-    if any(note.startswith(MORE_TIME) for one in asked for note in one.notes):
-        ends.add(Ending.TIME)
-    auto = any(one.strategy == "auto" for one in asked)
-    other = "a larger model ('pytest-brt models')" if auto else "--brt-strategy auto"
-    return ", or ".join([*(words for end, words in _MORE.items() if end in ends), f"try {other}"])
-
-
-def _what_they_do(verdicts: Counter[Verdict]) -> str:
+def _what_they_do(tests: OtherTests) -> str:
     """Return what tests that are no bug tests do, as in "both tests made from it are flaky"."""
-    total = verdicts.total()
+    total = sum(count.tests for count in tests.verdicts)
     does = [
-        (number, _WORDS.get(verdict, (verdict, verdict))[number > 1])
-        for verdict, number in verdicts.most_common()
+        (count.tests, _WORDS.get(count.verdict, (count.verdict, count.verdict))[count.tests > 1])
+        for count in tests.verdicts
     ]
     if len(does) > 1:
         what = listed([f"{number} {words}" for number, words in does])
         return f"of {total} tests made from the report, {what}"
     made = "the only test" if total == 1 else "both tests" if total == 2 else f"all {total} tests"
-    return f"{made} made from the report {does[0][1]}"
+    return f"{made} made from the report {does[0][1]}{_first_cause(tests)}"
+
+
+def _first_cause(tests: OtherTests) -> str:
+    match tests.cause:
+        case None:
+            return ""
+        case CannotRun(said=said):
+            return f": {said}" if said else ""
+        case cause:
+            return f": {cause_words(cause, tests.raised)}"
 
 
 def place_of(run: TestRun) -> str:

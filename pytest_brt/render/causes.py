@@ -22,7 +22,6 @@ from pytest_brt.types.cause import (
     Odd,
     Oddity,
     OtherCode,
-    OutOfTime,
     OwnError,
     Passed,
     Phase,
@@ -34,6 +33,7 @@ from pytest_brt.types.cause import (
     RunBrokenOff,
     Skipped,
     Timed,
+    TookTooLong,
     Untrusted,
     WorkerEnded,
     WorkersDied,
@@ -125,7 +125,7 @@ def _raised_words(cause: BodyRaised, raised: Raised | None) -> str:
 
 def _cut_short_words(cause: CutShort) -> str:
     match cause:
-        case OutOfTime(what=what, seconds=seconds):
+        case TookTooLong(what=what, seconds=seconds):
             within = "" if seconds is None else f" within {seconds:g} s"
             return f"{_LATE[what]}{within}"
         case ProcessEnded(status=status, collecting=collecting):

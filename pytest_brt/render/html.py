@@ -12,8 +12,10 @@ from pygments import highlight  # type: ignore[import-untyped]  # comes with pyt
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 
-from pytest_brt.render.answer import bug_tests, does, of_ranking, of_report, tests_of
+from pytest_brt.answers import bug_tests
+from pytest_brt.render.answer import does, of_ranking, of_report, tests_of
 from pytest_brt.render.causes import cause_words, run_words
+from pytest_brt.render.notes import attempt_words
 from pytest_brt.render.table import existing, note, pinned, place
 from pytest_brt.render.template import filled
 from pytest_brt.types import Cell, Issue, JudgedTest, Rank, Review, RunRecord, TestRun, Verdict
@@ -48,7 +50,7 @@ def _part(record: RunRecord, issue: Issue | None, ranks: tuple[Rank, ...]) -> Pa
         "reproduced": bool(sure),
         "verdict": of_ranking(ranks, missing) if ranks or missing else "",
         "report": _marked(issue.text, sure) if issue else (),
-        "is_marked": any(_quoted(test.test.oracle.sentence) for test in sure),
+        "is_marked": any(test.test.oracle.quote for test in sure),
         "patches": [_patch(rank, at, ranks, tests, broken) for at, rank in enumerate(ranks)],
         "leaders": [_patch(rank, 0, ranks, (), ()) for rank in _leaders(ranks)],
         "groups": _groups(ranks),
@@ -56,7 +58,7 @@ def _part(record: RunRecord, issue: Issue | None, ranks: tuple[Rank, ...]) -> Pa
         "remarks": [*existing(ranks), *pinned(ranks)],
         "tests": [_test(judged, ranks) for judged in tests],
         "rejected": [_name(test) for test in considered if test.review is Review.REJECTED],
-        "notes": [note for attempt in made for note in attempt.notes],
+        "notes": [words for attempt in made for words in attempt_words(attempt)],
     }
 
 
@@ -87,20 +89,13 @@ def _groups(ranks: Sequence[Rank]) -> list[Part]:
 
 def _marked(text: str, tests: Sequence[JudgedTest]) -> list[tuple[bool, str]]:
     """Return a report in stretches, each with whether a bug test quotes it."""
-    quotes = [quote for test in tests for quote in _quoted(test.test.oracle.sentence)]
+    quotes = [test.test.oracle.quote for test in tests if test.test.oracle.quote]
     # Where a quotation was wrapped, or the report was, only the blanks differ.
     patterns = [r"\s+".join(map(re.escape, quote.split())) for quote in quotes]
     if not patterns:
         return [(False, text)]
     parts = re.split(f"({'|'.join(dict.fromkeys(patterns))})", text)
     return [(at % 2 == 1, part) for at, part in enumerate(parts) if part]
-
-
-def _quoted(sentence: str) -> list[str]:
-    """Return what an oracle's sentence quotes of the report, as in 'Report: "It should be 5."'."""
-    _, _, quote = sentence.partition('Report: "')
-    quote = quote.rstrip().removesuffix('"').strip()
-    return [quote] if quote else []
 
 
 def _patch(

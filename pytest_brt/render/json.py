@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from pytest_brt.answers import answer_ranking
+from pytest_brt.answers import answer_issue, answer_ranking
 from pytest_brt.render.answer import ranking_sentence
 from pytest_brt.render.causes import cause_words, run_words, shortfall_words
+from pytest_brt.render.notes import attempt_words
 from pytest_brt.render.remarks import remark_sentence
 from pytest_brt.types import (
     Attempt,
     Guarded,
+    IssueAnswer,
     JudgedTest,
     Localised,
     PatchResult,
@@ -33,7 +35,12 @@ def record_json(record: RunRecord, selected: Mapping[str, Sequence[Rank]] | None
         "sandbox": record.sandbox,
         "notes": (),
         "issues": [
-            {"id": issue.id, "title": issue.title, "source": issue.source}
+            {
+                "id": issue.id,
+                "title": issue.title,
+                "source": issue.source,
+                "answer": _answer(record, issue.id),
+            }
             for issue in record.issues
         ],
         "tests": [_test_json(judged) for judged in record.tests],
@@ -48,6 +55,12 @@ def record_json(record: RunRecord, selected: Mapping[str, Sequence[Rank]] | None
         "repairs": [repair_json(repair) for repair in record.repairs],
         "places": [localised_json(found) for found in record.localised],
     }
+
+
+def _answer(record: RunRecord, issue: str) -> IssueAnswer | None:
+    """Return whether a report was reproduced, None where that was not tried."""
+    attempts = [attempt for attempt in record.attempts if attempt.issue == issue]
+    return answer_issue(attempts) if attempts else None
 
 
 def _rankings_json(record: RunRecord) -> list[Json]:
@@ -75,7 +88,9 @@ def _attempt_json(attempt: Attempt) -> Json:
         "strategy": attempt.strategy,
         "index": attempt.index,
         "seconds": round(attempt.seconds, 3),
-        "notes": attempt.notes,
+        "notes": [*attempt_words(attempt)],
+        "misses": attempt.misses,
+        "remarks": attempt.notes,
         "calls": attempt.cost.calls,
         "prompt_tokens": attempt.cost.prompt_tokens,
         "evaluated_tokens": attempt.cost.evaluated,

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from pytest_brt.render.answer import bug_tests, of_ranking, of_report, tests_of
+from pytest_brt.answers import bug_tests
+from pytest_brt.render.answer import of_ranking, of_report, tests_of
 from pytest_brt.render.table import columns_of, note, shortened
 from pytest_brt.shown import on_a_line
 from pytest_brt.types import JudgedTest, Rank, RunRecord

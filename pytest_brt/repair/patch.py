@@ -23,8 +23,8 @@ from pytest_brt.types import (
     distinct,
 )
 
-#: First line of every patch of ours.
-HEAD = "# Candidate fix, written by pytest-brt; nothing of it was applied."
+#: Begins every patch of ours.
+MARK = "#pytest-brt:"
 
 
 def found_fix(
@@ -109,7 +109,7 @@ def with_header(fix: FoundFix, repair: Repair, issue: Issue, alike: int = 0) -> 
     """
     by = f"{repair.strategy}, run {repair.index + 1}, {fix_source_words(fix.source)}"
     lines = [
-        HEAD,
+        f"{MARK} candidate fix; nothing of it was applied.",
         f"# Report: {_line(issue.title)} ({issue.source})",
         f"# Found by: {by}" + (f"; given {repair.brt}" if repair.brt else ""),
     ]

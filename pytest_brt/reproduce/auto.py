@@ -13,12 +13,13 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
+import msgspec
+
 from pytest_brt.code.index import Index
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.oracle.facts import read_facts
-from pytest_brt.render.answer import MORE_TIME
 from pytest_brt.reproduce.agent.kit import Found
 from pytest_brt.reproduce.agent.run import agent
 from pytest_brt.reproduce.invert.run import invert
@@ -31,7 +32,26 @@ from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
 from pytest_brt.reproduce.replay.run import attempt as replay
 from pytest_brt.reproduce.select import together
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.types import Attempt, Issue, JudgedTest, OracleKind, Trajectory, Verdict
+from pytest_brt.types import (
+    Attempt,
+    AttemptNote,
+    Issue,
+    JudgedTest,
+    Miss,
+    OracleKind,
+    Trajectory,
+    Verdict,
+)
+from pytest_brt.types.attempt import (
+    ModelFailed,
+    NotAsked,
+    NotTried,
+    Question,
+    SamplingStopped,
+    StopReason,
+    Untried,
+    WithoutModel,
+)
 
 #: A test that is at least so likely F→P is enough.
 ENOUGH = 0.7
@@ -69,20 +89,26 @@ class _Auto:
         self.bench = bench
         self.project = project
         self.tests: list[JudgedTest] = []
-        self.notes: list[str] = []
+        self.misses: tuple[Miss, ...] = ()
+        self.notes: list[AttemptNote] = []
         self.trajectories: list[Trajectory] = []
         #: Whether a model ever answered, and why it did not.
         self.answered = False
         self.problem: ModelProblem | None = None
-        self.late: list[str] = []
+        self.late: list[Untried] = []
         #: What the model says of the tests that it was asked about, by their ids.
         self.opinions: dict[str, Opinion] = {}
         self.facts = read_facts(issue)
 
     def run(self) -> Attempt:
         first = replay(self.issue, self.index, self.bench)
+        self.misses = first.misses
         self._take("replay", first)
-        ways = {"libro": self._libro, "invert": self._invert, "agent": self._agent}
+        ways = {
+            Untried.LIBRO: self._libro,
+            Untried.INVERT: self._invert,
+            Untried.AGENT: self._agent,
+        }
         hints: Hints | None = None
         for name, way in ways.items():
             if self.bench.over:
@@ -110,7 +136,9 @@ class _Auto:
         if not self.tests and not self.answered and self.problem is not None:
             raise self.problem
         if self.late:
-            self.notes.append(f"{MORE_TIME} would add: {', '.join(self.late)}")
+            self.notes.append(NotTried(what=tuple(self.late)))
+        if not self.answered and self.problem is not None:
+            self.notes.append(WithoutModel(said=str(self.problem)))
         return self._attempt()
 
     def _attempt(self) -> Attempt:
@@ -120,9 +148,9 @@ class _Auto:
             strategy="auto",
             index=self.index,
             tests=together(self.tests, self.bench.keep, doubted),
+            misses=self.misses,
             notes=tuple(dict.fromkeys(self.notes)),
             trajectories=tuple(self.trajectories),
-            trouble="" if self.answered or self.problem is None else str(self.problem),
         )
 
     def _ask(self, prompt: Prompt) -> str:
@@ -140,15 +168,15 @@ class _Auto:
             return hints
         except ModelProblem as problem:
             self.problem = problem
-            self.notes.append(f"the model was not asked where the bug may be: {problem}")
+            self.notes.append(NotAsked(question=Question.PLACE, said=str(problem)))
             return hints
         bench = self.bench
         return suspecting(hints, suspects, self.issue, self.project, bench.engine, host=bench.host)
 
-    def _try(self, name: str, way: Callable[[Hints, Workbench], None], hints: Hints) -> None:
+    def _try(self, name: Untried, way: Callable[[Hints, Workbench], None], hints: Hints) -> None:
         """Let one way use its share of the time; its failure leaves the others their chance."""
         bench = self.bench
-        if name != "agent" and not math.isinf(bench.deadline):
+        if name is not Untried.AGENT and not math.isinf(bench.deadline):
             deadline = time.monotonic() + (bench.deadline - time.monotonic()) * _SHARE
             model = MeteredModel(bench.model, Meter(), deadline)
             bench = replace(bench, model=model, deadline=deadline)
@@ -159,7 +187,7 @@ class _Auto:
             self.late.append(name)
         except ModelProblem as problem:
             self.problem = problem
-            self.notes.append(f"{name}: {problem}")
+            self.notes.append(ModelFailed(by=name, said=str(problem)))
 
     def _judge(self, hints: Hints) -> None:
         """Ask the model of the likeliest new tests whether they are right, until one is.
@@ -182,7 +210,7 @@ class _Auto:
                 return
             except ModelProblem as problem:
                 self.problem = problem
-                self.notes.append(f"the model was not asked about its tests: {problem}")
+                self.notes.append(NotAsked(question=Question.TESTS, said=str(problem)))
                 return
             self.opinions[item.test.id] = opinion
             place = self.tests.index(item)
@@ -216,10 +244,10 @@ class _Auto:
                 small = made_small(item, self.bench.engine, self.bench.repeat, self.facts)
                 self.tests[self.tests.index(item)] = small
 
-    def _take(self, name: str, made: Attempt) -> None:
+    def _take(self, by: str, made: Attempt) -> None:
         self.tests += made.tests
         self.trajectories += made.trajectories
-        self.notes += [f"{name}: {note}" for note in made.notes]
+        self.notes += [msgspec.structs.replace(note, by=by) for note in made.notes]
         self.bench.found(self._attempt())
 
     def _libro(self, hints: Hints, bench: Workbench) -> None:
@@ -227,28 +255,31 @@ class _Auto:
         most = bench.samples or MOST
         work = Libro(self.issue, 0, bench, self.project, told=hints)
         history: list[Sampled] = []
-        why = ""
+        why: StopReason | None = None
         try:
-            while not why:
+            while why is None:
                 core, form = _CONTEXTS[len(history) % len(_CONTEXTS)]
                 work.draw(next_batch(history, most), core=core, form=form)
                 self.answered = True
                 leading = agreement(work.clusters())
                 history.append(Sampled(samples=work.samples, leading=leading))
                 why = why_stop(history, most)
-                if not why and work.bench.over:
-                    why = "the time for it is used up"
-                    self.late.append("more samples")
+                if why is None and work.bench.over:
+                    why = StopReason.TIME
+                    self.late.append(Untried.SAMPLES)
         except OutOfTime:
-            self.late.append("more samples")
+            self.late.append(Untried.SAMPLES)
         finally:
-            notes = (why, *work.notes, *work.told())
+            stopped = []
+            if why is not None:
+                last = history[-1]
+                stopped.append(SamplingStopped(why=why, samples=last.samples, alike=last.leading))
             made = Attempt(
                 issue=self.issue.id,
                 strategy="libro",
                 index=0,
                 tests=work.tests() if history else (),
-                notes=tuple(filter(None, notes)),
+                notes=(*stopped, *work.notes, *work.told()),
             )
             self._take("libro", made)
 
@@ -260,7 +291,7 @@ class _Auto:
         bench = replace(bench, steps=bench.steps or _STEPS)
         for number in range(_RUNS):
             if bench.over:
-                self.late.append("more runs of the agent")
+                self.late.append(Untried.RUNS)
                 return
             made = agent(self.issue, number, bench, self.project, found)
             self._take("agent", made)

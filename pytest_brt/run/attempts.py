@@ -10,18 +10,7 @@ from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.plan import AttemptKey, Plan
 from pytest_brt.types import Attempt, Issue, JudgedTest
-
-#: What is noted of an attempt that was not at its end.
-UNFINISHED = "interrupted: what was found until then"
-#: What to do when a model was asked, and nothing came of it.
-NONE_WRITTEN = (
-    "the model wrote no test that can be run: try a larger one ('pytest-brt models list' names "
-    "some), and read its replies with --brt-record DIR"
-)
-NONE_STANDS = (
-    "no test of the model's stands: give the exact input and the right result in the report, say "
-    "where the bug is with --brt-buggy-file, or try a larger model ('pytest-brt models list')"
-)
+from pytest_brt.types.attempt import Interrupted, ModelFailed, ModelGaveNothing, WithoutModel
 
 
 class Attempting:
@@ -61,7 +50,7 @@ class Attempting:
         try:
             attempt = _advised(strategy.attempt(issue, key.index, bench), asks=strategy.asks)
         except OutOfTime as over:
-            told = (str(over),)
+            told = (ModelFailed(said=str(over)),)
             attempt = Attempt(
                 issue=key.issue, strategy=key.strategy, index=key.index, tests=(), notes=told
             )
@@ -70,7 +59,7 @@ class Attempting:
     def so_far(self, key: AttemptKey) -> Attempt | None:
         """Return what an attempt that did not end had found, None for nothing."""
         attempt = self._so_far.get(key)
-        return attempt and replace(attempt, notes=(*attempt.notes, UNFINISHED))
+        return attempt and replace(attempt, notes=(*attempt.notes, Interrupted()))
 
     def _accounted(self, issue: Issue, attempt: Attempt, meter: Meter, seconds: float) -> Attempt:
         tests = tuple(self._accepted(issue, judged) for judged in attempt.tests)
@@ -89,9 +78,10 @@ class Attempting:
 
 
 def _advised(attempt: Attempt, *, asks: bool) -> Attempt:
-    """Return an attempt that found nothing with a note that says what to do next."""
+    """Return an attempt that found nothing with a note that says so."""
     nothing = not any(item.judgement.candidate for item in attempt.tests)
-    if not asks or attempt.index or attempt.trouble or not nothing:
+    alone = any(isinstance(note, WithoutModel) for note in attempt.notes)
+    if not asks or attempt.index or alone or not nothing:
         return attempt
     wrote = any(item.test.origin.model for item in attempt.tests)
-    return replace(attempt, notes=(*attempt.notes, NONE_STANDS if wrote else NONE_WRITTEN))
+    return replace(attempt, notes=(*attempt.notes, ModelGaveNothing(wrote=wrote)))

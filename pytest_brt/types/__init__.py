@@ -7,6 +7,7 @@ hashes; paths are POSIX strings relative to the root of the project under test.
 
 from pytest_brt.types.answer import Contradicted as Contradicted
 from pytest_brt.types.answer import Doubt as Doubt
+from pytest_brt.types.answer import IssueAnswer as IssueAnswer
 from pytest_brt.types.answer import Lack as Lack
 from pytest_brt.types.answer import Leader as Leader
 from pytest_brt.types.answer import Level as Level
@@ -15,6 +16,8 @@ from pytest_brt.types.answer import NoneFixes as NoneFixes
 from pytest_brt.types.answer import OnlyOne as OnlyOne
 from pytest_brt.types.answer import RankingAnswer as RankingAnswer
 from pytest_brt.types.answer import Unfinished as Unfinished
+from pytest_brt.types.attempt import Attempt as Attempt
+from pytest_brt.types.attempt import AttemptNote as AttemptNote
 from pytest_brt.types.candidate import REPRODUCES as REPRODUCES
 from pytest_brt.types.candidate import CandidateTest as CandidateTest
 from pytest_brt.types.candidate import JudgedTest as JudgedTest
@@ -24,9 +27,15 @@ from pytest_brt.types.candidate import OracleKind as OracleKind
 from pytest_brt.types.candidate import Origin as Origin
 from pytest_brt.types.candidate import Review as Review
 from pytest_brt.types.cause import Cause as Cause
+from pytest_brt.types.dialogue import Cost as Cost
+from pytest_brt.types.dialogue import Ending as Ending
+from pytest_brt.types.dialogue import KeptDialogue as KeptDialogue
+from pytest_brt.types.dialogue import Step as Step
+from pytest_brt.types.dialogue import Trajectory as Trajectory
 from pytest_brt.types.issue import Block as Block
 from pytest_brt.types.issue import BlockKind as BlockKind
 from pytest_brt.types.issue import Issue as Issue
+from pytest_brt.types.miss import Miss as Miss
 from pytest_brt.types.outcome import Frame as Frame
 from pytest_brt.types.outcome import Raised as Raised
 from pytest_brt.types.outcome import TestRun as TestRun
@@ -38,12 +47,8 @@ from pytest_brt.types.patch import Guarded as Guarded
 from pytest_brt.types.patch import Patch as Patch
 from pytest_brt.types.patch import PatchResult as PatchResult
 from pytest_brt.types.patch import Regression as Regression
-from pytest_brt.types.record import Attempt as Attempt
-from pytest_brt.types.record import Cost as Cost
-from pytest_brt.types.record import Ending as Ending
 from pytest_brt.types.record import FixSource as FixSource
 from pytest_brt.types.record import FoundFix as FoundFix
-from pytest_brt.types.record import KeptDialogue as KeptDialogue
 from pytest_brt.types.record import Localised as Localised
 from pytest_brt.types.record import NotRun as NotRun
 from pytest_brt.types.record import Place as Place
@@ -51,8 +56,6 @@ from pytest_brt.types.record import Rank as Rank
 from pytest_brt.types.record import Repair as Repair
 from pytest_brt.types.record import RunRecord as RunRecord
 from pytest_brt.types.record import Standing as Standing
-from pytest_brt.types.record import Step as Step
-from pytest_brt.types.record import Trajectory as Trajectory
 from pytest_brt.types.record import distinct as distinct
 from pytest_brt.types.remark import AppliedLeniently as AppliedLeniently
 from pytest_brt.types.remark import ChangesNothing as ChangesNothing

@@ -1,10 +1,83 @@
-"""What a run says about a ranking of patches, as facts; `render` makes a sentence of them."""
+"""What a run says about a report, and about its patches; `render` makes sentences of it."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
+from pytest_brt.types.attempt import AttemptNote, VerdictCount, WithoutModel
+from pytest_brt.types.cause import Cause
+from pytest_brt.types.dialogue import Ending
 from pytest_brt.types.fact import Fact
+from pytest_brt.types.miss import Miss, NeedsMore
+from pytest_brt.types.outcome import Raised
+
+
+class Reproduced(Fact, frozen=True, kw_only=True):
+    """Tests fail, probably because of the bug."""
+
+    #: Name of the best one, its confidence, and how many there are.
+    best: str
+    confidence: float
+    tests: int
+
+
+class PossiblyReproduced(Fact, frozen=True, kw_only=True):
+    """A test fails, perhaps for another reason."""
+
+    best: str
+    confidence: float
+    #: The report does not say what should happen instead.
+    needs_value: bool
+
+
+class OtherTests(Fact, frozen=True, kw_only=True):
+    """What the tests do that are no bug tests."""
+
+    verdicts: tuple[VerdictCount, ...]
+    #: Why the first one cannot be run: where none can, and no model wrote them.
+    cause: Cause | None = None
+    raised: Raised | None = None
+
+
+class CheckVersion(Fact, frozen=True, kw_only=True):
+    """Is this the version that the report is about?"""
+
+
+class CheckInterpreter(Fact, frozen=True, kw_only=True):
+    """Can the project's tests run with this interpreter at all?"""
+
+
+class AddToReport(Fact, frozen=True, kw_only=True):
+    """The report lacks what this miss asks for."""
+
+    miss: NeedsMore
+
+
+class AskAgain(Fact, frozen=True, kw_only=True):
+    """Give the model more of what ran out, or try another way."""
+
+    #: What its dialogues or samples ran out of.
+    ran_out: tuple[Ending, ...]
+    #: Only a larger model is left to try.
+    tried_all: bool
+
+
+class LookCloser(Fact, frozen=True, kw_only=True):
+    """Details are shown with ``-v``."""
+
+
+Advice = CheckVersion | CheckInterpreter | AddToReport | AskAgain | WithoutModel | LookCloser
+
+
+class NotReproduced(Fact, frozen=True, kw_only=True):
+    """No test was found."""
+
+    #: None where nothing is known.
+    why: OtherTests | Miss | AttemptNote | None
+    advice: Advice | None
+
+
+IssueAnswer = Reproduced | PossiblyReproduced | NotReproduced
 
 
 class Doubt(StrEnum):

@@ -47,6 +47,8 @@ class Oracle:
     kind: OracleKind
     #: One sentence for the reader, from the report; becomes the test's docstring.
     sentence: str
+    #: Of the report, as it stands in the sentence; or "".
+    quote: str = ""
     #: Probability, in 0..1, that a test that fails so is F→P.
     prior: float
 

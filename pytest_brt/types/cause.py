@@ -108,7 +108,7 @@ class PytestFailed(Fact, frozen=True, kw_only=True):
     """An internal error of pytest or of a plugin; the exception stands beside this."""
 
 
-class OutOfTime(Fact, frozen=True, kw_only=True):
+class TookTooLong(Fact, frozen=True, kw_only=True):
     """Something did not end in time."""
 
     what: Timed
@@ -201,7 +201,7 @@ Finished = (
     | PytestFailed
 )
 #: What ended before it did.
-CutShort = OutOfTime | ProcessEnded | RowEnded | WorkerEnded | WorkersDied
+CutShort = TookTooLong | ProcessEnded | RowEnded | WorkerEnded | WorkersDied
 #: Why what it did is not believed, or says nothing of the patch.
 Untrusted = RaisedYetPassed | ExitDiffers | Odd | OtherCode | CodeUntold | NotImported | NotStarted
 Cause = Finished | CutShort | Untrusted

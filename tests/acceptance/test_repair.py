@@ -84,7 +84,7 @@ def test_a_bug_is_repaired_and_the_patches_are_ranked(
     assert patch.name == repair["fixes"][1]["patch"]
     assert [path.name for path in (out / "alike").iterdir()] == [repair["fixes"][0]["patch"]]
     text = patch.read_text("utf-8")
-    assert text.startswith("# Candidate fix, written by pytest-brt")
+    assert text.startswith("#pytest-brt: candidate fix")
     assert "# Hypothesis: low is given twice" in text
     assert "# In the folder alike: one more fix" in text
     # Of the two existing tests, one executes the changed line.
@@ -124,7 +124,7 @@ def test_the_model_says_which_of_several_tests_is_given(project: pytest.Pytester
     old = project.path / "brt-patches/clamp"
     old.mkdir(parents=True)
     (old / "fix-old.diff").write_text(
-        "# Candidate fix, written by pytest-brt; nothing of it was applied.\n", encoding="utf-8"
+        "#pytest-brt: candidate fix; nothing of it was applied.\n", encoding="utf-8"
     )
     (old / "fix-mine.diff").write_text("mine\n", encoding="utf-8")
     result, report = run(

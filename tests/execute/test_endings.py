@@ -10,7 +10,6 @@ from pytest_brt.types.cause import (
     CannotRun,
     NoTest,
     NotStarted,
-    OutOfTime,
     Phase,
     PhaseFailed,
     ProcessEnded,
@@ -18,6 +17,7 @@ from pytest_brt.types.cause import (
     RunBrokenOff,
     Skipped,
     Timed,
+    TookTooLong,
 )
 
 SCENE = Scene(
@@ -39,7 +39,7 @@ def test_what_was_never_begun_is_known() -> None:
 @pytest.mark.parametrize(
     ("ended", "verdict", "cause"),
     [
-        (_ended(timed_out=True), Verdict.TIMEOUT, OutOfTime(what=Timed.COLLECTION)),
+        (_ended(timed_out=True), Verdict.TIMEOUT, TookTooLong(what=Timed.COLLECTION)),
         (
             _ended(Event(event="sandbox_error", text="no mount"), status=1),
             Verdict.INVALID,
@@ -120,7 +120,7 @@ def test_a_process_came_through_when_it_finished_or_another_item_ended_it() -> N
 @pytest.mark.parametrize(
     ("ended", "verdict", "cause"),
     [
-        (_ended(timed_out=True), Verdict.TIMEOUT, OutOfTime(what=Timed.TEST, seconds=60.0)),
+        (_ended(timed_out=True), Verdict.TIMEOUT, TookTooLong(what=Timed.TEST, seconds=60.0)),
         (
             _ended(
                 Event(event="item"),

@@ -8,6 +8,7 @@ from pytest_brt.errors import IssueProblem
 from pytest_brt.issue import read_issue
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.script import named_exceptions, read_script
+from pytest_brt.types.miss import CodeLeftOut, TooManyStatements
 
 LINES = st.lists(
     st.sampled_from(
@@ -44,7 +45,7 @@ def test_of_a_block_that_is_not_all_python_the_rest_is_read() -> None:
     )
     assert [step.source for step in script.steps] == ["import m", "a = m.f(1)"]
     assert not any(step.claims for step in script.steps)
-    assert script.notes == ("line 6 of the report is not Python and was left out: 'print m.g(a)'",)
+    assert script.misses == (CodeLeftOut(line=6, end_line=6, code="print m.g(a)", orphaned=False),)
 
 
 def test_the_string_above_code_that_reads_its_docstring_is_that() -> None:
@@ -59,8 +60,8 @@ def test_what_needs_lines_left_out_is_left_out_too() -> None:
         )
     )
     assert [step.source for step in script.steps] == ["import m", "m.g(1)"]
-    assert script.notes == (
-        "lines 5 to 7 of the report are not Python and were left out: 'with m.f as a:'",
+    assert script.misses == (
+        CodeLeftOut(line=5, end_line=7, code="with m.f as a:", orphaned=False),
     )
 
 
@@ -191,4 +192,4 @@ def test_of_hundreds_of_statements_the_first_are_run_and_it_is_said() -> None:
     text = "".join(f"It crawled `page({n})` fine.\n\n" for n in range(500))
     script = read_script(read_issue(f"# Odd\n\n{text}", "a.md"))
     assert [step.source for step in script.steps] == [f"page({n})" for n in range(40)]
-    assert script.notes == ("only the first 150 statements, and 40 in sentences, are run",)
+    assert script.misses == (TooManyStatements(most=150, most_inline=40),)

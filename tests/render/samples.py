@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.render.answer import MORE_TIME
-from pytest_brt.reproduce.replay.notes import NO_CODE
-from pytest_brt.run.attempts import NONE_STANDS, NONE_WRITTEN, UNFINISHED
 from pytest_brt.types import (
     Attempt,
+    AttemptNote,
+    Cause,
     Cell,
     ChosenBy,
     Cost,
@@ -25,6 +24,7 @@ from pytest_brt.types import (
     LeftOutFiles,
     LeftOutKind,
     Localised,
+    Miss,
     NotRun,
     OracleKind,
     Origin,
@@ -41,7 +41,34 @@ from pytest_brt.types import (
     Trajectory,
     Verdict,
 )
-from pytest_brt.types.cause import BodyFailed, BodyRaised, WorkerEnded
+from pytest_brt.types.attempt import (
+    DialogueEnded,
+    Interrupted,
+    ModelGaveNothing,
+    NotTried,
+    PlansFailed,
+    SamplesBroken,
+    SamplesDrawn,
+    SamplingStopped,
+    Shortened,
+    StopReason,
+    Untried,
+    VerdictCount,
+    WithoutModel,
+)
+from pytest_brt.types.cause import BodyFailed, BodyRaised, CannotRun, NoTest, WorkerEnded
+from pytest_brt.types.miss import (
+    AlreadyRight,
+    CodeLeftOut,
+    CodeRead,
+    ComplaintUnclear,
+    NoCode,
+    NotComparable,
+    NothingWrong,
+    StatedValue,
+    StatementRaised,
+    UndefinedNames,
+)
 from pytest_brt.types.shortfall import BudgetSpent
 from tests.rank.rows import broken, judged, row
 from tests.support.outcomes import caused
@@ -91,8 +118,9 @@ def bug_test(
     return JudgedTest(test=test, judgement=judgement)
 
 
-def rejected_test(verdict: Verdict, reason: str = "", model: str = "") -> JudgedTest:
+def rejected_test(verdict: Verdict, cause: Cause | None = None, model: str = "") -> JudgedTest:
     """Return a test that is no bug test."""
+    run = TestRun(test="t0", node="test_x", verdict=verdict, cause=cause or caused(verdict))
     made = bug_test(f"test_{verdict.lower()}")
     origin = Origin(strategy="libro" if model else "replay", model=model)
     return replace(
@@ -103,8 +131,7 @@ def rejected_test(verdict: Verdict, reason: str = "", model: str = "") -> Judged
             verdict=verdict,
             candidate=False,
             confidence=0.0,
-            reason=reason,
-            runs=(TestRun(test="t0", node="test_x", verdict=verdict, cause=caused(verdict)),),
+            runs=(run,),
         ),
     )
 
@@ -134,12 +161,14 @@ def record(**parts: object) -> RunRecord:
     )
 
 
-def missed(*notes: str) -> RunRecord:
+def missed(*misses: Miss) -> RunRecord:
     """Return the record of an attempt that made no test."""
-    return report(notes=notes)
+    return report(misses=misses)
 
 
-def asked(*notes: str, ending: Ending, strategy: str = "agent", **rest: object) -> RunRecord:
+def asked(
+    *notes: AttemptNote, ending: Ending, strategy: str = "agent", **rest: object
+) -> RunRecord:
     """Return the record of an attempt that asked a model for nothing."""
     trajectory = Trajectory(
         steps=(Step(number=1, reply="I look around.", action="search"),), ending=ending
@@ -147,6 +176,8 @@ def asked(*notes: str, ending: Ending, strategy: str = "agent", **rest: object) 
     cost = Cost(calls=1, prompt_tokens=900, evaluated=800, tokens=40, seconds=3.0)
     return report(strategy=strategy, notes=notes, trajectories=(trajectory,), cost=cost, **rest)
 
+
+VALUES = (StatedValue(text="3", line=7),)
 
 REPORTS: dict[str, Callable[[], RunRecord]] = {
     "reproduced": lambda: report(bug_test()),
@@ -162,43 +193,75 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
             replace(bug_test("test_wrong"), review=Review.REJECTED),
         ),
     ),
-    "no-code": lambda: missed(*NO_CODE),
+    "no-code": lambda: missed(NoCode()),
     "undefined-names": lambda: missed(
-        "found 2 statements in 1 code block and inline",
-        "the report's code uses names that neither it nor the project defines: clam, clomp (add "
-        "their imports or definitions to the report)",
+        CodeRead(statements=2, blocks=1), UndefinedNames(names=("clam", "clomp"))
     ),
     "statement-raises": lambda: missed(
-        "found 1 statement in the text", "line 3: 'clamp(5)' raises TypeError: 2 missing"
+        CodeRead(statements=1, blocks=0),
+        StatementRaised(line=3, source="clamp(5)", exception="TypeError", message="2 missing"),
     ),
-    "unclear": lambda: missed(
-        "it is unclear which result of the report's code is wrong, and what the right one is",
-        "add to the report the exact wrong output or exception, below the code, or 'Expected:' "
-        "and the right value",
+    "module-not-found": lambda: missed(
+        CodeRead(statements=1, blocks=1),
+        StatementRaised(
+            line=1,
+            source="import x",
+            exception="ModuleNotFoundError",
+            message="No module named 'x'",
+        ),
+    ),
+    "unclear": lambda: missed(CodeRead(statements=1, blocks=1), ComplaintUnclear()),
+    "nothing-wrong": lambda: missed(CodeRead(statements=1, blocks=1), NothingWrong()),
+    "already-right": lambda: missed(CodeRead(statements=1, blocks=1), AlreadyRight(values=VALUES)),
+    "not-comparable": lambda: missed(
+        CodeRead(statements=1, blocks=1), NotComparable(values=VALUES)
+    ),
+    "left-out": lambda: missed(
+        CodeLeftOut(line=4, end_line=6, code="print clamp(5)", orphaned=False), NoCode()
     ),
     "tests-pass": lambda: report(rejected_test(Verdict.PASS), rejected_test(Verdict.PASS)),
     "tests-broken": lambda: report(
-        rejected_test(Verdict.BROKEN, "cannot be run: ImportError: no module named 'x'")
+        rejected_test(Verdict.BROKEN, CannotRun(said="ImportError: no module named 'x'")),
     ),
     "tests-mixed": lambda: report(
         rejected_test(Verdict.PASS),
-        rejected_test(Verdict.FLAKY, "it does not always fail"),
-        rejected_test(Verdict.FLAKY, "it does not always fail"),
+        rejected_test(Verdict.FLAKY),
+        rejected_test(Verdict.FLAKY),
     ),
     "none-stands": lambda: report(
-        rejected_test(Verdict.PASS, model="m"), strategy="libro", notes=(NONE_STANDS,)
+        rejected_test(Verdict.PASS, model="m"),
+        strategy="libro",
+        notes=(ModelGaveNothing(wrote=True),),
     ),
-    "none-written": lambda: asked(NONE_WRITTEN, ending=Ending.STEPS),
+    "none-written": lambda: asked(ModelGaveNothing(wrote=False), ending=Ending.STEPS),
     "model-unavailable": lambda: report(
-        strategy="auto", trouble="no answer from http://127.0.0.1:8080"
+        strategy="auto", notes=(WithoutModel(said="no answer from http://127.0.0.1:8080"),)
     ),
     "out-of-time": lambda: asked(
-        "replay: it has no Python",
-        f"{MORE_TIME} would add: agent",
+        NotTried(what=(Untried.AGENT,)),
         ending=Ending.TIME,
         strategy="auto",
+        misses=(NoCode(),),
     ),
-    "interrupted": lambda: report(bug_test(), notes=(UNFINISHED,)),
+    "samples-drawn": lambda: report(
+        rejected_test(Verdict.BROKEN, model="m"),
+        strategy="auto",
+        notes=(
+            SamplingStopped(by="libro", why=StopReason.NONE_FAILS, samples=16, alike=0),
+            Shortened(by="libro", part="report", left_out=False),
+            SamplesDrawn(
+                by="libro",
+                samples=16,
+                unreadable=2,
+                tests=3,
+                verdicts=(VerdictCount(verdict=Verdict.BROKEN, tests=3),),
+            ),
+            SamplesBroken(by="libro", tests=3, cause=NoTest(), raised=None),
+            PlansFailed(by="invert", said="no plan of 3 came to a test that fails as reported"),
+            DialogueEnded(by="agent", ending=Ending.LOOP, steps=4, said="", wrote=False),
+        ),
+    ),
+    "interrupted": lambda: report(bug_test(), notes=(Interrupted(),)),
 }
 
 

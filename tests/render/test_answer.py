@@ -9,7 +9,7 @@ import pytest
 
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.render.answer import MORE_TIME, of_ranking, of_report, place_of, shortcoming
+from pytest_brt.render.answer import of_ranking, of_report, place_of, shortcoming
 from pytest_brt.render.remarks import warning_words
 from pytest_brt.types import (
     Attempt,
@@ -28,6 +28,15 @@ from pytest_brt.types import (
     Trajectory,
     Verdict,
 )
+from pytest_brt.types.attempt import (
+    DialogueEnded,
+    NotTried,
+    PlansFailed,
+    SamplesDrawn,
+    Untried,
+    WithoutModel,
+)
+from pytest_brt.types.miss import AlreadyRight, CodeRead, NothingWrong, StatedValue
 from tests.rank.rows import broken, judged, row
 from tests.support.outcomes import caused
 
@@ -36,6 +45,9 @@ TEST = Frame(path="tests/test_x.py", line=3, function="test_x")
 OUTER = Frame(path="pkg/core.py", line=7, function="outer", project=True)
 INNER = Frame(path="pkg/deep.py", line=9, function="inner", project=True)
 LIBRARY = Frame(path="/usr/lib/python3/json.py", line=1, function="loads")
+
+
+VALUES = (StatedValue(text="3", line=7),)
 
 
 def attempt(*tests: JudgedTest, strategy: str = "replay", **rest: Any) -> Attempt:
@@ -76,8 +88,9 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
     ("made", "answer"),
     [
         (
-            attempt(notes=("found 2 statements", "it has no Python", "add to the report code")),
-            "Not reproduced: it has no Python; add to the report code.",
+            attempt(misses=(CodeRead(statements=2, blocks=1), AlreadyRight(values=VALUES))),
+            "Not reproduced: the code already gives what the report expects: '3' (line 7); add to "
+            "the report what is wrong, or check that this is the version it is about.",
         ),
         (
             attempt(no_bug_test(0, Verdict.PASS), no_bug_test(1, Verdict.PASS)),
@@ -94,14 +107,14 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
             "Not reproduced: the only test made from the report takes too long; see -v.",
         ),
         (
-            attempt(trouble="no answer from the server"),
+            attempt(notes=(WithoutModel(said="no answer from the server"),)),
             "Not reproduced: no answer from the server.",
         ),
         (attempt(), "Not reproduced: no test could be made from the report."),
         (
             attempt(
                 strategy="agent",
-                notes=("1 step: the time is used up; no test was written",),
+                notes=(DialogueEnded(ending=Ending.TIME, steps=1, said="", wrote=False),),
                 trajectories=(Trajectory(steps=(), ending=Ending.TIME),),
             ),
             "Not reproduced: 1 step: the time is used up; no test was written; give the model "
@@ -113,32 +126,34 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
             "--brt-strategy auto.",
         ),
         (
-            attempt(notes=("2 samples: no test that parses",), endings=(Ending.TOKENS,)),
+            attempt(
+                notes=(SamplesDrawn(samples=2, unreadable=2, tests=0, verdicts=()),),
+                endings=(Ending.TOKENS,),
+            ),
             "Not reproduced: 2 samples: no test that parses; try --brt-strategy auto.",
         ),
         (
             attempt(
                 strategy="auto",
-                notes=(
-                    "replay: it has no Python",
-                    "replay: add to the report code",
-                    f"{MORE_TIME} would add: agent",
-                ),
+                misses=(CodeRead(statements=1, blocks=1), NothingWrong()),
+                notes=(NotTried(what=(Untried.AGENT,)),),
                 endings=(Ending.TIME,),
             ),
-            "Not reproduced: it has no Python; add to the report code.",
+            "Not reproduced: the code does what the report shows, but the report does not say what "
+            "is wrong; add to the report the right value, as in 'should return 3' or "
+            "'Expected: 3'.",
         ),
         (
             attempt(
                 by_model(no_bug_test(0, Verdict.PASS), "invert"),
                 strategy="auto",
                 notes=(
-                    "invert: no plan of 3 came to a test that fails as reported",
-                    f"{MORE_TIME} would add: agent",
+                    PlansFailed(by="invert", said="no plan of 3 came to a test"),
+                    NotTried(what=(Untried.AGENT,)),
                 ),
                 trajectories=(Trajectory(steps=(), ending=Ending.STEPS),),
             ),
-            "Not reproduced: invert: no plan of 3 came to a test that fails as reported; give the "
+            "Not reproduced: invert: no plan of 3 came to a test; give the "
             "model more time (--brt-budget), or try a larger model ('pytest-brt models').",
         ),
     ],

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.html import html
 from pytest_brt.types import Attempt, Issue, PatchResult, RunRecord
+from pytest_brt.types.miss import NoCode
 from tests.rank.rows import broken, judged, row
 
 VOID = {"meta", "link", "rect", "line", "polyline", "br"}
@@ -90,18 +91,18 @@ def test_nothing_is_loaded_and_nothing_runs() -> None:
 
 def test_without_tests_the_page_says_so() -> None:
     issue = Issue(id="i", title="Nothing", text="", source="issue.md")
-    attempt = Attempt(issue="i", strategy="replay", index=0, tests=(), notes=("no code in it",))
+    attempt = Attempt(issue="i", strategy="replay", index=0, tests=(), misses=(NoCode(),))
     found = RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranks=(), sandbox="ns")
     text = read(html(found, facts=())).text
-    assert "Not reproduced: no code in it." in text
-    assert "no code in it" in text
+    assert "Not reproduced: the report has no Python code that could be read" in text
+    assert "add to the report a few lines of Python" in text
 
 
 def test_sentences_that_bug_tests_quote_are_marked_in_the_report() -> None:
     found = record(row("a.diff", "pp"))
     (issue,), (attempt,) = found.issues, found.attempts
     first, *others = attempt.tests
-    oracle = replace(first.test.oracle, sentence='`f()` should be 5. Report: "it should be `5`"')
+    oracle = replace(first.test.oracle, quote="it should be `5`")
     quoting = replace(first, test=replace(first.test, oracle=oracle))
     found = replace(
         found,

@@ -20,6 +20,7 @@ from pytest_brt.reproduce.prompting.context import Hints, gather_hints
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
 from pytest_brt.reproduce.prompting.transcript import Stance
 from pytest_brt.types import Issue
+from pytest_brt.types.attempt import Shortened
 from tests.reproduce.golden import check
 from tests.reproduce.model_tests.test_judge import judged, run
 from tests.trees import write_tree
@@ -83,7 +84,7 @@ def samples(
     *,
     facts: bool = False,
     issue: Issue = ISSUE,
-) -> tuple[Prompt, tuple[str, ...]]:
+) -> tuple[Prompt, tuple[Shortened, ...]]:
     return sampling_prompt(
         brief_of(hints, model, issue),
         index,
@@ -159,7 +160,7 @@ def test_a_prompt_is_shortened_until_it_fits_and_says_so(
 ) -> None:
     more = "".join(f"\nIt is wrong for the number {n} as well.\n" for n in range(40))
     issue = read_issue(REPORT + more, "issue.md")
-    last, seen = 10**9, set[str]()
+    last, seen = 10**9, set[Shortened]()
     for context in (3000, 1200, 1000, 700, 450):
         model = model_of(tmp_path, context)
         prompt, notes = samples(index, hints, model, PromptForm.FILES, facts=True, issue=issue)
@@ -169,8 +170,8 @@ def test_a_prompt_is_shortened_until_it_fits_and_says_so(
         assert "# double() adds one" in prompt.messages[-1].text
         assert len(notes) >= len(seen)
         last, seen = size, set(notes)
-    assert "report shortened to fit the context" in seen
-    assert "session left out to fit the context" in seen
+    assert Shortened(part="report", left_out=False) in seen
+    assert Shortened(part="session", left_out=True) in seen
     assert "[… " in prompt.messages[-1].text
     for form in PromptForm:
         with pytest.raises(PromptTooLong, match=r"--brt-context"):

@@ -36,6 +36,7 @@ from pytest_brt.types import (
     Standing,
     Verdict,
 )
+from pytest_brt.types.attempt import ModelFailed, ModelGaveNothing
 from tests.conftest import CLAMP, FIXES, SOURCE, diff_of
 from tests.execute.projects import open_on
 from tests.trees import write_tree
@@ -206,8 +207,10 @@ def test_an_attempt_that_broke_leaves_the_others(engine: Engine) -> None:
 
 
 def test_a_model_s_attempt_without_a_test_says_what_to_do(engine: Engine) -> None:
+    notes = (ModelFailed(said="n"),)
+
     def nothing(issue: Issue, index: int, workbench: Workbench) -> Attempt:
-        return Attempt(issue=issue.id, strategy="counting", index=index, tests=(), notes=("n",))
+        return Attempt(issue=issue.id, strategy="counting", index=index, tests=(), notes=notes)
 
     def wrong(issue: Issue, index: int, workbench: Workbench) -> Attempt:
         (item,) = Counting().attempt(issue, index, workbench).tests
@@ -218,16 +221,14 @@ def test_a_model_s_attempt_without_a_test_says_what_to_do(engine: Engine) -> Non
 
     with ThreadPoolExecutor(1) as pool:
         for attempt, asks, told in (
-            (nothing, True, "wrote no test that can be run: try a larger one"),
-            (wrong, True, "no test of the model's stands: give the exact input"),
-            (nothing, False, ""),
-            (Counting().attempt, True, ""),
+            (nothing, True, (*notes, ModelGaveNothing(wrote=False))),
+            (wrong, True, (*notes, ModelGaveNothing(wrote=True))),
+            (nothing, False, notes),
+            (Counting().attempt, True, ()),
         ):
             run = make(engine, Strategy(attempt=attempt, asks=asks), None, pool)
             (case,) = run.plan.cases
-            notes = run.attempt(run.plan.keys(case)[0]).result().notes
-            assert told in " ".join(notes)
-            assert len(notes) <= 1 + bool(told)
+            assert run.attempt(run.plan.keys(case)[0]).result().notes == told
 
 
 def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Engine, tmp_path: Path) -> None:
@@ -244,7 +245,7 @@ def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Engine, tmp_path:
 
     with ThreadPoolExecutor(1) as pool:
         made = attempt(-60.0)
-        assert made.notes == ("the time for this run is used up",)
+        assert made.notes == (ModelFailed(said="the time for this run is used up"),)
         assert not (tmp_path / "journal.jsonl").exists()
         # With time, the model is asked: here there is none.
         with pytest.raises(ModelProblem, match="none was chosen"):

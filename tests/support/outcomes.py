@@ -9,20 +9,20 @@ from pytest_brt.types.cause import (
     NotStarted,
     Odd,
     Oddity,
-    OutOfTime,
     Passed,
     Phase,
     PhaseFailed,
     ProcessEnded,
     Skipped,
     Timed,
+    TookTooLong,
 )
 
 _CAUSES: dict[Verdict, Cause] = {
     Verdict.PASS: Passed(),
     Verdict.FAIL: BodyFailed(text="assert 1 == 2"),
-    Verdict.BROKEN: PhaseFailed(phase=Phase.SETUP),
-    Verdict.TIMEOUT: OutOfTime(what=Timed.TEST, seconds=1.0),
+    Verdict.BROKEN: PhaseFailed(phase=Phase.SETUP, text="no database"),
+    Verdict.TIMEOUT: TookTooLong(what=Timed.TEST, seconds=1.0),
     Verdict.CRASH: ProcessEnded(status=-11),
     Verdict.TAMPERED: Odd(oddity=Oddity.PHASES),
     Verdict.SKIP: Skipped(said=""),

@@ -18,7 +18,8 @@ from pytest_brt.reading.lexicon import must_work, plain
 from pytest_brt.reading.reported_files import Quote
 from pytest_brt.reading.script import named_exceptions
 from pytest_brt.reading.steps import ClaimRole
-from pytest_brt.types import BlockKind, Issue, OracleKind, Raised
+from pytest_brt.types import BlockKind, Issue, Miss, OracleKind, Raised
+from pytest_brt.types.miss import CommandCrashes
 
 CRASH = re.compile(r"^Traceback \(most recent call last\):|^INTERNAL ?ERROR", re.MULTILINE)
 _SAYS = re.compile(
@@ -117,11 +118,10 @@ def tool_drafts(issue: Issue, stage: CommandRuns) -> tuple[Draft, ...]:
     return tuple(found)
 
 
-def tool_notes(issue: Issue, stage: CommandRuns) -> tuple[str, ...]:
-    """Return a note for every command of the report that crashed otherwise than reported."""
+def tool_misses(issue: Issue, stage: CommandRuns) -> tuple[Miss, ...]:
+    """Return every command of the report that crashed otherwise than reported."""
     return tuple(
-        f"`{run_of(played)}` ends in {_crash_name(played)} on this tree, "
-        "which the report does not mention"
+        CommandCrashes(command=run_of(played), exception=_crash_name(played))
         for played in stage.played
         if played.given and _crash_in(played) and not _crash_of_report(issue, stage, played)[1]
     )
@@ -202,9 +202,10 @@ def _status(stage: CommandRuns, played: CommandRun) -> Iterator[Draft]:
             played,
             OracleKind.EXIT_STATUS,
             ("assert done.returncode == 0, done.stdout + done.stderr",),
-            f'`{run_of(played)}` should succeed. Report: "{words[0]}"',
+            f"`{run_of(played)}` should succeed.",
             OracleKind.EXIT_STATUS.prior + (0.05 if played.given else -0.1),
             "the report says that the command should succeed",
+            quote=words[0],
         )
 
 
@@ -304,12 +305,14 @@ def _draft(
     sentence: str,
     score: float,
     why: str,
+    quote: str = "",
 ) -> Draft:
     return Draft(
         kind=kind,
         index=None,
         body=(*command_lines(played), *lines),
         sentence=sentence,
+        quote=quote,
         score=score,
         reasons=(why,),
         fixtures=("tmp_path",),

@@ -126,8 +126,8 @@ def _equals(
         kind=OracleKind.EQUALS,
         index=index,
         body=lines,
-        sentence=f"`{short(seen.step.source)}` should {verb} {' '.join(text.split())[:100]}."
-        f"{quote(said)}",
+        sentence=f"`{short(seen.step.source)}` should {verb} {' '.join(text.split())[:100]}.",
+        quote=quote(said),
         score=score if "\n" not in text else score - 0.2,
         reasons=(reason,),
         fixtures=("capsys",) if capsys else (),

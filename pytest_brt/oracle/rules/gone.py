@@ -45,8 +45,8 @@ def gone(view: ReportRun) -> Iterator[Draft]:
                 kind=OracleKind.GONE,
                 index=index,
                 body=lines,
-                sentence=f"`{short(seen.step.source)}` must no longer {gives} {shown[:100]}."
-                f"{quote(said)}",
+                sentence=f"`{short(seen.step.source)}` must no longer {gives} {shown[:100]}.",
+                quote=quote(said),
                 score=score,
                 reasons=reasons,
                 fixtures=("capsys",) if capsys else (),

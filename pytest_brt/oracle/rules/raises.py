@@ -68,10 +68,10 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
         shown = f"{name}{message}".split("\n")[0].rstrip(".")
         body = _statement(seen, raised)
         lines: tuple[str, ...] = (body,)
-        wanted = f"`{short(body)}` must not raise {shown[:160]}.{quote(said)}"
+        wanted = f"`{short(body)}` must not raise {shown[:160]}."
         if not own and view.says(_WANTS_AN_ERROR):
             lines = _another_may_come(body, raised)
-            wanted = f"`{short(body)}` may raise an error, but not {shown[:160]}.{quote(said)}"
+            wanted = f"`{short(body)}` may raise an error, but not {shown[:160]}."
             score = min(score, _INSTEAD)
             reasons = (*reasons, "the report may want a different exception instead")
         yield Draft(
@@ -79,6 +79,7 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
             index=index,
             body=lines,
             sentence=wanted,
+            quote=quote(said),
             score=score,
             reasons=reasons,
             expects=raised,
@@ -204,10 +205,11 @@ def must_raise(view: ReportRun) -> Iterator[Draft]:
             if is_said_of_the_call(said, seen.step.source):
                 score = PLAIN
             kind = named or sibling or "Exception"
-            yield _must_raise(index, seen, expression, kind, score, quote(said))
+            yield _must_raise(index, seen, expression, kind, score, said)
         if sibling and seen.step.is_marked:
-            why = " The report marks this call as wrong, next to a similar one that does raise."
-            yield _must_raise(index, seen, expression, sibling, prior + 0.1, why)
+            draft = _must_raise(index, seen, expression, sibling, prior + 0.1, None)
+            why = "The report marks this call as wrong, next to a similar one that does raise."
+            yield replace(draft, sentence=f"{draft.sentence} {why}")
 
 
 def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterator[Draft]:
@@ -216,18 +218,19 @@ def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterato
     score = OracleKind.MUST_RAISE.prior + (0.25 if simple(raised.type) in blamed else 0.05)
     for said in seen.step.said(ClaimKind.RAISES, ClaimRole.EXPECTED):
         if said.raised and said.exception and not {said.exception, _LACKING} & kinds:
-            draft = _must_raise(index, seen, expression, said.raised.type, score, quote(said))
+            draft = _must_raise(index, seen, expression, said.raised.type, score, said)
             yield replace(draft, expects=raised)
 
 
 def _must_raise(
-    index: int, seen: Seen, expression: str, kind: str, score: float, why: str
+    index: int, seen: Seen, expression: str, kind: str, score: float, said: Claim | None
 ) -> Draft:
     return Draft(
         kind=OracleKind.MUST_RAISE,
         index=index,
         body=(f"with pytest.raises({kind}):", f"    {expression}"),
-        sentence=f"`{short(expression)}` must raise {simple(kind)}.{why}",
+        sentence=f"`{short(expression)}` must raise {simple(kind)}.",
+        quote=quote(said),
         score=score,
         reasons=("the report says that this should be an error",),
         imports=("import pytest",),

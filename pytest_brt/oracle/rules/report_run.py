@@ -116,10 +116,10 @@ def messages_agree(reported: str, seen: str) -> bool:
 
 
 def quote(said: Claim | None) -> str:
-    """Return the report's words as the end of a docstring, "" when there are none."""
+    """Return the report's words, "" where they say no more than the claim itself."""
     if said is None or said.direct or len(said.sentence) < len(said.text) + 8:
         return ""
-    return f' Report: "{one_line(said.sentence)}"'
+    return one_line(said.sentence)
 
 
 def called(source: str) -> str:

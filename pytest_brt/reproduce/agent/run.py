@@ -29,7 +29,8 @@ from pytest_brt.reproduce.prompting.fit import (
 )
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.types import Attempt, Ending, Issue, JudgedTest, Trajectory
+from pytest_brt.types import Attempt, Issue, JudgedTest, Trajectory
+from pytest_brt.types.attempt import DialogueEnded, ModelFailed, Shortened
 
 #: Tokens of the first prompt; long reports take more.
 _TOKENS = 3_650
@@ -53,8 +54,8 @@ def _parts(kit: Kit, hints: Hints) -> dict[str, str]:
     }
 
 
-def opening(kit: Kit) -> tuple[Messages, Messages, tuple[str, ...]]:
-    """Return the messages that come before the first step, and notes on what did not fit.
+def opening(kit: Kit) -> tuple[Messages, Messages, tuple[Shortened, ...]]:
+    """Return the messages that come before the first step, and what did not fit.
 
     They stand there twice: the second ones are without listings of files, for when the dialogue
     has become long.
@@ -133,8 +134,8 @@ def agent(
     try:
         first, short, notes = opening(kit)
     except PromptTooLong as problem:
-        notes = (str(problem),)
-        return Attempt(issue=issue.id, strategy=kit.strategy, index=index, tests=(), notes=notes)
+        failed = (ModelFailed(said=str(problem)),)
+        return Attempt(issue=issue.id, strategy=kit.strategy, index=index, tests=(), notes=failed)
     log = bench.log(issue, f"{kit.strategy}-{index:02}")
     trajectory = converse(loop_of(kit, first, short), log)
     tests = _judged(trajectory, kit)
@@ -143,7 +144,7 @@ def agent(
         strategy=kit.strategy,
         index=index,
         tests=tests,
-        notes=(*notes, told(trajectory)),
+        notes=(*notes, ended_note(trajectory)),
         trajectories=(trajectory,),
     )
 
@@ -183,21 +184,11 @@ def _judged(trajectory: Trajectory, kit: Kit) -> tuple[JudgedTest, ...]:
     return select(judged)
 
 
-_ENDED = {
-    Ending.FINISH: "the model ended it",
-    Ending.STEPS: "its steps ran out",
-    Ending.TOKENS: "the context is full",
-    Ending.TIME: "the time is used up",
-    Ending.LOOP: "it went round in circles",
-    Ending.ERROR: "the model failed",
-}
-
-
-def told(trajectory: Trajectory) -> str:
-    """Return in one line how a dialogue went, as in "3 steps: the model ended it"."""
-    count = len(trajectory.steps)
-    reason = f" ({trajectory.reason})" if trajectory.reason else ""
-    wrote = any(step.changes for step in trajectory.steps)
-    missing = "" if wrote else "; no test was written"
-    steps = f"{count} step{'s' if count != 1 else ''}"
-    return f"{steps}: {_ENDED[trajectory.ending]}{reason}{missing}"
+def ended_note(trajectory: Trajectory) -> DialogueEnded:
+    """Return how a dialogue went."""
+    return DialogueEnded(
+        ending=trajectory.ending,
+        steps=len(trajectory.steps),
+        said=trajectory.reason,
+        wrote=any(step.changes for step in trajectory.steps),
+    )

@@ -36,6 +36,7 @@ from pytest_brt.reproduce.prompting.transcript import Stance
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Ending, Issue, Verdict
+from pytest_brt.types.attempt import PlansFailed
 
 #: Longest plan, in tokens.
 _PLAN = 160
@@ -134,7 +135,7 @@ def invert(
         strategy="invert",
         index=index,
         tests=tests,
-        notes=() if found else (reason,),
+        notes=() if found else (PlansFailed(said=reason),),
         trajectories=(work.talk.close(ending, reason),),
     )
 

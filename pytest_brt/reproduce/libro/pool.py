@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from pytest_brt.oracle.facts import Facts, catches_named, matches
 from pytest_brt.oracle.judge import failure_key
-from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.model_tests.confidence import count_tokens
-from pytest_brt.types import CandidateTest, TestRun, Verdict
+from pytest_brt.types import AttemptNote, CandidateTest, TestRun, Verdict
+from pytest_brt.types.attempt import SamplesBroken, SamplesDrawn, StopReason, VerdictCount
 
 
 @dataclass(slots=True, eq=False)
@@ -77,20 +77,29 @@ def round_robin(clusters: Sequence[FailureCluster]) -> tuple[PooledTest, ...]:
     return tuple(entry for one in rounds for entry in one if entry is not None)
 
 
-def told_samples(tests: Sequence[PooledTest], samples: int, empty: int) -> tuple[str, ...]:
-    """Return in a few lines what became of so many samples, of which some had no test."""
-    of = f"{samples} sample{'s' * (samples != 1)}"
-    if not tests:
-        return (f"{of}: no test that parses",)
+def sample_notes(
+    tests: Sequence[PooledTest], samples: int, unreadable: int
+) -> tuple[AttemptNote, ...]:
+    """Return what became of so many samples, of which some had no test that parses."""
     runs = [item.runs[0] for item in tests if item.runs]
     verdicts = sorted(Counter(run.verdict for run in runs).items())
-    told = ", ".join(f"{count} {verdict}" for verdict, count in verdicts) or "not run"
-    notes = [f"{of}: {len(tests)} different test{'s' * (len(tests) != 1)} ({told})"]
-    if empty:
-        notes.append(f"{empty} of them had no test that parses")
-    reasons = Counter(run_words(run) for run in runs if run.verdict is Verdict.BROKEN)
-    notes += [f"broken ({count}): {reason}" for reason, count in reasons.most_common(2)]
-    return tuple(notes)
+    drawn = SamplesDrawn(
+        samples=samples,
+        unreadable=unreadable,
+        tests=len(tests),
+        verdicts=tuple(VerdictCount(verdict=verdict, tests=many) for verdict, many in verdicts),
+    )
+    broken: dict[str, list[TestRun]] = {}
+    for run in runs:
+        if run.verdict is Verdict.BROKEN:
+            broken.setdefault(failure_key(run), []).append(run)
+    alike = sorted(broken.values(), key=lambda some: -len(some))[:_BROKEN]
+    return (drawn, *map(_broken, alike))
+
+
+def _broken(alike: Sequence[TestRun]) -> SamplesBroken:
+    raised = replace(alike[0].raised, frames=(), values=()) if alike[0].raised else None
+    return SamplesBroken(tests=len(alike), cause=alike[0].cause, raised=raised)
 
 
 def agreement(clusters: Sequence[FailureCluster]) -> int:
@@ -98,6 +107,8 @@ def agreement(clusters: Sequence[FailureCluster]) -> int:
     return max((cluster.size for cluster in clusters), default=0)
 
 
+#: Ways to be broken that are told of.
+_BROKEN = 2
 #: Samples of the batches, one after the other; the last size is repeated.
 BATCHES = (4, 4, 8, 8, 16)
 #: Samples at most, unless the user says.
@@ -128,21 +139,19 @@ class Sampled:
         return (self.leading + 1) / (self.samples + 2)
 
 
-def why_stop(history: Sequence[Sampled], most: int = MOST) -> str:
-    """Return why no further batch is to be drawn, "" when one is."""
+def why_stop(history: Sequence[Sampled], most: int = MOST) -> StopReason | None:
+    """Return why no further batch is to be drawn, None when one is."""
     if not history:
-        return ""
+        return None
     now = history[-1]
     if now.samples >= most:
-        return f"{now.samples} samples were allowed"
+        return StopReason.ALLOWED
     if not now.leading:
-        if now.samples >= _HOPELESS:
-            return f"none of {now.samples} samples fails as the report says"
-        return ""
+        return StopReason.NONE_FAILS if now.samples >= _HOPELESS else None
     moved = abs(now.share - history[-2].share) if len(history) > 1 else 1.0
     if now.samples >= _LEAST and now.leading >= _AGREE and moved < _STILL:
-        return f"{now.leading} of {now.samples} samples fail alike, and more do not change that"
-    return ""
+        return StopReason.AGREE
+    return None
 
 
 def next_batch(history: Sequence[Sampled], most: int = MOST) -> int:

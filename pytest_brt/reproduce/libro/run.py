@@ -25,7 +25,7 @@ from pytest_brt.reproduce.libro.pool import (
     agreement,
     cluster,
     round_robin,
-    told_samples,
+    sample_notes,
 )
 from pytest_brt.reproduce.model_tests.confidence import Signs, is_repairable, judge_written
 from pytest_brt.reproduce.model_tests.make import Maker, Written
@@ -41,7 +41,8 @@ from pytest_brt.reproduce.prompting.fit import (
 )
 from pytest_brt.reproduce.select import dropped, without_doubles
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.types import Attempt, Ending, Issue, JudgedTest, Origin, Verdict
+from pytest_brt.types import Attempt, AttemptNote, Ending, Issue, JudgedTest, Origin, Verdict
+from pytest_brt.types.attempt import ModelFailed, Shortened
 
 #: Tokens of a prompt; long reports take more.
 _TOKENS = 2_600
@@ -66,8 +67,8 @@ def sampling_prompt(
     seed: int = 0,
     core: bool = False,
     facts: bool = False,
-) -> tuple[Prompt, tuple[str, ...]]:
-    """Return the prompt for `samples` tests, and notes on what did not fit into it.
+) -> tuple[Prompt, tuple[Shortened, ...]]:
+    """Return the prompt for `samples` tests, and what did not fit into it.
 
     With `facts` the model is told what replay found out, which LIBRO does not know; without, only
     which files are suspected. `index` is the project's, for those.
@@ -172,7 +173,7 @@ class Libro:
             model=bench.model,
         )
         self.facts = read_facts(issue)
-        self.notes: list[str] = []
+        self.notes: list[AttemptNote] = []
         #: How each sample ended.
         self.endings: list[Ending] = []
         self._batches = 0
@@ -316,9 +317,9 @@ class Libro:
         others.sort(key=lambda item: item.judgement.verdict != Verdict.FAIL)
         return (*map(judged, failing), *others)
 
-    def told(self) -> tuple[str, ...]:
-        """Return in a few lines what became of the samples."""
-        return told_samples(tuple(self._tests.values()), self.samples, self._empty)
+    def told(self) -> tuple[AttemptNote, ...]:
+        """Return what became of the samples."""
+        return sample_notes(tuple(self._tests.values()), self.samples, self._empty)
 
 
 def libro(issue: Issue, index: int, bench: Workbench, project: Index) -> Attempt:
@@ -333,7 +334,7 @@ def libro(issue: Issue, index: int, bench: Workbench, project: Index) -> Attempt
     try:
         work.draw(samples)
     except (PromptTooLong, OutOfTime) as problem:
-        work.notes.append(str(problem))
+        work.notes.append(ModelFailed(said=str(problem)))
         if not work.endings:
             late = isinstance(problem, OutOfTime)
             work.endings += [Ending.TIME if late else Ending.TOKENS] * samples

@@ -19,6 +19,7 @@ from pytest_brt.reading.steps import ClaimRole
 from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.prompting.shown_code import show_suspects, show_tests
 from pytest_brt.types import Block, BlockKind, Issue
+from pytest_brt.types.attempt import Shortened
 
 _PROSE = (BlockKind.PROSE, BlockKind.HEADING)
 #: Headings of sections that say where the reporter runs it.
@@ -195,7 +196,7 @@ def fitted(
     *,
     most: int = 0,
     frame: Build | None = None,
-) -> tuple[Prompt, tuple[str, ...], Mapping[str, str]]:
+) -> tuple[Prompt, tuple[Shortened, ...], Mapping[str, str]]:
     """Return the prompt that `build` makes of `parts`, shortened until it fits the model.
 
     The `listings` are as long as a prompt of about `most` tokens has room for; `frame` makes the
@@ -214,7 +215,7 @@ def fitted(
     if listings:
         room = max(most - model.count((frame or build)(parts)), _LEAST) * _CHARACTERS
         texts |= _listed(listings, room)
-    notes: dict[str, str] = {}
+    notes: dict[str, Shortened] = {}
     prompt = build(texts)
     for name in order:
         for _ in range(4):
@@ -228,7 +229,7 @@ def fitted(
             make = again.get(name, partial(shorten, texts[name]))
             short = make(keep) if keep >= _SHORTEST else ""
             texts[name] = short if len(short) < len(texts[name]) else ""
-            notes[name] = f"{name} {'shortened' if texts[name] else 'left out'} to fit the context"
+            notes[name] = Shortened(part=name, left_out=not texts[name])
             prompt = build(texts)
     over = _too_long(prompt, model)
     if over > 0:

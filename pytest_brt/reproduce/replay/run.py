@@ -16,13 +16,13 @@ from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
 from pytest_brt.oracle.rules.apply import apply_rules
-from pytest_brt.oracle.rules.commands import tool_drafts, tool_notes
+from pytest_brt.oracle.rules.commands import tool_drafts, tool_misses
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.write import Draft, module, script, slug
 from pytest_brt.reading.compare import is_steady, likeness
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.script import complained, read_script
-from pytest_brt.reproduce.replay.notes import miss_notes
+from pytest_brt.reproduce.replay.misses import misses_of
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.syntax import parse_expression
@@ -66,7 +66,7 @@ def replay(
     """Make failing tests from what `issue` shows, running everything through `engine`.
 
     The attempt holds every test that was considered, best first, and, when none fails for
-    the reported reason, notes on what was looked for, found, and is missing. Of the candidates
+    the reported reason, what was looked for, found, and is missing. Of the candidates
     `keep` are kept, None for all; `repeat` runs on the buggy tree must agree; `index` is the number
     of the run, from 0, in the attempt's record; `progress` is told what happens, a line at a time.
 
@@ -96,7 +96,7 @@ def replay(
         strategy="replay",
         index=index,
         tests=kept,
-        notes=miss_notes(view, kept, tool_notes(issue, stage)),
+        misses=misses_of(view, kept, tool_misses(issue, stage)),
         seconds=time.monotonic() - begin,
     )
 
@@ -159,7 +159,7 @@ class _Maker:
         known = {_body(item.test.source) for item in judged}
         found: list[_Written] = []
         for draft in drafts:
-            if (draft.kind, draft.sentence) not in passed or len(found) >= 5:
+            if (draft.kind, draft.docstring) not in passed or len(found) >= 5:
                 continue
             if draft.index is None or draft.against:
                 continue
@@ -183,7 +183,12 @@ class _Maker:
             name=name,
             issue=self.issue.id,
             origin=Origin(strategy="replay"),
-            oracle=Oracle(kind=draft.kind, sentence=draft.sentence, prior=round(draft.score, 2)),
+            oracle=Oracle(
+                kind=draft.kind,
+                sentence=draft.docstring,
+                quote=draft.quote,
+                prior=round(draft.score, 2),
+            ),
             path=path,
             source=source,
             expects=draft.expects,

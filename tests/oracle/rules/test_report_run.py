@@ -74,7 +74,7 @@ def test_the_report_s_words_are_quoted_where_they_say_more_than_the_value() -> N
     said = Claim(
         kind=ClaimKind.VALUE, role=ClaimRole.OBSERVED, text="5", sentence="This\n gives 5  now."
     )
-    assert quote(said) == ' Report: "This gives 5  now."'
+    assert quote(said) == "This gives 5  now."
     assert quote(None) == ""
     assert (
         quote(Claim(kind=ClaimKind.VALUE, role=ClaimRole.OBSERVED, text="5", sentence="It is 5"))

@@ -12,6 +12,7 @@ from pytest_brt.reproduce.agent.run import SAMPLING, STEPS
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, Issue, Step, Verdict
+from pytest_brt.types.attempt import DialogueEnded, ModelFailed, Shortened
 from tests.conftest import CLAMP_ISSUE, diff_of, tree_hash
 from tests.reproduce.bench import act, bench_of, code, issue_of, problems, replies
 
@@ -126,7 +127,7 @@ def test_mistakes_are_answered(engine: Engine, issue: Issue, tmp_path: Path) -> 
     # The file was run as the project has it: there is nothing of the agent's in it.
     assert steps_of(made)[6].verdict is Verdict.PASS
     assert made.tests == ()
-    assert made.notes[-1] == "8 steps: the model ended it; no test was written"
+    assert made.notes[-1] == DialogueEnded(ending=Ending.FINISH, steps=8, said="", wrote=False)
 
 
 def test_a_second_version_takes_the_place_of_the_first(
@@ -239,7 +240,8 @@ def test_what_does_not_fit_is_left_out_and_said(
 ) -> None:
     script = replies(EDIT, RIGHT, RUN, FINISH)
     made = attempt(issue, 0, bench_of(engine, tmp_path, script, context=1900))
-    assert "examples" in " ".join(made.notes)
+    assert Shortened(part="examples", left_out=True) in made.notes
     assert made.tests[0].judgement.candidate
     made = attempt(issue, 0, bench_of(engine, tmp_path, script, context=300))
-    assert "--brt-context" in made.notes[0]
+    assert isinstance(made.notes[0], ModelFailed)
+    assert "--brt-context" in made.notes[0].said

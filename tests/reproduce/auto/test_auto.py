@@ -11,6 +11,15 @@ from pytest_brt.errors import ModelProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.reproduce.libro.pool import Sampled, next_batch, why_stop
 from pytest_brt.reproduce.registry import STRATEGIES
+from pytest_brt.types import Ending
+from pytest_brt.types.attempt import (
+    DialogueEnded,
+    NotTried,
+    SamplingStopped,
+    StopReason,
+    Untried,
+    WithoutModel,
+)
 from tests.conftest import CLAMP_ISSUE, MEAN_ISSUE
 from tests.reproduce.bench import act, bench_of, code, issue_of, replies
 from tests.reproduce.examples import judge_says
@@ -47,10 +56,10 @@ def test_a_test_of_replay_that_the_model_holds_for_wrong_is_not_enough(
     lowered = [item for item in made.tests if item.test.origin.strategy == "replay"]
     assert lowered[0].judgement.confidence < 0.6 < alone.confidence
     assert "about another input" in lowered[0].judgement.reason
-    assert any(note.startswith("libro: ") for note in made.notes)
+    assert any(note.by == "libro" for note in made.notes)
     yes = attempt(issue, 0, bench_of(engine, tmp_path, judge_says("yes", quoted)))
     assert yes.tests[0].judgement.confidence > alone.confidence
-    assert not any(note.startswith("libro: ") for note in yes.notes)
+    assert not any(note.by == "libro" for note in yes.notes)
 
 
 def test_samples_come_next_and_stop_when_they_tell_nothing_new(
@@ -62,7 +71,8 @@ def test_samples_come_next_and_stop_when_they_tell_nothing_new(
     assert best.judgement.candidate
     assert best.test.origin.strategy == "auto-libro"
     assert "samples fail alike" in best.judgement.reason
-    assert any("more do not change that" in note for note in made.notes)
+    (stopped,) = (note for note in made.notes if isinstance(note, SamplingStopped))
+    assert stopped.why is StopReason.AGREE
 
 
 @pytest.mark.parametrize(
@@ -98,7 +108,8 @@ def test_the_agent_comes_last_and_knows_what_replay_saw(engine: Engine, tmp_path
     best = made.tests[0]
     assert best.judgement.candidate
     assert best.test.origin.strategy == "auto-agent"
-    assert any(note.startswith("agent: 3 steps: the model ended it") for note in made.notes)
+    ended = DialogueEnded(by="agent", ending=Ending.FINISH, steps=3, said="", wrote=True)
+    assert ended in made.notes
     assert len(made.trajectories) >= 2
 
 
@@ -109,7 +120,7 @@ def test_time_that_is_over_is_said_with_what_it_would_have_been_for(
     made = attempt(issue_of(CLAMP_ISSUE, tmp_path), 0, bench)
     assert any(item.judgement.candidate for item in made.tests)
     made = attempt(issue_of(VAGUE, tmp_path), 0, bench)
-    assert "more time (--brt-budget) would add: libro, invert, agent" in made.notes
+    assert NotTried(what=(Untried.LIBRO, Untried.INVERT, Untried.AGENT)) in made.notes
 
 
 def test_a_model_that_never_answers_is_an_error_when_there_is_nothing_else(
@@ -121,11 +132,12 @@ def test_a_model_that_never_answers_is_an_error_when_there_is_nothing_else(
     # Replay has a test of 65 % here, which is not enough for not asking.
     made = attempt(issue_of(CLAMP_ISSUE, tmp_path), 0, bench_of(engine, tmp_path, script))
     assert any(item.judgement.candidate for item in made.tests)
-    assert "no reply" in made.trouble
+    (alone,) = (note for note in made.notes if isinstance(note, WithoutModel))
+    assert "no reply" in alone.said
     answered = attempt(
         issue_of(CLAMP_ISSUE, tmp_path), 0, bench_of(engine, tmp_path, "=== always\nx\n")
     )
-    assert not answered.trouble
+    assert not any(isinstance(note, WithoutModel) for note in answered.notes)
 
 
 def shares(*leading: int) -> list[Sampled]:
@@ -136,26 +148,24 @@ def shares(*leading: int) -> list[Sampled]:
 @pytest.mark.parametrize(
     ("history", "why"),
     [
-        ((), ""),
-        ((0,), ""),
-        ((0, 0), ""),
-        ((0, 0, 0), "none of 16 samples fails"),
-        ((2,), ""),
-        ((1, 4), ""),
-        ((2, 4), "4 of 8 samples fail alike"),
-        ((1, 1, 2), ""),
-        ((0, 1, 1, 2), ""),
+        ((), None),
+        ((0,), None),
+        ((0, 0), None),
+        ((0, 0, 0), StopReason.NONE_FAILS),
+        ((2,), None),
+        ((1, 4), None),
+        ((2, 4), StopReason.AGREE),
+        ((1, 1, 2), None),
+        ((0, 1, 1, 2), None),
     ],
 )
 def test_sampling_stops_when_the_leading_share_stands_still(
-    history: tuple[int, ...], why: str
+    history: tuple[int, ...], why: StopReason | None
 ) -> None:
-    found = why_stop(shares(*history))
-    assert found.startswith(why)
-    assert bool(found) == bool(why)
+    assert why_stop(shares(*history)) is why
 
 
 def test_batches_grow_and_end_where_the_user_says() -> None:
     assert [next_batch(shares(*[1] * n)) for n in range(5)] == [4, 4, 8, 8, 16]
     assert next_batch(shares(1, 1), most=10) == 2
-    assert why_stop(shares(1, 1), most=8) == "8 samples were allowed"
+    assert why_stop(shares(1, 1), most=8) is StopReason.ALLOWED

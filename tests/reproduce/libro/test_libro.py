@@ -15,6 +15,7 @@ from pytest_brt.reproduce.libro.run import SAMPLES, Libro, PromptForm, libro
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, JudgedTest, Verdict
+from pytest_brt.types.attempt import ModelFailed, SamplesDrawn
 from tests.reproduce.examples import bench_for, issue_of, open_example, scripted, verdicts_with
 
 NAME = "humanize-precisedelta"
@@ -206,7 +207,7 @@ def test_with_examples_there_are_two_and_no_files(
         Role.USER,
     ]
     assert "time.py" not in "".join(message.text for message in prompt.messages)
-    assert work.told() == ("2 samples: no test that parses",)
+    assert work.told() == (SamplesDrawn(samples=2, unreadable=2, tests=0, verdicts=()),)
 
 
 def test_an_interrupted_batch_is_not_sampled_again(
@@ -269,5 +270,6 @@ def test_a_prompt_that_cannot_fit_is_told_and_no_error(
     model.context = 60  # type: ignore[misc]  # as a user's --brt-context would be
     made = libro(issue_of(NAME), 0, bench_for(engine, model), index)
     assert made.tests == ()
-    assert "tokens too long for a context of 60" in made.notes[0]
+    assert isinstance(made.notes[0], ModelFailed)
+    assert "tokens too long for a context of 60" in made.notes[0].said
     assert made.endings == (Ending.TOKENS,) * 50

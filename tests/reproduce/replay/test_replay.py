@@ -15,6 +15,15 @@ from pytest_brt.issue import read_issue
 from pytest_brt.render.answer import of_report
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.types import Attempt, JudgedTest, OracleKind, Verdict
+from pytest_brt.types.miss import (
+    CodeLeftOut,
+    CommandCrashes,
+    NoCode,
+    NotComparable,
+    StatedValue,
+    StatementRaised,
+    UndefinedNames,
+)
 from tests.reproduce.replay.project import make_project
 
 
@@ -131,13 +140,13 @@ def test_best_test_of_each_kind_of_report(engine: Engine, name: str) -> None:
     case = CASES[name]
     made = attempt(engine, case.report)
     found = candidates(made)
-    assert found, made.notes
+    assert found, made.misses
     best = found[0]
     source = best.test.source or ""
     assert best.test.oracle.kind is case.kind, source
     assert source.rstrip().endswith(case.ends), source
     assert best.judgement.verdict is Verdict.FAIL
-    assert made.notes == ()
+    assert (made.misses, made.notes) == ((), ())
     for item in made.tests:
         ast.parse(item.test.source or "")
         assert item.test.name.isidentifier()
@@ -214,8 +223,7 @@ def test_what_is_right_already_makes_no_test(engine: Engine) -> None:
 def test_an_honest_miss_says_what_was_looked_for(engine: Engine) -> None:
     made = attempt(engine, "It is slow\n\nSometimes everything is slow.\n")
     assert made.tests == ()
-    assert any("the report has no Python code" in note for note in made.notes)
-    assert any("add to the report" in note for note in made.notes)
+    assert made.misses == (NoCode(),)
 
 
 def test_a_module_reached_through_its_package_is_imported(engine: Engine) -> None:
@@ -223,7 +231,10 @@ def test_a_module_reached_through_its_package_is_imported(engine: Engine) -> Non
     (made,) = candidates(attempt(engine, code + "It raises `Mismatch: expected identifier`.\n"))
     assert (made.test.source or "").startswith("import pkg.more\n")
     about_just_that = attempt(engine, code + "It raises an `AttributeError`.\n")
-    assert any("module 'pkg' has no attribute 'more'" in note for note in about_just_that.notes)
+    assert any(
+        isinstance(miss, StatementRaised) and miss.message == "module 'pkg' has no attribute 'more'"
+        for miss in about_just_that.misses
+    )
 
 
 def test_a_call_of_a_module_is_one_of_what_it_holds_by_its_name(tmp_path: Path) -> None:
@@ -240,7 +251,7 @@ def test_a_call_of_a_module_is_one_of_what_it_holds_by_its_name(tmp_path: Path) 
 
 def test_unknown_names_are_named(engine: Engine) -> None:
     made = attempt(engine, "x\n\n```python\nfrobnicate(double(1))\n```\n")
-    assert any("frobnicate" in note for note in made.notes)
+    assert UndefinedNames(names=("frobnicate",)) in made.misses
 
 
 def test_the_network_is_not_the_bug(engine: Engine) -> None:
@@ -293,7 +304,10 @@ def test_a_package_that_is_missing_is_not_the_bug(engine: Engine) -> None:
     )
     made = attempt(engine, f"{report}lack()\n```\n")
     assert candidates(made) == []
-    assert any("not_installed_anywhere" in n and "--brt-python" in n for n in made.notes)
+    assert any(
+        isinstance(miss, StatementRaised) and miss.exception == "ModuleNotFoundError"
+        for miss in made.misses
+    )
     expected = attempt(engine, f"{report}lack()\n```\nIt should raise `ValueError`.\n")
     assert candidates(expected) == []
     named = attempt(
@@ -336,7 +350,7 @@ def test_results_beside_one_that_is_marked_as_wrong_are_right(engine: Engine) ->
 
 def test_a_comment_between_inputs_is_no_code_that_cannot_be_read(engine: Engine) -> None:
     made = attempt(engine, "double\n\n```\n>>> # all is well\n>>> double(0)\n1000\n```\n")
-    assert not any("not Python" in note for note in made.notes)
+    assert not any(isinstance(miss, CodeLeftOut) for miss in made.misses)
 
 
 def test_a_definition_with_the_name_of_a_builtin_is_kept(engine: Engine) -> None:
@@ -407,7 +421,7 @@ def test_a_crash_of_a_tool_is_the_reported_one(engine: Engine, report: str, reas
 def test_another_crash_of_a_tool_is_no_candidate(engine: Engine, report: str) -> None:
     made = attempt(engine, report)
     assert made.tests == ()
-    assert any("`pkg` ends in KeyError" in note for note in made.notes)
+    assert CommandCrashes(command="pkg", exception="KeyError") in made.misses
 
 
 @pytest.mark.parametrize(
@@ -470,7 +484,7 @@ def test_a_stated_value_is_compared_as_it_is_printed(
 ) -> None:
     made = attempt(engine, f"It is off\n\n```python\n{call}\n```\n\nExpected: `{stated}`\n")
     found = [item.test.source or "" for item in candidates(made)]
-    assert any(source.rstrip().endswith(claim) for source in found), (found, made.notes)
+    assert any(source.rstrip().endswith(claim) for source in found), (found, made.misses)
 
 
 def test_a_value_is_not_compared_with_a_line_that_holds_more(engine: Engine) -> None:
@@ -481,5 +495,5 @@ def test_a_value_is_not_compared_with_a_line_that_holds_more(engine: Engine) -> 
 def test_an_honest_miss_names_the_values_that_were_read(engine: Engine) -> None:
     made = attempt(engine, PRINTED + "Expected: `[four`\n")
     assert made.tests == ()
-    assert any("'[four' (line 5)" in note for note in made.notes), made.notes
-    assert not any("'Expected:'" in note for note in made.notes)
+    value = StatedValue(text="[four", line=5)
+    assert made.misses[-1] == NotComparable(values=(value,))

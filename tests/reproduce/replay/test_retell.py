@@ -55,7 +55,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 def best(engine: Engine, report: str) -> JudgedTest:
     made = replay(read_issue(report, "issue.md"), engine=engine, repeat=1)
     found = [judged for judged in made.tests if judged.judgement.candidate]
-    assert found, made.notes
+    assert found, made.misses
     assert found[0].judgement.verdict is Verdict.FAIL
     assert found[0].test.oracle.kind is OracleKind.GONE
     return found[0]

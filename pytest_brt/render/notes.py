@@ -1,0 +1,138 @@
+"""What there is to say of an attempt besides its tests, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from pytest_brt.render.causes import cause_words
+from pytest_brt.render.misses import miss_advice, miss_sentence
+from pytest_brt.types import Attempt, AttemptNote, Ending, IssueAnswer
+from pytest_brt.types.answer import AddToReport, NotReproduced
+from pytest_brt.types.attempt import (
+    DialogueEnded,
+    Interrupted,
+    ModelFailed,
+    ModelGaveNothing,
+    NotAsked,
+    NotTried,
+    PlansFailed,
+    Question,
+    SamplesBroken,
+    SamplesDrawn,
+    SamplingStopped,
+    Shortened,
+    StopReason,
+    Untried,
+    WithoutModel,
+)
+from pytest_brt.types.miss import NeedsMore
+
+_ENDED = {
+    Ending.FINISH: "the model ended it",
+    Ending.STEPS: "its steps ran out",
+    Ending.TOKENS: "the context is full",
+    Ending.TIME: "the time is used up",
+    Ending.LOOP: "it went round in circles",
+    Ending.ERROR: "the model failed",
+}
+_ASKED = {Question.PLACE: "where the bug may be", Question.TESTS: "about its tests"}
+_UNTRIED = {
+    Untried.LIBRO: "libro",
+    Untried.INVERT: "invert",
+    Untried.AGENT: "agent",
+    Untried.SAMPLES: "more samples",
+    Untried.RUNS: "more runs of the agent",
+}
+
+
+#: Notes that are shown beside the answer about a report.
+_BESIDE = (Interrupted, WithoutModel)
+
+
+def attempt_words(attempt: Attempt, answer: IssueAnswer | None = None) -> Iterator[str]:
+    """Yield what an attempt has to say besides its tests, a line each.
+
+    Where the `answer` about its report is shown too, what stands in or beside that is left out.
+    """
+    missed = answer if isinstance(answer, NotReproduced) else None
+    why, advice = (missed.why, missed.advice) if missed else (None, None)
+    by = "" if attempt.strategy == "replay" else "replay: "
+    for miss in attempt.misses:
+        if miss != why:
+            yield f"{by}{miss_sentence(miss)}"
+        if isinstance(miss, NeedsMore) and advice != AddToReport(miss=miss):
+            yield f"{by}{miss_advice(miss)}"
+    for note in attempt.notes:
+        if answer is None or (note != why and not isinstance(note, _BESIDE)):
+            yield note_sentence(note)
+
+
+def note_sentence(note: AttemptNote) -> str:
+    """Return a note on one line, after the strategy whose note it is."""
+    return f"{note.by}: {_words(note)}" if note.by else _words(note)
+
+
+def _words(note: AttemptNote) -> str:
+    match note:
+        case Shortened(part=part, left_out=left_out):
+            return f"{part} {'left out' if left_out else 'shortened'} to fit the context"
+        case SamplesDrawn():
+            return _drawn_words(note)
+        case SamplesBroken(tests=tests, cause=cause, raised=raised):
+            return f"broken ({tests}): {cause_words(cause, raised)}"
+        case SamplingStopped():
+            return _stopped_words(note)
+        case DialogueEnded(ending=ending, steps=steps, said=said, wrote=wrote):
+            more = f" ({said})" if said else ""
+            missing = "" if wrote else "; no test was written"
+            return f"{steps} step{'s' * (steps != 1)}: {_ENDED[ending]}{more}{missing}"
+        case NotTried(what=what):
+            untried = ", ".join(_UNTRIED[one] for one in what)
+            return f"more time (--brt-budget) would add: {untried}"
+        case NotAsked(question=question, said=said):
+            return f"the model was not asked {_ASKED[question]}: {said}"
+        case PlansFailed(said=said) | ModelFailed(said=said) | WithoutModel(said=said):
+            return said
+        case ModelGaveNothing(wrote=wrote):
+            return _NONE_STANDS if wrote else _NONE_WRITTEN
+        case Interrupted():
+            return "interrupted: what was found until then"
+        case _:
+            assert_never(note)
+
+
+_NONE_WRITTEN = (
+    "the model wrote no test that can be run: try a larger one ('pytest-brt models list' names "
+    "some), and read its replies with --brt-record DIR"
+)
+_NONE_STANDS = (
+    "no test of the model's stands: give the exact input and the right result in the report, say "
+    "where the bug is with --brt-buggy-file, or try a larger model ('pytest-brt models list')"
+)
+
+
+def _drawn_words(note: SamplesDrawn) -> str:
+    drawn = f"{note.samples} sample{'s' * (note.samples != 1)}"
+    if not note.tests:
+        return f"{drawn}: no test that parses"
+    did = ", ".join(f"{count.tests} {count.verdict}" for count in note.verdicts) or "not run"
+    words = f"{drawn}: {note.tests} different test{'s' * (note.tests != 1)} ({did})"
+    if note.unreadable:
+        return f"{words}; {note.unreadable} of them had no test that parses"
+    return words
+
+
+def _stopped_words(note: SamplingStopped) -> str:
+    match note.why:
+        case StopReason.ALLOWED:
+            return f"{note.samples} samples were allowed"
+        case StopReason.NONE_FAILS:
+            return f"none of {note.samples} samples fails as the report says"
+        case StopReason.AGREE:
+            alike = f"{note.alike} of {note.samples} samples fail alike"
+            return f"{alike}, and more do not change that"
+        case StopReason.TIME:
+            return "the time for it is used up"
+        case _:
+            assert_never(note.why)

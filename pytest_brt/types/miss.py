@@ -1,0 +1,116 @@
+"""Why a report gave no bug test, as far as its own code shows; `render` makes sentences of it."""
+
+from __future__ import annotations
+
+from pytest_brt.types.fact import Fact
+
+
+class NoCode(Fact, frozen=True, kw_only=True):
+    """The report has no Python code that can be read."""
+
+
+class CodeLeftOut(Fact, frozen=True, kw_only=True):
+    """Lines of the report's code were not read."""
+
+    #: 1-based, in the report; both ends belong to it.
+    line: int
+    end_line: int
+    #: The first of them.
+    code: str
+    #: It is Python, and of no use without other lines that are not.
+    orphaned: bool
+
+
+class TooManyStatements(Fact, frozen=True, kw_only=True):
+    """Only so many statements are run, and so many of those in sentences."""
+
+    most: int
+    most_inline: int
+
+
+class CommandCrashes(Fact, frozen=True, kw_only=True):
+    """A command of the report ends in an exception that the report does not mention."""
+
+    command: str
+    exception: str
+
+
+class CodeRead(Fact, frozen=True, kw_only=True):
+    """How much code the report has: no reason, but what the others are about."""
+
+    statements: int
+    #: Code blocks that they stand in, beside sentences.
+    blocks: int
+
+
+class UndefinedNames(Fact, frozen=True, kw_only=True):
+    """The report's code uses names that neither it nor the project defines."""
+
+    names: tuple[str, ...]
+
+
+class StatementEnded(Fact, frozen=True, kw_only=True):
+    """A statement ended its process."""
+
+    line: int
+    source: str
+    #: How, as in "timed out after 20 s".
+    said: str
+
+
+class StatementRaised(Fact, frozen=True, kw_only=True):
+    """A statement raises something."""
+
+    line: int
+    source: str
+    exception: str
+    message: str
+
+
+class PassingTests(Fact, frozen=True, kw_only=True):
+    """So many tests made from the report pass."""
+
+    tests: int
+
+
+class StatedValue(Fact, frozen=True, kw_only=True):
+    """A value that the report calls right."""
+
+    text: str
+    #: Of the report, 1-based.
+    line: int
+
+
+class NothingWrong(Fact, frozen=True, kw_only=True):
+    """The code does what the report shows, and the report does not say what is wrong."""
+
+
+class ComplaintUnclear(Fact, frozen=True, kw_only=True):
+    """It cannot be told which result is wrong, and what the right one is."""
+
+
+class AlreadyRight(Fact, frozen=True, kw_only=True):
+    """The code gives the values that the report calls right."""
+
+    values: tuple[StatedValue, ...]
+
+
+class NotComparable(Fact, frozen=True, kw_only=True):
+    """What the code gives cannot be compared with the values that the report calls right."""
+
+    values: tuple[StatedValue, ...]
+
+
+#: What a person who adds to the report can mend.
+NeedsMore = NoCode | NothingWrong | ComplaintUnclear | AlreadyRight | NotComparable
+Miss = (
+    NeedsMore
+    | CodeLeftOut
+    | TooManyStatements
+    | CommandCrashes
+    | CodeRead
+    | UndefinedNames
+    | StatementEnded
+    | StatementRaised
+    | PassingTests
+)
