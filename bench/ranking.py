@@ -37,7 +37,6 @@ from calibration import calibration, calibration_error, paired_gap
 
 from pytest_brt.code.normal import patch_key
 from pytest_brt.codec import content_id, from_json, to_json
-from pytest_brt.errors import PatchProblem
 from pytest_brt.evaluate.metrics import COLUMNS, Order, mean_columns, mean_interval
 from pytest_brt.evaluate.ranking import RANKERS, grouped
 from pytest_brt.execute.engine import Limits
@@ -46,6 +45,7 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.guard import Guard
 from pytest_brt.issue import load_issue
 from pytest_brt.patches import apply_patch
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.rank.guarding import open_guarding
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.rank.score import facts_of, sigmoid, voters

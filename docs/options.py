@@ -28,8 +28,8 @@ TABLE = """
 COMMANDS_HEAD = """
 ## `pytest-brt {name}`
 
-`pytest-brt {name} {metavar}` takes these options too, `brt-` or not (`{flag}` in place of the
-command still works):
+`pytest-brt {name} {metavar}`, which is `pytest {flag}={metavar}`, takes these options too, `brt-`
+or not:
 """
 
 TAIL = """

@@ -25,10 +25,6 @@ class IssueProblem(UsageProblem):
     """A bug report cannot be read."""
 
 
-class PatchProblem(BrtError):
-    """A candidate patch cannot be read, or does not apply to the tree."""
-
-
 class EditProblem(BrtError):
     """A test cannot be placed in the file chosen for it."""
 

@@ -21,9 +21,10 @@ from pathlib import Path
 from pytest_brt.answers import bug_tests
 from pytest_brt.code.ini import cache_dir_of
 from pytest_brt.codec import content_id
-from pytest_brt.errors import PatchProblem, UsageProblem
+from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.patches import apply_patch
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.render.answer import count, reviewed
 from pytest_brt.render.causes import cause_words, run_words
 from pytest_brt.shown import say

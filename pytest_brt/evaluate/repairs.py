@@ -14,7 +14,6 @@ from pathlib import Path
 
 from pytest_brt.code.normal import patch_key
 from pytest_brt.dialogue.action import changed_files
-from pytest_brt.errors import PatchProblem
 from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_tree
 from pytest_brt.evaluate.rates import Which
 from pytest_brt.evaluate.record import FixOutcome, Repaired, RepairRun, RepairSettings
@@ -23,6 +22,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.guard import Guard
 from pytest_brt.issue.load import read_issue
 from pytest_brt.patches import apply_patch
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.repair.scene import trusted
 from pytest_brt.repair.states import ToolName, Without, patches_in
 from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from pytest_brt.code.ini import read_ini
 from pytest_brt.codec import content_id
-from pytest_brt.errors import PatchProblem, SubjectProblem
+from pytest_brt.errors import SubjectProblem
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.patches.file_names import read_name, without_prefix
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.syntax import parse_or_empty
 from pytest_brt.types import CandidateTest, FileChange, Patch, TestRun, Verdict

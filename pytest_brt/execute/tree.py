@@ -13,10 +13,11 @@ from collections.abc import Iterable
 from itertools import accumulate
 from pathlib import Path, PurePosixPath
 
-from pytest_brt.errors import PatchProblem
 from pytest_brt.execute.below import Below
 from pytest_brt.execute.layout import walk
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.types import FileChange
+from pytest_brt.types.refused import PathFault, UnsafePath
 
 #: What tells that a file was touched; the change time in it cannot be set back.
 _Stamp = tuple[int | bytes, ...]
@@ -111,9 +112,8 @@ class TreeCopy:
             except OSError as error:
                 if error.errno not in (errno.ELOOP, errno.ENOTDIR):
                     raise
-                raise PatchProblem(
-                    f"unsafe path in a change: {change.path!r} (leads through a link)"
-                ) from error
+                unsafe = UnsafePath(path=change.path, fault=PathFault.LINK)
+                raise PatchProblem(unsafe) from error
 
     def _apply(self, change: FileChange) -> None:
         """Write or delete one file, and remove the bytecode that belongs to it.
@@ -224,4 +224,4 @@ class TreeCopy:
 def _check_path(name: str) -> None:
     pure = PurePosixPath(name)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts:
-        raise PatchProblem(f"unsafe path in a change: {name!r} (must lie in the project)")
+        raise PatchProblem(UnsafePath(path=name, fault=PathFault.OUTSIDE))

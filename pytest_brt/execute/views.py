@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.errors import PatchProblem
 from pytest_brt.execute.below import remove_tree
 from pytest_brt.execute.sandbox import SCRATCH
 from pytest_brt.execute.tree import FULL, TreeCopy
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.types import FileChange
 
 

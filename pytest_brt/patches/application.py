@@ -9,11 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.file_names import decode
 from pytest_brt.patches.git import run_git
 from pytest_brt.patches.judges import left_out_kind, needs_build
 from pytest_brt.patches.ladder import Files, PatchedFile, climb
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.patches.target import find_targets
 from pytest_brt.syntax import tree_of
@@ -28,6 +28,7 @@ from pytest_brt.types import (
     Remark,
     SyntaxErrorAfter,
 )
+from pytest_brt.types.refused import FileUnreadable, GitFailed, NoFilesText, PathFault, UnsafePath
 
 _HEADER = re.compile(rb'^diff --git ("?)[ab](/.*)$', re.MULTILINE)
 
@@ -53,7 +54,7 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     try:
         patch.text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError as error:
-        raise PatchProblem("not a diff: the text has characters that no file can hold") from error
+        raise PatchProblem(NoFilesText()) from error
     diffs = scan_diff(patch.text)
     found = find_targets(diffs.files, root)
     binary = [target.path for target in found if target.diff.is_binary_file]
@@ -97,12 +98,13 @@ def _read(path: str, root: Path) -> PatchedFile | None:
     try:
         mode = (root / path).lstat().st_mode
         if not stat.S_ISREG(mode):
-            raise PatchProblem(f"unsafe path: {path!r} is not an ordinary file")
+            raise PatchProblem(UnsafePath(path=path, fault=PathFault.NO_FILE_IN_TREE))
         return PatchedFile(content=(root / path).read_bytes(), executable=bool(mode & stat.S_IXUSR))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        raise PatchProblem(f"cannot read {path!r} in the tree: {error.strerror}") from error
+        said = error.strerror or str(error)
+        raise PatchProblem(FileUnreadable(path=path, said=said)) from error
 
 
 def _divide(
@@ -156,7 +158,8 @@ def canonical_diff(changes: Iterable[FileChange], root: Path) -> str:
             *("--no-ext-diff", "--no-textconv", "--", "a", "b"),
         )
     if reply.returncode not in (0, 1):
-        raise PatchProblem(f"git diff: {decode(reply.stderr).strip().splitlines()[:1]}")
+        first = decode(reply.stderr).strip().partition("\n")[0]
+        raise PatchProblem(GitFailed(said=f"diff: {first}"))
     return decode(_HEADER.sub(_both_sides, reply.stdout))
 
 

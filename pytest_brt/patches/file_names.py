@@ -13,7 +13,8 @@ import stat
 import unicodedata
 from pathlib import Path
 
-from pytest_brt.errors import PatchProblem
+from pytest_brt.patches.problem import PatchProblem
+from pytest_brt.types.refused import PathFault, UnsafePath
 
 #: What follows a name when the tab before it was lost: a date, or svn's revision.
 _TRAILER = re.compile(
@@ -138,7 +139,8 @@ def check_mode(path: str, mode: str) -> None:
     """Raise a PatchProblem when `mode` (six octal digits, or "") is no ordinary file's."""
     if mode and not mode.startswith("100"):
         what = _MODES.get(mode, f"mode {mode!r}")
-        raise PatchProblem(f"unsafe path: {path!r} is {what} in the patch; only files may change")
+        fault = PathFault.NO_FILE_IN_PATCH
+        raise PatchProblem(UnsafePath(path=path, fault=fault, detail=what))
 
 
 def check_path(path: str, root: Path) -> None:
@@ -147,9 +149,9 @@ def check_path(path: str, root: Path) -> None:
     Both the words of the path and what lies in the tree along it are looked at; nothing is
     followed.
     """
-    reason = _reason_in_words(path) or _reason_in_tree(path, root)
-    if reason:
-        raise PatchProblem(f"unsafe path: {path!r} {reason}")
+    unsafe = _fault_in_words(path) or _fault_in_tree(path, root)
+    if unsafe is not None:
+        raise PatchProblem(unsafe)
 
 
 def check_new_path(path: str, root: Path, *, removed: frozenset[str] = frozenset()) -> None:
@@ -160,7 +162,7 @@ def check_new_path(path: str, root: Path, *, removed: frozenset[str] = frozenset
     parts = path.split("/")
     for part in parts:
         if part.split(".")[0].rstrip(" ").casefold() in _DEVICES:
-            raise PatchProblem(f"unsafe path: {path!r}: Windows reserves the name {part!r}")
+            raise PatchProblem(UnsafePath(path=path, fault=PathFault.RESERVED, detail=part))
     folder = root
     for number, part in enumerate(parts):
         if not os.path.lexists(folder / part):
@@ -168,9 +170,7 @@ def check_new_path(path: str, root: Path, *, removed: frozenset[str] = frozenset
             for entry in folder.iterdir() if folder.is_dir() else ():
                 known = f"{before}/{entry.name}".lstrip("/")
                 if is_clash(entry.name, part) and known not in removed:
-                    raise PatchProblem(
-                        f"unsafe path: {path!r} differs from {known!r} in the tree by case only"
-                    )
+                    raise PatchProblem(UnsafePath(path=path, fault=PathFault.CASE, detail=known))
             return
         folder /= part
 
@@ -181,7 +181,7 @@ def is_clash(one: str, other: str) -> bool:
     return one != other and len(folded) == 1
 
 
-def _reason_in_words(path: str) -> str:
+def _fault_in_words(path: str) -> UnsafePath | None:
     parts = path.split("/")
     # Windows drops dots and spaces at the end, and knows .git as git~1 too.
     plain = [part.rstrip(". ").casefold() for part in parts]
@@ -189,19 +189,20 @@ def _reason_in_words(path: str) -> str:
     hidden = any(unicodedata.category(letter) in ("Cc", "Cf") for letter in path)
     long = any(len(encode(part)) > _LONGEST_PART for part in parts)
     faults = (
-        ("is empty", not path),
-        ("is absolute", path.startswith("/") or path[1:2] == ":"),
-        ("has a backslash", "\\" in path),
-        ("has a control character", hidden),
-        ("leaves the tree", ".." in parts),
-        ("has an empty part", "" in parts or "." in parts),
-        ("is in git's own folder", ".git" in plain or "git~1" in plain),
-        ("is too long", long or len(encode(path)) > _LONGEST_PATH),
+        (PathFault.EMPTY, not path),
+        (PathFault.ABSOLUTE, path.startswith("/") or path[1:2] == ":"),
+        (PathFault.BACKSLASH, "\\" in path),
+        (PathFault.CONTROL_CHARACTER, hidden),
+        (PathFault.LEAVES_TREE, ".." in parts),
+        (PathFault.EMPTY_PART, "" in parts or "." in parts),
+        (PathFault.GIT_FOLDER, ".git" in plain or "git~1" in plain),
+        (PathFault.TOO_LONG, long or len(encode(path)) > _LONGEST_PATH),
     )
-    return next((fault for fault, is_so in faults if is_so), "")
+    found = next((fault for fault, is_so in faults if is_so), None)
+    return None if found is None else UnsafePath(path=path, fault=found)
 
 
-def _reason_in_tree(path: str, root: Path) -> str:
+def _fault_in_tree(path: str, root: Path) -> UnsafePath | None:
     parts = path.split("/")
     at = root
     for number, part in enumerate(parts):
@@ -209,15 +210,18 @@ def _reason_in_tree(path: str, root: Path) -> str:
         try:
             mode = at.lstat().st_mode
         except (FileNotFoundError, NotADirectoryError):
-            return ""
+            return None
         except OSError as error:
-            return f"cannot be looked at: {error.strerror}"
+            said = error.strerror or str(error)
+            return UnsafePath(path=path, fault=PathFault.UNREADABLE, detail=said)
         walked = "/".join(parts[: number + 1])
         is_last = number == len(parts) - 1
         if stat.S_ISLNK(mode):
-            return "is a symbolic link" if is_last else f"goes through a symbolic link, {walked!r}"
+            if is_last:
+                return UnsafePath(path=path, fault=PathFault.LINK)
+            return UnsafePath(path=path, fault=PathFault.THROUGH_LINK, detail=walked)
         if is_last and not stat.S_ISREG(mode):
-            return "is not an ordinary file in the tree"
+            return UnsafePath(path=path, fault=PathFault.NO_FILE_IN_TREE)
         if not is_last and not stat.S_ISDIR(mode):
-            return f"goes through a file, {walked!r}"
-    return ""
+            return UnsafePath(path=path, fault=PathFault.THROUGH_FILE, detail=walked)
+    return None

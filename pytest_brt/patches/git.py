@@ -20,7 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.bounded import read_bounded
-from pytest_brt.errors import PatchProblem, UsageProblem
+from pytest_brt.errors import UsageProblem
+from pytest_brt.patches.problem import PatchProblem
+from pytest_brt.types.refused import GitFailed
 
 #: Seconds after which git is stuck.
 _SECONDS = 120.0
@@ -141,7 +143,8 @@ def run_git(
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise PatchProblem(f"git {arguments[0]} did not end within {_SECONDS:.0f} s") from error
+            late = f"{arguments[0]} did not end within {_SECONDS:.0f} s"
+            raise PatchProblem(GitFailed(said=late)) from error
 
 
 @contextmanager

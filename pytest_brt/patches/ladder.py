@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 
 from unidiff.patch import Hunk, Line
 
-from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.file_names import decode, encode
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.scan import is_copy, moved
 from pytest_brt.patches.target import Target
 from pytest_brt.types import AppliedLeniently, Mending, PlaceChosen, Remark
+from pytest_brt.types.refused import FileGone, HunkAdrift, HunkMissing, MoreLines
 
 #: The places, from 0 and best first, at which a hunk may be in the lines of its file.
 Finder = Callable[[Hunk, Sequence[str]], Sequence[int]]
@@ -45,7 +46,7 @@ def climb(
     Raises:
         PatchProblem: no attempt succeeds.
     """
-    problem = PatchProblem("does not apply")
+    problem: PatchProblem | None = None
     for mended, find, done in _attempts(targets, repairs, before):
         try:
             after, remarks = _apply(mended, before, find)
@@ -55,6 +56,7 @@ def climb(
         if done and after != before:
             remarks = (AppliedLeniently(mendings=done), *remarks)
         return after, remarks
+    assert problem is not None, "some attempt is made always"
     raise problem
 
 
@@ -86,11 +88,7 @@ def _check_places(targets: tuple[Target, ...], before: Files) -> None:
             olds = _olds(hunk)
             is_adrift = not olds or len(_find_places(_without_ends(lines), _without_ends(olds))) > 1
             if is_adrift and not _at_number(hunk, lines):
-                raise PatchProblem(
-                    f"does not apply: the hunk at line {_first_line(hunk)} of the patch has no"
-                    f" context that says where in {target.path!r} it belongs (write it with"
-                    " 'git diff -U3')"
-                )
+                raise PatchProblem(HunkAdrift(path=target.path, line=_first_line(hunk)))
 
 
 def _apply(
@@ -105,10 +103,10 @@ def _apply(
         content, more = _with_hunks(target, _lines(file), find)
         remarks += more
         if target.old is not None and file is None:
-            raise PatchProblem(f"does not apply: {old!r} is not there any more")
+            raise PatchProblem(FileGone(path=old))
         if target.new is None:
             if content:
-                raise PatchProblem(f"does not apply: {old!r} has more lines than are deleted")
+                raise PatchProblem(MoreLines(path=old))
             changed[old] = None
             continue
         changes_mode = (
@@ -137,8 +135,12 @@ def _with_hunks(target: Target, lines: list[str], find: Finder) -> tuple[str, li
         path = target.old if target.old is not None else target.new
         if start is None:
             raise PatchProblem(
-                f"does not apply: {path!r} has no lines like those of hunk {number} (line "
-                f"{_first_line(hunk)} of the patch, meant for line {hunk.source_start} of the file)"
+                HunkMissing(
+                    path=path or "",
+                    hunk=number,
+                    line=_first_line(hunk),
+                    meant=hunk.source_start,
+                )
             )
         fitting = len(_find_places(lines, _olds(hunk)))
         if find is _nearest and fitting > 1 and not _at_number(hunk, lines):

@@ -16,9 +16,10 @@ from typing import NoReturn
 from unidiff.errors import UnidiffParseError
 from unidiff.patch import PatchedFile, PatchSet
 
-from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.file_names import quote, read_name, split_pair
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.types import Mending
+from pytest_brt.types.refused import EmptyPatch, Malformed, NotADiff
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 _EXTENDED = re.compile(
@@ -49,7 +50,7 @@ def scan_diff(text: str) -> Diffs:
         PatchProblem: it is empty, holds no diff, or a part of one cannot be read.
     """
     if not text.strip():
-        raise PatchProblem("empty patch: there is no text in it")
+        raise PatchProblem(EmptyPatch())
     lines = text.split("\n")
     if not lines[-1]:
         del lines[-1]
@@ -96,10 +97,7 @@ class _Scanner:
             else:
                 self._at += 1
         if not found:
-            raise PatchProblem(
-                "not a diff: no 'diff --git' line and no '---' line with '+++' after it"
-                " (write it with 'git diff')"
-            )
+            raise PatchProblem(NotADiff())
         return tuple(found)
 
     def _line(self, at: int) -> str:
@@ -107,7 +105,7 @@ class _Scanner:
         return self._lines[at].removesuffix("\r") if at < len(self._lines) else ""
 
     def _fail(self, at: int, why: str) -> NoReturn:
-        raise PatchProblem(f"malformed diff at line {at + 1}: {why}")
+        raise PatchProblem(Malformed(line=at + 1, said=why))
 
     def _is_pair(self, at: int) -> bool:
         return self._line(at).startswith("--- ") and self._line(at + 1).startswith("+++ ")
@@ -174,7 +172,7 @@ class _Scanner:
         try:
             (file,) = PatchSet("".join(f"{line}\n" for line in lines))
         except (UnidiffParseError, ValueError) as error:
-            raise PatchProblem(f"malformed diff at line {start + 1}: {error}") from error
+            raise PatchProblem(Malformed(line=start + 1, said=str(error))) from error
         file.diff_line_no = start + 1
         return file
 
@@ -205,10 +203,8 @@ class _Scanner:
         start = self._at
         match = _HUNK.match(self._line(start))
         if not match:
-            raise PatchProblem(
-                f"malformed hunk at line {start + 1}: expected '@@ -N,N +N,N @@',"
-                f" found {self._line(start)[:60]!r}"
-            )
+            found = f"expected '@@ -N,N +N,N @@', found {self._line(start)[:60]!r}"
+            raise PatchProblem(Malformed(line=start + 1, said=found))
         old_start, old_count, new_start, new_count = (
             1 if text is None else int(text) for text in match.groups()
         )

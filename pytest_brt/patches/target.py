@@ -13,7 +13,6 @@ from pathlib import Path
 
 from unidiff.patch import Hunk, PatchedFile
 
-from pytest_brt.errors import PatchProblem
 from pytest_brt.patches.file_names import (
     MNEMONIC,
     check_mode,
@@ -24,7 +23,9 @@ from pytest_brt.patches.file_names import (
     read_name,
     without_prefix,
 )
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.scan import is_copy, moved
+from pytest_brt.types.refused import FileExists, FileMissing, Malformed, PathFault, UnsafePath
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,10 +141,8 @@ def _same(diff: PatchedFile, old: str, new: str, root: Path) -> str:
     if longer.startswith(shorter):
         # "m.py.orig" or "m.py~" beside "m.py": git takes the shorter one too.
         return shorter
-    raise PatchProblem(
-        f"malformed diff at line {diff.diff_line_no}: it names two files, {old!r} and {new!r},"
-        " and says nothing of a rename"
-    )
+    said = f"it names two files, {old!r} and {new!r}, and says nothing of a rename"
+    raise PatchProblem(Malformed(line=diff.diff_line_no or 1, said=said))
 
 
 def _check_presence(targets: tuple[Target, ...], root: Path) -> None:
@@ -162,16 +161,16 @@ def _check_presence(targets: tuple[Target, ...], root: Path) -> None:
     for target in targets:
         old, new = target.old, target.new
         if old is not None and not is_there(old) and old not in created:
-            raise PatchProblem(f"file missing: {old!r} is not in the tree")
+            raise PatchProblem(FileMissing(path=old))
         if old is not None and old in removed:
             present[old] = False
         if new is None or new == old:
             continue
         if is_there(new) and new not in removed:
-            raise PatchProblem(f"file exists: {new!r} is in the tree and the patch creates it")
+            raise PatchProblem(FileExists(path=new))
         check_new_path(new, root, removed=removed)
         for other in created:
             if is_clash(new, other):
-                raise PatchProblem(f"unsafe path: {new!r} differs from {other!r} by case only")
+                raise PatchProblem(UnsafePath(path=new, fault=PathFault.CASE, detail=other))
         created.append(new)
         present[new] = True

@@ -17,6 +17,7 @@ from pytest_brt.codec import to_json
 from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurItem, Status
 from pytest_brt.render.answer import of_report, shortcoming
 from pytest_brt.render.json import attempt_json, localised_json, repair_json, result_json
+from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import AttemptKey, Case
 from pytest_brt.shown import show
@@ -120,8 +121,8 @@ class PatchItem(Work):
     def tell(self, result: PatchResult) -> None:
         """Keep the row; a patch that does not fix the bug says why."""
         self.keep(result_json(result))
-        if not result.applies:
-            raise Missed(result.reason, NOT_APPLIED)
+        if result.refused is not None:
+            raise Missed(refusal_sentence(result.refused), NOT_APPLIED)
         if not result.verdicts:
             raise Missed("no bug test could be run on it")
         tests = self.work.tests(self.case)

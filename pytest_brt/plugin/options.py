@@ -17,7 +17,7 @@ from typing import Any, Literal
 import pytest
 
 from pytest_brt.plugin.option_table import COMMANDS, GROUPS, SPECS, Options
-from pytest_brt.plugin.option_values import TYPED, Spec
+from pytest_brt.plugin.option_values import Spec
 
 
 class Mode(StrEnum):
@@ -107,20 +107,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
     # One process drives our work, so xdist's ``-n`` means jobs.
     of_xdist = getattr(config.option, "brt_numprocesses", None)
     said["jobs"] = said["jobs"] or of_xdist or os.cpu_count() or 1
-    notes = tuple(filter(None, (passed_over, _moved(config, environ))))
-    return Options(**said, notes=notes)
-
-
-def _moved(config: pytest.Config, environ: Mapping[str, str]) -> str:
-    """Return what to type in place of an option that has become a command, "" for nothing."""
-    given = [s for s in SPECS if s.flag in COMMANDS.values() and config.getoption(s.dest)]
-    if not given or TYPED in environ:
-        return ""
-    name = next(name for name, flag in COMMANDS.items() if flag == given[0].flag)
-    return (
-        f"{given[0].flag} is now the command 'pytest-brt {name} {given[0].metavar}' "
-        "(the option still works)"
-    )
+    return Options(**said, notes=(passed_over,) if passed_over else ())
 
 
 def _value(spec: Spec, config: pytest.Config, environ: Mapping[str, str]) -> object:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_brt.code.normal import patch_key
-from pytest_brt.errors import PatchProblem
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.guard import Touched, touched_by
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.judges import named_testers
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.special import singled_out
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.types import (
@@ -65,7 +65,7 @@ def run_patch(
         applied = apply_patch(patch, root)
         touched = touched_by(applied.changes, root)
     except PatchProblem as problem:
-        return PatchResult(patch=patch, issue=issue, applies=False, reason=str(problem))
+        return PatchResult(patch=patch, issue=issue, refused=problem.refused)
     normal = patch_key(applied.changes, root)
     named = named_testers(applied.changes, root)
     odd: list[Remark] = []
@@ -80,7 +80,6 @@ def run_patch(
     return PatchResult(
         patch=patch,
         issue=issue,
-        applies=True,
         cells=tuple(replace(cell, patch=patch.id) for cell in ran.cells),
         remarks=(*applied.remarks, *odd, *ran.remarks),
         seconds=time.perf_counter() - started,

@@ -14,6 +14,7 @@ from pytest_brt.answers import answer_issue, answer_ranking
 from pytest_brt.render.causes import cause_words
 from pytest_brt.render.misses import miss_advice, miss_sentence
 from pytest_brt.render.notes import note_sentence
+from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import warning_words
 from pytest_brt.types import (
     Attempt,
@@ -222,8 +223,8 @@ def shortcoming(result: PatchResult, trusted: Mapping[str, bool]) -> str:
     `trusted` has the ids of the failing tests, and whether each surely is a bug test. Where some
     are sure, only those count.
     """
-    if not result.applies:
-        return result.reason
+    if result.refused is not None:
+        return refusal_sentence(result.refused)
     sure = {test for test, is_sure in trusted.items() if is_sure} or set(trusted)
     cells = [c for c in result.cells if c.test in sure and c.verdict is not Verdict.INVALID]
     failing = sum(cell.verdict is not Verdict.PASS for cell in cells)

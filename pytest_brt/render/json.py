@@ -9,6 +9,7 @@ from pytest_brt.answers import answer_issue, answer_ranking
 from pytest_brt.render.answer import ranking_sentence
 from pytest_brt.render.causes import cause_words, run_words, shortfall_words
 from pytest_brt.render.notes import attempt_words
+from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import remark_sentence
 from pytest_brt.types import (
     Attempt,
@@ -115,7 +116,8 @@ def result_json(result: PatchResult) -> Json:
         "id": result.patch.id,
         "issue": result.issue,
         "applies": result.applies,
-        "reason": result.reason,
+        "refused": result.refused,
+        "reason": "" if result.refused is None else refusal_sentence(result.refused),
         "notes": [remark_sentence(remark) for remark in result.remarks],
         "remarks": result.remarks,
         "seconds": round(result.seconds, 3),

@@ -9,6 +9,7 @@ from typing import assert_never
 from pytest_brt.render.answer import breaks, count, what_it_does
 from pytest_brt.render.causes import cause_words, run_words, shortfall_words
 from pytest_brt.render.dialogue import name_of
+from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import remark_sentence
 from pytest_brt.types import (
     ChosenBy,
@@ -101,8 +102,8 @@ def _sharing(rank: Rank, ranks: Sequence[Rank]) -> list[tuple[int, int]]:
 def note(rank: Rank) -> str:
     """Return what is to be said about a patch besides figures."""
     result = rank.result
-    if not result.applies:
-        return result.reason
+    if result.refused is not None:
+        return refusal_sentence(result.refused)
     why = {run_words(cell) for cell in result.cells if cell.verdict is Verdict.INVALID}
     parts = ["no bug test could be run on it"] if rank.epr is None else []
     if rank.epr is None and len(why) == 1:

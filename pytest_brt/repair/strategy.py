@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from pytest_brt.errors import PatchProblem
 from pytest_brt.patches import apply_patch
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.repair.passerine import react, results
 from pytest_brt.repair.patch import found_fix
 from pytest_brt.repair.repairagent import repair

@@ -13,10 +13,11 @@ from pathlib import Path, PurePosixPath
 from pytest_brt.bounded import read_bounded
 from pytest_brt.code.layout import RECORDED_REPORT
 from pytest_brt.codec import content_id, from_json
-from pytest_brt.errors import PatchProblem, StoreProblem
+from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.file_names import decode
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.types import FileChange, Patch, TestRun, Verdict
 
 #: Bytes of one file of a folder.

@@ -57,6 +57,7 @@ from pytest_brt.types.record import Repair as Repair
 from pytest_brt.types.record import RunRecord as RunRecord
 from pytest_brt.types.record import Standing as Standing
 from pytest_brt.types.record import distinct as distinct
+from pytest_brt.types.refused import Refused as Refused
 from pytest_brt.types.remark import AppliedLeniently as AppliedLeniently
 from pytest_brt.types.remark import ChangesNothing as ChangesNothing
 from pytest_brt.types.remark import LeftOutFiles as LeftOutFiles

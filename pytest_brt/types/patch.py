@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from pytest_brt.types.cause import Cause
 from pytest_brt.types.outcome import Raised, Verdict
+from pytest_brt.types.refused import Refused
 from pytest_brt.types.remark import Remark
 from pytest_brt.types.shortfall import ChosenBy, Shortfall
 
@@ -93,9 +94,8 @@ class PatchResult:
     patch: Patch
     #: Id of the issue it is meant to fix; "" when only tests were given.
     issue: str = ""
-    applies: bool
-    #: Why it does not apply; "" when it does.
-    reason: str = ""
+    #: Why it does not apply; None when it does.
+    refused: Refused | None = None
     cells: tuple[Cell, ...] = ()
     remarks: tuple[Remark, ...] = ()
     seconds: float = 0.0
@@ -109,6 +109,11 @@ class PatchResult:
     special: tuple[str, ...] = ()
     #: None when the project's own tests were not run on it.
     guarded: Guarded | None = None
+
+    @property
+    def applies(self) -> bool:
+        """Whether it applies to the tree."""
+        return self.refused is None
 
     @property
     def verdicts(self) -> dict[str, Verdict]:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.errors import PatchProblem
 from pytest_brt.execute.tree import TreeCopy
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.types import FileChange
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.errors import PatchProblem, UsageProblem
+from pytest_brt.errors import UsageProblem
 from pytest_brt.patches import apply_patch, canonical_diff
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.render.remarks import remark_sentence
 from pytest_brt.types import (
     AppliedLeniently,

@@ -10,8 +10,8 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_brt.errors import PatchProblem
 from pytest_brt.patches import apply_patch, canonical_diff, read_patches
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.types import AppliedLeniently, FileChange, Patch
 from tests.patches.conftest import hash_tree

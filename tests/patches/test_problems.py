@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pytest_brt.errors import PatchProblem
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.types import AppliedPatch
 from tests.patches.test_application import GIT, HUNK, PLAIN
 
@@ -42,12 +42,12 @@ def create(path: str, mode: str = "100644") -> str:
         ),
         pytest.param(
             PLAIN.replace("@@ -3,6 +3,6 @@ import os", "@@"),
-            "malformed hunk at line 3: expected '@@ -N,N +N,N @@', found '@@'",
+            "malformed diff at line 3: expected '@@ -N,N +N,N @@', found '@@'",
             id="bare-hunk",
         ),
         pytest.param(
             GIT.replace("-3,6 +3,6 @@ import os", "-x,6 +3,6 @@"),
-            "malformed hunk at line 5: expected '@@ -N,N +N,N @@', found '@@ -x,6 +3,6 @@'",
+            "malformed diff at line 5: expected '@@ -N,N +N,N @@', found '@@ -x,6 +3,6 @@'",
             id="no-numbers",
         ),
         pytest.param(
@@ -170,7 +170,7 @@ def create(path: str, mode: str = "100644") -> str:
         ),
         pytest.param(
             create("pkg/M.py"),
-            "unsafe path: 'pkg/M.py' differs from 'pkg/m.py' in the tree by case only",
+            "unsafe path: 'pkg/M.py' differs from 'pkg/m.py' by case only",
             id="case",
         ),
         pytest.param(

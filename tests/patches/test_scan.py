@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unidiff.patch import PatchSet
 
-from pytest_brt.errors import PatchProblem
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.types import AppliedPatch
 from tests.patches.test_application import GIT, HUNK

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_brt.cli.main import main
 from pytest_brt.plugin.option_table import COMMANDS, SPECS
-from pytest_brt.plugin.option_values import TYPED, Write
+from pytest_brt.plugin.option_values import Write
 from pytest_brt.plugin.options import Mode, mode_of, read_options
 
 
@@ -142,13 +142,7 @@ def test_settings_of_a_project_do_not_stop_a_study(pytester: pytest.Pytester) ->
     assert read_options(pytester.parseconfig("--brt-evaluate=a"), {}).evaluate == "a"
 
 
-def test_an_option_that_became_a_command_says_so(pytester: pytest.Pytester) -> None:
-    told = (
-        "--brt-evaluate is now the command 'pytest-brt study DATASET' (the option still works)",
-    )
-    assert read_options(pytester.parseconfig("--brt-evaluate=a"), {}).notes == told
-    typed = {TYPED: "pytest-brt study a"}
-    assert read_options(pytester.parseconfig("--brt-evaluate=a"), typed).notes == ()
+def test_options_of_a_command_are_in_its_help_alone(pytester: pytest.Pytester) -> None:
     shown = pytester.runpytest("--help").stdout.str()
     assert "--brt-issue" in shown
     assert "--brt-stages" not in shown.partition("[pytest] configuration options")[0]

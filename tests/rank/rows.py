@@ -29,7 +29,6 @@ def row(name: str, cells: str = "", **facts: object) -> PatchResult:
     patch = Patch(id=name, name=name, text="")
     return PatchResult(
         patch=patch,
-        applies=bool(facts.pop("applies", True)),
         cells=tuple(
             Cell(
                 patch=name,

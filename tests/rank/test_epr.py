@@ -6,17 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.rank.epr import rank_by_epr
-from pytest_brt.types import Cell, Patch, PatchResult, Verdict
+from pytest_brt.types import Cell, Patch, PatchResult, Refused, Verdict
+from pytest_brt.types.refused import EmptyPatch
 from tests.support.outcomes import caused
 
 
-def row(name: str, *verdicts: Verdict, applies: bool = True) -> PatchResult:
+def row(name: str, *verdicts: Verdict, refused: Refused | None = None) -> PatchResult:
     patch = Patch(id=name, name=name, text="")
     cells = tuple(
         Cell(patch=name, test=f"t{number}", verdict=verdict, cause=caused(verdict))
         for number, verdict in enumerate(verdicts)
     )
-    return PatchResult(patch=patch, applies=applies, cells=cells)
+    return PatchResult(patch=patch, refused=refused, cells=cells)
 
 
 def test_the_share_of_candidates_that_pass() -> None:
@@ -43,7 +44,7 @@ def test_ties_share_a_rank_and_name_each_other() -> None:
             row("d", Verdict.FAIL),
             row("b", Verdict.PASS),
             row("a", Verdict.PASS),
-            row("c", applies=False),
+            row("c", refused=EmptyPatch()),
             row("e"),
         ),
         (),

@@ -6,6 +6,7 @@ import pytest
 
 from pytest_brt.rank.weighted import agreement_of, copies_of, groups_of
 from pytest_brt.types import PatchResult
+from pytest_brt.types.refused import EmptyPatch
 from tests.rank.rows import broken, row
 
 
@@ -23,7 +24,7 @@ def test_groups_are_numbered_in_order_of_appearance() -> None:
 
 
 def test_what_did_not_run_is_in_no_group_and_no_part_of_behaviour() -> None:
-    assert groups_of((row("a"), row("b", "??"), row("c", "pp", applies=False))) == (0, 0, 0)
+    assert groups_of((row("a"), row("b", "??"), row("c", "pp", refused=EmptyPatch()))) == (0, 0, 0)
     assert groups_of((row("a", "p?"), row("b", "p"))) == (1, 1)
 
 
@@ -50,7 +51,7 @@ def test_patches_agree_that_change_the_same_definition_and_copies_are_one_voice(
         row("b", "p", places=("m.py::f", "m.py::g"), normal="2"),
         row("b again", "p", places=("m.py::f", "m.py::g"), normal="2"),
         row("c", "p", places=("m.py::g",), normal="3"),
-        row("lost", places=("m.py::f",), applies=False),
+        row("lost", places=("m.py::f",), refused=EmptyPatch()),
     )
     assert agreement_of(rows) == (1 / 2, 1.0, 1.0, 1 / 2, 2 / 3)
     assert agreement_of((row("a", "p"),)) == (0.0,)

@@ -12,6 +12,7 @@ from pytest_brt.guard import Guard
 from pytest_brt.rank.guarding import open_guarding
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.types import JudgedTest, NotExercised, Patch, PatchResult, SinglesOutInput, Verdict
+from pytest_brt.types.refused import HunkMissing
 from tests.conftest import FIXES, SOURCE, diff_of
 from tests.execute.projects import open_on
 from tests.rank.rows import judged
@@ -62,15 +63,14 @@ def test_a_row_has_a_cell_per_candidate_in_their_order(engine: Engine) -> None:
     assert found.cells[1].raised is not None
     assert found.cells[1].raised.type == "ZeroDivisionError"
     assert (found.cells[1].raised.frames, found.cells[1].raised.values) == ((), ())
-    assert (found.issue, found.applies, found.reason, found.size) == ("issue", True, "", 2)
+    assert (found.issue, found.refused, found.size) == ("issue", None, 2)
     assert found.places == ("interval/__init__.py::clamp",)
     assert [cell.test for cell in run(engine, diff_of(RIGHT), other, CLAMPS).cells] == ["t0"]
 
 
 def test_a_patch_that_does_not_apply_has_the_reason_and_nothing_else(engine: Engine) -> None:
     found = run(engine, diff_of("x\n", before="y\n"), CLAMPS)
-    assert not found.applies
-    assert found.reason
+    assert isinstance(found.refused, HunkMissing)
     assert (found.cells, found.guarded, found.seconds) == ((), None, 0.0)
 
 

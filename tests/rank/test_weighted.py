@@ -10,6 +10,7 @@ from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.score import voters
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.types import OracleKind, PatchResult, Rank, Standing
+from pytest_brt.types.refused import EmptyPatch
 from tests.rank.rows import broken, judged, row
 
 TESTS = tuple(judged(number) for number in range(6))
@@ -72,7 +73,7 @@ def test_the_same_patch_written_twice_is_one_patch() -> None:
 
 @pytest.mark.parametrize("cells", ["", "?"])
 def test_without_a_candidate_there_is_no_evidence(cells: str) -> None:
-    ranks = rank_by_weight((row("a", cells), row("b", cells), row("c", applies=False)), ())
+    ranks = rank_by_weight((row("a", cells), row("b", cells), row("c", refused=EmptyPatch())), ())
     assert {rank.standing for rank in ranks} == {Standing.NO_EVIDENCE}
     assert {rank.score for rank in ranks} == {None}
     assert names(ranks)[-1] == "c"
@@ -189,7 +190,7 @@ def test_without_a_test_the_order_is_by_existing_tests_and_then_by_agreement() -
         row(name, places=(place,), normal=name, guarded=broken(2 * (name == "harmful")))
         for name, place in places.items()
     )
-    ranks = rank_by_weight((*results, row("lost", applies=False)), ())
+    ranks = rank_by_weight((*results, row("lost", refused=EmptyPatch())), ())
     assert [(rank.result.patch.name, rank.place) for rank in ranks] == [
         ("one", 1), ("two", 1), ("alone", 3), ("harmful", 4), ("lost", None),
     ]  # fmt: skip

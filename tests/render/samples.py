@@ -69,6 +69,7 @@ from pytest_brt.types.miss import (
     StatementRaised,
     UndefinedNames,
 )
+from pytest_brt.types.refused import FileMissing, HunkMissing
 from pytest_brt.types.shortfall import BudgetSpent
 from tests.rank.rows import broken, judged, row
 from tests.support.outcomes import caused
@@ -347,8 +348,10 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
             guarded=broken(0),
             remarks=(LeftOutFiles(what=LeftOutKind.TESTS, paths=("test_x.py",)),),
         ),
-        patched("gone.diff", applies=False, reason="interval/gone.py: no such file"),
-        patched("stale.diff", applies=False, reason="interval/__init__.py: hunk 1 is not there"),
+        patched("gone.diff", refused=FileMissing(path="interval/gone.py")),
+        patched(
+            "stale.diff", refused=HunkMissing(path="interval/__init__.py", hunk=1, line=3, meant=7)
+        ),
     ),
     "existing-cut-short": lambda: ranking(
         patched("a.diff", "pp", guarded=cut(0)), patched("b.diff", "ff", guarded=cut(2))

@@ -10,6 +10,7 @@ import pytest
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.answer import of_ranking, of_report, place_of, shortcoming
+from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import warning_words
 from pytest_brt.types import (
     Attempt,
@@ -37,6 +38,7 @@ from pytest_brt.types.attempt import (
     WithoutModel,
 )
 from pytest_brt.types.miss import AlreadyRight, CodeRead, NothingWrong, StatedValue
+from pytest_brt.types.refused import EmptyPatch
 from tests.rank.rows import broken, judged, row
 from tests.support.outcomes import caused
 
@@ -228,9 +230,9 @@ def test_tests_that_may_not_be_about_the_bug_make_no_best_patch() -> None:
 
 
 def test_without_evidence_nothing_is_said_of_patches() -> None:
-    none_run = rank_by_weight((row("a"), row("b", applies=False)), ())
+    none_run = rank_by_weight((row("a"), row("b", refused=EmptyPatch())), ())
     assert of_ranking(none_run).startswith("No patch stands out: there is no bug test. They are")
-    none_ran = rank_by_weight((row("a", "?"), row("b", applies=False)), TESTS)
+    none_ran = rank_by_weight((row("a", "?"), row("b", refused=EmptyPatch())), TESTS)
     assert of_ranking(none_ran) == "No patch stands out: no bug test could be run on a patch."
     none_pass = rank_by_weight((row("a", "ff"), row("b", "ff")), TESTS)
     assert of_ranking(none_pass) == "No patch stands out: none passes a bug test."
@@ -257,7 +259,7 @@ def test_what_a_patch_lacks_is_told_by_the_sure_tests_where_there_are_some() -> 
     assert shortcoming(row("a", "ff", guarded=broken(2)), both) == (
         "fails 1 of 1 bug test and breaks 2 of 20 existing tests"
     )
-    assert shortcoming(row("a", applies=False, reason="does not apply"), both) == "does not apply"
+    assert shortcoming(row("a", refused=EmptyPatch()), both) == refusal_sentence(EmptyPatch())
 
 
 def failed(*frames: Frame, values: tuple[tuple[str, str], ...] = ()) -> TestRun:

@@ -13,6 +13,7 @@ from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.html import html
 from pytest_brt.types import Attempt, Issue, PatchResult, RunRecord
 from pytest_brt.types.miss import NoCode
+from pytest_brt.types.refused import FileGone
 from tests.rank.rows import broken, judged, row
 
 VOID = {"meta", "link", "rect", "line", "polyline", "br"}
@@ -69,12 +70,12 @@ def test_all_that_was_found_is_on_it() -> None:
     found = record(
         row("a.diff", "pp", guarded=broken(0)),
         row("b.diff", "pf", guarded=broken(2)),
-        row("c.diff", applies=False, reason="does not apply: hunk 1"),
+        row("c.diff", refused=FileGone(path="pkg/gone.py")),
     )
     outline = read(page_of(found))
     for text in (
         "It is wrong", "Best: a.diff", "Reproduced: 2 bug tests", "2/20 break",
-        "tests/test_x.py::test_0", "does not apply: hunk 1",
+        "tests/test_x.py::test_0", "does not apply: 'pkg/gone.py' is not there any more",
         "AssertionError: assert 0", "20 of 100 existing tests", "T1 test_a",
         "by the bug tests",
     ):  # fmt: skip

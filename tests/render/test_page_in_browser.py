@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.types.refused import FileGone
 from tests.rank.rows import broken, row
 from tests.render.test_html import page_of, record
 
@@ -33,7 +34,7 @@ def page() -> str:
         record(
             row("a.diff", "pp", guarded=broken(0)),
             row(name, "pf", guarded=broken(5)),
-            row("c.diff", applies=False, reason="does not apply: " + "x" * 300),
+            row("c.diff", refused=FileGone(path="x" * 300)),
             title="A_title_without_a_place_to_break_it_" * 5,
             source="x = " + " + ".join(f"name_{n}" for n in range(90)) + "\n",
         )

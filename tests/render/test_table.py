@@ -19,6 +19,7 @@ from pytest_brt.render.table import (
 )
 from pytest_brt.types import Verdict
 from pytest_brt.types.cause import WorkerEnded
+from pytest_brt.types.refused import FileGone
 from pytest_brt.types.shortfall import BudgetSpent
 from tests.rank.rows import broken, judged, row
 
@@ -29,7 +30,7 @@ def test_a_line_per_patch_with_what_is_known_of_it() -> None:
     results = (
         row("right.diff", "pp", guarded=broken(0)),
         row("half.diff", "pf", guarded=broken(2)),
-        row("stale.diff", applies=False, reason="does not apply: " + "x" * 200),
+        row("stale.diff", refused=FileGone(path="x" * 200)),
     )
     ranks = rank_by_weight(results, TESTS)
     lines = list(table(ranks))
@@ -45,7 +46,7 @@ def test_a_line_per_patch_with_what_is_known_of_it() -> None:
         "rank", "patch", "bug", "tests", "existing", "tests", "EPR", "score", "alike", "note",
     ]  # fmt: skip
     assert re.search(r"1\.00 +0\.\d\d \(0\.\d\d to [01]\.\d\d\) +1", whole[1])
-    assert whole[-1].endswith("x" * 200)
+    assert whole[-1].endswith("not there any more")
 
 
 def test_plain_epr_has_no_columns_that_would_be_empty() -> None:

@@ -119,7 +119,7 @@ def fix(name: str, source: FixSource = FixSource.AGENT) -> FoundFix:
 
 def rank(name: str, place: int, group: int) -> Rank:
     patch = Patch(id=name, name=f"{name}.diff", text="")
-    result = PatchResult(patch=patch, applies=True)
+    result = PatchResult(patch=patch)
     return Rank(
         result=result, epr=1.0, rank=1, tied_with=(), passed=1, total=1, place=place, group=group
     )

@@ -12,10 +12,11 @@ from pytest_brt.code.source import Edit, new_file
 from pytest_brt.code.words import terms_of
 from pytest_brt.codec import content_id
 from pytest_brt.dialogue.action import Action, Outcome, refused
-from pytest_brt.errors import EditProblem, PatchProblem
+from pytest_brt.errors import EditProblem
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.grammar import block_grammar
 from pytest_brt.model.metered import cost_of
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.reproduce.agent.kit import TESTS, Kit, remembered, tests_in
 from pytest_brt.reproduce.asking import answer_room
