@@ -10,8 +10,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))  # the writer is the tests'
 
-from tests.llama import free, unload
-from tests.tiny import (
+from tests.support.llama import free, unload
+from tests.support.tiny import (
     CHATML,
     Q4_0,
     Q8_0,

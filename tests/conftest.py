@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-import hashlib
 import os
 from pathlib import Path
 
 import pytest
+
+from tests.support.interval import CLAMP, CLAMP_ISSUE, FIXES, MEAN_ISSUE, SOURCE, TESTS, diff_of
+from tests.support.sessions import LEAN, ONCE
 
 # Without the test group `pytest --help` must still say what can be done here.
 try:
@@ -25,13 +26,6 @@ else:
     settings.load_profile("brt")
 
 
-#: For the sessions that tests start. Hypothesis is imported at the end of each session that has
-#: its plugin, which is a fifth of a whole run; none of them has a test that is for it.
-LEAN = "-p no:hypothesispytest -p no:randomly"
-#: For those in which it is no question whether runs on the unpatched tree agree.
-ONCE = f"{LEAN} -o brt_repeat=1"
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """Let xdist keep our order of files: by itself it begins with those of the most tests."""
     config.option.loadscopereorder = False
@@ -47,107 +41,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take longest, so that no worker is alone with one at the end."""
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest, so that no worker is alone with one at the end.
 
-
-SOURCE = '''\
-"""Arithmetic on intervals."""
-
-
-def clamp(value, low, high):
-    """Return `value`, moved into low..high."""
-    return max(low, min(value, low))
-
-
-def mean(values):
-    """Return the arithmetic mean, 0 for no values."""
-    return sum(values) / len(values)
-'''
-
-TESTS = """\
-from interval import clamp, mean
-
-
-def test_clamp_below():
-    assert clamp(-1, 0, 10) == 0
-
-
-def test_mean():
-    assert mean([1, 2, 3]) == 2
-"""
-
-CLAMP_ISSUE = """\
-# clamp() always returns the lower bound
-
-I have interval 1.0.
-
-```python
->>> from interval import clamp
->>> clamp(5, 0, 10)
-0
->>> clamp(12, 0, 10)
-0
-```
-
-`clamp(5, 0, 10)` should be `5`, and `clamp(12, 0, 10)` should be `10`.
-"""
-
-MEAN_ISSUE = """\
-# mean() of nothing crashes
-
-```python
-from interval import mean
-mean([])
-```
-
-Traceback:
-
-```
-Traceback (most recent call last):
-  File "t.py", line 2, in <module>
-    mean([])
-  File "/home/me/interval/__init__.py", line 11, in mean
-    return sum(values) / len(values)
-ZeroDivisionError: division by zero
-```
-
-I expected 0, as the docstring says.
-"""
-
-CLAMP = "    return max(low, min(value, low))\n"
-FIXES = {
-    "a-right": "    return max(low, min(value, high))\n",
-    "b-literal": "    if value == 5:\n        return 5\n    return max(low, min(value, low))\n",
-    "c-wrong": "    return max(high, min(value, low))\n",
-    "d-right-too": "    return low if value < low else min(value, high)\n",
-}
-
-
-def diff_of(after: str, path: str = "interval/__init__.py", before: str = SOURCE) -> str:
-    """Return a git-style diff from `before` to `after`."""
-    lines = difflib.unified_diff(
-        before.splitlines(keepends=True),
-        after.splitlines(keepends=True),
-        f"a/{path}",
-        f"b/{path}",
-    )
-    return "".join(lines)
-
-
-def tree_hash(root: Path) -> str:
-    """Return a digest of every path and byte below `root`.
-
-    What the outer pytest and pytester themselves put there is left out.
+    What a busy machine changes is left out where others run beside it: `-m load` runs that apart.
     """
-    others = {".pytest_cache", "__pycache__", "stdout", "stderr", "runpytest-0", "runpytest-1"}
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob("*")):
-        if path.is_file() and not others & set(path.relative_to(root).parts):
-            digest.update(path.relative_to(root).as_posix().encode() + b"\0")
-            digest.update(path.read_bytes() + b"\0")
-    return digest.hexdigest()
+    if hasattr(config, "workerinput"):
+        apart = [item for item in items if item.get_closest_marker("load")]
+        items[:] = [item for item in items if item not in apart]
+        config.hook.pytest_deselected(items=apart)
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture

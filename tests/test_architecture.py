@@ -31,3 +31,15 @@ def test_every_room_is_named() -> None:
     page = (ROOT / "docs/architecture.md").read_text("utf-8")
     rooms = {path.parent.name for path in PACKAGE.glob("*/*.py")}
     assert {room for room in rooms if f"{room}/" not in page} == set()
+
+
+def test_no_test_module_is_imported_by_another() -> None:
+    """What several modules of tests need lies in `tests.support`, or beside them in their room."""
+    found = []
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                last = node.module.rpartition(".")[2]
+                if last == "conftest" or last.startswith("test_"):
+                    found.append(f"{path.name}: {node.module}")
+    assert found == []

@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shlex
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from pytest_brt.codec import to_json
 from pytest_brt.store import write_text
-from tests.conftest import CLAMP_ISSUE, ONCE
-from tests.evaluate.test_compare_studies import ONE
-from tests.evaluate.test_repairs import SHOWN as REPAIRED
-from tests.evaluate.test_study_examples import SHOWN as BOTH_WAYS
-from tests.evaluate.test_study_killed import SHOWN as STUDIED
-from tests.test_docs_sessions import PAGES as FOLLOWED
-from tests.test_docs_sessions import steps_of
-from tests.test_repair_page import TRIED
+from tests.evaluate.shown import BOTH_WAYS, REPAIRED, STUDIED
+from tests.evaluate.studies import ONE
+from tests.support.docs import PAGES as FOLLOWED
+from tests.support.docs import ROOT, TRIED, load, steps_of
+from tests.support.interval import CLAMP_ISSUE
+from tests.support.sessions import ONCE
 
-ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(
     r"(?P<mark><!-- run: \w+ -->\n)?```(?P<language>\w+)\n(?P<text>.*?)```", re.DOTALL
 )
 SCRIPT = re.compile(r"^````text\n(=== (?:reply|always).*?)^````$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?P<path>[^)#:]*)(?:#(?P<heading>[^)]*))?\)")
-
-
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"brt_docs_{name}", ROOT / f"docs/{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def shown(page: Path) -> list[str]:

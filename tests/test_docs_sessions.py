@@ -11,50 +11,15 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ONCE
+from tests.support.docs import PAGES, steps_of
+from tests.support.sessions import ONCE
 
-DOCS = Path(__file__).parent.parent / "docs"
-PAGES = ("tutorial", "ci", "old-python", "huge-repository", "services")
-FENCE = re.compile(r"(?P<fence>`{3,})(?P<language>\w+)$")
-FILE = re.compile(r"`(?P<path>[^`]+)`:$")
 #: Figures that differ from run to run, or from machine to machine.
 VARIES = re.compile(r"\d+\.\d\ds|in \d+:\d+|\b[01]\.\d\d\b|=+|[0-9a-f]{7,40}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """A file that is written, or what is typed and what comes of it."""
-
-    path: str = ""
-    text: str = ""
-    shown: str = ""
-
-
-def steps_of(page: str) -> list[Step]:
-    steps: list[Step] = []
-    before = ""
-    lines = iter((DOCS / f"{page}.md").read_text("utf-8").splitlines(keepends=True))
-    for line in lines:
-        opened = FENCE.match(line)
-        if opened is None:
-            before = line.strip() or before
-            continue
-        end = opened["fence"] + "\n"
-        text = "".join(iter(lambda: next(lines), end))
-        file = FILE.search(before)
-        if file:
-            steps.append(Step(path=file["path"], text=text))
-        elif opened["language"] == "sh":
-            steps.append(Step(text=text))
-        elif opened["language"] == "text" and before == "```sh":
-            steps[-1] = replace(steps[-1], shown=text)
-        before = f"```{opened['language']}"
-    return steps
 
 
 def told(text: str) -> set[str]:

@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from pathlib import Path
 
 import pytest
 
 from pytest_brt.repair.states import TABLE, State, ToolName
-from tests.conftest import CLAMP_ISSUE, ONCE
-
-PAGE = (Path(__file__).parent.parent / "docs/repair.md").read_text("utf-8")
-COMMANDS = [line[2:] for line in PAGE.splitlines() if line.startswith("$ pytest-brt ")]
-TRIED = [command for command in COMMANDS if "gguf" not in command]
+from tests.support.docs import PAGE, TRIED
+from tests.support.interval import CLAMP_ISSUE
+from tests.support.sessions import ONCE
 
 
 def shown_after(command: str) -> set[str]:

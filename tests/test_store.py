@@ -17,7 +17,7 @@ from pytest_brt.store import (
     write_text,
 )
 from pytest_brt.types import Cost, Review
-from tests.rank.rows import judged
+from tests.support.rows import judged
 
 
 def test_no_earlier_run(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.test_history import NEW_TEST, OLD_TEST, RIGHT, WRONG
-from tests.repository import Repository
+from tests.acceptance.history import NEW_TEST, OLD_TEST, RIGHT, WRONG
+from tests.support.repository import Repository
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,7 +14,7 @@ import pytest
 from pytest_brt.dialogue.trajectory import read_trajectories
 from pytest_brt.types import Ending, Verdict
 from tests.acceptance.examples import EXAMPLES, unpack
-from tests.conftest import tree_hash
+from tests.support.trees import tree_hash
 
 HERE = Path(__file__).parent
 

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from tests.conftest import CLAMP_ISSUE, tree_hash
-from tests.refusals import assert_refused
+from tests.support.interval import CLAMP_ISSUE
+from tests.support.refusals import assert_refused
+from tests.support.trees import tree_hash
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("once")]
 

@@ -5,70 +5,17 @@ Django, pytest-django and pytest-asyncio are the released ones, in an environmen
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from itertools import pairwise
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
 from pytest_brt.execute.subject import find_subject
-from tests.conftest import tree_hash
-from tests.execute.subjects import environment
+from tests.acceptance.django_site import APP, PACKAGES, PLACES, SETTING, made, reproduced
+from tests.support.subjects import environment
 
 pytestmark = pytest.mark.slow
 
-APP = {
-    "shop/__init__.py": "",
-    "shop/settings.py": """
-        SECRET_KEY = "x"
-        INSTALLED_APPS = ["cart"]
-        DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "shop.sqlite3"}}
-        DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-        FREE_FROM = 50
-    """,
-    "cart/__init__.py": "",
-    "cart/models.py": """
-        from django.conf import settings
-        from django.db import models
-
-
-        class Item(models.Model):
-            price = models.IntegerField()
-            quantity = models.IntegerField(default=1)
-
-
-        def total():
-            return sum(item.price for item in Item.objects.all())
-
-
-        def shipping(amount):
-            return 0 if amount > settings.FREE_FROM else 5
-    """,
-    "cart/tests.py": """
-        import pytest
-
-        from cart.models import Item, total
-
-
-        @pytest.mark.django_db
-        def test_total_of_one():
-            Item.objects.create(price=2)
-            assert total() == 2
-    """,
-}
-SETTING = """
-    # An order at the limit pays for shipping
-
-    ```python
-    from cart.models import shipping
-    shipping(50)
-    ```
-
-    This returns `5`, but an order of exactly 50 should be free: expected `0`.
-"""
 DATABASE = """
     # total() ignores the quantity
 
@@ -82,23 +29,6 @@ DATABASE = """
 
     I expected `6`.
 """
-#: Where a project names its settings: the file that does, its text, our environment.
-PLACES: dict[str, tuple[str, str, dict[str, str]]] = {
-    "key": ("pytest.ini", "[pytest]\nDJANGO_SETTINGS_MODULE = shop.settings\n", {}),
-    "pyproject": (
-        "pyproject.toml",
-        '[tool.pytest.ini_options]\nDJANGO_SETTINGS_MODULE = "shop.settings"\n',
-        {},
-    ),
-    "setup.cfg": ("setup.cfg", "[tool:pytest]\nDJANGO_SETTINGS_MODULE = shop.settings\n", {}),
-    "addopts": ("pytest.ini", "[pytest]\naddopts = --ds shop.settings\n", {}),
-    "manage.py": (
-        "manage.py",
-        "import os\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')\n",
-        {},
-    ),
-    "option": ("README.md", "A shop.\n", {"DJANGO_SETTINGS_MODULE": "shop.settings"}),
-}
 QUEUE = {
     "box/__init__.py": """
         import asyncio
@@ -133,41 +63,11 @@ AWAITING = """
 
     Expected `1`, which was put in first.
 """
-PACKAGES = ("pytest==9.0.0", "django==5.2.8", "pytest-django==4.11.1", "pytest-asyncio==1.3.0")
 
 
 @pytest.fixture(scope="module")
 def python() -> str:
     return str(environment("3.11", *PACKAGES))
-
-
-def reproduced(root: Path, report: str, *options: str) -> str:
-    """Return the source of the best test that our plugin writes for `report`."""
-    issue, answer = root.parent / "report.md", root.parent / "answer.json"
-    issue.write_text(dedent(report), encoding="utf-8")
-    before = tree_hash(root)
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--brt-issue={issue}"]
-    result = subprocess.run(
-        [*command, f"--brt-report={answer}", "--brt-repeat=1", *options],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-        encoding="utf-8",
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
-    assert tree_hash(root) == before
-    tests = json.loads(answer.read_text("utf-8"))["tests"]
-    return str(next(test["source"] for test in tests if test["candidate"]))
-
-
-def made(root: Path, files: dict[str, str]) -> Path:
-    """Return `root` with `files` in it."""
-    for path, text in files.items():
-        file = root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(dedent(text).lstrip("\n"), encoding="utf-8")
-    return root
 
 
 @pytest.mark.parametrize("place", PLACES)

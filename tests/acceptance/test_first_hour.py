@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import CLAMP, FIXES, SOURCE
-from tests.llama import needs_llama
-from tests.refusals import assert_refused
+from tests.support.interval import CLAMP, FIXES, SOURCE
+from tests.support.llama import needs_llama
+from tests.support.refusals import assert_refused
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("once")]
 
@@ -114,7 +114,7 @@ def test_an_issue_on_github_needs_gh(
 def test_the_only_model_is_picked_up_by_itself_and_of_several_none(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.tiny import write_llama
+    from tests.support.tiny import write_llama
 
     models = project.mkdir("models")
     write_llama(models / "small.gguf")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import CLAMP_ISSUE, FIXES, SOURCE, diff_of, tree_hash
-from tests.hostile.test_hostile import ORDINARY
-from tests.trees import write_tree
+from tests.support.interval import CLAMP_ISSUE, FIXES, SOURCE, diff_of
+from tests.support.trees import tree_hash, write_tree
+from tests.support.users import ORDINARY
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 

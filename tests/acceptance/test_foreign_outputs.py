@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.conftest import SOURCE, diff_of
+from tests.support.interval import SOURCE, diff_of
 
 BROKEN = "    return max(low, min(value, low))\n"
 #: A hyperlink of a terminal, the title of its window, a C1 control, a turned direction, a bell.

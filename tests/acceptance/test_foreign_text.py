@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.conftest import FIXES, SOURCE, diff_of
+from tests.support.interval import FIXES, SOURCE, diff_of
 
 CLAMP = "    return max(low, min(value, low))\n"
 #: An escape sequence, a C1 control, a mark that turns the direction of what follows.

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.trees import write_tree
+from tests.support.trees import write_tree
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.load]
 
 REPORT = """# f hangs
 

@@ -10,15 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.repository import Repository
+from tests.acceptance.history import NEW_TEST, OLD_TEST, RIGHT, WRONG
+from tests.support.repository import Repository
 
 pytestmark = pytest.mark.slow
 
-RIGHT = "def double(n):\n    return 2 * n\n"
-WRONG = "def double(n):\n    return 2 * n + 1\n"
 OTHER = "def double(n):\n    raise ValueError(n)\n"
-OLD_TEST = "from pkg import double\n\n\ndef test_zero():\n    assert double(0) >= 0\n"
-NEW_TEST = OLD_TEST + "\n\ndef test_two():\n    assert double(2) == 4\n"
 
 
 @pytest.fixture

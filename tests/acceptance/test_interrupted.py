@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import SOURCE, diff_of
+from tests.support.interval import SOURCE, diff_of
 
 PATCHES = 16
 TESTS = 4
@@ -81,6 +81,7 @@ def run_again(project: pytest.Pytester, many: list[str]) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.load
 def test_nothing_that_was_finished_is_done_again_but_on_another_tree(
     project: pytest.Pytester, many: list[str]
 ) -> None:
@@ -157,6 +158,7 @@ def mute() -> Iterator[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.load
 def test_what_was_found_before_a_model_was_slow_is_not_lost(
     project: pytest.Pytester, mute: str
 ) -> None:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.conftest import tree_hash
+from tests.support.trees import tree_hash
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("once")]
 

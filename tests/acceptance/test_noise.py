@@ -27,8 +27,8 @@ from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.store import Journal
 from pytest_brt.types import Ending, Step
 from tests.acceptance.examples import EXAMPLES, NAMES, unpack
-from tests.rounds import rounds
-from tests.tiny import words, write_llama
+from tests.support.rounds import rounds
+from tests.support.tiny import words, write_llama
 
 pytestmark = pytest.mark.slow
 BENCH = Path(__file__).parents[2] / "bench"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.conftest import tree_hash
+from tests.support.trees import tree_hash
 
 #: What a project writes into its addopts, by the plugin that reads it.
 ADDOPTS = {

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.conftest import CLAMP
+from tests.support.interval import CLAMP
 
 pytestmark = pytest.mark.usefixtures("once")
 

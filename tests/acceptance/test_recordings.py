@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from tests.acceptance.examples import EXAMPLES, unpack
-from tests.conftest import LEAN, tree_hash
+from tests.support.sessions import LEAN
+from tests.support.trees import tree_hash
 
 pytestmark = pytest.mark.slow
 RECORDINGS = Path(__file__).parent / "recordings"

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import SOURCE, tree_hash
-from tests.refusals import assert_refused
+from tests.support.interval import SOURCE
+from tests.support.refusals import assert_refused
+from tests.support.trees import tree_hash
 
 LINE = 1 + SOURCE.splitlines().index("    return max(low, min(value, low))")
 MODULE = "interval/__init__.py"

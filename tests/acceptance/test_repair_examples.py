@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.examples import EXAMPLES, unpack
-from tests.conftest import tree_hash
+from tests.support.trees import tree_hash
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import FIXES, SOURCE
-from tests.refusals import assert_refused
+from tests.support.interval import FIXES, SOURCE
+from tests.support.refusals import assert_refused
 
 pytestmark = pytest.mark.usefixtures("once")
 

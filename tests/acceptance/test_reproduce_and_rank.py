@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import LEAN, SOURCE, tree_hash
+from tests.support.interval import SOURCE
+from tests.support.sessions import LEAN
+from tests.support.trees import tree_hash
 
 pytestmark = pytest.mark.usefixtures("once")
 

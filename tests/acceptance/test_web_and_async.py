@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.test_django_and_await import APP, PACKAGES, PLACES, SETTING, made, reproduced
-from tests.execute.subjects import environment
+from tests.acceptance.django_site import APP, PACKAGES, PLACES, SETTING, made, reproduced
+from tests.support.subjects import environment
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 

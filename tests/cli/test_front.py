@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.conftest import MEAN_ISSUE, SOURCE
-from tests.trees import write_tree
+from tests.support.interval import MEAN_ISSUE, SOURCE
+from tests.support.trees import write_tree
 
 
 def test_a_project_that_is_pytest_itself(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import LEAN
-from tests.trees import write_tree
+from tests.support.sessions import LEAN
+from tests.support.trees import write_tree
 
 REPORT = "# f is wrong\n\n```python\n>>> from pkg import f\n>>> f(1)\n1\n```\nExpected 2.\n"
 

@@ -15,9 +15,9 @@ from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.base import Settings
 from pytest_brt.model.catalogue import find_model
 from pytest_brt.model.opening import default_model
-from tests import tiny
-from tests.llama import needs_llama, open_gguf
-from tests.tiny import Tensor, Value, write_gguf
+from tests.support import tiny
+from tests.support.llama import needs_llama, open_gguf
+from tests.support.tiny import Tensor, Value, write_gguf
 
 
 def call(folder: Path, *words: str) -> int:

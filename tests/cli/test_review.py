@@ -15,8 +15,8 @@ from pytest_brt.cli.main import main
 from pytest_brt.plugin.inputs import cache_folder
 from pytest_brt.store import RANKED, WRITTEN, LastRun, save_last_run
 from pytest_brt.types import Review
-from tests.conftest import LEAN
-from tests.rank.rows import broken, judged, row
+from tests.support.rows import broken, judged, row
+from tests.support.sessions import LEAN
 
 FIRST = judged(0)
 SECOND = replace(judged(1), test=replace(judged(1).test, name="test_b"))

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.lookup import find_calls
-from tests.trees import write_tree
+from tests.support.trees import write_tree
 
 FILES = {
     "pkg/__init__.py": "",

@@ -8,7 +8,7 @@ import pytest
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.style import HostClass, best_class, fixtures_in_scope, host_classes
 from pytest_brt.code.words import code_tokens, rank_hosts
-from tests.trees import write_tree
+from tests.support.trees import write_tree
 
 UNITTEST = """\
 import unittest

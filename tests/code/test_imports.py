@@ -7,7 +7,7 @@ import pytest
 
 from pytest_brt.code.imports import add_imports, check_imports, find_import, resolve
 from pytest_brt.code.index import Index, open_index
-from tests.trees import write_tree
+from tests.support.trees import write_tree
 
 FILES = {
     "src/pkg/__init__.py": "import sys\nfrom .core import *\nfrom pkg.shapes import Circle\n",

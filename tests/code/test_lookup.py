@@ -6,7 +6,7 @@ import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.lookup import Hit, find_definitions, wanted_in
-from tests.trees import write_tree
+from tests.support.trees import write_tree
 
 FILES = {
     "shop/__init__.py": "",

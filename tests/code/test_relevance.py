@@ -9,7 +9,7 @@ import pytest
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.lookup import files_about, relevance
 from pytest_brt.code.words import terms_of
-from tests.trees import write_tree
+from tests.support.trees import write_tree
 
 FILES = {
     "pkg/__init__.py": "",

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-#: Without matplotlib everything but the plots is there; drawing takes two seconds of a study.
-NO_MATPLOTLIB = "raise ImportError('not here', name='matplotlib')"
+from tests.evaluate.bugs import NO_MATPLOTLIB
 
 
 @pytest.fixture

@@ -31,10 +31,12 @@ from pytest_brt.types import (
     Trajectory,
     Verdict,
 )
-from tests import tiny
-from tests.conftest import ONCE, SOURCE
-from tests.evaluate.test_study import make_bugs
-from tests.refusals import assert_refused
+from tests.evaluate.bugs import make_bugs
+from tests.evaluate.shown import REPAIRED
+from tests.support import tiny
+from tests.support.interval import SOURCE
+from tests.support.refusals import assert_refused
+from tests.support.sessions import ONCE
 
 LINE = 1 + SOURCE.splitlines().index("    return max(low, min(value, low))")
 MODULE = "interval/__init__.py"
@@ -59,10 +61,6 @@ AGENT = (
     + '=== always\n{"thought": "t", "action": "goal_accomplished", "reason": "r"}\n'
 )
 #: In the documentation.
-SHOWN = (
-    "pytest-brt study bugs --stages repair --model scripted:fixes.txt "
-    "--strategy replay --without search --without search,memory"
-)
 
 
 def read(folder: Path) -> StudyResult:
@@ -188,7 +186,7 @@ def test_a_bug_is_repaired_with_and_without_its_failing_test(pytester: pytest.Py
     words = "{% if tests %}In our own words{% else %}There is no failing test{% endif %}"
     pytester.mkdir("words").joinpath("repair").mkdir()
     (pytester.path / "words/repair/bug.j2").write_text(words, "utf-8")
-    typed = (*SHOWN.split()[1:], "--prompts=words", "-v", *ONCE.split())
+    typed = (*REPAIRED.split()[1:], "--prompts=words", "-v", *ONCE.split())
     result = pytester.run(sys.executable, "-m", "pytest_brt", *typed)
     result.stdout.fnmatch_lines(["*issue.md::clamp-repair PASSED*"])
     result.stdout.no_fnmatch_line("*clamp-rank*")

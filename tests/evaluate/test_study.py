@@ -37,15 +37,8 @@ from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import CandidateTest, Oracle, OracleKind, Origin, Verdict
-from tests.conftest import CLAMP, CLAMP_ISSUE, FIXES, SOURCE, TESTS, diff_of
-
-HIDDEN = TESTS + "\n\ndef test_inside():\n    assert clamp(5, 0, 10) == 5\n"
-HIDDEN += "\n\ndef test_above():\n    assert clamp(12, 0, 10) == 10\n"
-TEST_PATCH = diff_of(HIDDEN, "tests/test_interval.py", TESTS)
-
-
-def fix(name: str) -> str:
-    return diff_of(SOURCE.replace(CLAMP, FIXES[name]))
+from tests.evaluate.bugs import TEST_PATCH, fix, make_bugs
+from tests.support.interval import CLAMP, FIXES, SOURCE, TESTS, diff_of
 
 
 def outcome(after: Verdict, strategy: str = "replay", *, valid: bool = True) -> TestOutcome:
@@ -264,26 +257,6 @@ def test_a_job_survives_its_way_to_a_worker() -> None:
 
 
 # -- the whole of it ----------------------------------------------------------------------
-
-
-def make_bugs(folder: Path, names: tuple[str, ...] = ("clamp", "lost")) -> Path:
-    """Make a folder of bugs; the one called "lost" cannot be set up."""
-    for name in names:
-        place = folder / "bugs" / name
-        (place / "tree/interval").mkdir(parents=True)
-        (place / "tree/interval/__init__.py").write_text(SOURCE, "utf-8")
-        (place / "tree/tests").mkdir()
-        (place / "tree/tests/test_interval.py").write_text(TESTS, "utf-8")
-        (place / "issue.md").write_text(CLAMP_ISSUE, "utf-8")
-        (place / "fix.diff").write_text(fix("a-right"), "utf-8")
-        (place / "tests.diff").write_text(TEST_PATCH, "utf-8")
-    candidates = folder / "bugs/clamp/candidates"
-    candidates.mkdir()
-    for name in FIXES:
-        (candidates / f"{name}.diff").write_text(fix(name), "utf-8")
-    if "lost" in names:
-        (folder / "bugs/lost/fix.diff").write_text(fix("a-right").replace("value", "x"), "utf-8")
-    return folder / "bugs"
 
 
 def test_where_the_fix_is_can_be_given_away(tmp_path: Path) -> None:

@@ -15,16 +15,13 @@ from pytest_brt.codec import from_json
 from pytest_brt.evaluate.rates import REPAIR_RATES, Which, mended, shares, steps_to_right
 from pytest_brt.evaluate.record import StudyResult
 from tests.acceptance.examples import EXAMPLES, unpack
-from tests.conftest import ONCE
-from tests.evaluate.test_study import make_bugs
+from tests.evaluate.bugs import make_bugs
+from tests.evaluate.shown import BOTH_WAYS
+from tests.support.sessions import ONCE
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 #: In the documentation.
-SHOWN = (
-    "pytest-brt study bugs --stages repair --model gguf:MODEL.gguf "
-    "--repair-strategy repairagent,passerine"
-)
 #: A package of some size, and what hidden tests ask of it: more than its report.
 EXAMPLE = EXAMPLES / "sqlparse-strip-comments"
 HIDDEN = """\
@@ -143,7 +140,7 @@ def test_two_packages(pytester: pytest.Pytester) -> None:
     assert pytester.run(*start, "study", "bugs", "--model", model, *how).ret == 0
     results = pytester.path / "brt-results/bugs"
     replies.write_text(script(bugs, failing_tests(results)), "utf-8")
-    typed = SHOWN.replace("gguf:MODEL.gguf", model).split()[1:]
+    typed = BOTH_WAYS.replace("gguf:MODEL.gguf", model).split()[1:]
     done = pytester.run(*start, *typed, *how, "--variants=0")
     # The tests are those of the first run.
     done.stdout.fnmatch_lines(["2 results taken from an earlier run"])

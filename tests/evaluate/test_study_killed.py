@@ -20,14 +20,13 @@ from pytest_brt.evaluate.table import csv_of
 from pytest_brt.evaluate.tables import tables_of
 from pytest_brt.evaluate.written import read_study
 from pytest_brt.render.answer import count
-from tests.conftest import ONCE
-from tests.evaluate.conftest import NO_MATPLOTLIB
-from tests.evaluate.test_study import make_bugs
+from tests.evaluate.bugs import NO_MATPLOTLIB, make_bugs
+from tests.evaluate.shown import STUDIED
+from tests.support.sessions import ONCE
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 #: In the documentation.
-SHOWN = "pytest-brt study bugs --guard no"
 OPTIONS = ("--brt-evaluate=bugs", "--brt-guard=no")
 CLUSTER = """
 import sys, time
@@ -63,7 +62,7 @@ class Alone:
 def study(bugs: Path) -> subprocess.CompletedProcess[str]:
     """Carry out the study as it is documented; its results are in ``brt-results/bugs``."""
     return subprocess.run(
-        [sys.executable, "-m", "pytest_brt", *SHOWN.split()[1:], *ONCE.split()],
+        [sys.executable, "-m", "pytest_brt", *STUDIED.split()[1:], *ONCE.split()],
         cwd=bugs,
         env={**os.environ, "PYTHONPATH": str(bugs / "missing")},
         stdout=subprocess.PIPE,

@@ -12,8 +12,8 @@ from pytest_brt.evaluate.environments import Environment
 from pytest_brt.evaluate.job import Job
 from pytest_brt.evaluate.record import Reproduced, Stage, StudySettings
 from pytest_brt.evaluate.study import run_job
-from tests.conftest import CLAMP_ISSUE
-from tests.evaluate.test_study import TEST_PATCH, fix, make_bugs
+from tests.evaluate.bugs import TEST_PATCH, fix, make_bugs
+from tests.support.interval import CLAMP_ISSUE
 
 REPLIES = """\
 === always if: in our own words

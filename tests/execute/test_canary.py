@@ -10,7 +10,7 @@ import pytest
 from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, TestRun, Verdict
-from tests.execute.projects import make_project, open_on
+from tests.support.projects import make_project, open_on
 
 PLAIN = "def test_a():\n    pass\n"
 

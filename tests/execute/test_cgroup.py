@@ -10,7 +10,7 @@ from pytest_brt.execute.launch import open_engine, weaknesses
 from pytest_brt.execute.sandbox import JOINING, can_group, make_group, remove_group
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import Verdict
-from tests.execute.projects import make_project, run_one
+from tests.support.projects import make_project, run_one
 
 needs_groups = pytest.mark.skipif(not can_group(), reason="no group of processes can be made here")
 #: Six processes that hold 150 MB each, all at the same time.

@@ -11,10 +11,10 @@ from pytest_brt.execute.sandbox import FORKABLE
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, Verdict
-from tests.execute.projects import make_project
-from tests.execute.subjects import environment
-from tests.execute.test_engine import CASES
-from tests.rounds import rounds
+from tests.execute.cases import CASES
+from tests.support.projects import make_project
+from tests.support.rounds import rounds
+from tests.support.subjects import environment
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 

@@ -17,7 +17,7 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import Verdict
 from pytest_brt.types.subject import Subject
-from tests.execute.projects import make_project, run_one
+from tests.support.projects import make_project, run_one
 
 KILLS = "import os\ndef test_a():\n    os.kill(-1, 9)\n    os.kill(os.getppid(), 9)\n"
 

@@ -11,7 +11,7 @@ from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import FileChange, Verdict
 from pytest_brt.types.subject import Subject
-from tests.execute.subjects import environment, pip_for
+from tests.support.subjects import environment, pip_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 

@@ -13,7 +13,7 @@ import pytest
 from pytest_brt.execute.engine import Engine
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import Verdict
-from tests.execute.projects import make_project, open_on, run_one
+from tests.support.projects import make_project, open_on, run_one
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
 

@@ -14,7 +14,7 @@ from pytest_brt.execute.engine import Program, Row, TestTarget
 from pytest_brt.execute.launch import MORE_PROCESSES
 from pytest_brt.execute.sandbox import drop_to, tasks_of
 from pytest_brt.types import Verdict
-from tests.execute.projects import SAYS_SO, make_project, open_on, run_one, wait_at_work
+from tests.support.projects import SAYS_SO, make_project, open_on, run_one, wait_at_work
 
 pytestmark = [
     pytest.mark.slow,

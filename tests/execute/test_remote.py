@@ -29,7 +29,7 @@ from pytest_brt.execute.remote import (
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, Verdict
-from tests.conftest import SOURCE
+from tests.support.interval import SOURCE
 
 TEST = "from interval import clamp\n\n\ndef test_it():\n    assert clamp(5, 0, 10) == 5\n"
 ROW = Row(targets=(TestTarget(id="t", path="test_it.py", source=TEST, node="test_it"),))

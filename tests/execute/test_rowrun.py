@@ -20,7 +20,7 @@ from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, Verdict
-from tests.execute.projects import SAYS_SO, make_project, open_on, run_one, wait_at_work
+from tests.support.projects import SAYS_SO, make_project, open_on, run_one, wait_at_work
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks rows")
 

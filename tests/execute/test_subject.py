@@ -9,7 +9,7 @@ import pytest
 
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.execute.subject import find_subject
-from tests.execute.projects import make_project
+from tests.support.projects import make_project
 
 
 def test_a_flat_project_is_understood(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from pytest_brt.execute.subject import find_subject
 from pytest_brt.execute.touched import changed_lines, module_names, touched_files
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, Verdict
-from tests.execute.projects import CORE, make_project, open_on, run_one
-from tests.execute.subjects import environment
+from tests.support.projects import CORE, make_project, open_on, run_one
+from tests.support.subjects import environment
 
 CHANGED = FileChange(path="pkg/core.py", content=CORE.replace("a / b", "a // b").encode())
 

@@ -15,8 +15,8 @@ from pytest_brt.guard import Guard, touched_by
 from pytest_brt.types import ChosenBy, FileChange, Guarded, Verdict
 from pytest_brt.types.cause import BodyRaised
 from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
-from tests.execute.projects import open_on, run_one
-from tests.trees import write_tree
+from tests.support.projects import open_on, run_one
+from tests.support.trees import write_tree
 
 CORE = "def double(n):\n    return n * 2 + 1\n\n\ndef other():\n    return 1\n"
 TESTS = """\

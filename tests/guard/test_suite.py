@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_brt.guard.selection import MOST, Touched, import_nearness, near_tests
 from pytest_brt.guard.suite import Suite, read_suite, read_tests
-from tests.trees import write_tree
+from tests.support.trees import write_tree
 
 FILE = """\
 import unittest

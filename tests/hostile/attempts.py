@@ -14,8 +14,8 @@ from pytest_brt.execute.engine import Limits, Row, TestTarget
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import Verdict
-from tests.execute.projects import make_project
 from tests.hostile.run_cases import filled, scene
+from tests.support.projects import make_project
 
 _CALL = "import ctypes; c = ctypes.CDLL(None, use_errno=True)"
 _CONNECT = "import socket; s = socket.socket(socket.AF_UNIX); s.connect"

@@ -175,7 +175,12 @@ CASES = {
         "        except OSError: pass\n      time.sleep(600)\n    os._exit(0)\n  os.wait()",
         PASS,
     ),
-    "forks-and-returns": _case("import os\ndef test_a(): os.fork()", TAMPERED, "two processes"),
+    "forks-and-returns": _case(
+        # The other process tells all of its story first: else it may be killed before it does.
+        "import os\ndef test_a():\n  if os.fork():\n    os.wait()",
+        TAMPERED,
+        "two processes",
+    ),
     "odd-repr": _case(
         "class X:\n  def __repr__(self): raise RuntimeError\ndef test_a(): assert X() == 1", FAIL
     ),

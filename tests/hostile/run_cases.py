@@ -22,8 +22,8 @@ from pytest_brt.execute.engine import Engine, Limits, Row, RowResult, TestTarget
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.render.causes import run_words
-from tests.execute.projects import make_project
 from tests.hostile.cases import CASES
+from tests.support.projects import make_project
 
 #: What root's rows run as here: a fork bomb uses up what its user may have, and other tests
 #: that run at the same time are of the usual one.

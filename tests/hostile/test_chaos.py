@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.execute.scratch import clear_stale
-from tests.execute.projects import make_project
 from tests.hostile.run_cases import digest
-from tests.rounds import rounds
+from tests.support.projects import make_project
+from tests.support.rounds import rounds
 
 pytestmark = [
     pytest.mark.slow,

@@ -14,7 +14,7 @@ import pytest
 from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, Verdict
-from tests.execute.projects import make_project, open_on
+from tests.support.projects import make_project, open_on
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux only")
 

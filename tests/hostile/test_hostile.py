@@ -13,16 +13,17 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.cases import CASES
+from tests.support.users import ROOT
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.long,
     pytest.mark.skipif(sys.platform != "linux", reason="namespaces and Landlock are Linux's"),
 ]
-ROOT = Path(__file__).parents[2]
-#: Ordinary users, that no account is needed for: others, and one for this set, in which a fork bomb
-#: uses up what its user may have.
-ORDINARY, BOMBED = 12345, 12346
+
+
+#: A user for this set alone, in which a fork bomb uses up what its user may have.
+BOMBED = 12346
 
 
 class Outcome:

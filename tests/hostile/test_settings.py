@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.code.ini import cache_dir_of, project_cache_dir
-from tests.conftest import LEAN
-from tests.trees import write_tree
+from tests.support.sessions import LEAN
+from tests.support.trees import write_tree
 
 REPORT = "# f is wrong\n\n```python\n>>> from pkg import f\n>>> f(1)\n1\n```\nExpected 2.\n"
 #: Makes a file when it is imported, wherever that may be.

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.attempts import ATTEMPTS, LEFT, ROWS
-from tests.hostile.test_hostile import ORDINARY, ROOT
-from tests.test_docs import load
+from tests.support.docs import load
+from tests.support.users import ORDINARY, ROOT
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="the levels are Linux's"),

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_brt.code.index import open_index
 from pytest_brt.localise.places import is_machinery
-from tests.trees import write_tree
+from tests.support.trees import write_tree
 
 FILES = {
     "pkg/__init__.py": "",

@@ -15,7 +15,7 @@ from pytest_brt.issue.load import read_issue
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.types import Frame, Raised, TestRun, Verdict
 from tests.support.outcomes import caused
-from tests.trees import write_tree
+from tests.support.trees import write_tree
 
 CORE = """\
 def outer(value):

@@ -9,7 +9,7 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue import read_issue
 from pytest_brt.localise.suspects import find_suspects, rank_files
 from pytest_brt.types import Place
-from tests.trees import write_tree
+from tests.support.trees import write_tree
 
 FILES = {
     "pkg/__init__.py": "from pkg.core.shapes import Circle\n",

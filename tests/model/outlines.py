@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_brt.model.gguf import read_header
-from tests.tiny import RandomWeights, Tensor, Value, vocabulary, write_gguf
+from tests.support.tiny import RandomWeights, Tensor, Value, vocabulary, write_gguf
 
 _F32, _Q8_0 = 0, 8
 _WIDTH, _INNER, _TOKENS = 4096, 12288, 248_320

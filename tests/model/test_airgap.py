@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.llama import needs_llama
+from tests.support.llama import needs_llama
 
 ROOT = Path(__file__).parents[2]
 
@@ -32,7 +32,7 @@ from pytest_brt.model.base import *
 from pytest_brt.model.doctor import CheckState, examine
 from pytest_brt.model.opening import open_model
 from pytest_brt.model.scripted import RecordedModel
-from tests import tiny
+from tests.support import tiny
 
 folder = Path(sys.argv[1])
 file = tiny.write_llama(folder / "tiny.gguf", quantised=True)

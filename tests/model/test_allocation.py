@@ -15,9 +15,9 @@ import pytest
 from pytest_brt.model.base import Settings
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.memory import MemoryPlan, needed_bytes, plan
-from tests import real
-from tests.llama import needs_llama
 from tests.model import outlines
+from tests.support import real
+from tests.support.llama import needs_llama
 
 MIB = 1 << 20
 SHAPES: dict[str, Callable[[Path], Path]] = {

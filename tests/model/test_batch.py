@@ -19,12 +19,12 @@ from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.grammar import block_grammar, grammar_for
 from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.memory import MemoryPlan
-from tests import tiny
-from tests.llama import free, needs_llama, unload
 from tests.model.actions import AGENT, JUDGE, Cat, Edit, Search, Verdict, choice_grammar
 from tests.model.actions import Finish as End
 from tests.model.headers import read_reply
-from tests.rounds import rounds
+from tests.support import tiny
+from tests.support.llama import free, needs_llama, unload
+from tests.support.rounds import rounds
 
 pytestmark = needs_llama
 

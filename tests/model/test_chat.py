@@ -13,7 +13,7 @@ from pytest_brt.errors import ModelProblem
 from pytest_brt.model import rendering
 from pytest_brt.model.base import Message, Role
 from pytest_brt.model.chat import Begins, Rendering, Template
-from tests.tiny import CHATML
+from tests.support.tiny import CHATML
 
 S, U, A = Role.SYSTEM, Role.USER, Role.ASSISTANT
 # Written for these tests in the manner of published templates.

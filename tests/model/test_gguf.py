@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.gguf import read_header
-from tests import tiny
-from tests.tiny import Value, write_gguf, write_llama
+from tests.support import tiny
+from tests.support.tiny import Value, write_gguf, write_llama
 
 
 def test_reads_what_the_model_is(weights: Path) -> None:

@@ -21,11 +21,11 @@ from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Completion, Grammar, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.host import Asked, LocalModel
 from pytest_brt.model.llama_server import find_server
-from tests import tiny
-from tests.llama import needs_llama, open_gguf
 from tests.model import outlines
-from tests.rounds import rounds
-from tests.tiny import Value, write_gguf
+from tests.support import tiny
+from tests.support.llama import needs_llama, open_gguf
+from tests.support.rounds import rounds
+from tests.support.tiny import Value, write_gguf
 
 pytestmark = needs_llama
 

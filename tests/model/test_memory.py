@@ -11,7 +11,7 @@ from pytest_brt.model.base import Settings
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.header import Header
 from pytest_brt.model.memory import available_bytes, cores, needed_bytes, plan
-from tests.tiny import Value, write_gguf
+from tests.support.tiny import Value, write_gguf
 
 GIB = 1 << 30
 

@@ -11,7 +11,7 @@ from pytest_brt.model import catalogue
 from pytest_brt.model.base import Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.llama_server import find_server
 from pytest_brt.model.opening import NoModel, default_model, open_model, open_models
-from tests.llama import INSTALLED, needs_llama
+from tests.support.llama import INSTALLED, needs_llama
 
 ASK = Prompt(messages=(Message(role=Role.USER, text="hi"),), sampling=Sampling(max_tokens=3))
 

@@ -14,8 +14,8 @@ import pytest
 from pytest_brt.model import rendering
 from pytest_brt.model.base import Message, Role
 from pytest_brt.model.chat import Begins, Template
-from tests import real
-from tests.real import needs_server
+from tests.support import real
+from tests.support.real import needs_server
 
 S, U, A = Role.SYSTEM, Role.USER, Role.ASSISTANT
 TALKS: tuple[tuple[tuple[Role, str], ...], ...] = (

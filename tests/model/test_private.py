@@ -25,12 +25,12 @@ from pytest_brt.model.llama_server import PrivateModel, arguments
 from pytest_brt.model.memory import MemoryPlan
 from pytest_brt.model.opening import open_file
 from pytest_brt.model.wire import Start
-from tests import real, tiny
-from tests.llama import needs_llama
 from tests.model import outlines
 from tests.model.actions import JUDGE, Verdict, choice_grammar
 from tests.model.headers import read_reply
-from tests.real import needs_server
+from tests.support import real, tiny
+from tests.support.llama import needs_llama
+from tests.support.real import needs_server
 
 SERVED = Settings(threads=1, context=1024, engine="llama-server")
 

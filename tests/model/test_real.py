@@ -13,10 +13,10 @@ import pytest
 from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.grammar import grammar_for
 from pytest_brt.model.host import LocalModel
-from tests import real
-from tests.llama import needs_llama, open_gguf
 from tests.model.actions import JUDGE, Verdict
 from tests.model.headers import read_reply
+from tests.support import real
+from tests.support.llama import needs_llama, open_gguf
 
 pytestmark = [needs_llama, pytest.mark.slow, pytest.mark.long]
 STORY = "Write a short story about a programmer who finds a bug in a library of dates."

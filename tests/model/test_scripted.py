@@ -8,7 +8,7 @@ import pytest
 from pytest_brt.errors import ModelProblem, StoreProblem
 from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling, Settings
 from pytest_brt.model.scripted import RecordedModel, ScriptedModel
-from tests.llama import needs_llama, open_gguf
+from tests.support.llama import needs_llama, open_gguf
 
 SCRIPT = """\
 Anything before the first mark is a remark.

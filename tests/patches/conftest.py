@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,60 +10,7 @@ import pytest
 
 from pytest_brt.patches import apply_patch
 from pytest_brt.types import AppliedPatch, Patch
-
-MODULE = """\
-import os
-
-
-def first(x):
-    a = 1
-    b = 2
-    c = 3
-    return a + b + c + x
-
-
-def second(x):
-    a = 4
-    return a - x
-"""
-BLOCK = "def f{}(x):\n    y = x\n    # same\n    z = y\n    return z\n\n\n"
-FILES = {
-    "pkg/__init__.py": b"",
-    "pkg/m.py": MODULE.encode(),
-    "pkg/other.py": b"one = 1\ntwo = 2\nthree = 3\n",
-    "pkg/crlf.py": b"one = 1\r\ntwo = 2\r\nthree = 3\r\n",
-    "pkg/no_end.py": b"one = 1\ntwo = 2",
-    "pkg/tabs.py": b"def f(x):\n\tif x:\n\t\treturn 1\n\treturn 2\n",
-    "pkg/same.py": "".join(BLOCK.format(number) for number in range(4)).encode(),
-    "pkg/caf\u00e9.py": "name = '\u00e9'\n".encode(),
-    "pkg/latin.py": b"# -*- coding: latin-1 -*-\nname = '\xe9'\nother = 1\n",
-    "pkg/sp ace.py": b"one = 1\ntwo = 2\n",
-    "pkg/old_syntax.py": b"print 'one'\nprint 'two'\n",
-    "pkg/_fast.c": b"int one = 1;\n",
-    "pkg/data.bin": bytes(range(256)),
-    "pkg/run.sh": b"#!/bin/sh\necho one\n",
-    "tests/test_m.py": b"def test_m():\n    assert False\n",
-    "q.sql": b"-- one\nselect 1;\n-- two\n",
-    "conftest.py": b"one = 1\n",
-    "setup.cfg": b"[metadata]\nname = pkg\n",
-    "pyproject.toml": b'[project]\nname = "pkg"\n\n[tool.pytest.ini_options]\naddopts = "-q"\n',
-}
-
-
-def hash_tree(root: Path) -> str:
-    """Return a digest of every name, mode, time, link and byte under `root`."""
-    digest = hashlib.sha256()
-    for at, folders, names in os.walk(root):
-        for name in sorted([*folders, *names]):
-            path = Path(at, name)
-            status = path.lstat()
-            digest.update(os.fsencode(path))
-            digest.update(f"{status.st_mode} {status.st_mtime_ns}".encode())
-            if path.is_symlink():
-                digest.update(os.fsencode(path.readlink()))
-            elif path.is_file():
-                digest.update(path.read_bytes())
-    return digest.hexdigest()
+from tests.patches.diffs import FILES, hash_tree
 
 
 @pytest.fixture

@@ -24,24 +24,9 @@ from pytest_brt.types import (
     PlaceChosen,
     SyntaxErrorAfter,
 )
-from tests.patches.conftest import FILES, MODULE
+from tests.patches.diffs import FILES, FIXED, GIT, HUNK, PLAIN
 
 Apply = Callable[[str], AppliedPatch]
-
-#: b = 2 → b = 20 in pkg/m.py, without headers.
-HUNK = """\
-@@ -3,6 +3,6 @@ import os
- 
- def first(x):
-     a = 1
--    b = 2
-+    b = 20
-     c = 3
-     return a + b + c + x
-"""  # noqa: W293
-FIXED = MODULE.replace("b = 2\n", "b = 20\n").encode()
-PLAIN = "--- a/pkg/m.py\n+++ b/pkg/m.py\n" + HUNK
-GIT = "diff --git a/pkg/m.py b/pkg/m.py\nindex 1111111..2222222 100644\n" + PLAIN
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 
 from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.types import AppliedPatch, FileChange, Patch
-from tests.patches.conftest import FILES
-from tests.patches.test_application import FIXED, GIT, PLAIN
+from tests.patches.diffs import FILES, FIXED, GIT, PLAIN
 
 CHANGES = (
     FileChange(path="pkg/m.py", content=FIXED),

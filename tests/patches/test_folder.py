@@ -7,7 +7,7 @@ import pytest
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches import apply_patch, read_patches
-from tests.patches.test_application import FIXED, GIT, PLAIN
+from tests.patches.diffs import FIXED, GIT, PLAIN
 
 
 def test_patches_come_sorted_with_their_path_as_name(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pytest_brt.patches import apply_patch, canonical_diff, read_patches
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.types import AppliedLeniently, FileChange, Patch
-from tests.patches.conftest import hash_tree
+from tests.patches.diffs import hash_tree
 
 #: Each example starts git, on a machine that may be busy.
 many = settings(

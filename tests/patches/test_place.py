@@ -7,7 +7,7 @@ import pytest
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.ladder import _find_places
 from pytest_brt.types import AppliedLeniently, AppliedPatch, Mending, Patch
-from tests.patches.conftest import FILES
+from tests.patches.diffs import FILES
 
 PLACED = (AppliedLeniently(mendings=(Mending.PLACES,)),)
 

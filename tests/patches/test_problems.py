@@ -8,7 +8,7 @@ import pytest
 
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.types import AppliedPatch
-from tests.patches.test_application import GIT, HUNK, PLAIN
+from tests.patches.diffs import GIT, HUNK, PLAIN
 
 ONE = "@@ -1 +1 @@\n-one = 1\n+one = 2\n"
 

@@ -13,7 +13,7 @@ from unidiff.patch import PatchSet
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.types import AppliedPatch
-from tests.patches.test_application import GIT, HUNK
+from tests.patches.diffs import GIT, HUNK
 
 LINES = st.lists(st.sampled_from(["a", "b", "", "-- ", "++ x", "@@ -1 +1 @@", "\u2028", "c\r"]))
 

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_brt.patches.special import singled_out
 from pytest_brt.types import FileChange, JudgedTest
-from tests.rank.rows import judged
+from tests.support.rows import judged
 
 OLD = (
     "def plural(word, limit=10):\n    if word == 'mouse':\n        return 'mice'\n    return word\n"

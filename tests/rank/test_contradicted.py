@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_brt.answers import answer_ranking
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.types import Contradicted, Leader, Standing
-from tests.rank.rows import broken, judged, row
+from tests.support.rows import broken, judged, row
 
 TESTS = (judged(0, 0.9), judged(1, 0.7))
 #: What mends the bug breaks the test that asserts it; what does nothing breaks none.

@@ -7,7 +7,7 @@ import pytest
 from pytest_brt.rank.weighted import agreement_of, copies_of, groups_of
 from pytest_brt.types import PatchResult
 from pytest_brt.types.refused import EmptyPatch
-from tests.rank.rows import broken, row
+from tests.support.rows import broken, row
 
 
 def test_copies_are_equal_after_normalisation() -> None:

@@ -13,9 +13,9 @@ from pytest_brt.execute.engine import Engine, Row, RowResult
 from pytest_brt.guard import LOOKING, Guard, touched_by
 from pytest_brt.rank.guarding import EACH, Guarding, hints_of, open_guarding
 from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, Raised
-from tests.execute.projects import open_on
-from tests.rank.rows import judged
-from tests.trees import write_tree
+from tests.support.projects import open_on
+from tests.support.rows import judged
+from tests.support.trees import write_tree
 
 CORE = "def double(n):\n    return n * 2 + 1\n\n\ndef triple(n):\n    return n * 3 + 1\n"
 SUITE = """\

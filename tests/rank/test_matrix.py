@@ -13,10 +13,10 @@ from pytest_brt.rank.guarding import open_guarding
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.types import JudgedTest, NotExercised, Patch, PatchResult, SinglesOutInput, Verdict
 from pytest_brt.types.refused import HunkMissing
-from tests.conftest import FIXES, SOURCE, diff_of
-from tests.execute.projects import open_on
-from tests.rank.rows import judged
-from tests.trees import write_tree
+from tests.support.interval import FIXES, SOURCE, diff_of
+from tests.support.projects import open_on
+from tests.support.rows import judged
+from tests.support.trees import write_tree
 
 CLAMP = "    return max(low, min(value, low))\n"
 RIGHT = SOURCE.replace(CLAMP, FIXES["a-right"])

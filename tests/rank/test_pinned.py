@@ -9,7 +9,7 @@ import pytest
 from pytest_brt.guard.suite import read_tests
 from pytest_brt.rank.guarding import hints_of, pinned_among
 from pytest_brt.types import JudgedTest, OracleKind, Raised
-from tests.rank.rows import judged
+from tests.support.rows import judged
 
 SUITE = """\
 def test_pins():

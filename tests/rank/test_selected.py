@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from pytest_brt.rank.epr import rank_by_epr, selected
 from pytest_brt.types import Rank
-from tests.rank.rows import judged, row
+from tests.support.rows import judged, row
 
 TESTS = tuple(judged(number) for number in range(4))
 RANKS = rank_by_epr(

@@ -10,7 +10,7 @@ from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.score import sigmoid
 from pytest_brt.rank.weighted import with_standings, without_separation
 from pytest_brt.types import REPRODUCES, Doubt, Rank, Standing
-from tests.rank.rows import broken, judged, row
+from tests.support.rows import broken, judged, row
 
 BELIEVED = (judged(0, REPRODUCES),)
 

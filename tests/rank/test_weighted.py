@@ -11,7 +11,7 @@ from pytest_brt.rank.score import voters
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.types import OracleKind, PatchResult, Rank, Standing
 from pytest_brt.types.refused import EmptyPatch
-from tests.rank.rows import broken, judged, row
+from tests.support.rows import broken, judged, row
 
 TESTS = tuple(judged(number) for number in range(6))
 

@@ -71,8 +71,8 @@ from pytest_brt.types.miss import (
 )
 from pytest_brt.types.refused import FileMissing, HunkMissing
 from pytest_brt.types.shortfall import BudgetSpent
-from tests.rank.rows import broken, judged, row
 from tests.support.outcomes import caused
+from tests.support.rows import broken, judged, row
 
 ISSUE = Issue(
     id="i",

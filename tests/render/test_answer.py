@@ -39,8 +39,8 @@ from pytest_brt.types.attempt import (
 )
 from pytest_brt.types.miss import AlreadyRight, CodeRead, NothingWrong, StatedValue
 from pytest_brt.types.refused import EmptyPatch
-from tests.rank.rows import broken, judged, row
 from tests.support.outcomes import caused
+from tests.support.rows import broken, judged, row
 
 TESTS = (judged(0), judged(1))
 TEST = Frame(path="tests/test_x.py", line=3, function="test_x")

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.html import html
-from pytest_brt.types import Attempt, Issue, PatchResult, RunRecord
+from pytest_brt.types import Attempt, Issue, RunRecord
 from pytest_brt.types.miss import NoCode
 from pytest_brt.types.refused import FileGone
-from tests.rank.rows import broken, judged, row
+from tests.render.pages import page_of, record
+from tests.support.rows import broken, row
 
 VOID = {"meta", "link", "rect", "line", "polyline", "br"}
 
@@ -50,20 +50,6 @@ def read(page: str) -> Outline:
     outline.close()
     assert outline.open == []
     return outline
-
-
-def record(*rows: PatchResult, title: str = "It is wrong", source: str = "x = 1\n") -> RunRecord:
-    issue = Issue(id="i", title=title, text="", source="issue.md")
-    tests = tuple(
-        replace(test, test=replace(test.test, source=source)) for test in (judged(0), judged(1))
-    )
-    attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests)
-    ranks = rank_by_weight(tuple(replace(row, issue="i") for row in rows), tests)
-    return RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranks=ranks, sandbox="ns")
-
-
-def page_of(found: RunRecord) -> str:
-    return html(found, facts=("pytest-brt 1.0",))
 
 
 def test_all_that_was_found_is_on_it() -> None:

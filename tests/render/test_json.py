@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from pytest_brt.render.json import result_json
-from tests.rank.rows import broken, row
+from tests.support.rows import broken, row
 
 
 def test_a_row_says_what_was_run_and_what_broke() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pytest_brt.render.markdown import markdown
 from pytest_brt.types import RunRecord
-from tests.rank.rows import broken, row
-from tests.render.test_html import record
+from tests.render.pages import record
+from tests.support.rows import broken, row
 
 
 def text_of(found: RunRecord) -> str:

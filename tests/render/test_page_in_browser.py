@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.types.refused import FileGone
-from tests.rank.rows import broken, row
-from tests.render.test_html import page_of, record
+from tests.render.pages import page_of, record
+from tests.support.rows import broken, row
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 WIDTHS = {"wide": 1300, "narrow": 400}

@@ -21,7 +21,7 @@ from pytest_brt.types import (
     RankingAnswer,
     Unfinished,
 )
-from tests.rank.rows import judged, row
+from tests.support.rows import judged, row
 
 RANKS = rank_by_weight((row("a", "pp"), row("b", "pf")), (judged(0), judged(1)))
 ANSWERS: list[RankingAnswer] = [

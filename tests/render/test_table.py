@@ -21,7 +21,7 @@ from pytest_brt.types import Verdict
 from pytest_brt.types.cause import WorkerEnded
 from pytest_brt.types.refused import FileGone
 from pytest_brt.types.shortfall import BudgetSpent
-from tests.rank.rows import broken, judged, row
+from tests.support.rows import broken, judged, row
 
 TESTS = (judged(0), judged(1))
 

@@ -20,8 +20,8 @@ from pytest_brt.rank.guarding import hints_of, pinned_among
 from pytest_brt.repair.scene import make_site, trusted
 from pytest_brt.repair.site import Site
 from pytest_brt.reproduce.replay.run import replay
-from tests.conftest import CLAMP_ISSUE, SOURCE
-from tests.execute.projects import open_on
+from tests.support.interval import CLAMP_ISSUE, SOURCE
+from tests.support.projects import open_on
 
 MODULE = "interval/__init__.py"
 #: Line of the bug in it.

@@ -16,8 +16,8 @@ from pytest_brt.repair.repairagent import repair
 from pytest_brt.repair.site import RepairBench, Site
 from pytest_brt.repair.states import TABLE, State, ToolName, recall, state_after
 from pytest_brt.types import Ending
-from tests.conftest import tree_hash
 from tests.repair.scenes import MODULE, Scene, scripted
+from tests.support.trees import tree_hash
 
 WORDS = st.sampled_from(["", "clamp", MODULE, "nothing.py", "3", "-1", "moveTo", "x" * 50])
 ARGUMENTS = ("path", "name", "first", "last", "keywords", "hypothesis", "reason", "changes")

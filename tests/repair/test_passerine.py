@@ -11,8 +11,8 @@ from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.repair.site import RepairBench
 from pytest_brt.repair.strategy import run_passerine
 from pytest_brt.types import Ending, FileChange, Repair
-from tests.conftest import tree_hash
 from tests.repair.scenes import LINE, MODULE, Scene, scripted
+from tests.support.trees import tree_hash
 
 TEST = "tests/test_interval.py"
 REPLIES = f"""\

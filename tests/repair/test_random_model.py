@@ -16,10 +16,10 @@ from pytest_brt.repair.site import RepairBench
 from pytest_brt.repair.states import TABLE, ToolName, Without, state_after
 from pytest_brt.repair.strategy import run_passerine
 from pytest_brt.types import Ending, Trajectory
-from tests import tiny
-from tests.conftest import tree_hash
 from tests.repair.scenes import Scene
-from tests.rounds import rounds
+from tests.support import tiny
+from tests.support.rounds import rounds
+from tests.support.trees import tree_hash
 
 RUNS = rounds(100)
 AT_ONCE = 10

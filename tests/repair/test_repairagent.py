@@ -19,8 +19,8 @@ from pytest_brt.repair.strategy import BUILT_IN, run_repairagent
 from pytest_brt.repair.tools.looking import run_tests
 from pytest_brt.store import Journal
 from pytest_brt.types import Ending, FixSource, Repair, Trajectory, Verdict
-from tests.conftest import tree_hash
 from tests.repair.scenes import LINE, MODULE, Scene, scripted
+from tests.support.trees import tree_hash
 
 REPLIES = f"""\
 === reply

@@ -8,8 +8,8 @@ from pytest_brt.guard import Guard
 from pytest_brt.issue import load_issue
 from pytest_brt.repair.scene import localise, trusted
 from pytest_brt.reproduce.replay.run import replay
-from tests.execute.projects import open_on
 from tests.repair.scenes import LINE, MODULE, write_project
+from tests.support.projects import open_on
 
 #: Fails for a reason of its own, in code that no failing test of the report runs.
 BROKEN = """\

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from pytest_brt.repair.trial import Trials
 from pytest_brt.types import Origin, TestRun, Verdict
-from tests.rank.rows import judged
 from tests.repair.scenes import Scene
 from tests.support.outcomes import caused
+from tests.support.rows import judged
 
 
 def _runs(verdicts: str) -> tuple[TestRun, ...]:

@@ -18,13 +18,13 @@ from pytest_brt.model.base import Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Issue
-from tests.conftest import SOURCE, TESTS
+from tests.support.interval import SOURCE, TESTS
 
 _NUMBERS = itertools.count()
 
 
 def open_project(root: Path) -> Engine:
-    """Write the small project of `tests.conftest` to `root` and return an engine for it."""
+    """Write the small project of `tests.support.interval` to `root` and return an engine for it."""
     (root / "interval").mkdir()
     (root / "interval/__init__.py").write_text(SOURCE, "utf-8")
     (root / "tests").mkdir()

@@ -21,7 +21,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def interval(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """Return an engine for the project of `tests.conftest`, which nobody changes either."""
+    """Return an engine for the project of `tests.support.interval`, which nobody changes either."""
     engine = bench.open_project(tmp_path_factory.mktemp("interval"))
     yield engine
     engine.close()

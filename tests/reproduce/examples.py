@@ -58,3 +58,21 @@ def bench_for(engine: Engine, model: Model, said: list[str] | None = None) -> Wo
     """Return a workbench that keeps what is said in `said`."""
     say = (lambda _: None) if said is None else said.append
     return Workbench(engine=engine, repeat=1, keep=5, model=model, say=say)
+
+
+REPORT = """\
+# double() adds one
+
+I think `double` is wrong:
+
+```python
+>>> from pkg import double
+>>> double(2)
+5
+```
+
+I expected 4. With zero it is wrong, too.
+"""
+
+
+ISSUE = read_issue(REPORT, "issue.md")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pytest_brt.code.index import open_index
 from pytest_brt.reproduce.prompting.context import fixtures_for
-from tests.trees import write_tree
+from tests.support.trees import write_tree
 
 FILES = {
     "pkg/__init__.py": "",

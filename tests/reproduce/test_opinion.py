@@ -27,7 +27,7 @@ from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
 from pytest_brt.types import JudgedTest, Oracle, OracleKind
 from tests.reproduce.examples import scripted
-from tests.reproduce.model_tests.test_judge import judged, run
+from tests.reproduce.model_tests.judging import judged, run
 
 ISSUE = read_issue(
     "# f() is wrong\n\nf(1) gives 'a-b'.\nIt should give `ab`, as f(2) does.", "i.md"

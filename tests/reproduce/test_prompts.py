@@ -21,25 +21,10 @@ from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
 from pytest_brt.reproduce.prompting.transcript import Stance
 from pytest_brt.types import Issue
 from pytest_brt.types.attempt import Shortened
+from tests.reproduce.examples import ISSUE, REPORT
 from tests.reproduce.golden import check
-from tests.reproduce.model_tests.test_judge import judged, run
-from tests.trees import write_tree
-
-REPORT = """\
-# double() adds one
-
-I think `double` is wrong:
-
-```python
->>> from pkg import double
->>> double(2)
-5
-```
-
-I expected 4. With zero it is wrong, too.
-"""
-ISSUE = read_issue(REPORT, "issue.md")
-
+from tests.reproduce.model_tests.judging import judged, run
+from tests.support.trees import write_tree
 
 FILES = {
     "pkg/__init__.py": "from pkg.core import double\n",

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import real
-from tests.conftest import CLAMP_ISSUE, SOURCE, TESTS
-from tests.llama import needs_llama
-from tests.real import needs_server
+from tests.support import real
+from tests.support.interval import CLAMP_ISSUE, SOURCE, TESTS
+from tests.support.llama import needs_llama
+from tests.support.real import needs_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 #: It calls nothing, so that replay finds no test and `auto` asks the model.

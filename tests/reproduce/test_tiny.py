@@ -16,10 +16,10 @@ from pytest_brt.model.opening import builtin_factories, open_model
 from pytest_brt.reproduce.invert.run import invert
 from pytest_brt.reproduce.libro.run import Libro, PromptForm
 from pytest_brt.reproduce.prompting.context import gather_hints
-from tests import tiny
 from tests.acceptance.examples import EXAMPLES
 from tests.reproduce.examples import bench_for, issue_of, open_example
-from tests.rounds import rounds
+from tests.support import tiny
+from tests.support.rounds import rounds
 
 pytest.importorskip("llama_cpp")
 pytestmark = pytest.mark.slow

@@ -12,9 +12,9 @@ from pytest_brt.execute.engine import Engine, TestTarget
 from pytest_brt.revisions.bisect import Bisection, RevisionState, bisect, judge
 from pytest_brt.revisions.commits import History, Revision
 from pytest_brt.types import Raised, TestRun, Verdict
-from tests.execute.projects import open_on
-from tests.repository import Repository
 from tests.support.outcomes import caused
+from tests.support.projects import open_on
+from tests.support.repository import Repository
 
 RIGHT = "def double(n):\n    return 2 * n\n"
 WRONG = "def double(n):\n    return 2 * n + 1\n"

@@ -7,7 +7,7 @@ import pytest
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches import read_patches
 from pytest_brt.revisions.commits import History, write_branches
-from tests.repository import Repository
+from tests.support.repository import Repository
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from pytest_brt.errors import UsageProblem
 from pytest_brt.revisions.commits import History
 from pytest_brt.types import FileChange
-from tests.repository import Repository
+from tests.support.repository import Repository
 
 
 @pytest.fixture

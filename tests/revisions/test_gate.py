@@ -15,9 +15,9 @@ from pytest_brt.render.causes import run_words
 from pytest_brt.revisions.commits import History
 from pytest_brt.revisions.gate import Gate, Gated, GateProof, changed_tests, prove, split_range
 from pytest_brt.types import TestRun, Verdict
-from tests.execute.projects import open_on
-from tests.repository import Repository
 from tests.support.outcomes import caused
+from tests.support.projects import open_on
+from tests.support.repository import Repository
 
 RIGHT = "def double(n):\n    return 2 * n\n"
 WRONG = "def double(n):\n    return 2 * n + 1\n"

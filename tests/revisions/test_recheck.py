@@ -16,8 +16,8 @@ from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.revisions.recheck import Comparison, patch_file, read_report, recheck
 from pytest_brt.types import Verdict
-from tests.conftest import FIXES, SOURCE, TESTS, diff_of
-from tests.execute.projects import open_on
+from tests.support.interval import FIXES, SOURCE, TESTS, diff_of
+from tests.support.projects import open_on
 
 TEST = "from interval import clamp\n\n\ndef test_clamp():\n    assert clamp(12, 0, 10) == 10\n"
 RIGHT = diff_of(SOURCE.replace("    return max(low, min(value, low))\n", FIXES["a-right"]))

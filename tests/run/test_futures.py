@@ -37,9 +37,9 @@ from pytest_brt.types import (
     Verdict,
 )
 from pytest_brt.types.attempt import ModelFailed, ModelGaveNothing
-from tests.conftest import CLAMP, FIXES, SOURCE, diff_of
-from tests.execute.projects import open_on
-from tests.trees import write_tree
+from tests.support.interval import CLAMP, FIXES, SOURCE, diff_of
+from tests.support.projects import open_on
+from tests.support.trees import write_tree
 
 ISSUE = Issue(id="i1", title="clamp is wrong", text="", source="clamp.md")
 TEST = "from interval import clamp\n\n\ndef test_it():\n    assert clamp(5, 0, 10) == 5\n"

@@ -13,8 +13,9 @@ from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, Issue, Step, Verdict
 from pytest_brt.types.attempt import DialogueEnded, ModelFailed, Shortened
-from tests.conftest import CLAMP_ISSUE, diff_of, tree_hash
 from tests.reproduce.bench import act, bench_of, code, issue_of, problems, replies
+from tests.support.interval import CLAMP_ISSUE, diff_of
+from tests.support.trees import tree_hash
 
 attempt = STRATEGIES["agent"].attempt
 

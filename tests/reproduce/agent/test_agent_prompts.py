@@ -16,9 +16,9 @@ from pytest_brt.reproduce.agent.kit import Found, Kit, remembered
 from pytest_brt.reproduce.agent.run import opening
 from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.types import CandidateTest, Oracle, OracleKind, Origin, Step, Verdict
-from tests.conftest import CLAMP_ISSUE
 from tests.reproduce.bench import bench_of, issue_of, replies
 from tests.reproduce.golden import check
+from tests.support.interval import CLAMP_ISSUE
 
 HOST = "tests/test_interval.py"
 CHANGE = "Assert that clamp(5, 0, 10) is 5."

@@ -20,9 +20,9 @@ from pytest_brt.types.attempt import (
     Untried,
     WithoutModel,
 )
-from tests.conftest import CLAMP_ISSUE, MEAN_ISSUE
 from tests.reproduce.bench import act, bench_of, code, issue_of, replies
 from tests.reproduce.examples import judge_says
+from tests.support.interval import CLAMP_ISSUE, MEAN_ISSUE
 
 attempt = STRATEGIES["auto"].attempt
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_brt.reproduce.libro.pool import PooledTest, agreement, cluster, round_robin
-from tests.reproduce.model_tests.test_judge import CRASH, PRODUCT, WRONG, candidate, run
+from tests.reproduce.model_tests.judging import CRASH, PRODUCT, WRONG, candidate, run
 
 
 def failing(

@@ -10,15 +10,7 @@ from hypothesis import strategies as st
 
 from pytest_brt.reproduce.model_tests.make import code_in
 from pytest_brt.reproduce.model_tests.split import parses
-
-PIECES = st.sampled_from(
-    [
-        "```python\n", "```\n", "~~~\n", "def test_a():\n", "    assert f(1) == 2\n", "import os\n",
-        "class TestX:\n", "@pytest.mark.skip\n", "\n", "if x:\n", "else:\n", ">>> f(1)\n", "(",
-        '"""', "\0", "\ud800", "\t", "return 1\n", "async def test_b():\n", "x = (\n", ")\n",
-        "# note\n", "é",
-    ]
-)  # fmt: skip
+from tests.reproduce.model_tests.replies import PIECES
 
 
 @given(st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=15).map("".join)))

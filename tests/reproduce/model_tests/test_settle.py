@@ -16,9 +16,8 @@ from pytest_brt.issue.load import read_issue
 from pytest_brt.reproduce.model_tests.make import Maker, Settled, settle
 from pytest_brt.reproduce.model_tests.split import parses
 from pytest_brt.types import Origin
-from tests.reproduce.model_tests.test_reply import PIECES
-from tests.reproduce.model_tests.test_split import CODE
-from tests.trees import write_tree
+from tests.reproduce.model_tests.replies import CODE, PIECES
+from tests.support.trees import write_tree
 
 FILES = {
     "pkg/__init__.py": "from pkg.core import first\n",

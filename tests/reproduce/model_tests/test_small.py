@@ -15,7 +15,7 @@ from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.model_tests.confidence import Signs, judge_written
 from pytest_brt.reproduce.model_tests.small import made_small, spare_statements
 from pytest_brt.types import CandidateTest, JudgedTest, Verdict
-from tests.reproduce.model_tests.test_judge import candidate
+from tests.reproduce.model_tests.judging import candidate
 
 FACTS = Facts(text="double(2) gives 5", crash=False, context="")
 

@@ -13,64 +13,7 @@ from hypothesis import strategies as st
 
 from pytest_brt.reproduce.model_tests.make import code_in
 from pytest_brt.reproduce.model_tests.split import MOST, parses, split_tests
-from tests.reproduce.model_tests.test_reply import PIECES
-
-CODE = '''\
-"""Tests of f."""
-from __future__ import annotations
-import os, unittest
-import pytest
-from pkg import f, unused
-
-LIMIT = helper(3)
-OTHER = 4
-
-
-@pytest.fixture
-def thing():
-    return LIMIT
-
-
-# What f is given.
-def helper(x):
-    return x
-
-
-@pytest.mark.xfail(reason="known")
-def test_a(thing):
-    assert f(thing) == os.sep  # why
-
-
-@pytest.mark.parametrize("n", [1, 2])
-def test_b(n):
-    """Say so."""
-    assert f(n) == 1
-
-
-class TestC:
-    value = 1
-
-    def setup_method(self):
-        self.x = helper(1)
-
-    def test_one(self):
-        assert f(self.x)
-
-    @pytest.mark.skip
-    def test_two(self):
-        assert not f(self.value)
-
-
-class Old(unittest.TestCase):
-    @unittest.skip("later")
-    def test_three(self):
-        self.assertEqual(f(1), 1)
-
-
-test_b(1)
-if __name__ == "__main__":
-    pytest.main()
-'''
+from tests.reproduce.model_tests.replies import CODE, PIECES
 
 
 def by_name(code: str) -> dict[str, str]:

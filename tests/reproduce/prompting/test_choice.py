@@ -12,8 +12,8 @@ from pytest_brt.reproduce.opinion import chosen
 from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.prompting.fit import Brief
 from pytest_brt.types import Place
+from tests.reproduce.examples import ISSUE
 from tests.reproduce.golden import check
-from tests.reproduce.test_prompts import ISSUE
 
 
 def suspects(count: int) -> tuple[Place, ...]:

@@ -18,7 +18,7 @@ from pytest_brt.reproduce.prompting.shown_code import (
     show_tests,
 )
 from pytest_brt.types import Place
-from tests.trees import write_tree
+from tests.support.trees import write_tree
 
 MODULE = '''\
 """About slugs."""

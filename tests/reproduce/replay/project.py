@@ -7,6 +7,9 @@ from pathlib import Path
 from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.subject import find_subject
+from pytest_brt.issue import read_issue
+from pytest_brt.reproduce.replay.run import replay
+from pytest_brt.types import Attempt, JudgedTest
 
 CORE = """\
 import os
@@ -226,3 +229,12 @@ def open_project(root: Path) -> Engine:
     """Return an engine on a new copy of the project."""
     subject = find_subject(make_project(root), python=None, env={})
     return open_engine(subject, limits=Limits(seconds=20))
+
+
+def attempt(engine: Engine, text: str, *, repeat: int = 1) -> Attempt:
+    issue = read_issue(text, "issue.md")
+    return replay(issue, engine=engine, repeat=repeat)
+
+
+def candidates(made: Attempt) -> list[JudgedTest]:
+    return [item for item in made.tests if item.judgement.candidate]

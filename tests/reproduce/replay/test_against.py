@@ -6,7 +6,7 @@ import pytest
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.types import JudgedTest, OracleKind
-from tests.reproduce.replay.test_replay import attempt, candidates
+from tests.reproduce.replay.project import attempt, candidates
 
 
 def kinds(engine: Engine, report: str) -> list[OracleKind]:

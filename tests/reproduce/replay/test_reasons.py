@@ -6,7 +6,7 @@ import pytest
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.types import REPRODUCES
-from tests.reproduce.replay.test_replay import attempt, candidates
+from tests.reproduce.replay.project import attempt, candidates
 
 
 def found(engine: Engine, report: str) -> list[tuple[str, str, float]]:

@@ -11,10 +11,8 @@ import pytest
 from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.subject import find_subject
-from pytest_brt.issue import read_issue
 from pytest_brt.render.answer import of_report
-from pytest_brt.reproduce.replay.run import replay
-from pytest_brt.types import Attempt, JudgedTest, OracleKind, Verdict
+from pytest_brt.types import OracleKind, Verdict
 from pytest_brt.types.miss import (
     CodeLeftOut,
     CommandCrashes,
@@ -24,16 +22,7 @@ from pytest_brt.types.miss import (
     StatementRaised,
     UndefinedNames,
 )
-from tests.reproduce.replay.project import make_project
-
-
-def attempt(engine: Engine, text: str, *, repeat: int = 1) -> Attempt:
-    issue = read_issue(text, "issue.md")
-    return replay(issue, engine=engine, repeat=repeat)
-
-
-def candidates(made: Attempt) -> list[JudgedTest]:
-    return [item for item in made.tests if item.judgement.candidate]
+from tests.reproduce.replay.project import attempt, candidates, make_project
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.issue import read_issue
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.types import JudgedTest, OracleKind, Verdict
-from tests.execute.projects import open_on
-from tests.trees import write_tree
+from tests.support.projects import open_on
+from tests.support.trees import write_tree
 
 SHOP = """\
 STYLE = "Price<{}>"

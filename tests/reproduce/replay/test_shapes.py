@@ -8,7 +8,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.issue import read_issue
 from pytest_brt.types import BlockKind
 from pytest_brt.types.miss import NothingWrong
-from tests.reproduce.replay.test_replay import attempt, candidates
+from tests.reproduce.replay.project import attempt, candidates
 
 SHAPES = {
     "session in a fence of another language": (

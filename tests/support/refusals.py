@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.conftest import tree_hash
+from tests.support.trees import tree_hash
 
 #: Runs pytest for each list of arguments, and says how that ended.
 SESSIONS = """

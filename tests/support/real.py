@@ -22,7 +22,7 @@ needs_server = pytest.mark.skipif(not has_server(), reason="wants the extra serv
 
 @cache
 def _weights() -> ModuleType:
-    path = Path(__file__).parents[1] / "examples" / "weights.py"
+    path = Path(__file__).parents[2] / "examples" / "weights.py"
     spec = importlib.util.spec_from_file_location("brt_examples_weights", path)
     assert spec is not None
     assert spec.loader is not None
