@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import secrets
-import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +16,6 @@ from pytest_brt.execute.engine import (
     Program,
     Row,
     RowResult,
-    TestTarget,
 )
 from pytest_brt.execute.process import Deadlines, Ended, Event, Places, ToldException
 from pytest_brt.execute.protocol import CellOrder, EngineSetting, RowNotReady, RowOrder, WorkerGone
@@ -26,11 +23,10 @@ from pytest_brt.execute.rowrun import RowRun
 from pytest_brt.execute.sandbox import Sandbox
 from pytest_brt.execute.scratch import Scratch, end_marked
 from pytest_brt.execute.slots import Slot, Slots
-from pytest_brt.execute.touched import TouchedFile, touched_files
 from pytest_brt.execute.views import RowDied
 from pytest_brt.render.causes import status_words
-from pytest_brt.types import FileChange, TestRun, Verdict
-from pytest_brt.types.cause import NotImported, OtherCode, WorkerEnded
+from pytest_brt.types import FileChange, Verdict
+from pytest_brt.types.cause import WorkerEnded
 from pytest_brt.types.subject import Subject
 
 #: Workers that a row gets, one after the other.
@@ -55,16 +51,14 @@ class LocalEngine:
             subject=subject, limits=limits, sandbox=sandbox, scratch=self._scratch
         )
         self._slots = Slots(setting, jobs=jobs)
-        self._canary = Canary(subject)
 
     def run(self, row: Row) -> RowResult:
         """Run the targets of `row`; see `Engine.run`."""
         begin = time.monotonic()
         with self._slots.lend() as slot:
             run = self._run(slot, row)
-            self._canary.look(row, lambda trial: self._run(slot, trial).runs())
         return RowResult(
-            runs=self._canary.judge(row, run.runs()),
+            runs=run.runs(),
             notes=tuple(dict.fromkeys(run.notes)),
             seconds=time.monotonic() - begin,
         )
@@ -181,61 +175,6 @@ class LocalEngine:
                 f"a first trial failed: {ended.tail.strip() or status_words(ended.status)}"
             )
         return checked
-
-
-class Canary:
-    """Changes a module so that importing it must raise, and looks whether it does.
-
-    When it does not, something else than the private view is imported, and no verdict about
-    a patch means anything.
-    """
-
-    def __init__(self, subject: Subject) -> None:
-        self._subject = subject
-        self._lock = threading.Lock()
-        self._asked = False
-        #: Why cells of changed trees are INVALID, None when they are not.
-        self.blind: NotImported | None = None
-
-    def look(self, row: Row, run: Callable[[Row], Sequence[TestRun]]) -> None:
-        """Ask, if that was not done yet and the row changes a module that can be imported."""
-        with self._lock:
-            if self._asked:
-                return
-            # A module that the project has: none that a patch brings.
-            subject = self._subject
-            root = Path(subject.root)
-            touched = touched_files(root, subject.source_roots, row.changes, lines=False)
-            there = (file for file in touched if file.digest and (root / file.path).is_file())
-            if file := next(there, None):
-                self._asked = True
-                self.blind = self._ask(file, run)
-
-    def _ask(
-        self, file: TouchedFile, run: Callable[[Row], Sequence[TestRun]]
-    ) -> NotImported | None:
-        """Change the module, and nothing else: no patch has a say in what comes of it."""
-        word = f"canary {secrets.token_hex(8)}"
-        dead = FileChange(path=file.path, content=f"raise RuntimeError({word!r})\n".encode())
-        folder = "" if self._subject.test_root == "." else f"{self._subject.test_root}/"
-        target = TestTarget(
-            id="canary",
-            path=f"{folder}test_brt_canary.py",
-            source=f"import importlib\n\n\ndef test_canary():\n"
-            f"    importlib.import_module({file.names[0]!r})\n",
-            node="test_canary",
-        )
-        runs = run(Row(changes=(dead,), targets=(target,)))
-        if all(one.verdict is Verdict.PASS or isinstance(one.cause, OtherCode) for one in runs):
-            return NotImported(path=file.path, module=file.names[0])
-        return None
-
-    def judge(self, row: Row, runs: Sequence[TestRun]) -> tuple[TestRun, ...]:
-        """Return the runs of a row, INVALID where the canary was not seen."""
-        blind = self.blind
-        if blind is None or not row.changes:
-            return tuple(runs)
-        return tuple(replace(run, verdict=Verdict.INVALID, cause=blind) for run in runs)
 
 
 def _observation(program: Program, ended: Ended, places: Places) -> Observation:

@@ -17,7 +17,6 @@ from pytest_brt.types.cause import (
     ExpectedFailure,
     Finished,
     NoTest,
-    NotImported,
     NotStarted,
     Odd,
     Oddity,
@@ -153,8 +152,6 @@ def _untrusted_words(cause: Untrusted) -> str:
             return f"other code than the patched {path} was imported: {origin}"
         case CodeUntold():
             return "the process did not tell which code it loaded"
-        case NotImported(path=path, module=module):
-            return f"a changed {path} is not what is imported as {module}"
         case NotStarted(said=said):
             return f"sandbox: could not be set up: {said}"
         case _:

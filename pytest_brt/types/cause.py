@@ -173,13 +173,6 @@ class CodeUntold(Fact, frozen=True, kw_only=True):
     """The process did not tell which code it loaded."""
 
 
-class NotImported(Fact, frozen=True, kw_only=True):
-    """A change of this file cannot be seen in what is imported under its name."""
-
-    path: str
-    module: str
-
-
 class NotStarted(Fact, frozen=True, kw_only=True):
     """The sandbox could not be set up: no code of the project ran."""
 
@@ -203,5 +196,5 @@ Finished = (
 #: What ended before it did.
 CutShort = TookTooLong | ProcessEnded | RowEnded | WorkerEnded | WorkersDied
 #: Why what it did is not believed, or says nothing of the patch.
-Untrusted = RaisedYetPassed | ExitDiffers | Odd | OtherCode | CodeUntold | NotImported | NotStarted
+Untrusted = RaisedYetPassed | ExitDiffers | Odd | OtherCode | CodeUntold | NotStarted
 Cause = Finished | CutShort | Untrusted

@@ -17,7 +17,6 @@ from pytest_brt.types.cause import (
     ExitDiffers,
     ExpectedFailure,
     NoTest,
-    NotImported,
     NotStarted,
     Odd,
     Oddity,
@@ -80,10 +79,6 @@ WORDS: list[tuple[Cause, str]] = [
         "other code than the patched pkg/a.py was imported: /lib/a.py",
     ),
     (CodeUntold(), "the process did not tell which code it loaded"),
-    (
-        NotImported(path="pkg/a.py", module="pkg.a"),
-        "a changed pkg/a.py is not what is imported as pkg.a",
-    ),
     (NotStarted(said="no mount"), "sandbox: could not be set up: no mount"),
 ]
 #: Of these no exception is known.
