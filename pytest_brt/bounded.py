@@ -50,6 +50,22 @@ def bounded_text(path: Path, most: int = MOST_TEXT) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def is_file(path: Path) -> bool:
+    """Whether a regular file is there for us; `Path.is_file` raises where it may not look."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there for us; `Path.is_dir` raises where it may not look."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def _refuse(mode: int, path: Path) -> None:
     kind = _KINDS.get(stat.S_IFMT(mode))
     if stat.S_ISDIR(mode):

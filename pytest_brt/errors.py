@@ -25,6 +25,10 @@ class IssueProblem(UsageProblem):
     """A bug report cannot be read."""
 
 
+class UnsafeChange(BrtError):
+    """A change leads out of the tree that it is made in."""
+
+
 class EditProblem(BrtError):
     """A test cannot be placed in the file chosen for it."""
 

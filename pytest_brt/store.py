@@ -17,6 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
+from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.types import Cost, JudgedTest, Rank, Review
@@ -86,7 +87,7 @@ def load_last_run(folder: Path, name: str = WRITTEN) -> LastRun:
     if not path.exists():
         return LastRun(tests=())
     try:
-        last = from_json(path.read_bytes(), LastRun)
+        last = from_json(read_bounded(path, _MOST), LastRun)
     except (OSError, StoreProblem) as error:
         raise StoreProblem(f"cannot read {str(path)!r}: {error} (delete it)") from error
     if last.schema != _SCHEMA:
@@ -115,7 +116,7 @@ def add_spent(folder: Path, model: str, cost: Cost) -> None:
 def load_spent(folder: Path) -> dict[str, Cost]:
     """Return what earlier runs spent on each model, by its name."""
     try:
-        return from_json((folder / "spent.json").read_bytes(), dict[str, Cost])
+        return from_json(read_bounded(folder / "spent.json"), dict[str, Cost])
     except (OSError, StoreProblem):
         return {}  # it may vanish, and is only for an estimate
 
@@ -145,6 +146,9 @@ def write_bytes(path: Path, data: bytes) -> None:
             Path(name).unlink(missing_ok=True)
         raise StoreProblem(f"cannot write {str(path)!r}: {error.strerror}") from error
 
+
+#: Bytes of one file of ours: a journal holds all runs of a long study.
+_MOST = 1 << 32
 
 T = TypeVar("T")
 
@@ -180,7 +184,7 @@ class Journal:
         self.changed = 0
         data = b""
         with suppress(OSError):
-            data = path.read_bytes()
+            data = read_bounded(path, _MOST)
         #: The last line was cut off.
         self._torn = bool(data) and not data.endswith(b"\n")
         for text in data.splitlines():

@@ -7,9 +7,11 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pytest_brt.bounded import is_folder, read_bounded
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem, SubjectProblem
 from pytest_brt.execute.engine import Limits
@@ -127,15 +129,24 @@ def likely_paths(python: Path) -> Iterator[str]:
     prefixes = {python.parent.parent, python.resolve().parent.parent}
     for prefix in list(prefixes):
         settings = prefix / "pyvenv.cfg"
-        if settings.is_file():
-            home = re.search(r"^home\s*=\s*(.+)$", settings.read_text("utf-8", "replace"), re.M)
+        with suppress(OSError):
+            home = re.search(
+                r"^home\s*=\s*(.+)$", read_bounded(settings).decode("utf-8", "replace"), re.M
+            )
             prefixes |= {Path(home[1].strip()).parent} if home else set()
     yield from (str(prefix) for prefix in prefixes - {Path("/")})
     user = Path.home() / ".local"
     for site in (s for place in (*prefixes, user) for s in place.glob("lib/python*/site-packages")):
         yield str(site)
         for listed in site.glob("*.pth"):
-            for line in listed.read_text(encoding="utf-8", errors="replace").splitlines():
-                if line and not line.startswith(("#", "import ", "import\t")):
-                    path = os.path.normpath(site / line.strip())
-                    yield from [path] if Path(path).is_dir() else []
+            yield from _named_by(listed)
+
+
+def _named_by(listed: Path) -> Iterator[str]:
+    """Yield the folders that a ``.pth`` file names."""
+    with suppress(OSError):
+        for line in read_bounded(listed).decode("utf-8", "replace").splitlines():
+            if line and not line.startswith(("#", "import ", "import\t")):
+                path = os.path.normpath(listed.parent / line.strip())
+                if is_folder(Path(path)):
+                    yield path

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
+from pytest_brt.bounded import is_file, is_folder
 from pytest_brt.code.layout import USUAL, Collected, is_test_path
 
 #: Folders that a private copy of a tree does without.
@@ -31,7 +33,7 @@ NOT_PRODUCT = frozenset(
 
 def is_environment(folder: Path) -> bool:
     """Return whether a folder is a virtual environment (venv, virtualenv, conda)."""
-    return (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta").is_dir()
+    return is_file(folder / "pyvenv.cfg") or is_folder(folder / "conda-meta")
 
 
 def source_roots(root: Path, extra: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -60,7 +62,7 @@ def packages(root: Path, roots: tuple[str, ...]) -> tuple[str, ...]:
 def _import_names(folder: Path) -> Iterator[str]:
     """Yield the names that can be imported with `folder` on the path."""
     for path in sorted(folder.iterdir()):
-        if path.is_dir():
+        if is_folder(path):
             if path.name.isidentifier() and _is_package(path):
                 yield path.name
         elif path.suffix in (".py", ".so", ".pyd"):
@@ -71,7 +73,7 @@ def _import_names(folder: Path) -> Iterator[str]:
 
 def _is_package(folder: Path) -> bool:
     """Return whether a folder is a package: marked as one, or a namespace around one."""
-    if (folder / "__init__.py").is_file():
+    if is_file(folder / "__init__.py"):
         return True
     return folder.parent.name in ("src", "lib") and any(folder.glob("*/__init__.py"))
 
@@ -100,7 +102,8 @@ def walk(root: Path, without: Collection[str] = ()) -> Iterator[tuple[str, bool]
     """Yield (path relative to `root`, is a folder) of what lies in a tree.
 
     A folder comes before what it holds. Those that a copy does without, and those called as one of
-    `without`, are left out. Links to folders are not followed.
+    `without`, are left out. Links to folders are not followed. What is neither a file nor a folder,
+    such as a pipe, is no part of a project.
     """
     for folder, names, files in os.walk(root):
         here = Path(folder)
@@ -111,13 +114,22 @@ def walk(root: Path, without: Collection[str] = ()) -> Iterator[tuple[str, bool]
         )
         prefix = "" if here == root else f"{here.relative_to(root).as_posix()}/"
         yield from ((prefix + name, True) for name in names)
-        yield from ((prefix + name, False) for name in sorted(files))
+        yield from ((prefix + name, False) for name in sorted(files) if _is_plain(here / name))
+
+
+def _is_plain(path: Path) -> bool:
+    """Say whether a path is a regular file, or a link to one or to nothing."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return True  # a link to nothing, or what may not be looked at: it is a name in the tree
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
 def files_of(root: Path) -> Iterator[str]:
     """Yield the files of a tree, relative to it, but for compiled ones and folders left out."""
-    for name, is_folder in walk(root, {"__pycache__"}):
-        if not is_folder and not name.endswith((".pyc", ".pyo")):
+    for name, holds_more in walk(root, {"__pycache__"}):
+        if not holds_more and not name.endswith((".pyc", ".pyo")):
             yield name
 
 

@@ -13,11 +13,10 @@ from collections.abc import Iterable
 from itertools import accumulate
 from pathlib import Path, PurePosixPath
 
+from pytest_brt.errors import UnsafeChange
 from pytest_brt.execute.below import Below
 from pytest_brt.execute.layout import walk
-from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.types import FileChange
-from pytest_brt.types.refused import PathFault, UnsafePath
 
 #: What tells that a file was touched; the change time in it cannot be set back.
 _Stamp = tuple[int | bytes, ...]
@@ -103,7 +102,7 @@ class TreeCopy:
         """Make `changes`; bytecode of every file changed goes too.
 
         Raises:
-            PatchProblem: a path leads out of the tree.
+            UnsafeChange: a path leads out of the tree.
         """
         for change in changes:
             _check_path(change.path)
@@ -112,8 +111,7 @@ class TreeCopy:
             except OSError as error:
                 if error.errno not in (errno.ELOOP, errno.ENOTDIR):
                     raise
-                unsafe = UnsafePath(path=change.path, fault=PathFault.LINK)
-                raise PatchProblem(unsafe) from error
+                raise UnsafeChange(f"{change.path!r} leads through a link") from error
 
     def _apply(self, change: FileChange) -> None:
         """Write or delete one file, and remove the bytecode that belongs to it.
@@ -224,4 +222,4 @@ class TreeCopy:
 def _check_path(name: str) -> None:
     pure = PurePosixPath(name)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts:
-        raise PatchProblem(UnsafePath(path=name, fault=PathFault.OUTSIDE))
+        raise UnsafeChange(f"{name!r} does not lie in the tree")

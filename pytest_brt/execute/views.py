@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_brt.errors import UnsafeChange
 from pytest_brt.execute.below import remove_tree
 from pytest_brt.execute.sandbox import SCRATCH
 from pytest_brt.execute.tree import FULL, TreeCopy
-from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.types import FileChange
 
 
@@ -102,7 +102,7 @@ class CopiedView(View):
             self._copy.apply(self._changes)
             self._copy.apply(files)
             folders = self._folders(name, work)
-        except (OSError, PatchProblem) as error:
+        except (OSError, UnsafeChange) as error:
             if isinstance(error, OSError) and error.errno in FULL:
                 raise
             raise RowDied(f"the tree cannot be set back: {error}") from error

@@ -40,7 +40,6 @@ _FAULTS = {
     PathFault.UNREADABLE: " cannot be looked at: {detail}",
     PathFault.RESERVED: ": Windows reserves the name {detail!r}",
     PathFault.CASE: " differs from {detail!r} by case only",
-    PathFault.OUTSIDE: " does not lie in the project",
 }
 
 

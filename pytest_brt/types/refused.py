@@ -31,7 +31,6 @@ class PathFault(StrEnum):
     RESERVED = "reserved"
     #: Detail: the other path.
     CASE = "case"
-    OUTSIDE = "outside"
 
 
 class EmptyPatch(Fact, frozen=True, kw_only=True):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_brt.errors import UnsafeChange
 from pytest_brt.execute.tree import TreeCopy
-from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.types import FileChange
 
 
@@ -100,7 +100,7 @@ def test_bytecode_goes_with_the_file_it_was_made_from(source: Path, tmp_path: Pa
 def test_a_change_cannot_leave_the_tree(source: Path, tmp_path: Path, path: str) -> None:
     (source / "out").symlink_to(tmp_path)
     tree = TreeCopy(source, tmp_path / "copy")
-    with pytest.raises(PatchProblem, match="unsafe path"):
+    with pytest.raises(UnsafeChange):
         tree.apply([FileChange(path=path, content=b"")])
     assert not (tmp_path / "x").exists()
 
