@@ -46,7 +46,7 @@ def read_cases(
     issues = dict(_report(config, source, scratch) for source in options.issues)
     folder, patches, left_out = _patches(config, options, scratch)
     cases = _paired(issues, folder, patches)
-    return cases, _files(issues, cases, folder), left_out
+    return cases, _files(issues, cases, folder, scratch), left_out
 
 
 def _report(config: pytest.Config, source: str, scratch: Path) -> tuple[Path, Issue]:
@@ -88,9 +88,14 @@ def _ask_gh(source: str, repository: str, number: str) -> bytes:
     return told.stdout
 
 
+def _is_odd(path: Path) -> bool:
+    """Say whether pytest reads a part of a path as that of a test's name."""
+    return "[" in str(path) or "::" in str(path)
+
+
 def _plain(option: str, source: str | Path) -> Path:
     path = absolutepath(source)
-    if "[" in str(path) or "::" in str(path):
+    if _is_odd(path):
         raise UsageProblem(
             f"{option}: pytest reads '[' and '::' in a path as part of a test's name: "
             f"{str(source)!r} (rename it; a report can also be given as '-' on stdin)"
@@ -151,7 +156,9 @@ def _paired(
     return tuple(cases)
 
 
-def _files(issues: Mapping[Path, Issue], cases: tuple[Case, ...], folder: Path | None) -> Files:
+def _files(
+    issues: Mapping[Path, Issue], cases: tuple[Case, ...], folder: Path | None, scratch: Path
+) -> Files:
     paths: Files = {}
     for path, case in zip(issues, cases, strict=False):
         if not path.exists():  # it came from stdin
@@ -160,7 +167,12 @@ def _files(issues: Mapping[Path, Issue], cases: tuple[Case, ...], folder: Path |
     for case in cases:
         for patch in case.patches:
             assert folder is not None, "there are patches"
-            path = _plain("--rank-fixes", folder / patch.file)
+            path = absolutepath(folder / patch.file)
+            if _is_odd(path):  # one name among many, which a tool chose: no reason to stop
+                from pytest_brt.patches.file_names import encode
+
+                path = scratch / f"{patch.id}.diff"
+                path.write_bytes(encode(patch.text))
             paths[path] = (case, (*paths.get(path, (case, ()))[1], patch))
     return paths
 

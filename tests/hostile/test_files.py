@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.interval import CLAMP_ISSUE, SOURCE, TESTS
+from tests.support.interval import CLAMP, CLAMP_ISSUE, FIXES, SOURCE, TESTS, diff_of
 from tests.support.trees import write_tree
 from tests.support.users import ORDINARY, ROOT
 
@@ -26,8 +26,11 @@ def project(tmp_path: Path) -> Path:
     return root
 
 
-def reproduce(project: Path, *user: str, sandbox: str = "auto") -> subprocess.CompletedProcess[str]:
+def reproduce(
+    project: Path, *user: str, sandbox: str = "auto", rank: str = ""
+) -> subprocess.CompletedProcess[str]:
     command = [*user, sys.executable, "-m", "pytest", "-q", "--brt-issue=clamp.md"]
+    command += [f"--rank-fixes={rank}"] if rank else []
     done = subprocess.run(
         [*command, f"--brt-sandbox={sandbox}"],
         cwd=project,
@@ -70,3 +73,16 @@ def test_a_folder_that_may_not_be_read_is_left_out(project: Path) -> None:
         folder.chmod(folder.stat().st_mode | 0o055)
     user = (sys.executable, "-m", "tests.hostile.as_user", str(ORDINARY), str(project))
     assert "Reproduced: " in reproduce(project, *user).stdout
+
+
+def test_patches_are_ranked_whatever_they_are_called(project: Path) -> None:
+    """What pytest takes for the name of a test is nobody's reason to rank no patch."""
+    patches = project / "patches"
+    patches.mkdir()
+    right = diff_of(SOURCE.replace(CLAMP, FIXES["a-right"]))
+    for name in ("a::b.diff", "fix [1].diff", "plain.diff"):
+        (patches / name).write_text(f"{right}\n", "utf-8")
+    wrong = diff_of(SOURCE.replace(CLAMP, FIXES["c-wrong"]))
+    (patches / "wrong::[2].diff").write_text(wrong, "utf-8")
+    told = reproduce(project, rank="patches").stdout
+    assert "Best: a::b.diff (fix [1].diff and plain.diff: the same patch)" in told
