@@ -26,9 +26,6 @@ from pytest_brt.reproduce.given import load_targets
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "issue": ("issue.md", lambda path: load_issue(str(path), io.BytesIO())),
     "tests": ("test_a.py", lambda path: load_targets([str(path)], path.parent, "")),
-    "folder of tests": (
-        "test_a.py", lambda path: load_targets([str(path.parent)], path.parent, "")
-    ),
     "patch": ("a.diff", read_patches),
     "folder of patches": ("a.diff", lambda path: read_patches(path.parent)),
     "model": ("a.gguf", read_header),
@@ -61,6 +58,18 @@ def test_what_is_no_file_is_refused_at_once(
         read(tmp_path / name)
     assert "\n" not in str(caught.value)
     assert name in str(caught.value)
+
+
+@pytest.mark.parametrize("make", [_pipe, _device, _socket])
+def test_what_is_no_file_is_passed_over_in_a_folder_of_tests(
+    make: Callable[[Path], None], tmp_path: Path
+) -> None:
+    make(tmp_path / "test_a.py")
+    with pytest.raises(UsageProblem, match="no test file in"):
+        load_targets([str(tmp_path)], tmp_path, "")
+    (tmp_path / "test_b.py").write_text("def test_b(): pass\n", "utf-8")
+    (target,) = load_targets([str(tmp_path)], tmp_path, "")
+    assert target.path == "test_b.py"
 
 
 @pytest.mark.parametrize("reader", ["issue", "tests", "patch", "template", "script"])
