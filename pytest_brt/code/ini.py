@@ -6,8 +6,9 @@ import contextlib
 import os
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,6 +21,10 @@ from pytest_brt.code.layout import USUAL, Collected
 KEPT_OPTIONS = ("--import-mode", "--asyncio-mode", "--ds", "--dc", "--django-configuration")
 
 
+#: What pytest takes for `norecursedirs` where nothing is said.
+_NO_TESTS = (
+    "*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}",
+)  # fmt: skip
 #: What reading a file of settings raises.
 _UNREADABLE = (OSError, iniconfig.ParseError, tomllib.TOMLDecodeError, UnicodeDecodeError)
 
@@ -32,6 +37,8 @@ class PytestIni:
     file: str = ""
     pythonpath: tuple[str, ...] = ()
     testpaths: tuple[str, ...] = ()
+    #: Patterns of the names of folders in which no tests are looked for.
+    norecursedirs: tuple[str, ...] = _NO_TESTS
     addopts: tuple[str, ...] = ()
     required_plugins: tuple[str, ...] = ()
     #: What it takes for tests.
@@ -44,6 +51,30 @@ class PytestIni:
     cache_dir: str = ""
     #: Whether the file cannot be read, so that our runs have to do without it.
     is_broken: bool = False
+
+    def test_files(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Return those of the project's files in which plain pytest looks for tests, sorted.
+
+        >>> ini = PytestIni(testpaths=("tests",), addopts=("--ignore=tests/old",))
+        >>> ini.test_files(["tests/test_a.py", "pkg/test_b.py", "tests/old/test_c.py"])
+        ('tests/test_a.py',)
+        """
+        found = sorted(path for path in paths if self._may_hold_tests(path))
+        named = [path for path in found if any(_is_below(path, top) for top in self.testpaths)]
+        return tuple(named or found)
+
+    def _may_hold_tests(self, path: str) -> bool:
+        folders = path.split("/")[:-1]
+        passed_over = any(
+            fnmatchcase(folder, pattern) for folder in folders for pattern in self.norecursedirs
+        )
+        options = [word.partition("=") for word in self.addopts]
+        ignored = [value for name, _, value in options if name == "--ignore"]
+        return (
+            self.collected.has_file(path)
+            and not passed_over
+            and not any(_is_below(path, folder) for folder in ignored)
+        )
 
     def kept_options(self) -> tuple[str, ...]:
         """Return the options of `addopts` that our runs keep, and what lets pytest start at all.
@@ -84,6 +115,12 @@ class PytestIni:
         """
         options = [word[5:] for word in self.kept_options() if word.startswith("--ds=")]
         return next(filter(None, [*reversed(options), given, self.django_settings]), "")
+
+
+def _is_below(path: str, top: str) -> bool:
+    """Say whether a file is `top`, a pattern, or lies below a folder that it matches."""
+    clean = os.path.normpath(top)
+    return clean == "." or fnmatchcase(path, clean) or fnmatchcase(path, f"{clean}/*")
 
 
 def declared_roots(root: Path) -> tuple[str, ...]:
@@ -209,6 +246,7 @@ def _settings(name: str, section: Mapping[str, object]) -> PytestIni:
         file=name,
         pythonpath=_words(section.get("pythonpath", ())),
         testpaths=_words(section.get("testpaths", ())),
+        norecursedirs=_words(section.get("norecursedirs", _NO_TESTS)),
         addopts=_words(section.get("addopts", ())),
         required_plugins=_words(section.get("required_plugins", ())),
         collected=collected,

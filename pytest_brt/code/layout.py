@@ -100,6 +100,20 @@ class Collected:
         """Return whether a function called `name` is a test."""
         return _begins(name, self.functions)
 
+    def has_node(self, node: str) -> bool:
+        """Return whether a node below a file, as in "TestX::test_y[1]", is one of these tests.
+
+        A class of another name can only be one of unittest, whose tests are called ``test…``.
+
+        >>> kinds = Collected(functions=("check_",))
+        >>> kinds.has_node("check_a[1]"), kinds.has_node("test_a"), kinds.has_node("Case::test_a")
+        (True, False, True)
+        """
+        *classes, name = node.partition("[")[0].split("::")
+        if classes and not all(map(self.has_class, classes)):
+            return name.startswith("test")
+        return self.has_function(name)
+
 
 #: What is collected where a project's settings say nothing.
 USUAL = Collected()

@@ -45,6 +45,8 @@ class TestTarget:
     nodes: tuple[str, ...] = ()
     #: The file is a module, and the nodes are the examples of its docstrings.
     is_doctest: bool = False
+    #: Nodes of a whole file to run before its others: the time may not be enough for all.
+    first: tuple[str, ...] = ()
 
     @property
     def arguments(self) -> tuple[str, ...]:

@@ -153,6 +153,8 @@ class CellOrder:
     #: The file of tests, relative to the tree.
     target: str = ""
     deselect: Sequence[str] = ()
+    #: Nodes below the file, to be run before the others.
+    first: Sequence[str] = ()
     #: For a new interpreter, in a row that was not: a script of `inside/`, by its name.
     script: str = ""
     #: Its interpreter's own options.

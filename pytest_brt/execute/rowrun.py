@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +21,7 @@ from pytest_brt.execute.protocol import (
     test_deadlines,
 )
 from pytest_brt.execute.slots import Talk
-from pytest_brt.execute.touched import touched_files
+from pytest_brt.execute.touched import module_names, touched_files
 from pytest_brt.execute.verdict import Scene, missing_nodes, verdicts
 from pytest_brt.execute.views import RowDied
 from pytest_brt.syntax import parse_or_empty
@@ -165,13 +165,15 @@ class RowRun:
 
     def _imports(self, targets: Sequence[TestTarget]) -> tuple[str, ...]:
         """Return the modules that all the targets load, from their sources."""
-        sources = [
-            # A module need not import its own packages to load them.
-            f"import {target.nodes[0]}" if target.is_doctest
-            else self._content(target).decode("utf-8", "replace")
-            for target in targets
-        ]  # fmt: skip
+        sources = [self._source(target) for target in targets]
         return common_imports(sources, self.setting.subject.packages)
+
+    def _source(self, target: TestTarget) -> str:
+        """Return what a target's process imports, as the source of a module."""
+        if target.is_doctest:  # a module need not import its own packages to load them
+            names = module_names(target.path, self.setting.subject.source_roots)
+            return f"import {names[0]}" if names else ""
+        return self._content(target).decode("utf-8", "replace")
 
     def _content(self, target: TestTarget) -> bytes:
         """Return the file of a target as its process sees it; nothing where there is none."""
@@ -206,12 +208,28 @@ class RowRun:
             gone = talk.cell(self._order(talk, target, skip, fork))
             runs += verdicts(scene, gone)
             left = missing_nodes(gone)
+            if gone.timed_out and time.monotonic() >= self.last:
+                return tuple(self._row_over(target, runs, left))
             if target.node or not left or not gone.begun:
                 break
             skip = (*skip, *gone.begun)
         if target.node and len(runs) > 1:
             return (replace(worst(runs), node=target.node),)
         return tuple(runs)
+
+    def _row_over(
+        self, target: TestTarget, runs: Sequence[TestRun], left: Sequence[str]
+    ) -> Iterator[TestRun]:
+        """Yield what a target did before the time of the row was over, and what it did not do.
+
+        The last of its runs was broken off for that, and the tests that are `left` never began.
+        """
+        late = TookTooLong(what=Timed.ROW, seconds=self.seconds)
+        yield from runs[:-1]
+        yield replace(runs[-1], verdict=Verdict.TIMEOUT, cause=late)
+        for node in left:
+            name = node.partition("::")[2] or node
+            yield TestRun(test=target.id, node=name, verdict=Verdict.TIMEOUT, cause=late)
 
     def _order(self, talk: Talk, target: TestTarget, skip: Sequence[str], fork: bool) -> CellOrder:
         deadlines = test_deadlines(self.limits)
@@ -222,12 +240,13 @@ class RowRun:
             target=target.path,
         )
         if fork:
-            return replace(order, args=target.arguments, deselect=skip)
+            return replace(order, args=target.arguments, deselect=skip, first=target.first)
         options = pytest_options(self.setting.subject, talk.view.tree)
         spec: dict[str, object] = {
             "args": [*target.arguments, *options, *(f"--deselect={name}" for name in skip)],
             "packages": self.setting.subject.packages,
             "target": target.path,
+            "first": target.first,
             "root": talk.view.tree,
             "touched": self.touched,
             "watch": self.row.watch,

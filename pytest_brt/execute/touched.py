@@ -7,7 +7,7 @@ import difflib
 import hashlib
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,21 +85,41 @@ def changed_lines(old: str, new: str) -> tuple[int, ...]:
     >>> changed_lines("a = 1\nb = 2\n", "a = 1\nb = (\n    3\n)\n")
     (2, 3, 4)
     """
-    before, after = old.splitlines(), new.splitlines()
+    after = new.splitlines()
     lines: set[int] = set()
-    # A patch changes little of a file, and comparing takes time that grows with its square.
-    same = _common(before, after)
-    before, middle = before[same:], after[same:]
-    tail = _common(before[::-1], middle[::-1])
-    before, middle = before[: len(before) - tail], middle[: len(middle) - tail]
-    matcher = difflib.SequenceMatcher(a=before, b=middle, autojunk=False)
-    for kind, _, _, first, last in matcher.get_opcodes():
-        start, end = first + same, last + same
-        if kind == "equal":
-            continue
+    for edit in edits(old.splitlines(), after):
+        start, end = edit.new_start, edit.new_end
         lines.update(range(start + 1, end + 1) if end > start else (start, start + 1))
-    starts = _statement_starts(new, lines)
+    starts = statement_starts(new, lines)
     return tuple(sorted(line for line in lines | starts if 1 <= line <= len(after)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """Lines that take the place of others, from 0; one of the two sides may be empty."""
+
+    old_start: int
+    old_end: int
+    new_start: int
+    new_end: int
+
+
+def edits(old: Sequence[str], new: Sequence[str]) -> Iterator[Edit]:
+    """Yield where the lines of two texts differ."""
+    # A patch changes little of a file, and comparing takes time that grows with its square.
+    same = _common(old, new)
+    before, after = old[same:], new[same:]
+    tail = _common(before[::-1], after[::-1])
+    before, after = before[: len(before) - tail], after[: len(after) - tail]
+    matcher = difflib.SequenceMatcher(a=before, b=after, autojunk=False)
+    for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        if kind != "equal":
+            yield Edit(
+                old_start=old_start + same,
+                old_end=old_end + same,
+                new_start=new_start + same,
+                new_end=new_end + same,
+            )
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:
@@ -108,7 +128,7 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
-def _statement_starts(source: str, lines: set[int]) -> set[int]:
+def statement_starts(source: str, lines: Iterable[int]) -> set[int]:
     """Return the first line of the innermost statement around each line."""
     ordered = sorted(lines)
     best: dict[int, int] = {}

@@ -6,7 +6,7 @@ import ast
 import doctest
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -14,11 +14,9 @@ from pathlib import Path, PurePosixPath
 from pytest_brt.code.ini import read_ini
 from pytest_brt.code.layout import USUAL, Collected
 from pytest_brt.execute.layout import files_of
-from pytest_brt.guard.classes import Classes
 from pytest_brt.syntax import parse_or_empty
 
-_TEST = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+test", re.MULTILINE)
-_CLASS = re.compile(r"^[ \t]*class[ \t]", re.MULTILINE)
+_DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 WORD = re.compile(r"[A-Za-z_]\w*")
 #: A class with one of these is none of tests, unless it is unittest's.
 _MADE = frozenset({"__init__", "__new__"})
@@ -28,9 +26,8 @@ _LONGEST = 2_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExistingTest:
-    """A test function of the project, or one that a test class inherits."""
+    """A test function of the project, as it is written."""
 
-    #: The file in which pytest finds it; of an inherited one that of the class.
     path: str
     #: As in "test_a" or "TestX::test_y".
     node: str
@@ -50,72 +47,61 @@ class ExistingTest:
 class Suite:
     """The test files of a project, by path."""
 
-    files: dict[str, str]
-    #: The project's folder, where bases of test classes are looked for in other files too.
-    root: Path | None = None
+    files: Mapping[str, str]
     collected: Collected = USUAL
     _tests: dict[str, tuple[ExistingTest, ...]] = field(default_factory=dict, init=False)
 
-    @cached_property
-    def classes(self) -> Classes:
-        """What the test classes inherit."""
-        return Classes(self.files, self.root)
-
-    @cached_property
-    def total(self) -> int:
-        """Number of test functions in all files, with those that classes inherit.
-
-        A file without classes need not be parsed for that where tests have their usual names.
-        """
-        usual = self.collected.functions == USUAL.functions
-        return sum(
-            len(_TEST.findall(text) if usual and not _CLASS.search(text) else self.tests(path))
-            for path, text in self.files.items()
-        )
-
     def tests(self, path: str) -> tuple[ExistingTest, ...]:
-        """Return the test functions of a file, with those that its classes inherit."""
+        """Return the test functions of a file."""
         if path not in self._tests:
-            self._tests[path] = read_tests(path, self.files[path], self.classes, self.collected)
+            self._tests[path] = read_tests(path, self.files[path], self.collected)
         return self._tests[path]
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """How many test functions each file seems to have; pytest may find more, or fewer."""
+        return {
+            path: sum(map(self._is_test, _DEFINED.findall(text)))
+            for path, text in self.files.items()
+        }
+
+    def _is_test(self, name: str) -> bool:
+        return self.collected.has_function(name)
 
     @cached_property
     def words(self) -> dict[str, frozenset[str]]:
         """Every word of each file."""
         return {path: frozenset(WORD.findall(text)) for path, text in self.files.items()}
 
-    def having(self, word: str) -> int:
-        """Return how many files have a word."""
-        return sum(word in words for words in self.words.values())
-
     def rarity(self, word: str) -> float:
         """Return how much a word tells: the logarithm of files over files that have it.
 
         Nothing when no file has it, and still a little when every file does.
         """
-        having = self.having(word)
+        having = sum(word in words for words in self.words.values())
         return 0.2 + math.log((len(self.files) + 1) / (having + 1)) if having else 0.0
 
 
 def read_suite(root: Path) -> Suite:
     """Return what the project's settings take for test files, environments left out."""
-    collected = read_ini(root).collected
+    ini = read_ini(root)
     files = {}
-    for path in sorted(filter(collected.has_file, files_of(root))):
+    for path in ini.test_files(files_of(root)):
         if (root / path).is_file() and (root / path).stat().st_size <= _LONGEST:
             files[path] = (root / path).read_text("utf-8", "replace")
-    return Suite(files=files, root=root, collected=collected)
+    return Suite(files=files, collected=ini.collected)
 
 
-def read_tests(
-    path: str, text: str, classes: Classes | None = None, collected: Collected = USUAL
-) -> tuple[ExistingTest, ...]:
+def read_tests(path: str, text: str, collected: Collected = USUAL) -> tuple[ExistingTest, ...]:
     """Return the test functions of a file; none when it cannot be parsed.
 
-    Without `classes`, which knows what they inherit, only bases in this file are known.
+    What a class inherits from another class of the file is among its tests; what it inherits from
+    elsewhere only pytest knows.
     """
-    reader = _Reader(path, text.splitlines(), classes or Classes({path: text}), collected)
-    return tuple(reader.tests(parse_or_empty(text)))
+    tree = parse_or_empty(text)
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    reader = _Reader(path, text.splitlines(), classes, collected)
+    return tuple(reader.tests(tree))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +110,7 @@ class _Reader:
 
     path: str
     lines: list[str]
-    classes: Classes
+    classes: Mapping[str, ast.ClassDef]
     collected: Collected
 
     def tests(
@@ -136,32 +122,48 @@ class _Reader:
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 if self._is_test(node.name, of_unittest):
                     source = "\n".join(self.lines[node.lineno - 1 : node.end_lineno])
-                    yield self._test(f"{prefix}{node.name}", source)
+                    words = frozenset(WORD.findall(source))
+                    yield ExistingTest(
+                        path=self.path, node=f"{prefix}{node.name}", words=words, source=source
+                    )
             elif isinstance(node, ast.If | ast.Try | ast.With):
                 yield from self.tests(node, prefix, of_unittest=of_unittest)
 
     def _of_class(self, node: ast.ClassDef, prefix: str) -> Iterator[ExistingTest]:
-        """Yield the tests of a class, and those that it does not define itself.
-
-        What it sets for them, as in ``Kind = Mapping``, is what they are about.
-        """
-        members = self.classes.members(self.path, node)
-        is_named = self.collected.has_class(node.name) and members.names.keys().isdisjoint(_MADE)
-        if not members.is_unittest and not is_named:
+        """Yield the tests of a class: of itself and of its bases, the nearest first."""
+        family = self._family(node)
+        bases = [_base_name(base) for one in family for base in one.bases]
+        of_unittest = any("Test" in base for base in bases if base not in self.classes)
+        makes = any(_name_of(item) in _MADE for one in family for item in one.body)
+        if not of_unittest and (makes or not self.collected.has_class(node.name)):
             return
-        yield from self.tests(node, prefix, of_unittest=members.is_unittest)
-        own = self.classes.own(self.path, node)
-        settings = self.classes.settings(self.path, node)
-        for name, source in members.names.items():
-            if source is not None and name not in own and self._is_test(name, members.is_unittest):
-                yield self._test(f"{prefix}{name}", source, settings)
+        seen: set[str] = set()
+        for one in family:
+            for test in self.tests(one, prefix, of_unittest=of_unittest):
+                if test.node not in seen:
+                    yield test
+            seen |= {f"{prefix}{_name_of(item)}" for item in one.body}
+
+    def _family(self, node: ast.ClassDef) -> list[ast.ClassDef]:
+        """Return a class and its bases in this file, each once."""
+        family = [node]
+        for one in family:  # which grows meanwhile
+            bases = (self.classes.get(_base_name(base)) for base in one.bases)
+            family += [base for base in bases if base is not None and base not in family]
+        return family
 
     def _is_test(self, name: str, of_unittest: bool) -> bool:
         return name.startswith("test") if of_unittest else self.collected.has_function(name)
 
-    def _test(self, node: str, source: str, settings: str = "") -> ExistingTest:
-        words = frozenset((*WORD.findall(source), *WORD.findall(settings)))
-        return ExistingTest(path=self.path, node=node, words=words, source=source)
+
+def _base_name(base: ast.expr) -> str:
+    """Return the name of a base without what stands before a dot, as in "TestCase"."""
+    plain = base.value if isinstance(base, ast.Subscript) else base
+    return ast.unparse(plain).rpartition(".")[2]
+
+
+def _name_of(item: ast.stmt) -> str:
+    return str(getattr(item, "name", ""))
 
 
 _Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef

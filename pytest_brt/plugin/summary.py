@@ -32,6 +32,7 @@ from pytest_brt.render.notes import attempt_words, note_sentence
 from pytest_brt.render.table import (
     broken_tests,
     existing,
+    failing_before,
     pinned,
     places,
     reasons,
@@ -258,7 +259,13 @@ class Summary:
 
     def _show_grounds(self, ranks: tuple[Rank, ...], tests: tuple[JudgedTest, ...]) -> None:
         candidates = [test for test in tests if test.judgement.candidate]
-        grounds = chain(existing(ranks), broken_tests(ranks), pinned(ranks), reasons(ranks))
+        grounds = chain(
+            existing(ranks),
+            broken_tests(ranks),
+            failing_before(ranks),
+            pinned(ranks),
+            reasons(ranks),
+        )
         for text in (*grounds, *_passing(ranks, candidates)):
             self._say(f"  {text}")
 

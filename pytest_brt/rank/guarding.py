@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from textwrap import dedent
 from threading import Lock
 
-from pytest_brt.guard import LOOKING, SILENT, Chosen, Guard, Touched
+from pytest_brt.guard import LOOKING, SILENT, Guard, Selection, Touched, touched_by
 from pytest_brt.guard.suite import ExistingTest
 from pytest_brt.oracle.asked import pinned
+from pytest_brt.patches import apply_patch
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.syntax import called_name, called_names, parse, parse_or_empty
 from pytest_brt.types import FileChange, Guarded, JudgedTest, OracleKind, Patch, Raised, TestRun
 
 #: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).
 EACH = 2.0
-_CHANGED = re.compile(r"^\+\+\+ (?:[a-z]/)?([^\t\n]+\.py)(?:\t|$)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 #: Names in nearly every test, which tell nothing about what it is about.
 _COMMON = frozenset({"pytest", "raises", "test", "self", "print", "str", "repr", "len", "list"})
@@ -29,14 +33,22 @@ def open_guarding(
     total: float | None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Guarding:
-    """Return the guard of all patches of one issue: the unpatched tree is run once for them.
+    """Return the guard of all patches of one issue.
 
     `total` is the seconds for them, and for the search on the unpatched tree; None for what is
     usual. `say` is told how far long work is.
     """
-    guard.watch(path for patch in patches for path in _CHANGED.findall(patch.text))
     seconds = EACH if total is None else total / (len(patches) + LOOKING)
-    return Guarding(guard=guard, seconds=seconds, say=say)
+    return Guarding(guard=guard, patches=tuple(patches), seconds=seconds, say=say)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The existing tests that are run with each patch of an issue."""
+
+    selection: Selection
+    #: Those that assert the reported wrong behaviour.
+    pinned: tuple[str, ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,22 +56,45 @@ class Guarding:
     """The guard of the patches of one issue, and its budget."""
 
     guard: Guard
+    patches: tuple[Patch, ...]
     #: For each patch.
     seconds: float
     say: Callable[[str], None]
-    #: The tests that pin the bug, by the places that a patch changes.
-    _pinned: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict, init=False)
+    #: What the patches change; found out when it is first needed.
+    _pool: tuple[Touched, ...] | None = field(default=None, init=False)
+    _chosen: dict[tuple[Touched, ...], Future[Chosen]] = field(default_factory=dict, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
 
     def choose(self, name: str, touched: Touched, tests: Sequence[JudgedTest]) -> Chosen:
-        """Return the existing tests to be run with the patch `name`, ranked by `tests`."""
-        chosen = self.guard.choose(
-            touched, allowance=self.seconds, hints=hints_of(tests), say=self.say
+        """Return the existing tests to be run with the patch `name`, ranked by `tests`.
+
+        They are the same for all patches of the issue. One that came later, as from a repair, gets
+        those that run what it changes as well.
+        """
+        with self._lock:
+            if self._pool is None:
+                self._pool = tuple(_touched(self.patches, self.guard.root))
+            pool = self._pool if touched in self._pool else (*self._pool, touched)
+            is_mine = pool not in self._chosen
+            future = self._chosen.setdefault(pool, Future())
+        if is_mine:
+            try:
+                future.set_result(self._choose(pool, tests))
+            except BaseException as error:
+                future.set_exception(error)
+                raise
+        chosen = future.result()
+        if chosen.selection.seconds >= SILENT:
+            number, seconds = len(chosen.selection.tests), chosen.selection.seconds
+            self.say(f"{name}: running {number} existing tests, about {seconds:.0f} s")
+        return replace(chosen, selection=chosen.selection.for_patch(touched))
+
+    def _choose(self, pool: tuple[Touched, ...], tests: Sequence[JudgedTest]) -> Chosen:
+        selection = self.guard.select(
+            pool, allowance=self.seconds, hints=hints_of(tests), say=self.say
         )
-        if chosen.seconds >= SILENT:
-            number = len(chosen.tests)
-            self.say(f"{name}: running {number} existing tests, about {chosen.seconds:.0f} s")
-        return chosen
+        written = tuple(self.guard.written(selection.tests))
+        return Chosen(selection=selection, pinned=pinned_among(written, tests))
 
     def judge(
         self,
@@ -67,15 +102,16 @@ class Guarding:
         touched: Touched,
         chosen: Chosen,
         runs: Sequence[TestRun],
-        tests: Sequence[JudgedTest],
     ) -> Guarded:
         """Return which of the chosen tests a patch breaks, from what they did with it."""
-        with self._lock:
-            if touched.places not in self._pinned:
-                near = self.guard.near(touched, hints_of(tests))
-                self._pinned[touched.places] = pinned_among(near, tests)
-            pinning = self._pinned[touched.places]
-        return self.guard.judge(changes, chosen, runs, pinning)
+        return self.guard.judge(changes, touched, chosen.selection, runs, chosen.pinned)
+
+
+def _touched(patches: Iterable[Patch], root: Path) -> Iterator[Touched]:
+    """Yield what patches change, but for those that do not apply."""
+    for patch in patches:
+        with suppress(PatchProblem):
+            yield touched_by(apply_patch(patch, root).changes, root)
 
 
 def hints_of(tests: Sequence[JudgedTest]) -> frozenset[str]:
@@ -105,7 +141,7 @@ _TELLING = 4
 
 
 def pinned_among(
-    tests: Sequence[ExistingTest], candidates: Sequence[JudgedTest]
+    tests: Iterable[ExistingTest], candidates: Sequence[JudgedTest]
 ) -> tuple[str, ...]:
     """Return the names of those existing tests that assert the reported wrong behaviour.
 

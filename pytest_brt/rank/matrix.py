@@ -102,7 +102,7 @@ def _run(
     candidates = tuple(judged for judged in tests if judged.judgement.candidate)
     chosen = guarding.choose(name, touched, candidates) if guarding is not None else None
     targets = tuple(target_of(judged.test) for judged in candidates)
-    everything = (*targets, *(chosen.targets if chosen else ()))
+    everything = (*targets, *(chosen.selection.targets if chosen else ()))
     if not everything:
         return Ran()
     row = engine.run(Row(changes=changes, targets=everything))
@@ -114,7 +114,7 @@ def _run(
     guarded = None
     if guarding is not None and chosen is not None:
         rest = [run for run in row.runs if run.test not in own]
-        guarded = guarding.judge(changes, touched, chosen, rest, candidates)
+        guarded = guarding.judge(changes, touched, chosen, rest)
     return Ran(cells=tuple(map(_cell, runs)), remarks=tuple(remarks), guarded=guarded)
 
 

@@ -37,7 +37,7 @@ from pytest_brt.types.cause import (
     WorkerEnded,
     WorkersDied,
 )
-from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected, TooMany
+from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
 
 #: Characters of a cause.
 _MOST = 240
@@ -198,8 +198,6 @@ def shortfall_words(shortfall: Shortfall) -> str:
             return f"the {count} near it failed on the unpatched tree already"
         case FailBefore(tests=tests):
             return f"{tests} {'do' if tests > 1 else 'does'} not pass on the unpatched tree"
-        case TooMany(most=most):
-            return f"no more than the {most} nearest are tried"
         case _:
             assert_never(shortfall)
 

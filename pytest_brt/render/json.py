@@ -257,7 +257,14 @@ def _guard_json(guarded: Guarded | None) -> Json | None:
         "reached": guarded.reached,
         "chosen_by": guarded.by,
         "pinned": guarded.pinned,
-        "failing_before": guarded.failing,
+        "failing_before": [
+            {
+                "test": test.test,
+                "cause": test.cause,
+                "reason": cause_words(test.cause, test.raised),
+            }
+            for test in guarded.failing
+        ],
         "shortfalls": guarded.shortfalls,
         "cut": ", ".join(map(shortfall_words, guarded.shortfalls)),
         "seconds": round(guarded.seconds, 3),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import assert_never
 
 from pytest_brt.render.answer import breaks, count, what_it_does
@@ -141,6 +142,17 @@ def broken_tests(ranks: Sequence[Rank]) -> Iterator[str]:
             yield f"{rank.name} breaks {broken.test} ({why})"
 
 
+def failing_before(ranks: Sequence[Rank]) -> Iterator[str]:
+    """Yield the existing tests that were left out, for they do not pass without a patch either."""
+    guards = [rank.result.guarded for rank in ranks if rank.result.guarded is not None]
+    found = {test.test: test for guard in guards for test in guard.failing}
+    for test in islice(found.values(), _LEFT_OUT):
+        why = shortened(cause_words(test.cause, test.raised), 80)
+        yield f"{test.test} does not pass without a patch ({why})"
+    if len(found) > _LEFT_OUT:
+        yield f"{count(len(found) - _LEFT_OUT, 'more existing test')} fail without a patch"
+
+
 def pinned(ranks: Sequence[Rank]) -> Iterator[str]:
     """Yield the existing tests that assert the bug."""
     guards = [rank.result.guarded for rank in ranks if rank.result.guarded is not None]
@@ -187,6 +199,8 @@ def _broken(guarded: Guarded | None) -> str:
     return "-" if guarded is None else f"{len(guarded.regressions)}/{guarded.ran} break"
 
 
+#: Existing tests named that fail without a patch.
+_LEFT_OUT = 20
 #: Places that are shown.
 _MOST = 10
 #: Longest reason that is shown.

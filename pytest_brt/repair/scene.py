@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
@@ -14,7 +13,7 @@ from pytest_brt.code.layout import is_test_path
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.guard import Guard, Touched, touched_by
-from pytest_brt.guard.regressions import targets_of
+from pytest_brt.guard.selection import targets_of
 from pytest_brt.guard.suite import ExistingTest
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.model.base import Model
@@ -38,14 +37,12 @@ from pytest_brt.types import (
 _NEARBY = 60
 #: Wall-clock seconds for watching all.
 _WATCHING = 30.0
-#: Of the nearest tests, those whose file is the nearest: one test may be near by chance.
-_VOTES = 20
 #: Places of the report whose tests are watched.
 _FIRST = 6
 #: Candidates that a model is asked about.
 _ASKED = 5
 #: Names of tests among existing ones that assert the reported wrong behaviour.
-Pins = Callable[[Sequence[ExistingTest]], Iterable[str]]
+Pins = Callable[[Iterable[ExistingTest]], Iterable[str]]
 
 
 def make_site(
@@ -78,10 +75,7 @@ def make_site(
     root = Path(engine.subject.root)
 
     def tests_near(changes: tuple[FileChange, ...]) -> tuple[str, ...]:
-        tests = guard.near(touched_by(changes, root), hints)
-        near = [test.path for test in tests if is_test_path(test.path)]
-        voted = Counter(near[:_VOTES]).most_common()
-        return tuple(dict.fromkeys((*(path for path, _ in voted), *near)))
+        return guard.files_near(touched_by(changes, root), hints)
 
     @cache
     def places() -> tuple[Place, ...]:
@@ -215,7 +209,6 @@ def _checker(
         if allowance <= 0:
             return None
         touched = touched_by(changes, root)
-        pinned = pins(guard.near(touched, hints))
-        return guard.check(changes, touched, allowance=allowance, hints=hints, pinned=pinned)
+        return guard.check(changes, touched, allowance=allowance, hints=hints, pins=pins)
 
     return check

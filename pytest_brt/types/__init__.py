@@ -42,6 +42,7 @@ from pytest_brt.types.outcome import TestRun as TestRun
 from pytest_brt.types.outcome import Verdict as Verdict
 from pytest_brt.types.patch import AppliedPatch as AppliedPatch
 from pytest_brt.types.patch import Cell as Cell
+from pytest_brt.types.patch import FailsBefore as FailsBefore
 from pytest_brt.types.patch import FileChange as FileChange
 from pytest_brt.types.patch import Guarded as Guarded
 from pytest_brt.types.patch import Patch as Patch

@@ -66,6 +66,16 @@ class Regression:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FailsBefore:
+    """An existing test that does not pass on the unpatched tree."""
+
+    #: As of `Regression`.
+    test: str
+    cause: Cause
+    raised: Raised | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Guarded:
     """What the project's existing tests say about a patched tree."""
 
@@ -80,8 +90,8 @@ class Guarded:
     regressions: tuple[Regression, ...] = ()
     #: Tests that assert the reported wrong behaviour; failing them is no regression.
     pinned: tuple[str, ...] = ()
-    #: Tests that were left out because they do not pass on the unpatched tree.
-    failing: int = 0
+    #: Tests near the patches that do not pass on the unpatched tree, and so were left out.
+    failing: tuple[FailsBefore, ...] = ()
     #: Why fewer tests ran than could have.
     shortfalls: tuple[Shortfall, ...] = ()
     seconds: float = 0.0

@@ -37,10 +37,4 @@ class FailBefore(Fact, frozen=True, kw_only=True):
     all_of_them: bool
 
 
-class TooMany(Fact, frozen=True, kw_only=True):
-    """Only the nearest tests are tried."""
-
-    most: int
-
-
-Shortfall = BudgetSpent | NotCollected | FailBefore | TooMany
+Shortfall = BudgetSpent | NotCollected | FailBefore

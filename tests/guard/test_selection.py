@@ -1,88 +1,105 @@
-"""What a patch changes, by name."""
+"""Which existing tests the patches of a pool are tried with: facts in, facts out."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from pytest_brt.guard.baseline import BaselineFile, BaselineTest
+from pytest_brt.guard.changes import Touched
+from pytest_brt.guard.selection import Selection, select_tests
+from pytest_brt.types import FailsBefore, Verdict
+from pytest_brt.types.cause import BodyFailed, Passed, Phase, PhaseFailed
+from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
 
-import pytest
-
-from pytest_brt.guard.selection import touched_by
-from pytest_brt.types import FileChange
-
-BEFORE = """\
-LIMIT = 3
-
-
-class Thing:
-    size = 1
-
-    def walk(self):
-        def step(n):
-            return n + 1
-
-        return step(self.size)
-
-    def __len__(self):
-        return self.size
+CORE = "pkg/core.py"
 
 
-def plain(value):
-    return value
-"""
+def touching(*lines: int, loads: bool = False) -> Touched:
+    """Return what a patch touches that changes some lines of a file."""
+    bits = sum(1 << line for line in lines)
+    loaded = (CORE,) if loads else ()
+    return Touched(places=(f"{CORE}::f",), size=1, lines=((CORE, bits),), loaded=loaded)
 
 
-def changed(path: str, after: str | None) -> tuple[FileChange, ...]:
-    return (FileChange(path=path, content=None if after is None else after.encode()),)
+def known(name: str, *lines: int, seconds: float = 0.5, passes: bool = True) -> BaselineTest:
+    """Return a test that executes some lines of a file."""
+    return BaselineTest(
+        name=f"t/test_a.py::{name}",
+        path="t/test_a.py",
+        is_doctest=False,
+        verdict=Verdict.PASS if passes else Verdict.FAIL,
+        cause=Passed() if passes else BodyFailed(text="assert 0"),
+        raised=None,
+        seconds=seconds,
+        ran={CORE: sum(1 << line for line in lines)} if lines else {},
+    )
 
 
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    (tmp_path / "pkg").mkdir()
-    (tmp_path / "pkg" / "core.py").write_text(BEFORE, encoding="utf-8")
-    return tmp_path
+def choose(
+    tests: list[BaselineTest],
+    pool: list[Touched],
+    *more: BaselineFile,
+    allowance: float = 1.0,
+    is_whole: bool = False,
+) -> Selection:
+    file = BaselineFile(path="t/test_a.py", tests=tuple(tests))
+    return select_tests(
+        (file, *more), pool, allowance=allowance, is_whole=is_whole, total=len(tests)
+    )
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "places"),
-    [
-        ("LIMIT = 3", "LIMIT = 4", ("pkg/core.py::",)),
-        ("n + 1", "n + 2", ("pkg/core.py::Thing.walk.step",)),
-        ("return step(self.size)", "return 0", ("pkg/core.py::Thing.walk",)),
-        ("    size = 1\n", "    size = 2\n", ("pkg/core.py::Thing",)),
-        ("def plain(value):", "@cache\ndef plain(value):", ("pkg/core.py::plain",)),
-        (
-            "def plain(value):\n    return value\n",
-            "def helper():\n    return 1\n\n\ndef plain(value):\n    return helper()\n",
-            ("pkg/core.py::", "pkg/core.py::plain"),
-        ),
-    ],
-)
-def test_the_innermost_definition_that_was_there_before(
-    root: Path, old: str, new: str, places: tuple[str, ...]
-) -> None:
-    assert old in BEFORE
-    assert touched_by(changed("pkg/core.py", BEFORE.replace(old, new)), root).places == places
+def names(selection: Selection) -> list[str]:
+    return [test.node for test in selection.tests]
 
 
-def test_names_by_which_tests_may_speak_of_it(root: Path) -> None:
-    after = BEFORE.replace("return self.size", "return 0").replace("n + 1", "n")
-    touched = touched_by(changed("pkg/core.py", after), root)
-    assert touched.names == {"Thing", "walk", "step"}
-    assert touched.files == ("pkg/core.py",)
-    assert touched.size == 4
+def test_of_a_suite_known_whole_every_test_that_runs_a_change_is_chosen() -> None:
+    tests = [known("a", 1), known("b", 9), known("c", 2, seconds=50.0), known("d", 2)]
+    found = choose(tests, [touching(1), touching(2)], is_whole=True)
+    assert names(found) == ["a", "c", "d"]
+    assert found.shortfalls == ()
+    assert found.seconds == 51.0
+    assert [found.reaching(touching(line)) for line in (1, 2, 9)] == [1, 2, 0]
 
 
-@pytest.mark.parametrize(
-    ("path", "after"),
-    [
-        ("pkg/new.py", "x = 1\n"),
-        ("pkg/core.py", None),
-        ("pkg/data.txt", "a\n"),
-        ("pkg/core.py", "def broken(:\n"),
-    ],
-)
-def test_what_cannot_be_told_apart_is_the_file(root: Path, path: str, after: str | None) -> None:
-    touched = touched_by(changed(path, after), root)
-    assert touched.places == (f"{path}::",)
-    assert not touched.names
-    assert touched.size > 0
+def test_what_can_be_afforded_is_shared_between_the_patches() -> None:
+    tests = [known("a", 1), known("b", 1), known("c", 1), known("d", 2)]
+    found = choose(tests, [touching(1), touching(2)], allowance=1.0)
+    assert names(found) == ["a", "d"]
+    assert found.shortfalls == (BudgetSpent(seconds=1.0),)
+
+
+def test_what_executes_a_changed_line_comes_before_what_only_loads_its_module() -> None:
+    tests = [known("loads", 7, seconds=0.25), known("runs", 1, seconds=0.25)]
+    found = choose(tests, [touching(1, loads=True)], allowance=0.45)
+    assert names(found) == ["runs"]
+    both = choose(tests, [touching(1, loads=True)], is_whole=True)
+    assert names(both) == ["runs", "loads"]
+    assert both.reaching(touching(1, loads=True)) == 1
+    assert both.reaching(touching(loads=True)) == 2
+
+
+def test_where_no_line_was_seen_tests_that_pass_are_chosen() -> None:
+    found = choose([known("a"), known("b", passes=False)], [touching(1)], is_whole=True)
+    assert names(found) == ["a"]
+    assert found.reaching(touching(1)) is None
+
+
+def test_a_test_that_takes_half_of_the_time_comes_last() -> None:
+    tests = [known("long", 1, seconds=0.8), known("b", 1, seconds=0.4), known("c", 1, seconds=0.4)]
+    assert names(choose(tests, [touching(1)])) == ["b", "c"]
+
+
+def test_what_fails_before_is_named_where_it_has_to_do_with_a_patch() -> None:
+    tests = [known("a", 1), known("fails", 1, passes=False), known("far", 9, passes=False)]
+    cause = PhaseFailed(phase=Phase.COLLECTION, text="no such module")
+    lost = BaselineFile(path="t/test_b.py", refused=FailsBefore(test="t/test_b.py", cause=cause))
+    found = choose(tests, [touching(1)], lost, is_whole=True)
+    assert [test.test for test in found.failing] == ["t/test_b.py", "t/test_a.py::fails"]
+    assert found.shortfalls == (
+        NotCollected(path="t/test_b.py", others=0),
+        FailBefore(tests=1, all_of_them=False),
+    )
+
+
+def test_examples_that_a_patch_writes_anew_are_not_run_with_it() -> None:
+    selection = choose([known("a", 1), known("b", 1)], [touching(1)], is_whole=True)
+    mine = Touched(places=(), size=1, rewritten=frozenset({"t/test_a.py::b"}))
+    assert names(selection.for_patch(mine)) == ["a"]

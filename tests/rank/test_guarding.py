@@ -57,8 +57,8 @@ def look(engine: Engine, guarding: Guarding, name: str, tests: tuple[JudgedTest,
     changes = (FileChange(path="core.py", content=after),)
     touched = touched_by(changes, Path(engine.subject.root))
     chosen = guarding.choose(name, touched, tests)
-    runs = engine.run(Row(changes=changes, targets=chosen.targets)).runs
-    return guarding.judge(changes, touched, chosen, runs, tests)
+    runs = engine.run(Row(changes=changes, targets=chosen.selection.targets)).runs
+    return guarding.judge(changes, touched, chosen, runs)
 
 
 @pytest.mark.parametrize("name", ["double", "triple"])
@@ -92,8 +92,10 @@ def test_the_unpatched_tree_is_watched_for_the_files_of_all_patches(engine: Engi
             rows.append(row)
             return engine.run(row)
 
-    text = "--- a/core.py\n+++ b/core.py\n--- a/other.py\n+++ b/other.py\t2026\n+++ no.txt\n"
-    patches = (Patch(id="p", name="p", text=text),)
+    new = "--- /dev/null\n+++ b/other.py\n@@ -0,0 +1 @@\n+x = 1\n"
+    double = "--- a/core.py\n+++ b/core.py\n@@ -2 +2 @@\n-    return n * 2 + 1\n+    return n * 2\n"
+    texts = (new, double, "no diff", double.replace("2\n", "3\n"))
+    patches = tuple(Patch(id=text, name=text, text=text) for text in texts)
     guarding = open_guarding(Guard(Recording()), patches, None)  # type: ignore[arg-type]
     look(engine, guarding, "double", ())
     look(engine, guarding, "triple", ())
@@ -149,7 +151,7 @@ def test_long_work_on_existing_tests_is_told_with_how_long_it_takes(
     try:
         found = look(engine, open_guarding(Guard(engine), (), 60.0, said.append), "double", ())
         assert len(said) == 2
-        assert said[0].startswith("existing tests: 2 of 2 were run without a patch, 2 execute a")
+        assert said[0].startswith("existing tests: 1 of 1 files run without a patch, 2 tests ex")
         assert re.fullmatch("double: running 2 existing tests, about [1-4] s", said[1])
         assert found.ran == 2
     finally:

@@ -15,6 +15,7 @@ from pytest_brt.types import (
     ChosenBy,
     Cost,
     Ending,
+    FailsBefore,
     FixSource,
     FoundFix,
     Frame,
@@ -367,7 +368,10 @@ def cut(count: int) -> Guarded:
         reached=3,
         by=ChosenBy.COVERAGE,
         shortfalls=(BudgetSpent(seconds=2.0),),
-        failing=2,
+        failing=tuple(
+            FailsBefore(test=f"tests/test_old.py::test_{name}", cause=BodyFailed(text="assert 0"))
+            for name in ("one", "two")
+        ),
         pinned=("tests/test_old.py::test_asserts_the_bug",),
         regressions=tuple(
             Regression(

@@ -36,7 +36,7 @@ from pytest_brt.types.cause import (
     WorkerEnded,
     WorkersDied,
 )
-from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected, TooMany
+from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
 
 RAISED = Raised(type="KeyError", message="'a'\nand more")
 
@@ -159,7 +159,6 @@ SHORT: list[tuple[Shortfall, str]] = [
         FailBefore(tests=3, all_of_them=True),
         "the 3 tests near it failed on the unpatched tree already",
     ),
-    (TooMany(most=9), "no more than the 9 nearest are tried"),
 ]
 
 

@@ -117,6 +117,7 @@ class Cell:
             config.option.deselect = list(self.request["deselect"])
         self.wire = start.Wire(self.writer)
         self.row.probe.wire = self.wire
+        self.row.probe.first = self.request["first"]
         self.row.probe.target = os.path.join(self.config["root"], self.request["target"])
         self.wire.send("start")  # by which process: another may speak later
 

@@ -84,6 +84,8 @@ class Probe:
         self.wire = wire
         #: The one file that is to be collected, "" for whatever pytest finds.
         self.target = ""
+        #: Nodes of it, without parameters, that come before its others.
+        self.first = []
         self.packages = frozenset(packages)
         self.own_files = start.own_files()
         #: What sees whether the patched code ran, where there is a patch.
@@ -143,6 +145,16 @@ class Probe:
     def about(self, error):
         """Return the exception as plain data, or None."""
         return None if error is None else describe(error, self.packages, self.own_files)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items):
+        """Bring to the front what is to come first, in its order."""
+        places = {node: place for place, node in enumerate(self.first)}
+        if places:
+            last = len(places)
+            nodes = (item.nodeid.partition("::")[2].partition("[")[0] for item in items)
+            order = {item: places.get(node, last) for item, node in zip(items, nodes)}
+            items.sort(key=order.get)
 
     def pytest_collection_finish(self, session):
         """Tell which items were found."""

@@ -15,6 +15,7 @@ def main(spec):
 
     probe = start.load("probe").Probe(wire, spec["packages"])
     probe.target = os.path.join(os.path.realpath(spec["root"]), spec["target"])
+    probe.first = spec["first"]
     touched = start.load("touched").Touched(spec["root"], spec["touched"], spec["watch"])
     touched.watch()
     probe.touched = touched

@@ -1,0 +1,190 @@
+"""What the project's existing tests do on the unpatched tree, and which lines they execute there.
+
+Whole files are run, and what pytest collects in them is the list of tests.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from threading import Lock
+
+from pytest_brt.code.layout import Collected
+from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
+from pytest_brt.types import Cause, FailsBefore, Raised, TestRun, Verdict
+from pytest_brt.types.cause import Timed, TookTooLong
+
+#: Seconds that each test takes besides its own: telling of it.
+_LEAST = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteFile:
+    """A file whose tests are to be run: of tests, or a module with examples in its docstrings."""
+
+    path: str
+    is_doctest: bool = False
+    #: Tests to be run before its others, as in "TestX::test_y".
+    first: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineTest:
+    """What an existing test does on the unpatched tree."""
+
+    #: As pytest names it, without parameters: "tests/test_a.py::TestX::test_y".
+    name: str
+    path: str
+    is_doctest: bool
+    verdict: Verdict
+    cause: Cause
+    raised: Raised | None
+    #: CPU seconds, or wall-clock ones where the process did not end by itself.
+    seconds: float
+    #: By path, the lines of the watched files that it executes, as the bits of a number.
+    ran: Mapping[str, int]
+
+    @property
+    def node(self) -> str:
+        """The test below its file."""
+        return self.name.removeprefix(f"{self.path}::")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineFile:
+    """What the tests of a file do on the unpatched tree."""
+
+    path: str
+    #: In the order in which they ran.
+    tests: tuple[BaselineTest, ...] = ()
+    #: CPU seconds of loading it.
+    loading: float = 0.0
+    #: Tests that were not run: the time was over.
+    left: int = 0
+    #: Why none of its tests could be run at all; the test named is the file.
+    refused: FailsBefore | None = None
+
+    @property
+    def seconds(self) -> float:
+        """What all of it took."""
+        return self.loading + sum(test.seconds for test in self.tests)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all that it holds is known."""
+        return not self.left and (bool(self.tests) or self.refused is not None)
+
+
+class Baseline:
+    """Runs files of tests on the unpatched tree, each once; safe to call from many threads."""
+
+    def __init__(self, engine: Engine, collected: Collected) -> None:
+        self._engine = engine
+        #: What the project takes for tests; our runs find those with usual names as well.
+        self._collected = collected
+        self._lock = Lock()
+        self._known: dict[tuple[str, bool, frozenset[str]], Future[BaselineFile]] = {}
+
+    def run(
+        self, files: Sequence[SuiteFile], watch: frozenset[str], *, seconds: float, each: float
+    ) -> tuple[BaselineFile, ...]:
+        """Return what the tests of some files do, and what they execute of the files to `watch`.
+
+        Those that nobody has run yet are run in one row, for at most `seconds`, no test for more
+        than `each`. Whoever asks for a file that another thread is running waits for that alone.
+
+        Raises:
+            SubjectProblem: the interpreter cannot be started at all.
+        """
+        keys = {(file.path, file.is_doctest, watch): file for file in files}
+        with self._lock:
+            mine = {key: file for key, file in keys.items() if key not in self._known}
+            claimed = {key: self._known.setdefault(key, Future()) for key in mine}
+        if mine:
+            try:
+                found = self._run(tuple(mine.values()), watch, seconds, each)
+            except BaseException as error:
+                for future in claimed.values():
+                    future.set_exception(error)
+                raise
+            for future, result in zip(claimed.values(), found, strict=True):
+                future.set_result(result)
+        return tuple(self._known[key].result() for key in keys)
+
+    def _run(
+        self, files: Sequence[SuiteFile], watch: frozenset[str], seconds: float, each: float
+    ) -> tuple[BaselineFile, ...]:
+        crowding = _crowding()
+        row = Row(
+            targets=tuple(
+                TestTarget(
+                    id=f"{number}", path=file.path, is_doctest=file.is_doctest, first=file.first
+                )
+                for number, file in enumerate(files)
+            ),
+            test_seconds=max(1.0, each) * crowding,
+            seconds=max(1.0, seconds) * crowding,
+            watch=tuple(sorted(watch)),
+        )
+        runs: list[list[TestRun]] = [[] for _ in files]
+        for run in self._engine.run(row).runs:
+            file = files[int(run.test)]
+            if not run.node or file.is_doctest or self._collected.has_node(run.node):
+                runs[int(run.test)].append(run)
+        return tuple(
+            _learnt(file, found, crowding) for file, found in zip(files, runs, strict=True)
+        )
+
+
+def worst_by_test(path: str, runs: Iterable[TestRun]) -> dict[str, TestRun]:
+    """Return what each test of a file did; one with several parameters the worst of theirs."""
+    by_test: dict[str, list[TestRun]] = {}
+    for run in runs:
+        by_test.setdefault(f"{path}::{run.node.partition('[')[0]}", []).append(run)
+    return {name: worst(group) for name, group in by_test.items()}
+
+
+def _learnt(file: SuiteFile, runs: Sequence[TestRun], crowding: float) -> BaselineFile:
+    done = [run for run in runs if not _is_row_over(run)]
+    each = worst_by_test(file.path, (run for run in done if run.node))
+    whole = [run for run in done if not run.node]
+    return BaselineFile(
+        path=file.path,
+        tests=tuple(
+            BaselineTest(
+                name=name,
+                path=file.path,
+                is_doctest=file.is_doctest,
+                verdict=run.verdict,
+                cause=run.cause,
+                raised=_shortened(run.raised),
+                seconds=_LEAST + (run.cpu or run.seconds / crowding),
+                ran={path: int(lines, 16) for path, lines in run.ran},
+            )
+            for name, run in each.items()
+        ),
+        loading=max((run.loading for run in runs), default=0.0),
+        left=len(runs) - len(done),
+        refused=_refusal(file.path, whole[0]) if whole else None,
+    )
+
+
+def _refusal(path: str, run: TestRun) -> FailsBefore:
+    return FailsBefore(test=path, cause=run.cause, raised=_shortened(run.raised))
+
+
+def _shortened(raised: Raised | None) -> Raised | None:
+    """Return an exception without what would fill the memory, kept of thousands of tests."""
+    return None if raised is None else replace(raised, frames=(), values=())
+
+
+def _is_row_over(run: TestRun) -> bool:
+    return isinstance(run.cause, TookTooLong) and run.cause.what is Timed.ROW
+
+
+def _crowding() -> float:
+    """Return how many times as long as alone what runs now may take: others want the CPUs too."""
+    waiting = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return max(1.0, waiting / (os.cpu_count() or 1))
