@@ -67,6 +67,8 @@ class Row:
 
     changes: tuple[FileChange, ...] = ()
     targets: tuple[TestTarget, ...]
+    #: What the tree is called, as by its patch, to those who hear of rows that got in the way.
+    name: str = ""
     #: PYTHONHASHSEED of the test processes.
     hash_seed: int = 0
     #: Wall-clock seconds of one test where that is to be less than the engine's limit.
@@ -89,6 +91,9 @@ class RowResult:
     runs: tuple[TestRun, ...]
     #: Remarks about the row, as in "worker died, tried again".
     notes: tuple[str, ...] = ()
+    #: Rows beside which time, processes or files were not enough for some targets, which then were
+    #: run again alone; what they did alone is what counts.
+    beside: tuple[str, ...] = ()
     seconds: float = 0.0
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_brt.errors import SandboxProblem
+from pytest_brt.errors import SandboxProblem, StoreProblem, SubjectProblem
 from pytest_brt.execute.engine import (
     Limits,
     Observation,
@@ -21,12 +21,12 @@ from pytest_brt.execute.process import Deadlines, Ended, Event, Places, ToldExce
 from pytest_brt.execute.protocol import CellOrder, EngineSetting, RowNotReady, RowOrder, WorkerGone
 from pytest_brt.execute.rowrun import RowRun
 from pytest_brt.execute.sandbox import Sandbox
-from pytest_brt.execute.scratch import Scratch, end_marked
+from pytest_brt.execute.scratch import RoomUsedUp, Scratch, end_marked
 from pytest_brt.execute.slots import Slot, Slots
 from pytest_brt.execute.views import RowDied
 from pytest_brt.render.causes import status_words
 from pytest_brt.types import FileChange, Verdict
-from pytest_brt.types.cause import WorkerEnded
+from pytest_brt.types.cause import DiskFull, WorkerEnded
 from pytest_brt.types.subject import Subject
 
 #: Workers that a row gets, one after the other.
@@ -55,17 +55,39 @@ class LocalEngine:
     def run(self, row: Row) -> RowResult:
         """Run the targets of `row`; see `Engine.run`."""
         begin = time.monotonic()
-        with self._slots.lend() as slot:
-            run = self._run(slot, row)
+        with self._slots.turns.beside(row.name) as turn:
+            try:
+                run = self._run(row)
+            except (StoreProblem, SubjectProblem):  # a copy, or an interpreter, wants room as well
+                if not turn.beside:
+                    raise
+                run = RowRun(self._slots.setting, row)
+                run.starved |= set(range(len(row.targets)))
+        beside: tuple[str, ...] = ()
+        if run.starved and turn.beside:
+            beside = tuple(sorted(turn.beside))
+            with self._slots.turns.alone():
+                run.take(self._run(run.starved_row()))
         return RowResult(
             runs=run.runs(),
             notes=tuple(dict.fromkeys(run.notes)),
+            beside=beside,
             seconds=time.monotonic() - begin,
         )
 
-    def _run(self, slot: Slot, row: Row) -> RowRun:
-        """Run a row, on another worker if the first one goes."""
+    def _run(self, row: Row) -> RowRun:
+        """Run a row; what is left of it when the disk is full is told as lost."""
         run = RowRun(self._slots.setting, row)
+        try:
+            with self._slots.lend() as slot:
+                self._run_on(slot, run)
+        except RoomUsedUp:
+            run.give_up(Verdict.INVALID, DiskFull())
+        return run
+
+    def _run_on(self, slot: Slot, run: RowRun) -> None:
+        """Run a row in a slot, on another worker if the first one goes."""
+        row = run.row
         for attempt in range(ATTEMPTS):
             try:
                 run.go_on(self._slots.talk(slot, row.hash_seed))
@@ -80,7 +102,6 @@ class LocalEngine:
                 break
         if run.modules and not self._slots.modules:
             self._slots.modules = tuple(run.modules)
-        return run
 
     def observe(self, program: Program) -> Observation:
         """Run the statements of `program`; see `Engine.observe`."""
@@ -100,7 +121,7 @@ class LocalEngine:
             },
             in_work=True,
         )
-        with self._slots.lend() as slot:
+        with self._slots.turns.beside(""), self._slots.lend() as slot:
             ended = self._cell(slot, order, program.changes)
             return _observation(program, ended, self._slots.setting.places(slot.view.tree))
 
@@ -134,7 +155,7 @@ class LocalEngine:
         Raises:
             SandboxProblem: no process can be had.
         """
-        with self._slots.lend() as slot:
+        with self._slots.turns.beside(""), self._slots.lend() as slot:
             return self._cell(slot, order, ())
 
     def _places(self) -> list[Path]:

@@ -196,6 +196,8 @@ class Ended:
     #: The end of what it printed past pytest's own capture.
     tail: str
     seconds: float
+    #: CPU seconds, with those of processes that it waited for; 0 where that is not known.
+    cpu: float = 0.0
 
     @property
     def begun(self) -> tuple[str, ...]:

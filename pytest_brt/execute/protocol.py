@@ -212,6 +212,7 @@ class Reply:
     status: int = 0
     tail: str = ""
     seconds: float = 0.0
+    cpu: float = 0.0
     timed_out: bool = False
     modules: tuple[str, ...] = ()
     in_tree: bool = False

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from pytest_brt.execute.engine import Row, TestTarget, worst
-from pytest_brt.execute.process import INSIDE
+from pytest_brt.execute.process import INSIDE, Ended
 from pytest_brt.execute.protocol import (
     CellOrder,
     EngineSetting,
@@ -26,9 +26,13 @@ from pytest_brt.execute.verdict import Scene, missing_nodes, verdicts
 from pytest_brt.execute.views import RowDied
 from pytest_brt.syntax import parse_or_empty
 from pytest_brt.types import Cause, FileChange, TestRun, Verdict
-from pytest_brt.types.cause import RowEnded, Timed, TookTooLong
+from pytest_brt.types.cause import NotStarted, RowEnded, Timed, TookTooLong
 from pytest_brt.types.subject import Subject
 
+#: Share of its time in which a process that had no end was at work itself: nobody was in its way.
+_BUSY = 0.5
+#: Limits of the machine, or of a user's processes together, by the names of errors.
+_SHARED = frozenset({"EAGAIN", "EMFILE", "ENFILE", "ENOSPC", "EDQUOT"})
 #: How often the rest of a file is tried again after a test that ended its process.
 RESTARTS = 200
 
@@ -49,6 +53,8 @@ class RowRun:
         #: What each target did, by its place in the row.
         self.done: dict[int, tuple[TestRun, ...]] = {}
         self.notes: list[str] = []
+        #: Targets for which the machine may not have had enough.
+        self.starved: set[int] = set()
         #: Targets that were running when a row or a worker ended.
         self.blamed: set[int] = set()
         #: Libraries that importing the unpatched project loaded, for the zygote to have, in the
@@ -102,6 +108,7 @@ class RowRun:
             return
         seconds = test_deadlines(self.limits).start
         for number in self.starting if self.current is None else (self.current,):
+            self.starved.add(number)
             what = Timed.IMPORT if self.current is None else Timed.TEST
             self._close(number, Verdict.TIMEOUT, TookTooLong(what=what, seconds=seconds))
         self.current = None
@@ -110,6 +117,7 @@ class RowRun:
         """Report what is not done as lost."""
         for number in range(len(self.row.targets)):
             if number not in self.done:
+                self.starved.add(number)
                 self._close(number, verdict, cause)
 
     def _close(self, number: int, verdict: Verdict, cause: Cause) -> None:
@@ -117,6 +125,17 @@ class RowRun:
         target = self.row.targets[number]
         run = TestRun(test=target.id, node=target.node, verdict=verdict, cause=cause)
         self.done[number] = (run,)
+
+    def starved_row(self) -> Row:
+        """Return the row of those targets for which the machine may not have had enough."""
+        targets = tuple(self.row.targets[number] for number in sorted(self.starved))
+        return replace(self.row, targets=targets)
+
+    def take(self, again: RowRun) -> None:
+        """Take over what the targets of `starved_row` did when they were run again."""
+        for place, number in enumerate(sorted(self.starved)):
+            self.done[number] = again.done[place]
+        self.notes += again.notes
 
     def runs(self) -> tuple[TestRun, ...]:
         """Return all runs in the order of the targets."""
@@ -190,11 +209,12 @@ class RowRun:
                 self.give_up(Verdict.TIMEOUT, late)
                 return
             self.current = number
-            self.done[number] = self._target(talk, self.row.targets[number], fork)
+            self.done[number] = self._target(talk, number, fork)
         self.current = None
 
-    def _target(self, talk: Talk, target: TestTarget, fork: bool) -> tuple[TestRun, ...]:
+    def _target(self, talk: Talk, number: int, fork: bool) -> tuple[TestRun, ...]:
         """Run one target, going on with the rest of a file after a test that ended all."""
+        target = self.row.targets[number]
         scene = Scene(
             target=target,
             places=self.setting.places(talk.view.tree),
@@ -206,7 +226,10 @@ class RowRun:
         skip: tuple[str, ...] = ()
         for _ in range(RESTARTS):
             gone = talk.cell(self._order(talk, target, skip, fork))
-            runs += verdicts(scene, gone)
+            found = verdicts(scene, gone)
+            runs += found
+            if _is_starved(gone) or any(map(_is_short, found)):
+                self.starved.add(number)
             left = missing_nodes(gone)
             if gone.timed_out and time.monotonic() >= self.last:
                 return tuple(self._row_over(target, runs, left))
@@ -252,6 +275,17 @@ class RowRun:
             "watch": self.row.watch,
         }
         return replace(order, script="run_tests", spec=spec)
+
+
+def _is_starved(ended: Ended) -> bool:
+    """Say whether a process whose time was over may have got too little of it."""
+    return ended.timed_out and ended.cpu < _BUSY * ended.seconds
+
+
+def _is_short(run: TestRun) -> bool:
+    """Say whether a test failed for want of something that all rows share."""
+    denied = getattr(run.cause, "denied", "")
+    return denied in _SHARED or isinstance(run.cause, NotStarted)
 
 
 def _folder(target: TestTarget) -> str:

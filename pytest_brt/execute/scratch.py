@@ -29,6 +29,10 @@ _BRIEF = re.compile(r"brt-(?:ask|diff|draw|git|patch)-[a-z0-9_]{8}")
 _EMPTY_SECONDS, _BRIEF_SECONDS = 60.0, 3600.0
 
 
+class RoomUsedUp(StoreProblem):
+    """There was room on the disk, and what ran meanwhile has used it up."""
+
+
 class HeldFolder:
     """A folder that is held while its process lives, so that the next run knows when it is not."""
 
@@ -71,20 +75,20 @@ class Scratch(HeldFolder):
         """Tell a full disk from a failure of what is run on it; `least` bytes must be free first.
 
         Raises:
-            StoreProblem: there is, or was in the middle, no room.
+            StoreProblem: there is no room; or `RoomUsedUp`, there was none in the middle.
         """
-        full = StoreProblem(
+        full = (
             f"no space left in {str(self.path.parent)!r}, where private copies of the project are "
             "made (free some, or set TMPDIR to another folder)"
         )
         # Not of the folder itself: an engine may be closed while its rows still end.
         if least and shutil.disk_usage(self.path.parent).free < least:
-            raise full
+            raise StoreProblem(full)
         try:
             yield
         except OSError as error:
             if error.errno in FULL:
-                raise full from error
+                raise RoomUsedUp(full) from error
             raise
 
 

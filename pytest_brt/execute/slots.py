@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_brt.errors import SubjectProblem
+from pytest_brt.execute.below import remove_tree
 from pytest_brt.execute.process import Deadlines
 from pytest_brt.execute.protocol import Alone, CellOrder, EngineSetting, RowOrder, WorkerGone
 from pytest_brt.execute.scratch import ROOM, end_marked
+from pytest_brt.execute.turns import Turns
 from pytest_brt.execute.views import CopiedView, RowDied, View
 from pytest_brt.execute.zygote import WARM_SECONDS, Worker
 
@@ -43,7 +45,8 @@ class Slots:
         #: What zygotes are told to load: modules that the unpatched project was seen to import.
         self.modules: tuple[str, ...] = ()
         self.setting = setting
-        self._room = threading.BoundedSemaphore(max(1, jobs))
+        #: Whose turn it is.
+        self.turns = Turns(jobs)
         self._lock = threading.Lock()
         self._free: list[Slot] = []
         self._closed = False
@@ -59,21 +62,27 @@ class Slots:
 
     @contextmanager
     def lend(self) -> Iterator[Slot]:
-        """Lend a place for one row.
+        """Lend a place for one row, whose turn it is.
 
         Raises:
             StoreProblem: there is no room for its files.
         """
         # Namespaces keep what tests write in memory.
         least = 0 if self.setting.sandbox.level == "ns" else ROOM
-        with self._room, self.setting.scratch.room(least):
+        with self.setting.scratch.room(least):
             with self._lock:
                 slot = self._free.pop() if self._free else None
             if slot is None:
                 slot = self._make()
             try:
                 yield slot
+            except (OSError, SubjectProblem):  # what runs there still holds what was not enough
+                for seed in list(slot.workers):
+                    self.drop(slot, seed)
+                raise
             finally:
+                if not self._closed:
+                    slot.view.clear()
                 with self._lock:
                     self._free.append(slot)
 
@@ -126,10 +135,15 @@ class Slots:
 
     def _make(self) -> Slot:
         folder = self.setting.scratch.path / f"slot-{next(self._numbers)}"
+        root = self.setting.subject.root
         if self.setting.sandbox.level == "ns":
-            view = View(self.setting.subject.root)
+            view = View(root)
         else:
-            view = CopiedView(Path(self.setting.subject.root), folder, self.setting.sandbox.uid)
+            try:
+                view = CopiedView(Path(root), folder, self.setting.sandbox.uid)
+            except OSError:
+                remove_tree(folder)
+                raise
         slot = Slot(log=folder.with_suffix(".log"), view=view)
         with self._lock:
             self.slots.append(slot)

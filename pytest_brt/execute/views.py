@@ -60,6 +60,9 @@ class View:
     def keep(self) -> None:
         """Take what was written to be what rows start from."""
 
+    def clear(self) -> None:
+        """Remove what processes have left, which have ended."""
+
 
 class CopiedView(View):
     """A private copy of the project, set back between tests (levels below ns).
@@ -83,11 +86,9 @@ class CopiedView(View):
     def begin_row(self, changes: Sequence[FileChange]) -> None:
         """Set the tree back and make the changes."""
         self._changes = changes
-        for entry in list(self._own.iterdir()):
-            remove_tree(entry)
+        self.clear()
         self._copy.restore()
         self._copy.apply(changes)
-        self._folders("row")
 
     @contextmanager
     def cell(self, files: Sequence[FileChange], work: Sequence[FileChange]) -> Iterator[Folders]:
@@ -110,6 +111,12 @@ class CopiedView(View):
             yield folders
         finally:
             remove_tree(self._own / name)
+
+    def clear(self) -> None:
+        """Remove the folders of a row and its tests, and make the row's anew."""
+        for entry in list(self._own.iterdir()):
+            remove_tree(entry)
+        self._folders("row")
 
     def keep(self) -> None:
         """Take the tree as it is to be what `begin_row` sets back to."""

@@ -173,6 +173,7 @@ class Worker:
             timed_out=reply.timed_out,
             tail=reply.tail,
             seconds=reply.seconds,
+            cpu=reply.cpu,
         )
 
     def end(self) -> None:

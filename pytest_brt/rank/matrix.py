@@ -26,6 +26,7 @@ from pytest_brt.types import (
     PatchResult,
     Remark,
     RowNote,
+    RunAgainAlone,
     SinglesOutInput,
     TestRun,
 )
@@ -105,10 +106,12 @@ def _run(
     everything = (*targets, *(chosen.selection.targets if chosen else ()))
     if not everything:
         return Ran()
-    row = engine.run(Row(changes=changes, targets=everything))
+    row = engine.run(Row(changes=changes, targets=everything, name=name))
     own = {target.id for target in targets}
     runs = [run for run in row.runs if run.test in own]
     remarks: list[Remark] = [RowNote(text=note) for note in row.notes]
+    if row.beside:
+        remarks.append(RunAgainAlone(beside=row.beside))
     if runs and all(run.exercised is False for run in runs):
         remarks.append(NotExercised())
     guarded = None

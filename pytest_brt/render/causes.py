@@ -13,6 +13,7 @@ from pytest_brt.types.cause import (
     Cause,
     CodeUntold,
     CutShort,
+    DiskFull,
     ExitDiffers,
     ExpectedFailure,
     Finished,
@@ -152,6 +153,8 @@ def _untrusted_words(cause: Untrusted) -> str:
             return f"other code than the patched {path} was imported: {origin}"
         case CodeUntold():
             return "the process did not tell which code it loaded"
+        case DiskFull():
+            return "the disk was full"
         case NotStarted(said=said):
             return f"sandbox: could not be set up: {said}"
         case _:

@@ -17,6 +17,7 @@ from pytest_brt.types import (
     PlaceChosen,
     Remark,
     RowNote,
+    RunAgainAlone,
     SinglesOutInput,
     SyntaxErrorAfter,
 )
@@ -54,6 +55,11 @@ def remark_sentence(remark: Remark) -> str:
             return "no test reached the patched lines"
         case RowNote(text=text):
             return text
+        case RunAgainAlone(beside=beside):
+            others = ", ".join(name or "other tests" for name in beside)
+            return (
+                f"tests that lacked time, processes or files beside {others} were run again alone"
+            )
         case _:
             assert_never(remark)
 

@@ -173,6 +173,10 @@ class CodeUntold(Fact, frozen=True, kw_only=True):
     """The process did not tell which code it loaded."""
 
 
+class DiskFull(Fact, frozen=True, kw_only=True):
+    """While it ran, or before, the room for private copies of the project was used up."""
+
+
 class NotStarted(Fact, frozen=True, kw_only=True):
     """The sandbox could not be set up: no code of the project ran."""
 
@@ -196,5 +200,5 @@ Finished = (
 #: What ended before it did.
 CutShort = TookTooLong | ProcessEnded | RowEnded | WorkerEnded | WorkersDied
 #: Why what it did is not believed, or says nothing of the patch.
-Untrusted = RaisedYetPassed | ExitDiffers | Odd | OtherCode | CodeUntold | NotStarted
+Untrusted = DiskFull | RaisedYetPassed | ExitDiffers | Odd | OtherCode | CodeUntold | NotStarted
 Cause = Finished | CutShort | Untrusted

@@ -94,6 +94,13 @@ class RowNote(Fact, frozen=True, kw_only=True):
     text: str
 
 
+class RunAgainAlone(Fact, frozen=True, kw_only=True):
+    """Time, processes or files were not enough for some tests; what they did alone counts."""
+
+    #: What ran at the same time: names of patches, "" for what has none.
+    beside: tuple[str, ...]
+
+
 Remark = (
     AppliedLeniently
     | PlaceChosen
@@ -105,4 +112,5 @@ Remark = (
     | SinglesOutInput
     | NotExercised
     | RowNote
+    | RunAgainAlone
 )

@@ -14,6 +14,7 @@ from pytest_brt.types.cause import (
     BodyRaised,
     CannotRun,
     CodeUntold,
+    DiskFull,
     ExitDiffers,
     ExpectedFailure,
     NoTest,
@@ -79,6 +80,7 @@ WORDS: list[tuple[Cause, str]] = [
         "other code than the patched pkg/a.py was imported: /lib/a.py",
     ),
     (CodeUntold(), "the process did not tell which code it loaded"),
+    (DiskFull(), "the disk was full"),
     (NotStarted(said="no mount"), "sandbox: could not be set up: no mount"),
 ]
 #: Of these no exception is known.

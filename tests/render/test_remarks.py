@@ -20,6 +20,7 @@ from pytest_brt.types import (
     PlaceChosen,
     Remark,
     RowNote,
+    RunAgainAlone,
     SinglesOutInput,
     SyntaxErrorAfter,
 )
@@ -35,6 +36,7 @@ REMARKS: list[Remark] = [
     SinglesOutInput(comparison="x == 5"),
     NotExercised(),
     RowNote(text="the worker died, tried again"),
+    RunAgainAlone(beside=("", "fix-2.diff")),
 ]
 
 

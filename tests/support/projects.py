@@ -34,10 +34,10 @@ def make_project(root: Path) -> Path:
     return root
 
 
-def open_on(root: Path, *, seconds: float = 60.0, sandbox: str = "auto") -> Engine:
+def open_on(root: Path, *, seconds: float = 60.0, sandbox: str = "auto", jobs: int = 1) -> Engine:
     """Return an engine for the project in `root`."""
     subject = find_subject(root, python=None, env={})
-    return open_engine(subject, sandbox=sandbox, limits=Limits(seconds=seconds))
+    return open_engine(subject, sandbox=sandbox, limits=Limits(seconds=seconds), jobs=jobs)
 
 
 def run_one(

@@ -192,16 +192,16 @@ class Watch:
             os.close(ending)
 
     def end(self):
-        """Kill the process and all it started, read what is left, and return its status."""
+        """Kill the process and all it started, read what is left; return status and CPU seconds."""
         if self.timed_out:
             with suppress(ProcessLookupError):  # it ended at the last moment
                 os.kill(self.pid, signal.SIGKILL)
-        _, status = os.waitpid(self.pid, 0)
+        _, status, used = os.wait4(self.pid, 0)
         self.is_over = True
         self.row.kill_rest()
         while self.read():
             pass
-        return status
+        return status, used.ru_utime + used.ru_stime
 
     def read(self):
         """Take in what there is to read; return whether there may be more."""

@@ -118,7 +118,7 @@ class Row:
         try:
             watch.follow()
         finally:
-            status = watch.end()
+            status, cpu = watch.end()
         said = os.read(status_reader, 64)
         tail = _tail(output)
         for descriptor in (reader, status_reader, output):
@@ -130,6 +130,7 @@ class Row:
             timed_out=watch.timed_out,
             tail=tail,
             seconds=time.monotonic() - begin,
+            cpu=cpu,
         )
         return False
 
