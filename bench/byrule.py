@@ -39,7 +39,7 @@ from ranking import FIX, Bug, Pool, read_bugs, run_pool
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.patches.special import singled_out
+from pytest_brt.rank.remarks import singled_out
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.store import write_text
 from pytest_brt.types import Attempt, FileChange, JudgedTest, Patch

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from pytest_brt.patches.file_names import decode
 from pytest_brt.patches.git import run_git
-from pytest_brt.patches.judges import left_out_kind, needs_build
 from pytest_brt.patches.ladder import Files, PatchedFile, climb
+from pytest_brt.patches.left_out import left_out_kind, needs_build
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.scan import scan_diff
 from pytest_brt.patches.target import find_targets

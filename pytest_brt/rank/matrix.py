@@ -11,10 +11,9 @@ from pytest_brt.code.normal import patch_key
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.guard import Touched, touched_by
 from pytest_brt.patches import apply_patch
-from pytest_brt.patches.judges import named_testers
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.patches.special import singled_out
 from pytest_brt.rank.guarding import Guarding
+from pytest_brt.rank.remarks import named_testers, singled_out
 from pytest_brt.types import (
     Cell,
     FileChange,

@@ -23,7 +23,7 @@ from typing import Any
 
 from pytest_brt.code.source import SourceText, read_source
 from pytest_brt.errors import EditProblem, FixProblem
-from pytest_brt.patches.judges import left_out_kind
+from pytest_brt.patches.left_out import left_out_kind
 from pytest_brt.render.remarks import left_out_words
 from pytest_brt.types import FileChange
 

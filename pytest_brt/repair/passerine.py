@@ -14,7 +14,7 @@ from pytest_brt.errors import FixProblem
 from pytest_brt.execute.engine import Row, TestTarget, target_of
 from pytest_brt.model.base import Message, Sampling
 from pytest_brt.model.metered import cost_of
-from pytest_brt.patches.judges import left_out_kind
+from pytest_brt.patches.left_out import left_out_kind
 from pytest_brt.render.remarks import left_out_words
 from pytest_brt.repair.account import account, fails, told_runs
 from pytest_brt.repair.editing import edit_prompt, read_edit

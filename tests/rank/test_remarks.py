@@ -1,4 +1,4 @@
-"""What a patch's code compares with: values of the report, or others."""
+"""What a patch's code names and compares with."""
 
 from __future__ import annotations
 
@@ -7,16 +7,64 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.patches.special import singled_out
+from pytest_brt.rank.remarks import named_testers, singled_out
 from pytest_brt.types import FileChange, JudgedTest
 from tests.support.rows import judged
 
-OLD = (
+OLD = "import os\n\n\ndef f():\n    return os.getcwd()\n"
+DECEIT = {
+    "import _pytest.python\n_pytest.python.Function.runtest = lambda self: None\n": "_pytest",
+    "import sys\nif 'pytest' in sys.modules: f = lambda: 1\n": "pytest",
+    "import os\nif 'PYTEST_CURRENT_TEST' in os.environ: pass\n": "PYTEST_CURRENT_TEST",
+    "import os\nif os.environ.get('PYTEST_BRT_INNER'): pass\n": "PYTEST_BRT_INNER",
+    "import sys\nsys.modules['_brt_probe'].Probe = None\n": "_brt_probe",
+    "from unittest import TestCase\nTestCase.run = None\n": "unittest",
+    "import builtins\nbuiltins.len = lambda x: 1\n": "builtins",
+    "class A:\n    def __eq__(self, other):\n        return True\n": "always-true __eq__",
+    "from _pytest.runner import CallInfo\nCallInfo.from_call = None\n": "CallInfo",
+    "def f(:\n import pytest\n": "pytest",
+    '"""import pytest"""\nexec(__doc__)\n': "pytest",
+    "exec(open(__file__).read().split('#!')[1])\n#!import _pytest.runner\n": "_pytest",
+    "async def pytest_runtest_call(item): pass\n": "pytest_runtest_call",
+    "class A:\n    __eq__ = lambda self, other: True\n": "always-true __eq__",
+    "class A:\n    def __eq__(self, other):\n        return not False\n": "always-true __eq__",
+    "import os\nos._exit(0)\n": "_exit",
+    "# -*- coding: utf-7 -*-\nimport p+AHk-test\n": "pytest",
+}
+INNOCENT = (
+    OLD + "# pytest\n",
+    '"""Is tested by pytest."""\n' + OLD,
+    "class A:\n    def __eq__(self, other):\n        return other is self\n",
+)
+
+
+def _change(source: str, path: str = "pkg/core.py") -> tuple[FileChange, ...]:
+    return (FileChange(path=path, content=source.encode()),)
+
+
+@pytest.mark.parametrize("source", DECEIT)
+def test_code_that_names_the_tools_of_testing_is_remarked(source: str, tmp_path: Path) -> None:
+    assert DECEIT[source] in named_testers(_change(source), tmp_path)
+
+
+@pytest.mark.parametrize("source", INNOCENT)
+def test_other_code_is_not(source: str, tmp_path: Path) -> None:
+    assert named_testers(_change(source), tmp_path) == ()
+
+
+def test_what_was_named_before_is_no_news(tmp_path: Path) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg/core.py").write_text("import pytest\n", encoding="utf-8")
+    assert named_testers(_change("import pytest\nx = 1\n"), tmp_path) == ()
+    assert named_testers((FileChange(path="pkg/core.py", content=None),), tmp_path) == ()
+
+
+WORDS = (
     "def plural(word, limit=10):\n    if word == 'mouse':\n        return 'mice'\n    return word\n"
 )
 SOURCE = "def test_a():\n    assert plural('Old technology', 17, -1, 1) == 'Old technologies'\n"
 #: What a patch adds, and the comparison that is remarked.
-LITERAL = {
+REPORTED = {
     "if word == 'Old technology': return 'x'": "word == 'Old technology'",
     "x = 'y' if word in ('Old technology', 'b') else word": "word in ('Old technology', 'b')",
     "x = 'y' if 'Old technology' != word else word": "'Old technology' != word",
@@ -29,7 +77,7 @@ LITERAL = {
         "str(word) == 'no plural of\\n a technology'"
     ),
 }
-OTHERS = (
+NOT_REPORTED = (
     "if not word: return ''",
     "if word.endswith('gy'): return 'x'",
     "if 'Old technology' in word: return 'x'",
@@ -50,19 +98,19 @@ def reported() -> JudgedTest:
 
 
 def found_in(tmp_path: Path, added: str) -> tuple[str, ...]:
-    (tmp_path / "words.py").write_text(OLD, encoding="utf-8")
-    new = OLD.replace("    if word", f"    {added}\n    if word", 1)
+    (tmp_path / "words.py").write_text(WORDS, encoding="utf-8")
+    new = WORDS.replace("    if word", f"    {added}\n    if word", 1)
     change = FileChange(path="words.py", content=new.encode())
     return singled_out((change,), tmp_path, [reported()])
 
 
-@pytest.mark.parametrize("added", LITERAL)
+@pytest.mark.parametrize("added", REPORTED)
 def test_a_comparison_with_what_is_reported_is_remarked(added: str, tmp_path: Path) -> None:
-    assert found_in(tmp_path, added) == (LITERAL[added],)
+    assert found_in(tmp_path, added) == (REPORTED[added],)
 
 
-@pytest.mark.parametrize("added", OTHERS)
-def test_other_code_is_not(added: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("added", NOT_REPORTED)
+def test_other_comparisons_are_not(added: str, tmp_path: Path) -> None:
     assert found_in(tmp_path, added) == ()
 
 

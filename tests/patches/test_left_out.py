@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.patches.judges import left_out_kind, needs_build
+from pytest_brt.patches.left_out import left_out_kind, needs_build
 from pytest_brt.types import FileChange, LeftOutKind
 
 
