@@ -24,7 +24,7 @@ from pathlib import Path
 
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.truth import hidden_files
-from pytest_brt.patches.scan import scan_diff
+from pytest_brt.patches.diff import read_diff
 
 BUGS = (
     *("pytest-dev__pytest-7373", "pytest-dev__pytest-6116", "pytest-dev__pytest-5692"),
@@ -78,12 +78,12 @@ class Bug:
 
     def fix(self, *, right: bool) -> tuple[str, str, str]:
         """Return the file, the places and the blocks of the true fix, or of a useless one."""
-        (file, *_) = scan_diff(self.row["patch"]).files
-        path = file.path.removeprefix("a/")
+        (file, *_) = read_diff(self.row["patch"]).files
+        path = (file.new or "").removeprefix("b/")
         if not right:
             return path, "insert 1", "```python\n_UNUSED = None\n```\n"
         places, blocks = [], []
-        for hunk in file:
+        for hunk in file.hunks:
             last = hunk.source_start + hunk.source_length - 1
             places.append(f"replace {hunk.source_start}-{last}")
             blocks.append("```python\n" + "".join(x.value for x in hunk.target_lines()) + "```\n")

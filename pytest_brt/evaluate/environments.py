@@ -15,8 +15,8 @@ import msgspec
 
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.dataset import Instance
-from pytest_brt.patches.file_names import decode
 from pytest_brt.patches.git import Repository, find_repository, run_git
+from pytest_brt.patches.text import decode
 from pytest_brt.store import write_text
 
 

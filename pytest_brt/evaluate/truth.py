@@ -15,9 +15,9 @@ from pytest_brt.errors import SubjectProblem
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.patches import apply_patch, canonical_diff
-from pytest_brt.patches.file_names import read_name, without_prefix
+from pytest_brt.patches.diff import read_diff
+from pytest_brt.patches.header import without_prefix
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.patches.scan import scan_diff
 from pytest_brt.syntax import parse_or_empty
 from pytest_brt.types import CandidateTest, FileChange, Patch, TestRun, Verdict
 
@@ -52,16 +52,18 @@ def places_of_fix(instance: Instance, root: Path) -> tuple[str, ...]:
     """
     diff = canonical_diff(fix_changes(instance, root), root)
     found: list[str] = []
-    for file in scan_diff(diff).files if diff else ():
-        path = read_name(file.source_file)
-        for hunk in file if path is not None else ():
+    files = read_diff(diff).files if diff else ()
+    for file in files:
+        if file.old is None:
+            continue
+        for hunk in file.hunks:
             lines: list[int] = []
             above = max(hunk.source_start - 1, 1)
             for line in hunk:
                 lines += [line.source_line_no or above] if line.is_removed else []
                 lines += [above] if line.is_added else []
                 above = line.source_line_no or above
-            found.append(f"{without_prefix(path or '')}:{min(lines)}-{max(lines)}")
+            found.append(f"{without_prefix(file.old)}:{min(lines)}-{max(lines)}")
     return tuple(found)
 
 

@@ -1,6 +1,7 @@
 """Text → `Patch`, and patches applied safely to a copy of what they touch."""
 
-from pytest_brt.patches.application import apply_patch, canonical_diff
-from pytest_brt.patches.folder import read_patches
+from pytest_brt.patches.apply import apply_patch
+from pytest_brt.patches.canonical import canonical_diff
+from pytest_brt.patches.read import read_patches
 
 __all__ = ["apply_patch", "canonical_diff", "read_patches"]

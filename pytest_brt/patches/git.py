@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from pytest_brt.bounded import read_bounded
@@ -126,10 +127,10 @@ def run_git(
     """
     if shutil.which("git") is None:
         raise UsageProblem(
-            "git: not found on PATH, and trees and branches are compared by it (install git)"
+            "git: not found on PATH; patches are applied and trees compared by it (install git)"
         )
     kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
-    overrides = [word for setting in _OVERRIDES for word in ("-c", setting)]
+    overrides = chain.from_iterable(("-c", setting) for setting in _OVERRIDES)
     command = ["/bin/sh", "-c", _LIMITED, "git"] if sys.platform != "win32" else ["git"]
     with _own_folder(repository) as named:
         try:
@@ -157,8 +158,9 @@ def _own_folder(repository: Repository | None) -> Iterator[dict[str, str]]:
         own = Path(name)
         parts = ("objects", "refs", "packed-refs", "reftable", "shallow")
         links = [repository.git / "index", *(repository.common / part for part in parts)]
-        odd = (path for part in ("objects", "refs") for path in _below(repository.common / part))
-        _check_kinds([*links, *odd])
+        _check_kinds(links)
+        _check_kinds(_below(repository.common / "objects"))
+        _check_kinds(_below(repository.common / "refs"))
         for kept in links:
             if kept.exists():
                 (own / kept.name).symlink_to(kept.resolve())

@@ -11,30 +11,21 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from unidiff.patch import Hunk, PatchedFile
-
-from pytest_brt.patches.file_names import (
-    MNEMONIC,
-    check_mode,
-    check_new_path,
-    check_path,
-    is_clash,
-    is_prefixed,
-    read_name,
-    without_prefix,
-)
+from pytest_brt.patches.diff import FileDiff
+from pytest_brt.patches.header import without_prefix
+from pytest_brt.patches.paths import check_mode, check_new_path, check_path, is_clash
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.patches.scan import is_copy, moved
-from pytest_brt.types.refused import FileExists, FileMissing, Malformed, PathFault, UnsafePath
+from pytest_brt.types.refused import Malformed, PathFault, UnsafePath
+
+#: Prefixes that ``diff.mnemonicPrefix`` writes besides a/ and b/.
+_MNEMONIC = ("c/", "i/", "o/", "w/", "1/", "2/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """One file of a patch and its place in the tree."""
 
-    diff: PatchedFile
-    #: Those of `diff`, later with the line ends of the tree's file.
-    hunks: tuple[Hunk, ...]
+    diff: FileDiff
     #: None when it is created.
     old: str | None
     #: None when it is deleted.
@@ -45,48 +36,83 @@ class Target:
         """The path to name it by."""
         return self.new if self.new is not None else self.old or ""
 
+    @property
+    def source(self) -> str:
+        """The path of the file that its hunks change; of one that is created, the new path."""
+        return self.old if self.old is not None else self.path
 
-def find_targets(diffs: tuple[PatchedFile, ...], root: Path) -> tuple[Target, ...]:
+    @property
+    def removes_old(self) -> bool:
+        """Whether the old file is gone: deleted, or moved away."""
+        return self.old is not None and self.old != self.new and not self.diff.is_copy
+
+
+def find_targets(diffs: tuple[FileDiff, ...], root: Path) -> tuple[Target, ...]:
     """Return what each of `diffs` means in the tree at `root`.
 
     Raises:
-        PatchProblem: a path or a mode is unsafe, a file to change is missing, or one to create
-            exists.
+        PatchProblem: a path or a mode is unsafe, or names say two things.
     """
     targets = tuple(_target(diff, root) for diff in diffs)
     for target in targets:
-        for path in {target.old, target.new} - {None}:
-            check_path(path or "", root)
-        for mode in (target.diff.source_mode, target.diff.target_mode):
-            check_mode(target.path, mode or "")
-    _check_presence(targets, root)
+        for path in (target.source, target.path):
+            check_path(path, root)
+        for mode in target.diff.modes:
+            check_mode(target.path, mode)
+    _check_new_names(targets, root)
     return targets
 
 
-def _target(diff: PatchedFile, root: Path) -> Target:
-    old, new = _places(diff, root)
-    hunks = tuple(diff)
-    if old is not None and new is not None and not moved(diff):
-        path = _same(diff, old, new, root)
-        # "@@ -0,0 +1,9 @@" of a file that is not there: it is to be created.
-        is_new = any(hunk.added for hunk in hunks) and not any(hunk.source_length for hunk in hunks)
-        old, new = (None if is_new and not _is_in_tree(path, root) else path), path
-    return Target(diff=diff, hunks=hunks, old=old, new=new)
-
-
-def _places(diff: PatchedFile, root: Path) -> tuple[str | None, str | None]:
-    old, new = _without_dot(read_name(diff.source_file)), _without_dot(read_name(diff.target_file))
-    if is_prefixed(old, new):
-        old, new = _cut(old), _cut(new)
-    elif not _is_there(old, new, root):
-        known = [name for name in (old, new) if name is not None]
-        if any(_is_in_tree(_cut(name) or "", root) for name in known) or (
-            old is None and new is not None and new.startswith(MNEMONIC)
-        ):
-            old, new = _cut(old), _cut(new)
+def _target(diff: FileDiff, root: Path) -> Target:
     # "rename from" and "copy to" never have a prefix.
-    old, new = moved(diff) or (old, new)
-    return _from_repository(old, root), _from_repository(new, root)
+    old, new = diff.moved or _unprefixed(diff, root)
+    old, new = _from_repository(old, root), _from_repository(new, root)
+    if old is not None and new is not None and not diff.moved:
+        path = _same_path(diff, old, new, root)
+        # "@@ -0,0 +1,9 @@" of a file that is not there: it is to be created.
+        has_old_lines = any(hunk.source_length for hunk in diff.hunks)
+        has_new_lines = any(hunk.added for hunk in diff.hunks)
+        is_new = has_new_lines and not has_old_lines and not _is_in_tree(path, root)
+        old, new = None if is_new else path, path
+    return Target(diff=diff, old=old, new=new)
+
+
+# -- from a name to a path ------------------------------------------------------------------------
+
+
+def is_prefixed(old: str | None, new: str | None) -> bool:
+    """Whether these two names of one file begin with a prefix that is no folder.
+
+    So they do when both begin with a/ or b/, and when they differ in the first folder only
+    (``diff -ru pkg.orig pkg``).
+    """
+    names = [name for name in (old, new) if name is not None]
+    if all(name.startswith(("a/", "b/")) for name in names):
+        return True
+    if len(names) == 2 and names[0] != names[1]:
+        return without_prefix(names[0]) == without_prefix(names[1]) != ""
+    return False
+
+
+def _unprefixed(diff: FileDiff, root: Path) -> tuple[str | None, str | None]:
+    """Return both names without a prefix, where they have one."""
+    old, new = _without_dot(diff.old), _without_dot(diff.new)
+    if is_prefixed(old, new) or _fits_without_prefix(old, new, root):
+        return _cut(old), _cut(new)
+    return old, new
+
+
+def _fits_without_prefix(old: str | None, new: str | None, root: Path) -> bool:
+    """Whether the names fit the tree without their first folder, and not with it."""
+    if old is None and new is not None:
+        folder = new.rpartition("/")[0]
+        if not folder or _is_in_tree(folder, root):
+            return False
+        return new.startswith(_MNEMONIC) or _is_in_tree(_cut(new), root)
+    names = [name for name in (old, new) if name is not None]
+    if any(_is_in_tree(name, root) for name in names):
+        return False
+    return any(_is_in_tree(_cut(name), root) for name in names)
 
 
 def _from_repository(name: str | None, root: Path) -> str | None:
@@ -105,18 +131,27 @@ def _from_repository(name: str | None, root: Path) -> str | None:
     return name
 
 
-def _is_there(old: str | None, new: str | None, root: Path) -> bool:
-    """Whether the names, as they are, fit the tree."""
-    if old is None and new is not None:
-        folder = new.rpartition("/")[0]
-        return not folder or _is_in_tree(folder, root)
-    return any(name is not None and _is_in_tree(name, root) for name in (old, new))
+def _same_path(diff: FileDiff, old: str, new: str, root: Path) -> str:
+    """Return the one path that the two names of a changed file mean."""
+    if old == new:
+        return new
+    there = [name for name in (new, old) if _is_in_tree(name, root)]
+    if len(there) == 1:
+        return there[0]
+    shorter, longer = sorted((old, new), key=len)
+    if longer.startswith(shorter):
+        # "m.py.orig" or "m.py~" beside "m.py": git takes the shorter one too.
+        return shorter
+    said = f"it names two files, {old!r} and {new!r}, and says nothing of a rename"
+    raise PatchProblem(Malformed(line=diff.line, said=said))
 
 
-def _is_in_tree(name: str, root: Path) -> bool:
+def _is_in_tree(name: str | None, root: Path) -> bool:
+    if not name or len(name) > 1024:
+        return False
     # Unsafe names are refused later; here they must only not be looked up.
-    is_odd = "\0" in name or len(name) > 1024 or name.startswith("/") or ".." in name.split("/")
-    return not is_odd and bool(name) and os.path.lexists(root / name)
+    is_odd = "\0" in name or name.startswith("/") or ".." in name.split("/")
+    return not is_odd and os.path.lexists(root / name)
 
 
 def _without_dot(name: str | None) -> str | None:
@@ -130,47 +165,12 @@ def _cut(name: str | None) -> str | None:
     return name if name is None or "/" not in name else without_prefix(name)
 
 
-def _same(diff: PatchedFile, old: str, new: str, root: Path) -> str:
-    """Return the one path that the two names of a changed file mean."""
-    if old == new:
-        return new
-    there = [name for name in (new, old) if _is_in_tree(name, root)]
-    if len(there) == 1:
-        return there[0]
-    shorter, longer = sorted((old, new), key=len)
-    if longer.startswith(shorter):
-        # "m.py.orig" or "m.py~" beside "m.py": git takes the shorter one too.
-        return shorter
-    said = f"it names two files, {old!r} and {new!r}, and says nothing of a rename"
-    raise PatchProblem(Malformed(line=diff.diff_line_no or 1, said=said))
-
-
-def _check_presence(targets: tuple[Target, ...], root: Path) -> None:
-    """Raise when a file is missing that must be there, or is there and must not be."""
-    removed = frozenset(
-        target.old
-        for target in targets
-        if target.old is not None and target.old != target.new and not is_copy(target.diff)
-    )
-    present: dict[str, bool] = {}
-    created: list[str] = []
-
-    def is_there(path: str) -> bool:
-        return present.get(path, os.path.lexists(root / path))
-
-    for target in targets:
-        old, new = target.old, target.new
-        if old is not None and not is_there(old) and old not in created:
-            raise PatchProblem(FileMissing(path=old))
-        if old is not None and old in removed:
-            present[old] = False
-        if new is None or new == old:
-            continue
-        if is_there(new) and new not in removed:
-            raise PatchProblem(FileExists(path=new))
-        check_new_path(new, root, removed=removed)
-        for other in created:
-            if is_clash(new, other):
-                raise PatchProblem(UnsafePath(path=new, fault=PathFault.CASE, detail=other))
-        created.append(new)
-        present[new] = True
+def _check_new_names(targets: tuple[Target, ...], root: Path) -> None:
+    """Raise where a file is created whose name clashes with another's on some system."""
+    removed = frozenset(target.source for target in targets if target.removes_old)
+    created = [target.path for target in targets if target.new not in (None, target.old)]
+    for number, path in enumerate(created):
+        check_new_path(path, root, removed=removed)
+        for other in created[:number]:
+            if is_clash(path, other):
+                raise PatchProblem(UnsafePath(path=path, fault=PathFault.CASE, detail=other))

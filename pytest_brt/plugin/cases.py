@@ -109,7 +109,7 @@ def _patches(
     """Return the folder of patches, those in it, and a note; `scratch` is for those of branches."""
     if not options.branches and not options.patches:
         return None, (), ""
-    from pytest_brt.patches.folder import common_folder, read_patches
+    from pytest_brt.patches.read import common_folder, read_patches
 
     if options.branches:
         from pytest_brt.revisions.commits import History, write_branches
@@ -131,7 +131,7 @@ def more_patches(config: pytest.Config, options: Options) -> tuple[Path, ...]:
     """
     if not options.patches or not all(path.is_file() for path in options.patches):
         return ()
-    from pytest_brt.patches.folder import SUFFIXES
+    from pytest_brt.patches.read import SUFFIXES
 
     given = [Path(text) for text in config.args if text.casefold().endswith(SUFFIXES)]
     return tuple(path for path in given if path.is_file() and path not in options.patches)
@@ -169,7 +169,7 @@ def _files(
             assert folder is not None, "there are patches"
             path = absolutepath(folder / patch.file)
             if _is_odd(path):  # one name among many, which a tool chose: no reason to stop
-                from pytest_brt.patches.file_names import encode
+                from pytest_brt.patches.text import encode
 
                 path = scratch / f"{patch.id}.diff"
                 path.write_bytes(encode(patch.text))

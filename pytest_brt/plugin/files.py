@@ -252,7 +252,7 @@ class Files:
 
     def _keep(self, record: RunRecord) -> str:
         """Keep the run: its report, the candidate tests, and the patches as they were given."""
-        from pytest_brt.patches.file_names import encode
+        from pytest_brt.patches.text import encode
         from pytest_brt.revisions.recheck import patch_file
 
         folder = self._options.record

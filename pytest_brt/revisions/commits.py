@@ -10,8 +10,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.patches.file_names import decode
 from pytest_brt.patches.git import find_repository, run_git
+from pytest_brt.patches.text import decode
 from pytest_brt.store import write_bytes
 from pytest_brt.types import FileChange
 

@@ -16,8 +16,8 @@ from pytest_brt.codec import content_id, from_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.patches import apply_patch
-from pytest_brt.patches.file_names import decode
 from pytest_brt.patches.problem import PatchProblem
+from pytest_brt.patches.text import decode
 from pytest_brt.types import FileChange, Patch, TestRun, Verdict
 
 #: Bytes of one file of a folder.

@@ -105,7 +105,7 @@ class HunkMissing(Fact, frozen=True, kw_only=True):
 
 
 class HunkAdrift(Fact, frozen=True, kw_only=True):
-    """A hunk without context could belong to several places."""
+    """Nothing but its line number says where a hunk belongs."""
 
     path: str
     #: 1-based, in the patch.
@@ -113,7 +113,7 @@ class HunkAdrift(Fact, frozen=True, kw_only=True):
 
 
 class GitFailed(Fact, frozen=True, kw_only=True):
-    """Git could not compare files; `said` holds what is known of it."""
+    """Git could not compare or change files; `said` holds what is known of it."""
 
     said: str
 

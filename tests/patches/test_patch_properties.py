@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_brt.patches import apply_patch, canonical_diff, read_patches
+from pytest_brt.patches.diff import read_diff
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.patches.scan import scan_diff
 from pytest_brt.types import AppliedLeniently, FileChange, Patch
 from tests.patches.diffs import hash_tree
 
@@ -167,7 +167,7 @@ def test_any_text_applies_or_is_a_problem(text: str) -> None:
 @given(text=TEXTS)
 def test_any_text_can_be_scanned(text: str) -> None:
     with suppress(PatchProblem):
-        assert scan_diff(text)
+        assert read_diff(text)
 
 
 @many

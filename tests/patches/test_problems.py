@@ -98,6 +98,30 @@ def create(path: str, mode: str = "100644") -> str:
             id="exists",
         ),
         pytest.param(
+            "--- a/pkg/other.py\n+++ /dev/null\n@@ -1,3 +0,0 @@\n-one = 1\n-two = 2\n-three = 3\n"
+            + edit("pkg/other.py"),
+            "does not apply: 'pkg/other.py' is not there any more",
+            id="changed-after-deletion",
+        ),
+        pytest.param(
+            "--- a/pkg/other.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-one = 1\n",
+            "does not apply: 'pkg/other.py' has more lines than are deleted",
+            id="more-lines",
+        ),
+        pytest.param(
+            "--- /dev/null\n+++ b/pkg/new.py\n@@ -1 +1 @@\n-one = 1\n+one = 2\n",
+            "does not apply: 'pkg/new.py' has no lines like those of hunk 1 (line 3 of the patch,"
+            " meant for line 1 of the file)",
+            id="new-file-with-old-lines",
+        ),
+        pytest.param(
+            PLAIN.replace("    ", "  ")
+            + "@@ -12,2 +12,2 @@\n     a = 4\n-    return b - x\n+    return x\n",
+            "does not apply: 'pkg/m.py' has no lines like those of hunk 2"
+            " (line 11 of the patch, meant for line 12 of the file)",
+            id="second-hunk-after-damaged-blanks",
+        ),
+        pytest.param(
             "diff --git a/pkg/m.py b/pkg/other.py\nsimilarity index 100%\nrename from pkg/m.py\n"
             "rename to pkg/other.py\n",
             "file exists: 'pkg/other.py' is in the tree and the patch creates it",

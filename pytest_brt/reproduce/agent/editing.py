@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from pytest_brt.code.layout import USUAL
 from pytest_brt.code.source import Edit, new_file
@@ -16,8 +17,8 @@ from pytest_brt.errors import EditProblem
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.grammar import block_grammar
 from pytest_brt.model.metered import cost_of
+from pytest_brt.patches.diff import read_diff
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.patches.scan import scan_diff
 from pytest_brt.reproduce.agent.kit import TESTS, Kit, remembered, tests_in
 from pytest_brt.reproduce.asking import answer_room
 from pytest_brt.reproduce.model_tests.make import Maker, Written
@@ -152,10 +153,11 @@ def added_by(answer: str) -> str:
     if not re.search(r"^@@ -\d", answer, re.MULTILINE):
         return answer
     try:
-        files = scan_diff(answer).files
+        files = read_diff(answer).files
     except PatchProblem:
         return answer
-    lines = [line for file in files for hunk in file for line in hunk]
+    hunks = chain.from_iterable(file.hunks for file in files)
+    lines = list(chain.from_iterable(hunks))
     if any(line.is_removed for line in lines):
         raise EditProblem(
             "The patch takes lines away: existing tests stay as they are. Ask for a new test."

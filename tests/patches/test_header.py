@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from pytest_brt.patches.file_names import is_prefixed, quote, read_name, split_pair, unquote
+from pytest_brt.patches.header import read_name, split_pair
 
 
 @pytest.mark.parametrize(
@@ -39,28 +37,3 @@ def test_read_name(rest: str, name: str | None) -> None:
 )
 def test_split_pair(rest: str, pair: tuple[str, str] | None) -> None:
     assert split_pair(rest) == pair
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "answer"),
-    [
-        ("a/m.py", "b/m.py", True),
-        ("a/m.py", "a/m.py", True),
-        (None, "b/m.py", True),
-        ("old/m.py", "new/m.py", True),
-        ("pkg/m.py", "pkg/m.py", False),
-        ("m.py", "m.py", False),
-        ("m.py", "n.py", False),
-        (None, "pkg/m.py", False),
-    ],
-)
-def test_is_prefixed(old: str | None, new: str | None, answer: bool) -> None:
-    assert is_prefixed(old, new) is answer
-
-
-@given(st.binary(min_size=1).map(lambda data: data.decode("utf-8", "surrogateescape")))
-def test_a_quoted_name_reads_as_itself(name: str) -> None:
-    quoted = quote(name)
-    assert (unquote(quoted[1:-1]) if quoted.startswith('"') else quoted) == name
-    assert quoted.isascii()
-    assert split_pair(f"{quote(f'a/{name}')} {quote(f'b/{name}')}") == (f"a/{name}", f"b/{name}")

@@ -8,12 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from email import message_from_bytes
+from itertools import chain
 from pathlib import Path
 
 from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
-from pytest_brt.patches.file_names import decode
+from pytest_brt.patches.text import decode
 from pytest_brt.shown import on_a_line
 from pytest_brt.types import Patch
 
@@ -42,8 +43,8 @@ def read_patches(*paths: Path) -> tuple[Patch, ...]:
             file, or is a link that leads out of the folder.
     """
     folder = common_folder(paths)
-    found = [file for path in paths for file in _patch_files(path)]
-    patches = tuple(patch for file in dict.fromkeys(found) for patch in _read(file, folder))
+    files = dict.fromkeys(chain.from_iterable(map(_patch_files, paths)))
+    patches = tuple(chain.from_iterable(_read(file, folder) for file in files))
     names = Counter(patch.name for patch in patches)
     twice = next((name for name, times in names.items() if times > 1), None)
     if twice is not None:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unidiff.patch import PatchSet
 
+from pytest_brt.patches.diff import read_diff
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.patches.scan import scan_diff
 from pytest_brt.types import AppliedPatch
 from tests.patches.diffs import GIT, HUNK
 
@@ -27,9 +27,9 @@ def test_a_well_formed_diff_is_read_as_unidiff_reads_it(
     text = "".join(f"{line}\n" for line in lines)
     if not text:
         return
-    diffs = scan_diff(text)
-    assert diffs.repairs == ()
-    assert [list(file) for file in diffs.files] == [list(file) for file in PatchSet(text)]
+    diffs = read_diff(text)
+    assert diffs.mendings == ()
+    assert [list(file.hunks) for file in diffs.files] == [list(file) for file in PatchSet(text)]
 
 
 @settings(max_examples=200, deadline=None)
@@ -46,17 +46,17 @@ def test_wrong_counts_change_no_hunk(before: list[str], after: list[str], wrong:
     if len(texts[0].splitlines()) == 2:
         return
     found = [
-        [[str(line) for line in hunk] for file in scan_diff(text).files for hunk in file]
+        [[str(line) for line in hunk] for file in read_diff(text).files for hunk in file.hunks]
         for text in texts
     ]
     assert found[0] == found[1]
 
 
 def test_lines_are_numbered_as_the_patch_was_written() -> None:
-    (file,) = scan_diff(f"Two lines\nof prose.\n{GIT}").files
-    assert file.diff_line_no == 3
-    assert file[0][0].diff_line_no == 8
-    assert scan_diff(f"Two lines\nof prose.\n{GIT}").files[0][0][3].value == "    b = 2\n"
+    (file,) = read_diff(f"Two lines\nof prose.\n{GIT}").files
+    assert file.line == 3
+    assert file.hunks[0][0].diff_line_no == 8
+    assert read_diff(f"Two lines\nof prose.\n{GIT}").files[0].hunks[0][3].value == "    b = 2\n"
 
 
 def test_a_marker_in_another_language_is_one(after: Callable[[str], object]) -> None:
@@ -78,7 +78,7 @@ def test_a_mode_that_is_no_number_is_refused(
     apply: Callable[[str], AppliedPatch], line: str
 ) -> None:
     text = f"diff --git a/pkg/m.py b/pkg/m.py\n{line}\n--- a/pkg/m.py\n+++ b/pkg/m.py\n{HUNK}"
-    with pytest.raises(PatchProblem, match=r"^malformed diff at line 1: mode '\w+' is not a"):
+    with pytest.raises(PatchProblem, match=r"^unsafe path: 'pkg/m\.py' is mode '\w+' in"):
         apply(text)
 
 

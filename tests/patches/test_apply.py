@@ -137,6 +137,16 @@ def test_an_lf_file_keeps_its_line_ends(apply: Apply) -> None:
     assert applied.remarks == (AppliedLeniently(mendings=(Mending.LINE_ENDS,)),)
 
 
+def test_a_line_end_that_is_added_is_as_written(apply: Apply) -> None:
+    text = (
+        "--- a/pkg/no_end.py\n+++ b/pkg/no_end.py\n@@ -2 +2 @@\n-two = 2\n"
+        "\\ No newline at end of file\n+two = 2\r\n"
+    )
+    applied = apply(text)
+    assert [change.content for change in applied.changes] == [b"one = 1\ntwo = 2\r\n"]
+    assert applied.remarks == ()
+
+
 def test_the_marker_of_a_missing_newline_is_kept(after: Callable[[str], object]) -> None:
     text = (
         "--- a/pkg/no_end.py\n+++ b/pkg/no_end.py\n@@ -1,2 +1,2 @@\n-one = 1\n+one = 10\n two = 2\n"
@@ -256,6 +266,47 @@ def test_the_same_file_twice(after: Callable[[str], object]) -> None:
         "     return a + b + c + x\n"
     )
     assert after(text) == {"pkg/m.py": FIXED.replace(b"b = 20", b"b = 21")}
+
+
+def test_files_of_one_patch_are_made_and_changed_in_turn(after: Callable[[str], object]) -> None:
+    text = (
+        "--- /dev/null\n+++ b/pkg/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
+        "--- a/pkg/new.py\n+++ b/pkg/new.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+        "diff --git a/pkg/other.py b/pkg/moved.py\n"
+        "rename from pkg/other.py\nrename to pkg/moved.py\n"
+        "diff --git a/pkg/moved.py b/pkg/moved.py\n"
+        "--- a/pkg/moved.py\n+++ b/pkg/moved.py\n@@ -2 +2 @@\n-two = 2\n+two = 20\n"
+        "--- /dev/null\n+++ b/pkg/other.py\n@@ -0,0 +1 @@\n+y = 1\n"
+    )
+    assert after(text) == {
+        "pkg/new.py": b"x = 2\n",
+        "pkg/moved.py": b"one = 1\ntwo = 20\nthree = 3\n",
+        "pkg/other.py": b"y = 1\n",
+    }
+
+
+def test_damaged_blanks_in_one_file_leave_the_others_exact(apply: Apply) -> None:
+    text = (
+        PLAIN.replace("    ", "  ")
+        + "--- /dev/null\n+++ b/pkg/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
+        + "--- a/pkg/other.py\n+++ b/pkg/other.py\n@@ -2 +2 @@\n-two = 2\n+two = 20\n"
+    )
+    applied = apply(text)
+    assert [change.path for change in applied.changes] == ["pkg/m.py", "pkg/new.py", "pkg/other.py"]
+    assert applied.remarks[0] == AppliedLeniently(mendings=(Mending.BLANKS,))
+
+
+def test_attributes_that_a_patch_brings_change_no_line_end(after: Callable[[str], object]) -> None:
+    text = f"--- /dev/null\n+++ b/.gitattributes\n@@ -0,0 +1 @@\n+* text eol=crlf\n{PLAIN}"
+    assert after(text) == {".gitattributes": b"* text eol=crlf\n", "pkg/m.py": FIXED}
+
+
+def test_lines_added_to_a_crlf_file_get_its_line_ends(apply: Apply) -> None:
+    applied = apply("--- a/pkg/crlf.py\n+++ b/pkg/crlf.py\n@@ -3,0 +4 @@\n+four = 4\n")
+    assert [change.content for change in applied.changes] == [
+        FILES["pkg/crlf.py"] + b"four = 4\r\n"
+    ]
+    assert applied.remarks == (AppliedLeniently(mendings=(Mending.LINE_ENDS,)),)
 
 
 @pytest.mark.parametrize(
