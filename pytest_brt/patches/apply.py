@@ -35,6 +35,7 @@ from pytest_brt.types.refused import (
     FileMissing,
     FileUnreadable,
     MoreLines,
+    OnlyLeftOut,
 )
 
 
@@ -51,7 +52,8 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     patch makes is a remark and not a problem: the subject's interpreter has the last word.
 
     Raises:
-        PatchProblem: it cannot be read, is unsafe, or does not apply; one line says why.
+        PatchProblem: it cannot be read, is unsafe, does not apply, or all that it changes is left
+            out; one line says why.
         UsageProblem: git is not installed.
     """
     diff = read_diff(patch.text)
@@ -66,9 +68,10 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
         left_out.append(LeftOutFiles(what=LeftOutKind.BINARY_FILES, paths=binary))
     passed_over = set(chain.from_iterable(files.paths for files in left_out))
     kept = tuple(change for change in changes if change.path not in passed_over)
-    odd = _code_remarks(kept, before) if kept or not left_out else ()
+    if left_out and not kept:
+        raise PatchProblem(OnlyLeftOut(left_out=tuple(left_out)))
     placing = _placing_remarks((*diff.mendings, *notes)) if changes else ()
-    return AppliedPatch(changes=kept, remarks=(*placing, *left_out, *odd))
+    return AppliedPatch(changes=kept, remarks=(*placing, *left_out, *_code_remarks(kept, before)))
 
 
 # -- files ----------------------------------------------------------------------------------------

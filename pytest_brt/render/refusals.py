@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from pytest_brt.render.remarks import file_names, left_out_words
 from pytest_brt.types import Refused
 from pytest_brt.types.refused import (
     EmptyPatch,
@@ -18,6 +19,7 @@ from pytest_brt.types.refused import (
     MoreLines,
     NoFilesText,
     NotADiff,
+    OnlyLeftOut,
     PathFault,
     UnsafePath,
 )
@@ -61,6 +63,9 @@ def refusal_sentence(refused: Refused) -> str:
             return f"unsafe path: {path!r}{_FAULTS[fault].format(detail=detail)}"
         case GitFailed(said=said):
             return f"git {said}"
+        case OnlyLeftOut(left_out=left_out):
+            kinds = (f"{file_names(kind.paths)} ({left_out_words(kind.what)})" for kind in left_out)
+            return f"nothing is left to apply: left out {', '.join(kinds)}"
         case FileMissing(path=path):
             return f"file missing: {path!r} is not in the tree"
         case FileExists(path=path):

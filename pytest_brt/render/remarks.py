@@ -37,11 +37,11 @@ def remark_sentence(remark: Remark) -> str:
                 "nearest was taken"
             )
         case LeftOutFiles(what=what, paths=paths):
-            return f"touches {left_out_words(what)}: left out {_names(paths)}"
+            return f"touches {left_out_words(what)}: left out {file_names(paths)}"
         case ChangesNothing():
             return "changes nothing"
         case NeedsBuild(paths=paths):
-            return f"has no effect before a build: {_names(paths)}"
+            return f"has no effect before a build: {file_names(paths)}"
         case SyntaxErrorAfter(path=path, line=line, message=message):
             # As text that can be printed, whatever bytes the name has.
             name = path.encode(errors="backslashreplace").decode()
@@ -109,5 +109,6 @@ def left_out_words(kind: LeftOutKind) -> str:
             assert_never(kind)
 
 
-def _names(paths: Sequence[str]) -> str:
+def file_names(paths: Sequence[str]) -> str:
+    """Return paths as they stand in a sentence."""
     return ", ".join(repr(path) for path in paths)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from pytest_brt.types.fact import Fact
+from pytest_brt.types.remark import LeftOutFiles
 
 
 class PathFault(StrEnum):
@@ -112,6 +113,12 @@ class HunkAdrift(Fact, frozen=True, kw_only=True):
     line: int
 
 
+class OnlyLeftOut(Fact, frozen=True, kw_only=True):
+    """All that it changes is no part of a fix."""
+
+    left_out: tuple[LeftOutFiles, ...]
+
+
 class GitFailed(Fact, frozen=True, kw_only=True):
     """Git could not compare or change files; `said` holds what is known of it."""
 
@@ -131,5 +138,6 @@ Refused = (
     | MoreLines
     | HunkMissing
     | HunkAdrift
+    | OnlyLeftOut
     | GitFailed
 )

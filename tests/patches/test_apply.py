@@ -409,8 +409,8 @@ def test_only_the_pytest_table_of_pyproject_is_configuration(apply: Apply) -> No
     applied = apply(head + name)
     assert [change.path for change in applied.changes] == ["pyproject.toml"]
     assert applied.remarks == (NeedsBuild(paths=("pyproject.toml",)),)
-    applied = apply(head + table)
-    assert applied.changes == ()
+    applied = apply(PLAIN + head + table)
+    assert [change.path for change in applied.changes] == ["pkg/m.py"]
     assert applied.remarks == (
         LeftOutFiles(what=LeftOutKind.PYTEST_CONFIGURATION, paths=("pyproject.toml",)),
     )

@@ -7,6 +7,7 @@ import tempfile
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -72,10 +73,14 @@ def test_a_canonical_diff_applies_to_the_same_bytes(
         if before == after:
             assert text == ""
             return
-        applied = apply_patch(Patch(id="0", name="x", text=text), root)
-        is_binary = b"\0" in before + after
-        assert applied.changes == (() if is_binary else (FileChange(path=name, content=after),))
-        assert not any(isinstance(remark, AppliedLeniently) for remark in applied.remarks)
+        patch = Patch(id="0", name="x", text=text)
+        if b"\0" in before + after:
+            with pytest.raises(PatchProblem, match=r"^nothing is left to apply: .*binary files"):
+                apply_patch(patch, root)
+        else:
+            applied = apply_patch(patch, root)
+            assert applied.changes == (FileChange(path=name, content=after),)
+            assert not any(isinstance(remark, AppliedLeniently) for remark in applied.remarks)
         assert hash_tree(root) == untouched
 
 

@@ -156,6 +156,14 @@ def create(path: str, mode: str = "100644") -> str:
             id="no-context-ambiguous",
         ),
         pytest.param(
+            "diff --git a/pkg/a.bin b/pkg/a.bin\nnew file mode 100644\n"
+            "Binary files /dev/null and b/pkg/a.bin differ\n"
+            + edit("tests/test_m.py", "@@ -1 +1 @@\n-def test_m():\n+def test_n():\n"),
+            "nothing is left to apply: left out 'tests/test_m.py' (tests), 'pkg/a.bin'"
+            " (binary files)",
+            id="only-left-out",
+        ),
+        pytest.param(
             edit("pipe"), "unsafe path: 'pipe' is not an ordinary file in the tree", id="pipe"
         ),
         pytest.param(edit("../m.py"), "unsafe path: '../m.py' leaves the tree", id="traversal"),

@@ -11,8 +11,18 @@ from pytest_brt.execute.engine import Engine, target_of
 from pytest_brt.guard import Guard
 from pytest_brt.rank.guarding import open_guarding
 from pytest_brt.rank.matrix import run_patch
-from pytest_brt.types import JudgedTest, NotExercised, Patch, PatchResult, SinglesOutInput, Verdict
-from pytest_brt.types.refused import HunkMissing
+from pytest_brt.types import (
+    ChangesNothing,
+    JudgedTest,
+    LeftOutFiles,
+    LeftOutKind,
+    NotExercised,
+    Patch,
+    PatchResult,
+    SinglesOutInput,
+    Verdict,
+)
+from pytest_brt.types.refused import HunkMissing, OnlyLeftOut
 from tests.support.interval import FIXES, SOURCE, diff_of
 from tests.support.projects import open_on
 from tests.support.rows import judged
@@ -72,6 +82,19 @@ def test_a_patch_that_does_not_apply_has_the_reason_and_nothing_else(engine: Eng
     found = run(engine, diff_of("x\n", before="y\n"), CLAMPS)
     assert isinstance(found.refused, HunkMissing)
     assert (found.cells, found.guarded, found.seconds) == ((), None, 0.0)
+
+
+def test_a_patch_of_files_that_are_left_out_alone_is_no_patch(engine: Engine) -> None:
+    suite = "--- a/tests/test_old.py\n+++ b/tests/test_old.py\n@@ -1 +1 @@\n"
+    head = "-from interval import clamp\n"
+    found = run(engine, f"{suite}{head}+from interval import mean as clamp\n", CLAMPS, guard=True)
+    left_out = LeftOutFiles(what=LeftOutKind.TESTS, paths=("tests/test_old.py",))
+    assert found.refused == OnlyLeftOut(left_out=(left_out,))
+    assert (found.cells, found.guarded) == ((), None)
+    # One that changes nothing is a patch, and does what the unpatched tree does.
+    nothing = run(engine, f"{suite}{head}+from interval import clamp\n", CLAMPS)
+    assert nothing.remarks == (ChangesNothing(),)
+    assert [cell.verdict for cell in nothing.cells] == [Verdict.FAIL]
 
 
 def test_without_candidates_only_existing_tests_are_run(engine: Engine) -> None:

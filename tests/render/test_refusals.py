@@ -6,7 +6,7 @@ from typing import get_args
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.render.refusals import refusal_sentence
-from pytest_brt.types import Patch, PatchResult, Refused
+from pytest_brt.types import LeftOutFiles, LeftOutKind, Patch, PatchResult, Refused
 from pytest_brt.types.refused import (
     EmptyPatch,
     FileExists,
@@ -20,6 +20,7 @@ from pytest_brt.types.refused import (
     MoreLines,
     NoFilesText,
     NotADiff,
+    OnlyLeftOut,
     PathFault,
     UnsafePath,
 )
@@ -37,6 +38,12 @@ REFUSED: list[Refused] = [
     MoreLines(path="a.py"),
     HunkMissing(path="a.py", hunk=2, line=12, meant=40),
     HunkAdrift(path="a.py", line=3),
+    OnlyLeftOut(
+        left_out=(
+            LeftOutFiles(what=LeftOutKind.BINARY_FILES, paths=("a.bin", "b.bin")),
+            LeftOutFiles(what=LeftOutKind.TESTS, paths=("tests/test_a.py",)),
+        )
+    ),
     GitFailed(said="diff did not end within 60 s"),
 ]
 
