@@ -20,6 +20,7 @@ from pytest_brt import __version__
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
+from pytest_brt.evaluate.cluster import Cluster
 from pytest_brt.evaluate.dataset import Instance, Prediction
 from pytest_brt.evaluate.environments import Environment, environment_of
 from pytest_brt.evaluate.job import Job, StudyKit
@@ -37,7 +38,6 @@ from pytest_brt.evaluate.record import (
 from pytest_brt.evaluate.repairs import repair
 from pytest_brt.evaluate.reproducing import reproduce
 from pytest_brt.evaluate.truth import extent_of
-from pytest_brt.execute.remote import Cluster
 from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.model.base import Settings as ModelSettings
 from pytest_brt.model.opening import open_models

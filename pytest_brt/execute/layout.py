@@ -162,11 +162,6 @@ def hash_of(contents: Mapping[str, bytes]) -> str:
     return digest.hexdigest()
 
 
-def tree_hash(root: Path, *, without: Collection[Path] = ()) -> str:
-    """Return the SHA-256 of every path, mode bit and byte below `root`; see `contents_of`."""
-    return hash_of(contents_of(root, without=without))
-
-
 def _content(path: Path) -> bytes:
     """Return the hash of a file, with a mark of what kind of file it is."""
     try:

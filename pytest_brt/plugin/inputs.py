@@ -238,6 +238,11 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
     Raises:
         BrtError: the project, its interpreter or the isolation cannot be had.
     """
+    if options.executor != "threads":
+        raise UsageProblem(
+            f"--brt-executor: {options.executor!r} is not for this run: only a study "
+            "(--brt-evaluate) runs elsewhere"
+        )
     subject = find_subject(
         config.rootpath, python=options.python, env=dict(options.env), sandbox=options.sandbox
     )
@@ -245,13 +250,9 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
     added: dict[str, Callable[..., Engine]] = gather(config, "pytest_brt_sandboxes", {})
     if options.sandbox in added:
         return added[options.sandbox](subject, limits=limits, net=options.net, jobs=options.jobs)
-    shut: dict[str, Any] = {"sandbox": options.sandbox, "net": options.net, "limits": limits}
-    if options.executor == "threads":
-        return open_engine(subject, jobs=options.jobs, **shut)
-    from pytest_brt.execute.remote import RemoteEngine, open_cluster
-
-    cluster = open_cluster(options.executor)  # first: it may be missing
-    return RemoteEngine(open_engine(subject, jobs=options.jobs, **shut), cluster, **shut)
+    return open_engine(
+        subject, sandbox=options.sandbox, net=options.net, limits=limits, jobs=options.jobs
+    )
 
 
 def _given(

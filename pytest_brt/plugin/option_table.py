@@ -267,7 +267,9 @@ class Options:
         default=0,
     )
     executor: str = _ISSUE(
-        "SPEC", "where rows run: threads (default), or dask:ADDRESS", default="threads"
+        "SPEC",
+        "where the bugs of a study run: threads (default), or dask:ADDRESS",
+        default="threads",
     )
     ranker: str = _RANK(
         "NAME",

@@ -19,6 +19,7 @@ import pytest
 
 from pytest_brt.dialogue.prompts import Prompts, Wording, read_wording
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
+from pytest_brt.evaluate.cluster import Cluster, open_cluster
 from pytest_brt.evaluate.dataset import Instance, read_dataset, read_predictions
 from pytest_brt.evaluate.environments import read_environments
 from pytest_brt.evaluate.job import StudyKit
@@ -34,7 +35,6 @@ from pytest_brt.evaluate.study import (
     setting_of,
 )
 from pytest_brt.evaluate.written import write_study
-from pytest_brt.execute.remote import Cluster, open_cluster
 from pytest_brt.plugin.cases import absolutepath
 from pytest_brt.plugin.inputs import chosen_strategies, gather, named, open_chosen_models
 from pytest_brt.plugin.items import result_of

@@ -36,7 +36,6 @@ from pytest_brt.types.cause import (
     TookTooLong,
     Untrusted,
     WorkerEnded,
-    WorkersDied,
 )
 from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
 
@@ -135,8 +134,6 @@ def _cut_short_words(cause: CutShort) -> str:
             return f"ended the process of its row ({said})"
         case WorkerEnded(said=said):
             return f"the worker {said}"
-        case WorkersDied():
-            return "the workers that were to run it died, twice"
         case _:
             assert_never(cause)
 

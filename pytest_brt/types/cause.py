@@ -137,10 +137,6 @@ class WorkerEnded(Fact, frozen=True, kw_only=True):
     said: str
 
 
-class WorkersDied(Fact, frozen=True, kw_only=True):
-    """The workers of a cluster that were to run it died, the second one too."""
-
-
 class RaisedYetPassed(Fact, frozen=True, kw_only=True):
     """A phase was reported as something else than a failure though it raised."""
 
@@ -198,7 +194,7 @@ Finished = (
     | PytestFailed
 )
 #: What ended before it did.
-CutShort = TookTooLong | ProcessEnded | RowEnded | WorkerEnded | WorkersDied
+CutShort = TookTooLong | ProcessEnded | RowEnded | WorkerEnded
 #: Why what it did is not believed, or says nothing of the patch.
 Untrusted = DiskFull | RaisedYetPassed | ExitDiffers | Odd | OtherCode | CodeUntold | NotStarted
 Cause = Finished | CutShort | Untrusted

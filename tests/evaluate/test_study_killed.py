@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -192,28 +191,6 @@ def test_a_cluster_with_a_worker_killed_gives_the_same_tables(
     assert len(many.ranked) == 1
     # The workers wrote journals of their own, beside that of the one who asked.
     assert len(list((bugs / "many").glob("journal-*.jsonl"))) >= 2
-
-
-@pytest.mark.usefixtures("many")
-def test_a_ranking_on_a_cluster_of_which_one_worker_was_killed(
-    project: pytest.Pytester, cluster: Workers
-) -> None:
-    for patch in ("b-literal", "d-right-too", "e-stale"):
-        (project.path / f"patches/{patch}.diff").unlink()
-    out = project.path.parent / "found.json"
-    result = project.runpytest_subprocess(
-        *("--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-guard=no", "--brt-repeat=1"),
-        *(f"--brt-executor=dask:{cluster.address}", f"--brt-report={out}"),
-    )
-    assert result.ret == 0, result.stdout.str() + result.stderr.str()
-    found = {
-        patch["name"]: (patch["rank"], patch["epr"], [cell["verdict"] for cell in patch["cells"]])
-        for patch in json.loads(out.read_text("utf-8"))["patches"]
-    }
-    # As in every ranking of these two here.
-    assert found["a-right.diff"] == (1, 1.0, ["PASS"] * 4)
-    rank, epr, verdicts = found["c-wrong.diff"]
-    assert (rank, epr, sorted(verdicts)) == (2, 0.75, ["FAIL", *["PASS"] * 3])
 
 
 def test_a_killed_study_goes_on_where_it_was(bugs: Path, alone: Alone) -> None:

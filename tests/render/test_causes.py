@@ -35,7 +35,6 @@ from pytest_brt.types.cause import (
     Timed,
     TookTooLong,
     WorkerEnded,
-    WorkersDied,
 )
 from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
 
@@ -69,7 +68,6 @@ WORDS: list[tuple[Cause, str]] = [
     (ProcessEnded(status=3, collecting=True), "exit status 3 while being collected"),
     (RowEnded(said="it ended"), "ended the process of its row (it ended)"),
     (WorkerEnded(said="fell silent"), "the worker fell silent"),
-    (WorkersDied(), "the workers that were to run it died, twice"),
     (RaisedYetPassed(when="call", outcome="odd"), "call reported as 'odd' though it raised"),
     (ExitDiffers(status=-9, announced=0), "killed by SIGKILL, but pytest said 0"),
     (Odd(oddity=Oddity.PHASES), "phases are missing or out of order"),
