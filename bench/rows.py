@@ -1,12 +1,15 @@
 """How many rows a ranking of eight patches and a replay take, and what an import costs in each.
 
-    python bench/rows.py [--rounds N]
+    python bench/rows.py [--rounds N] [--apart] [--unrehearsed]
 
 The demo's project, bare and with a library that it imports first. A row is one tree with all its
 tests (`Engine.run`): the figure to know before each row pays for loading the project by itself.
 Counted in the process that drives the work; CPU seconds are of all processes, medians of the
 rounds. A library that is not installed where this runs is passed over. The last line is one JSON
 object.
+
+What rows gain by being forked from one process shows against `--apart`, where each row starts a
+process of its own, and `--unrehearsed`, where that process has not run pytest once beforehand.
 """
 
 from __future__ import annotations
@@ -41,6 +44,26 @@ def counted_observe(self, program):
     return observe(self, program)
 
 LocalEngine.run, LocalEngine.observe = counted_run, counted_observe
+
+if os.environ.get("ROWS_APART"):
+    from pytest_brt.execute.slots import Slots
+    talk = Slots.talk
+
+    def talk_anew(self, slot, seed):
+        for other in list(slot.workers):
+            self.drop(slot, other)
+        self.modules = ()
+        return talk(self, slot, seed)
+
+    Slots.talk = talk_anew
+if os.environ.get("ROWS_UNREHEARSED"):
+    from pytest_brt.execute.sandbox import Sandbox
+    specify = Sandbox.specification
+
+    def specify_unrehearsed(self, *arguments, **options):
+        return {**specify(self, *arguments, **options), "fork": False}
+
+    Sandbox.specification = specify_unrehearsed
 atexit.register(lambda: open(os.environ["ROWS"], "w").write(json.dumps(counts)))
 """
 LIBRARIES = ("", "numpy", "pandas")
@@ -93,7 +116,13 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=3)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--apart", action="store_true", help="a process of its own for each row")
+    parser.add_argument("--unrehearsed", action="store_true", help="without a first run of pytest")
+    options = parser.parse_args()
+    for name, is_set in (("APART", options.apart), ("UNREHEARSED", options.unrehearsed)):
+        if is_set:
+            os.environ[f"ROWS_{name}"] = "1"
+    rounds = options.rounds
     found: dict[str, dict[str, float]] = {}
     print(f"{'':22}{'rows':>6}{'tests':>7}{'programs':>10}{'CPU s':>8}")
     for library in LIBRARIES:
@@ -104,8 +133,8 @@ def main() -> None:
             folder, root = Path(name), Path(name, "project")
             (folder / "rows_counter.py").write_text(COUNTER, encoding="utf-8")
             make_project(root, library)
-            for what, options in (("replay", ()), ("ranking", ("--rank-fixes=patches",))):
-                runs = [session(root, folder, *options) for _ in range(rounds)]
+            for what, more in (("replay", ()), ("ranking", ("--rank-fixes=patches",))):
+                runs = [session(root, folder, *more) for _ in range(rounds)]
                 row = {key: median(run[key] for run in runs) for key in runs[0]}
                 found[f"{library or 'bare'} {what}"] = row
                 print(
