@@ -26,6 +26,8 @@ _TESTING = re.compile(
     r"|runtest\w*|CallInfo|TestReport|__builtins__|builtins|_getframe|_current_frames|f_back"
     r"|get_objects|get_referrers|meta_path|linecache|_exit|settrace|setprofile)\b"
 )
+#: Functions of `inspect` that lead to the frames of callers.
+_FRAMES = frozenset({"stack", "currentframe", "getouterframes", "trace", "getinnerframes"})
 #: What makes code of a text, so that no text is left out.
 _RUNS_TEXT = frozenset(("exec", "eval", "__doc__"))
 _EQUALITY = ast.Eq | ast.NotEq | ast.In | ast.NotIn
@@ -43,12 +45,23 @@ def named_testers(changes: Iterable[FileChange], root: Path) -> tuple[str, ...]:
     """
     found: dict[str, None] = {}
     for change in changes:
-        if change.content is None or not change.path.endswith(".py"):
+        if change.content is None or not _may_be_run(change):
             continue
         before = root / change.path
         old = set(_names(before.read_bytes() if before.is_file() else b""))
         found.update(dict.fromkeys(name for name in _names(change.content) if name not in old))
     return tuple(found)
+
+
+def _may_be_run(change: FileChange) -> bool:
+    """Say whether a file is a module, or other text that ``exec`` or ``runpy`` would run."""
+    if change.path.endswith(".py"):
+        return True
+    try:
+        tree = tree_of(change.content or b"")
+    except SyntaxError:
+        return False
+    return any(isinstance(node, ast.Call | ast.Import | ast.ImportFrom) for node in ast.walk(tree))
 
 
 @lru_cache(maxsize=8)  # most patches of a run change the same few files
@@ -78,6 +91,7 @@ def _named(content: bytes) -> Iterator[str]:
             yield from _TESTING.findall(_word(node))
         if _is_equality_that_holds(node):
             yield "always-true __eq__"
+        yield from _frame_readers(node)
 
 
 def _word(node: ast.AST) -> str:
@@ -99,6 +113,17 @@ def _word(node: ast.AST) -> str:
     return ""
 
 
+def _frame_readers(node: ast.AST) -> Iterator[str]:
+    """Yield what a node names of `inspect` that shows the frames of its callers."""
+    if isinstance(node, ast.Attribute) and _word(node.value) == "inspect":
+        names = [node.attr]
+    elif isinstance(node, ast.ImportFrom) and node.module == "inspect":
+        names = [alias.name for alias in node.names]
+    else:
+        return
+    yield from (f"inspect.{name}" for name in names if name in _FRAMES)
+
+
 def _is_equality_that_holds(node: ast.AST) -> bool:
     """Return whether a node defines an ``__eq__`` that says True whatever it is given."""
     if isinstance(node, ast.FunctionDef) and node.name == "__eq__":
@@ -110,6 +135,9 @@ def _is_equality_that_holds(node: ast.AST) -> bool:
 
 
 def _is_true(value: ast.expr | None) -> bool:
+    if isinstance(value, ast.Compare) and len(value.ops) == 1:
+        same = ast.dump(value.left) == ast.dump(value.comparators[0])
+        return same and isinstance(value.ops[0], ast.Is | ast.Eq | ast.LtE | ast.GtE)
     if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not):
         return isinstance(value.operand, ast.Constant) and not value.operand.value
     return isinstance(value, ast.Constant) and bool(value.value)

@@ -16,7 +16,7 @@ def test_an_executor_that_is_none(spec: str) -> None:
 
 @pytest.mark.slow
 def test_nobody_there() -> None:
-    with pytest.raises(UsageProblem, match="nobody answers at 'tcp://127.0.0.1:9'"):
+    with pytest.raises(UsageProblem, match="nobody answers at"):
         open_cluster("dask:tcp://127.0.0.1:9")
 
 

@@ -28,6 +28,9 @@ DECEIT = {
     "async def pytest_runtest_call(item): pass\n": "pytest_runtest_call",
     "class A:\n    __eq__ = lambda self, other: True\n": "always-true __eq__",
     "class A:\n    def __eq__(self, other):\n        return not False\n": "always-true __eq__",
+    "class A:\n    def __eq__(self, other):\n        return self is self\n": "always-true __eq__",
+    "import inspect\nf = inspect.stack()[1].frame\n": "inspect.stack",
+    "from inspect import currentframe\nf = currentframe()\n": "inspect.currentframe",
     "import os\nos._exit(0)\n": "_exit",
     "# -*- coding: utf-7 -*-\nimport p+AHk-test\n": "pytest",
 }
@@ -35,6 +38,7 @@ INNOCENT = (
     OLD + "# pytest\n",
     '"""Is tested by pytest."""\n' + OLD,
     "class A:\n    def __eq__(self, other):\n        return other is self\n",
+    "import numpy, inspect\nf = numpy.stack([inspect.signature(int)])\n",
 )
 
 
@@ -50,6 +54,15 @@ def test_code_that_names_the_tools_of_testing_is_remarked(source: str, tmp_path:
 @pytest.mark.parametrize("source", INNOCENT)
 def test_other_code_is_not(source: str, tmp_path: Path) -> None:
     assert named_testers(_change(source), tmp_path) == ()
+
+
+@pytest.mark.parametrize("path", ["pkg/data.txt", "pkg/data", "pkg/table.cfg"])
+def test_code_in_a_file_of_another_kind_is_remarked(path: str, tmp_path: Path) -> None:
+    """It may be run by ``exec`` or `runpy`."""
+    source = b"import _pytest.reports\n_pytest.reports.TestReport.outcome = 'passed'\n"
+    assert "_pytest" in named_testers((FileChange(path=path, content=source),), tmp_path)
+    prose = b"Run pytest to see whether it works: unittest.TestCase does not.\n"
+    assert named_testers((FileChange(path=path, content=prose),), tmp_path) == ()
 
 
 def test_what_was_named_before_is_no_news(tmp_path: Path) -> None:
