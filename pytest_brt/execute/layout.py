@@ -7,6 +7,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.bounded import is_file, is_folder
@@ -115,6 +116,31 @@ def walk(root: Path, without: Collection[str] = ()) -> Iterator[tuple[str, bool]
         prefix = "" if here == root else f"{here.relative_to(root).as_posix()}/"
         yield from ((prefix + name, True) for name in names)
         yield from ((prefix + name, False) for name in sorted(files) if _is_plain(here / name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassedOver:
+    """What lies in a project's folder and is no part of the project."""
+
+    #: Pipes, sockets and devices.
+    special: int
+    #: Folders that may not be looked into.
+    unreadable: tuple[str, ...]
+
+
+def passed_over(root: Path) -> PassedOver:
+    """Return what `walk` passes over in a tree, but for what a copy does without."""
+    unreadable: list[str] = []
+
+    def note(error: OSError) -> None:
+        unreadable.append(os.path.relpath(error.filename, root))
+
+    special = 0
+    for folder, names, files in os.walk(root, onerror=note):
+        here = Path(folder)
+        names[:] = [name for name in names if name not in LEFT_OUT]
+        special += sum(not _is_plain(here / name) for name in files)
+    return PassedOver(special=special, unreadable=tuple(sorted(unreadable)))
 
 
 def _is_plain(path: Path) -> bool:

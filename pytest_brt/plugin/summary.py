@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, dropwhile, groupby
+from pathlib import Path
 
 import pytest
 
 from pytest_brt.answers import answer_issue, bug_tests
 from pytest_brt.code.source import Edit
 from pytest_brt.execute.launch import weaknesses
+from pytest_brt.execute.layout import passed_over
 from pytest_brt.plugin.inputs import Inputs
 from pytest_brt.plugin.option_table import Options
 from pytest_brt.plugin.option_values import Write
@@ -68,6 +70,8 @@ def header(inputs: Inputs, options: Options, verbosity: int) -> list[str]:
     ]
     if verbosity > 0 or engine.level != "ns":
         lines += [f"brt: sandbox {engine.level}: {one}" for one in weaknesses(engine)]
+    if verbosity > 0:
+        lines += [f"brt: {text}" for text in _passed_over(Path(subject.root))]
     if inputs.earlier:
         said = reviewed(inputs.earlier.tests)
         lines.append(
@@ -89,6 +93,15 @@ def header(inputs: Inputs, options: Options, verbosity: int) -> list[str]:
         lines += [f"brt: {note}" for note in model.notes]
         lines.append(f"brt: {prospect(options.budget, inputs.spent)}")
     return lines
+
+
+def _passed_over(root: Path) -> Iterator[str]:
+    """Yield what of the project's folder no test will find there."""
+    found = passed_over(root)
+    if found.special:
+        yield f"pipes, sockets and devices passed over in the project: {found.special}"
+    for folder in found.unreadable:
+        yield f"left out of the project, for it may not be read: {folder!r}"
 
 
 class Summary:

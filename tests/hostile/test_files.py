@@ -27,9 +27,9 @@ def project(tmp_path: Path) -> Path:
 
 
 def reproduce(
-    project: Path, *user: str, sandbox: str = "auto", rank: str = ""
+    project: Path, *user: str, sandbox: str = "auto", rank: str = "", tell: str = "-q"
 ) -> subprocess.CompletedProcess[str]:
-    command = [*user, sys.executable, "-m", "pytest", "-q", "--brt-issue=clamp.md"]
+    command = [*user, sys.executable, "-m", "pytest", tell, "--brt-issue=clamp.md"]
     command += [f"--rank-fixes={rank}"] if rank else []
     done = subprocess.run(
         [*command, f"--brt-sandbox={sandbox}"],
@@ -49,7 +49,9 @@ def test_pipes_are_no_part_of_a_project(project: Path, sandbox: str) -> None:
     for name in ("pipe", "tests/test_pipe.py", "interval/pipe.py"):
         os.mkfifo(project / name)
     (project / "tests/linked.py").symlink_to("test_pipe.py")
-    assert "Reproduced: " in reproduce(project, sandbox=sandbox).stdout
+    shown = reproduce(project, tell="-v", sandbox=sandbox).stdout
+    assert "Reproduced: " in shown
+    assert "brt: pipes, sockets and devices passed over in the project: 4\n" in shown
 
 
 def test_nobody_waits_for_a_pipe_in_place_of_a_file_of_ours(project: Path) -> None:
@@ -72,7 +74,9 @@ def test_a_folder_that_may_not_be_read_is_left_out(project: Path) -> None:
     for folder in (project, *project.parents):
         folder.chmod(folder.stat().st_mode | 0o055)
     user = (sys.executable, "-m", "tests.hostile.as_user", str(ORDINARY), str(project))
-    assert "Reproduced: " in reproduce(project, *user).stdout
+    shown = reproduce(project, *user, tell="-v").stdout
+    assert "Reproduced: " in shown
+    assert "brt: left out of the project, for it may not be read: 'data'\n" in shown
 
 
 def test_patches_are_ranked_whatever_they_are_called(project: Path) -> None:
