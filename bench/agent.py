@@ -25,7 +25,8 @@ from measured import Clock, Prompted
 from shapes import SHAPES, words, write_llama, write_shape
 
 from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.model.base import Completion, Finish, Message, Model, Prompt, Role, Settings
@@ -123,8 +124,9 @@ def main() -> None:
         model = open_model(f"gguf:{path}", Settings(context=CONTEXT))
         model.count("load")
         forced = Forced(model, ScriptedModel(str(SCRIPT), Settings()))
-        subject = find_subject(root, python=sys.executable, env={})
-        opened = open_engine(subject, sandbox="process", limits=Limits())
+        sandbox = open_sandbox("process")
+        subject = find_subject(root, python=sys.executable, env={}, sandbox=sandbox)
+        opened = LocalEngine(subject, sandbox, limits=Limits())
         engine = Clock(opened)
         bench = Workbench(engine=engine, repeat=2, keep=5, model=forced, say=print)
         begin = time.perf_counter()

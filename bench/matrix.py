@@ -38,7 +38,8 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
-from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import FileChange, Verdict
 
@@ -225,8 +226,9 @@ class Bench:
 
     def open(self) -> Engine:
         """Start the engine on the project."""
-        subject = find_subject(self.base, python=str(self.python), env={})
-        return open_engine(subject, limits=Limits())
+        sandbox = open_sandbox("auto", project=self.base)
+        subject = find_subject(self.base, python=str(self.python), env={}, sandbox=sandbox)
+        return LocalEngine(subject, sandbox, limits=Limits())
 
     def rows(self) -> list[Row]:
         """Return a row for each patch."""

@@ -29,7 +29,8 @@ from typing import Any
 from pytest_brt.code.index import open_index
 from pytest_brt.errors import BrtError
 from pytest_brt.execute.engine import Engine, Limits
-from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.oracle.facts import read_facts
@@ -123,8 +124,10 @@ def engine_of(bug: Mapping[str, Any], kind: str) -> Engine:
     """Return an engine on the tree of `kind`."""
     path = ":".join(str(Path(bug[kind]) / entry) for entry in bug["pythonpath"])
     env = {**bug["envvars"], "PYTHONPATH": path}
-    subject = find_subject(Path(bug[kind]), python=bug["python"], env=env)
-    return open_engine(subject, limits=Limits(seconds=60))
+    root = Path(bug[kind])
+    sandbox = open_sandbox("auto", project=root)
+    subject = find_subject(root, python=bug["python"], env=env, sandbox=sandbox)
+    return LocalEngine(subject, sandbox, limits=Limits(seconds=60))
 
 
 def true_tests(base: Path, data: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

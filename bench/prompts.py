@@ -23,7 +23,8 @@ from typing import Any
 
 from pytest_brt.code.index import open_index
 from pytest_brt.execute.engine import Engine, Limits
-from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.model.base import Prompt, Sampling, Settings
@@ -113,8 +114,9 @@ def opened(report: Path, tree: Path, python: str | None = None, env: Any = None)
     """Return the report and an engine on its tree."""
     with report.open("rb") as stdin:
         issue = load_issue(str(report), stdin)
-    subject = find_subject(tree, python=python, env=env or {})
-    return issue, open_engine(subject, limits=Limits(seconds=30))
+    sandbox = open_sandbox("auto", project=tree)
+    subject = find_subject(tree, python=python, env=env or {}, sandbox=sandbox)
+    return issue, LocalEngine(subject, sandbox, limits=Limits(seconds=30))
 
 
 def first_prompts(issue: Issue, engine: Engine, model: Counting) -> dict[str, Prompt]:

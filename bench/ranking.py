@@ -40,7 +40,8 @@ from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.evaluate.metrics import COLUMNS, Order, mean_columns, mean_interval
 from pytest_brt.evaluate.ranking import RANKERS, grouped
 from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.guard import Guard
 from pytest_brt.issue import load_issue
@@ -53,7 +54,6 @@ from pytest_brt.rank.weighted import is_at_fault, rank_by_weight
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.store import write_text
 from pytest_brt.types import Attempt, JudgedTest, Patch, PatchResult
-from pytest_brt.types.subject import Subject
 
 #: Name of the true fix in a pool.
 FIX = "the-fix"
@@ -121,7 +121,7 @@ def run_bug(bug: Bug, options: argparse.Namespace) -> Pool:
     if place.exists():
         return run_pool(bug, from_json(place.read_bytes(), Attempt), options)
     begun = cpu()
-    engine = open_engine(subject_of(bug), sandbox=options.sandbox, limits=LIMITS, jobs=options.jobs)
+    engine = engine_of(bug, options)
     try:
         issue = load_issue(str(bug.tree["issue"]), sys.stdin.buffer)
         attempt = replay(issue, engine=engine, keep=5)
@@ -137,11 +137,10 @@ def run_pool(bug: Bug, attempt: Attempt, options: argparse.Namespace) -> Pool:
     patches = [Patch(id=content_id(text), name=name, text=text) for name, text, _ in bug.patches]
     rows: tuple[PatchResult, ...] = ()
     if any(judged.judgement.candidate for judged in attempt.tests):
-        subject = subject_of(bug)
-        engine = open_engine(subject, sandbox=options.sandbox, limits=LIMITS, jobs=options.jobs)
+        engine = engine_of(bug, options)
         total = None if options.guard is None else options.guard * len(patches)
         guarding = None if options.guard == 0 else open_guarding(Guard(engine), patches, total)
-        keys = [key_of(patch, Path(subject.root)) for patch in patches]
+        keys = [key_of(patch, Path(engine.subject.root)) for patch in patches]
         first = dict(reversed([*zip(keys, patches, strict=True)]))
 
         def run_one(patch: Patch) -> PatchResult:
@@ -166,12 +165,15 @@ def run_pool(bug: Bug, attempt: Attempt, options: argparse.Namespace) -> Pool:
     )
 
 
-def subject_of(bug: Bug) -> Subject:
-    """Return the project of a bug."""
+def engine_of(bug: Bug, options: argparse.Namespace) -> LocalEngine:
+    """Return an engine on the project of a bug."""
     tree = bug.tree
+    root = Path(str(tree["base"]))
     env = {str(key): str(value) for key, value in dict(tree["envvars"]).items()}  # type: ignore[call-overload]
     env["PYTHONPATH"] = os.pathsep.join(tree["pythonpath_base"])  # type: ignore[arg-type]
-    return find_subject(Path(str(tree["base"])), python=str(tree["python"]), env=env)
+    sandbox = open_sandbox(options.sandbox, project=root)
+    subject = find_subject(root, python=str(tree["python"]), env=env, sandbox=sandbox)
+    return LocalEngine(subject, sandbox, limits=LIMITS, jobs=options.jobs)
 
 
 def key_of(patch: Patch, root: Path) -> str:

@@ -36,7 +36,8 @@ from shapes import write_llama
 from pytest_brt.code.index import open_index
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.execute.engine import Engine, Limits
-from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.guard import Guard
 from pytest_brt.issue import load_issue
@@ -86,8 +87,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         root = make_project(folder / "project")
         write_llama(folder / "tiny.gguf", context=32_768)
         model = open_model(f"gguf:{folder}/tiny.gguf", Settings(threads=1))
-        subject = find_subject(root, python=None, env={})
-        engine = open_engine(subject, limits=Limits(), jobs=2)
+        sandbox = open_sandbox("auto", project=root)
+        subject = find_subject(root, python=None, env={}, sandbox=sandbox)
+        engine = LocalEngine(subject, sandbox, limits=Limits(), jobs=2)
         try:
             figures = measure(root, engine, model, options.runs)
         finally:

@@ -41,7 +41,9 @@ from typing import Any
 
 from pytest_brt.errors import BrtError
 from pytest_brt.execute.engine import Engine, Limits, Row, target_of
-from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.execute.local import LocalEngine
+from pytest_brt.execute.sandbox import Sandbox
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.reproduce.replay.run import replay
@@ -193,7 +195,7 @@ def _cpu() -> float:
 
 def _import_cpu(entry: Mapping[str, Any]) -> float:
     """Return the CPU seconds of a process that imports the subject's packages; median of 3."""
-    subject = _subject(entry, "base")
+    subject = _subject(entry, "base", open_sandbox("process"))
     roots = [Path(subject.root, root) for root in subject.source_roots]
     # Single modules beside them may be scripts.
     packages = [
@@ -244,15 +246,15 @@ def _passing(
 
 
 def _engine(entry: Mapping[str, Any], tree: str, arguments: argparse.Namespace) -> Engine:
-    subject = _subject(entry, tree)
-    return open_engine(subject, sandbox=arguments.sandbox, limits=Limits())
+    sandbox = open_sandbox(arguments.sandbox, project=Path(entry[tree]))
+    return LocalEngine(_subject(entry, tree, sandbox), sandbox, limits=Limits())
 
 
-def _subject(entry: Mapping[str, Any], tree: str) -> Subject:
+def _subject(entry: Mapping[str, Any], tree: str, sandbox: Sandbox) -> Subject:
     root = Path(entry[tree])
     path = os.pathsep.join(str((root / part).resolve()) for part in entry.get("pythonpath", ["."]))
     env = {**entry.get("envvars", {}), "PYTHONPATH": path}
-    return find_subject(root, python=entry["python"], env=env)
+    return find_subject(root, python=entry["python"], env=env, sandbox=sandbox)
 
 
 def _line(outcome: Outcome) -> str:

@@ -46,14 +46,16 @@ def result_type(view):
 ASK_REPLAY = """\
 import sys
 from pathlib import Path
-from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import read_issue
 from pytest_brt.reproduce.replay.run import replay
 
-subject = find_subject(Path(sys.argv[1]), python=sys.executable, env={})
-engine = open_engine(subject, sandbox="process", limits=Limits())
+sandbox = open_sandbox("process")
+subject = find_subject(Path(sys.argv[1]), python=sys.executable, env={}, sandbox=sandbox)
+engine = LocalEngine(subject, sandbox, limits=Limits())
 text = "double\\n\\n`double(2)` gives 5.\\n\\nIt should return a `str`.\\n"
 try:
     best = replay(read_issue(text, "issue.md"), engine=engine).tests[0]

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-import tempfile
 from pathlib import Path
 
 from pytest_brt.errors import BrtError
-from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.model import catalogue
 from pytest_brt.model.base import Message, Role, Settings
 from pytest_brt.model.chat import Begins, Template
@@ -147,15 +142,11 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 def _sandbox() -> Check:
     """Try which isolation the tests would get."""
-    with tempfile.TemporaryDirectory(prefix="brt-doctor-") as folder:
-        try:
-            subject = find_subject(Path(folder), python=sys.executable, env=os.environ)
-            engine = open_engine(subject, limits=Limits())
-        except BrtError as problem:
-            return Check("sandbox", str(problem), CheckState.NOTE)
-        level = engine.level
-        engine.close()
-    return Check("sandbox", f"level {level!r}")
+    try:
+        sandbox = open_sandbox("auto")
+    except BrtError as problem:
+        return Check("sandbox", str(problem), CheckState.NOTE)
+    return Check("sandbox", f"level {sandbox.level!r}")
 
 
 def _size(size: int) -> str:

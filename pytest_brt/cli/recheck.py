@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.plugin.option_values import pair
 from pytest_brt.revisions.recheck import Comparison, recheck
@@ -44,11 +45,11 @@ def _recheck(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         raise UsageProblem(f"--env: {error}, got {arguments.env!r}") from error
     root = Path(arguments.root).resolve()
-    subject = find_subject(root, python=arguments.python, env=env, sandbox=arguments.sandbox)
+    sandbox = open_sandbox(arguments.sandbox, net=arguments.net, project=root)
+    subject = find_subject(root, python=arguments.python, env=env, sandbox=sandbox)
     same = changed = 0
-    sandbox, net = arguments.sandbox, arguments.net
     limits = Limits(seconds=arguments.timeout)
-    with closing(open_engine(subject, sandbox=sandbox, net=net, limits=limits)) as engine:
+    with closing(LocalEngine(subject, sandbox, limits=limits)) as engine:
         for compared in recheck(Path(arguments.folder), engine):
             same += compared.same
             changed += not compared.same

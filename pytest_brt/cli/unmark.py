@@ -9,7 +9,8 @@ from pathlib import Path
 from pytest_brt.code.rewrite import marked_tests, unmark
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
-from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.render.causes import run_words
 from pytest_brt.shown import say
@@ -33,8 +34,9 @@ def set_up(parser: argparse.ArgumentParser) -> None:
 def _unmark(arguments: argparse.Namespace) -> int:
     """Return 0 when every test named is unmarked now, 1 when one still fails."""
     root = Path(arguments.root).resolve()
-    subject = find_subject(root, python=arguments.python, env={})
-    with closing(open_engine(subject, limits=Limits())) as engine:
+    sandbox = open_sandbox("auto", project=root)
+    subject = find_subject(root, python=arguments.python, env={}, sandbox=sandbox)
+    with closing(LocalEngine(subject, sandbox, limits=Limits())) as engine:
         return max(_unmark_file(test, root, engine) for test in arguments.tests)
 
 

@@ -16,7 +16,8 @@ from pytest_brt.evaluate.environments import Environment, make_tree
 from pytest_brt.evaluate.record import Stage, StudySettings
 from pytest_brt.evaluate.truth import places_of_fix, test_file_of_fix
 from pytest_brt.execute.engine import Engine, Limits
-from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.local import LocalEngine
+from pytest_brt.execute.sandbox import Sandbox
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.model.base import Model
 from pytest_brt.model.opening import NoModel
@@ -46,6 +47,8 @@ class StudyKit:
     """What a process has at hand for its jobs."""
 
     strategies: Mapping[str, Strategy]
+    #: Opens the sandbox of all jobs, at the first call: none may be left to do.
+    sandbox: Callable[[], Sandbox]
     model: Model = field(default_factory=NoModel)
     editor: Model | None = None
     prompts: Prompts = field(default_factory=Prompts)
@@ -53,7 +56,7 @@ class StudyKit:
 
 
 @contextmanager
-def open_tree(job: Job, scratch: Path) -> Iterator[tuple[Engine, float]]:
+def open_tree(job: Job, kit: StudyKit, scratch: Path) -> Iterator[tuple[Engine, float]]:
     """Make the bug's tree and an engine on it; say how long that took."""
     started = time.perf_counter()
     repos = Path(job.repos) if job.repos else None
@@ -63,10 +66,11 @@ def open_tree(job: Job, scratch: Path) -> Iterator[tuple[Engine, float]]:
         parts = (str((root / part).resolve()) for part in job.environment.pythonpath)
         env["PYTHONPATH"] = os.pathsep.join(parts)
     settings = job.settings
-    subject = find_subject(root, python=job.environment.python or None, env=env)
+    sandbox = kit.sandbox()
+    python = job.environment.python or None
+    subject = find_subject(root, python=python, env=env, sandbox=sandbox)
     limits = Limits(seconds=settings.timeout, memory_mb=settings.memory)
-    engine = open_engine(subject, sandbox=settings.sandbox, net=settings.net, limits=limits)
-    with closing(engine):
+    with closing(LocalEngine(subject, sandbox, limits=limits)) as engine:
         yield engine, time.perf_counter() - started
 
 

@@ -42,7 +42,7 @@ def rank(job: Job, kit: StudyKit, scratch: Path) -> Ranked:
         guard=settings.guard,
     )
     with (
-        open_tree(job, scratch) as (engine, setup),
+        open_tree(job, kit, scratch) as (engine, setup),
         open_run(plan, bench_of(job, kit, engine)) as run,
     ):
         started = time.perf_counter()

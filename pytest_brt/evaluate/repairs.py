@@ -55,7 +55,7 @@ def repair(job: Job, kit: StudyKit, scratch: Path) -> Repaired:
     settings = job.settings.repairs
     assert settings is not None, "asked for with what to repair by"
     instance = job.instance
-    with open_tree(job, scratch) as (engine, setup):
+    with open_tree(job, kit, scratch) as (engine, setup):
         # First, so that no hours are spent on what nobody can judge.
         begun = time.perf_counter()
         judge = _Judge(job, engine)

@@ -31,7 +31,7 @@ def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
         budget=settings.budget,
     )
     with (
-        open_tree(job, scratch) as (engine, setup),
+        open_tree(job, kit, scratch) as (engine, setup),
         open_run(plan, bench_of(job, kit, engine)) as run,
     ):
         fix_changes(instance, Path(engine.subject.root))  # one that does not apply judges nothing

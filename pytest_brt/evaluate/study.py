@@ -11,7 +11,7 @@ import socket
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from threading import Lock
 from typing import TypeVar
@@ -38,6 +38,7 @@ from pytest_brt.evaluate.record import (
 from pytest_brt.evaluate.repairs import repair
 from pytest_brt.evaluate.reproducing import reproduce
 from pytest_brt.evaluate.truth import extent_of
+from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.model.base import Settings as ModelSettings
 from pytest_brt.model.opening import open_models
@@ -268,6 +269,7 @@ def _kit(text: str) -> StudyKit:
     model, editor = open_models(settings.model, settings.edit_model, given)
     return StudyKit(
         strategies=STRATEGIES,
+        sandbox=cache(partial(open_sandbox, settings.sandbox, net=settings.net)),
         model=model,
         editor=None if editor is model else editor,
         prompts=Prompts(settings.prompts),

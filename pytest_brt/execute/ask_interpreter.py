@@ -1,13 +1,14 @@
-"""Asks an interpreter what it is; in a sandbox, where that runs code of the project."""
+"""Asks an interpreter what it is, in the sandbox that its tests are run in."""
 
 from __future__ import annotations
 
 import os
 import re
+import site
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,9 +16,11 @@ from pytest_brt.bounded import is_folder, read_bounded
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem, SubjectProblem
 from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.layout import is_environment
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.process import Deadlines, Ended, run_script, scrubbed
 from pytest_brt.execute.protocol import CellOrder
+from pytest_brt.execute.sandbox import Sandbox, hidden_folders
 from pytest_brt.types.subject import Subject
 
 #: Seconds within which an interpreter must have said what it is.
@@ -37,20 +40,24 @@ class SubjectAnswer:
     user_base: str
 
 
-def ask(subject: Subject, sandbox: str) -> SubjectAnswer:
+def ask(subject: Subject, sandbox: Sandbox) -> SubjectAnswer:
     """Return what the interpreter of `subject` is, of which only the places are known yet.
+
+    It is asked in the sandbox, and never in a weaker one. Only the running interpreter is asked
+    outside: whoever started us has started it so, and in the sandbox it would take longer.
 
     Raises:
         SubjectProblem: it cannot be started, does not answer, or has no pytest.
-        SandboxProblem: it can only be asked in a sandbox, and there is none.
+        SandboxProblem: no process of it can be had in the sandbox.
     """
-    shut_in = sys.platform == "linux" and sandbox not in ("process", "none")
-    if shut_in and (_is_projects(subject) or _loads_more(subject)):
-        answer = _asked_inside(subject, sandbox)
-    else:
-        answer = _asked(subject, may_import=not shut_in)
-        if shut_in and not answer.pytest:  # pytest is the project's own, or none is installed
+    if not sandbox.keeps_files:
+        answer = _asked_outside(subject, sandbox, may_import=True)
+    elif _is_running(subject):
+        answer = _asked_outside(subject, sandbox, may_import=False)
+        if not answer.pytest:  # pytest is the project's own, or none is installed
             answer = _asked_inside(replace(subject, paths=answer.paths), sandbox)
+    else:
+        answer = _asked_inside(subject, sandbox)
     if answer.problem:
         raise SubjectProblem(
             f"{subject.python!r} cannot import pytest: {answer.problem}"
@@ -59,16 +66,15 @@ def ask(subject: Subject, sandbox: str) -> SubjectAnswer:
     return answer
 
 
-def _is_projects(subject: Subject) -> bool:
-    """Return whether the interpreter lies in the project, and is not the one that runs us."""
-    python = Path(subject.python)
-    return python.is_relative_to(subject.root) and python.parent.parent != Path(sys.prefix)
+def _is_running(subject: Subject) -> bool:
+    """Return whether the interpreter is the one that runs us, and starts nothing else than that.
 
-
-def _loads_more(subject: Subject) -> bool:
-    """Return whether variables given for the tests make any program load what they name."""
+    Where its file really lies proves nothing: an environment in the project may link to the same,
+    and runs code of its own. So may what variables for the tests name.
+    """
     outer = ("LD_", "DYLD_", "GLIBC_", "PYTHON")
-    return any(name.startswith(outer) and name != "PYTHONPATH" for name, _ in subject.env)
+    loads_more = any(name.startswith(outer) and name != "PYTHONPATH" for name, _ in subject.env)
+    return subject.python == sys.executable and not loads_more
 
 
 def _spec(subject: Subject, *, may_import: bool) -> dict[str, object]:
@@ -77,8 +83,8 @@ def _spec(subject: Subject, *, may_import: bool) -> dict[str, object]:
     return {"roots": [*roots, *filter(None, outer)], "import": may_import}
 
 
-def _asked(subject: Subject, *, may_import: bool) -> SubjectAnswer:
-    """Ask outside of any sandbox, with no folder of the project where code is started from."""
+def _asked_outside(subject: Subject, sandbox: Sandbox, *, may_import: bool) -> SubjectAnswer:
+    """Ask an ordinary process, with no folder of the project where code is started from."""
     env = scrubbed(dict(subject.env))
     env["HOME"] = os.environ.get("HOME", "/")  # where the user's own site-packages are
     with tempfile.TemporaryDirectory(prefix="brt-ask-") as folder:
@@ -91,62 +97,109 @@ def _asked(subject: Subject, *, may_import: bool) -> SubjectAnswer:
             cwd=folder,
             deadlines=_DEADLINES,
         )
-    return _answer(subject, ended)
+    return _answer(subject, sandbox, ended)
 
 
-def _asked_inside(subject: Subject, sandbox: str) -> SubjectAnswer:
-    """Ask in a sandbox, as everything else of the project is run."""
-    seen = replace(subject, paths=(*subject.paths, *likely_paths(Path(subject.python))))
-    level = sandbox if sandbox in ("ns", "landlock") else "auto"
-    engine = open_engine(seen, sandbox=level, limits=Limits())
-    try:
-        spec = _spec(subject, may_import=True)
-        ended = engine.start(CellOrder(deadlines=_DEADLINES, script="ask", spec=spec))
-    finally:
-        engine.close()
-    return _answer(subject, ended)
+def _asked_inside(subject: Subject, sandbox: Sandbox) -> SubjectAnswer:
+    """Ask in the sandbox, as everything else of the project is run.
+
+    The tests see no more for the answer than what the interpreter was shown when it was asked.
+    """
+    # By itself it would look below the HOME of the sandbox.
+    env = {"PYTHONUSERBASE": site.getuserbase(), **dict(subject.env)}
+    likely = likely_paths(Path(subject.python), Path(env["PYTHONUSERBASE"]))
+    shown = (*subject.paths, *likely)
+    seen = replace(subject, paths=shown, env=tuple(sorted(env.items())))
+    spec = _spec(subject, may_import=True)
+    order = CellOrder(deadlines=_DEADLINES, script="ask", spec=spec)
+    with closing(LocalEngine(seen, sandbox, limits=Limits())) as engine:
+        ended = engine.start(order)
+    answer = _answer(subject, sandbox, ended)
+    hidden = hidden_folders()
+    paths = (path for path in answer.paths if _may_show(path, shown, hidden))
+    return replace(answer, paths=tuple(paths))
 
 
-def _answer(subject: Subject, ended: Ended) -> SubjectAnswer:
-    python = subject.python
+def _may_show(path: str, shown: Sequence[str], hidden: Sequence[str]) -> bool:
+    """Return whether tests may see a path that an interpreter says it reads modules from.
+
+    It must have been able to see it itself: it can name the user's home as well.
+    """
+    return all(
+        any(_is_below(name, folder) for folder in shown)
+        or not any(_is_below(name, folder) or _is_below(folder, name) for folder in hidden)
+        for name in (os.path.normpath(path), os.path.realpath(path))
+    )
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
+def _answer(subject: Subject, sandbox: Sandbox, ended: Ended) -> SubjectAnswer:
+    where = f"{subject.python!r} at the level {sandbox.level!r}"
     if ended.timed_out:
         raise SubjectProblem(
-            f"{python!r} did not answer within {PATIENCE:.0f} s (choose another: --brt-python)"
+            f"{where} did not answer within {PATIENCE:.0f} s (choose another: --brt-python)"
         )
     told = ended.first("asked")
     try:
         return from_json(told.text if told else "", SubjectAnswer)
     except StoreProblem as error:
-        tail = ended.tail.strip().splitlines()[-1:]
+        fault = ended.first("sandbox_error")
+        *_, said = ("no answer", *(fault.text if fault else ended.tail).strip().splitlines())
         raise SubjectProblem(
-            f"{python!r} is not a usable Python: {' '.join(tail) or 'no answer'}"
-            " (choose another: --brt-python)"
+            f"{where} is not a usable Python: {said} (choose another: --brt-python)"
         ) from error
 
 
-def likely_paths(python: Path) -> Iterator[str]:
+def likely_paths(python: Path, user_base: Path) -> Iterator[str]:
     """Yield where an interpreter that cannot be asked yet will read its modules from."""
     prefixes = {python.parent.parent, python.resolve().parent.parent}
-    for prefix in list(prefixes):
-        settings = prefix / "pyvenv.cfg"
-        with suppress(OSError):
-            home = re.search(
-                r"^home\s*=\s*(.+)$", read_bounded(settings).decode("utf-8", "replace"), re.M
-            )
-            prefixes |= {Path(home[1].strip()).parent} if home else set()
-    yield from (str(prefix) for prefix in prefixes - {Path("/")})
-    user = Path.home() / ".local"
-    for site in (s for place in (*prefixes, user) for s in place.glob("lib/python*/site-packages")):
-        yield str(site)
-        for listed in site.glob("*.pth"):
-            yield from _named_by(listed)
+    for environment in list(prefixes):
+        prefixes |= _base_prefixes(environment)
+    prefixes = {prefix for prefix in prefixes if _is_prefix(prefix)}
+    yield from (str(prefix) for prefix in prefixes)
+    for place in (*prefixes, user_base):
+        for packages in _folders_like(place, "lib/python*/site-packages"):
+            if packages.resolve().name == packages.name:  # not a link to something else
+                yield str(packages)
+                for listed in packages.glob("*.pth"):
+                    yield from _named_by(listed)
+
+
+def _base_prefixes(environment: Path) -> set[Path]:
+    """Return the prefix of the interpreter that an environment says it was made of, if it does."""
+    with suppress(OSError):
+        text = read_bounded(environment / "pyvenv.cfg").decode("utf-8", "replace")
+        home = re.search(r"^home\s*=\s*(.+)$", text, re.M)
+        return {Path(home[1].strip()).parent} if home else set()
+    return set()
+
+
+def _is_prefix(folder: Path) -> bool:
+    """Return whether a folder is that of an interpreter or an environment: any can be named."""
+    is_root = folder == Path("/")
+    return not is_root and (
+        is_environment(folder) or bool(_folders_like(folder, "lib*/py*/encodings"))
+    )
+
+
+def _folders_like(folder: Path, pattern: str) -> list[Path]:
+    """Return the folders that match a pattern; none where that may not be looked at."""
+    try:
+        return [path for path in folder.glob(pattern) if is_folder(path)]
+    except (OSError, ValueError):  # no folder has a null character in its name
+        return []
 
 
 def _named_by(listed: Path) -> Iterator[str]:
-    """Yield the folders that a ``.pth`` file names."""
+    """Yield the folders that a ``.pth`` file names, but for those that must stay hidden."""
+    hidden = hidden_folders()
     with suppress(OSError):
         for line in read_bounded(listed).decode("utf-8", "replace").splitlines():
             if line and not line.startswith(("#", "import ", "import\t")):
                 path = os.path.normpath(listed.parent / line.strip())
-                if is_folder(Path(path)):
+                real = os.path.realpath(path)
+                if is_folder(Path(path)) and not any(_is_below(one, real) for one in hidden):
                     yield path

@@ -1,16 +1,39 @@
-"""Chooses how code of the subject is run, and says so."""
+"""Finds the sandbox that this machine has, before anything of a project is run."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
+from pytest_brt.bounded import is_folder
 from pytest_brt.errors import SandboxProblem, SubjectProblem, UsageProblem
 from pytest_brt.execute.engine import Engine, Limits
+from pytest_brt.execute.layout import code_places
 from pytest_brt.execute.local import LocalEngine
-from pytest_brt.execute.sandbox import Sandbox, can_group, can_keep_signals_in, drop_to
+from pytest_brt.execute.process import Event
+from pytest_brt.execute.sandbox import (
+    SAFE_LEVELS,
+    Sandbox,
+    can_group,
+    can_keep_signals_in,
+    drop_to,
+)
+from pytest_brt.execute.scratch import HeldFolder
+from pytest_brt.render.levels import trouble_words
 from pytest_brt.types.subject import Subject
+from pytest_brt.types.trouble import (
+    Leak,
+    Leaked,
+    LevelTrouble,
+    NoTrial,
+    OthersFiles,
+    OtherSystem,
+    Switch,
+)
 
 #: Processes of one test, in a user namespace of its own.
 OWN_PROCESSES = 256
@@ -28,28 +51,60 @@ _SWITCHES = {
 _CONTAINER_WORDS = ("docker", "kubepods", "containerd", "libpod", "/lxc/")
 
 
-#: Isolation levels, strongest first; those that keep files safe come before the others.
-LEVELS = ("ns", "landlock", "process", "none")
-_SAFE = LEVELS[:2]
+#: Isolation levels, strongest first.
+LEVELS = (*SAFE_LEVELS, "process", "none")
 
 
-def open_engine(
-    subject: Subject, *, sandbox: str = "auto", net: str = "none", limits: Limits, jobs: int = 1
-) -> LocalEngine:
-    """Return an engine that runs code of `subject`; close it when done.
+def open_sandbox(wanted: str, *, net: str = "none", project: Path | None = None) -> Sandbox:
+    """Return the sandbox of the level `wanted`; "auto" is the strongest that this machine has.
 
-    It is of the level `sandbox`, where "auto" is the strongest that can be had, with the network
-    `net`: "none", or "host" for the machine's. As many as `jobs` rows run at a time.
+    It has the network `net`: "none", or "host" for the machine's. A level is tried with our own
+    interpreter on an empty folder: nothing of a project is run, so none can choose its level.
+    The folder `project` is looked at only for whose it is.
 
     Raises:
         UsageProblem: an unknown level or network.
         SandboxProblem: the level wanted does not work; or none above "process" does, and
-            this is not a container, so that the user must say that it is all right.
-        SubjectProblem: the subject's interpreter cannot be started at any level.
+            the user must say that it is all right: this is not a container, or "ns" does not do
+            for this project alone.
     """
-    if sandbox not in (*LEVELS, "auto"):
+    _check(wanted, net)
+    troubles: tuple[LevelTrouble, ...] = ()
+    for level in SAFE_LEVELS:
+        if wanted in ("auto", level):
+            sandbox = replace(_sandbox(level, net), troubles=troubles)
+            trouble = _trouble(sandbox, project)
+            if trouble is None:
+                return sandbox
+            troubles = (*troubles, trouble)
+    if wanted in SAFE_LEVELS:
+        raise SandboxProblem(
+            f"--brt-sandbox: {wanted!r} cannot be had here ({trouble_words(troubles)})"
+        )
+    return _sandbox(wanted, net) if wanted != "auto" else _last_resort(net, troubles)
+
+
+def _last_resort(net: str, troubles: tuple[LevelTrouble, ...]) -> Sandbox:
+    """Return the level "process", where it may be taken without the user's word.
+
+    Raises:
+        SandboxProblem: it may not.
+    """
+    # Whose files the project's are is no reason to do without any isolation of files.
+    others = any(isinstance(trouble.why, OthersFiles) for trouble in troubles)
+    if others or not in_container():
+        raise SandboxProblem(
+            f"no isolation of files can be had here ({trouble_words(troubles)});"
+            " add --brt-sandbox process to run the tests as ordinary processes that can change"
+            " your files"
+        )
+    return replace(_sandbox("process", net), troubles=troubles)
+
+
+def _check(wanted: str, net: str) -> None:
+    if wanted not in (*LEVELS, "auto"):
         known = ", ".join(("auto", *LEVELS))
-        raise UsageProblem(f"--brt-sandbox: unknown level {sandbox!r} (one of {known})")
+        raise UsageProblem(f"--brt-sandbox: unknown level {wanted!r} (one of {known})")
     if net not in ("none", "host"):
         raise UsageProblem(f"--brt-net: unknown network {net!r} (one of none, host)")
     if sys.platform == "win32":
@@ -58,53 +113,108 @@ def open_engine(
             " (use the Windows Subsystem for Linux)"
         )
 
-    def engine(level: str, remark: str) -> LocalEngine:
-        chosen = _sandbox(level, net)
-        return LocalEngine(subject, chosen, limits=limits, jobs=jobs, remark=remark)
-
-    troubles: list[str] = []
-    for level in _SAFE:
-        if sandbox in ("auto", level):
-            try:
-                return _tried(engine(level, "; ".join(troubles)), net)
-            except (SandboxProblem, SubjectProblem) as error:
-                troubles.append(f"no {level}: {_reason(error, subject)}")
-    why = "; ".join(troubles)
-    if sandbox in _SAFE:
-        raise SandboxProblem(f"--brt-sandbox: {sandbox!r} cannot be had here ({why})")
-    if sandbox != "auto":
-        return engine(sandbox, "")
-    if not in_container():
-        raise SandboxProblem(
-            f"no isolation of files can be had here ({why}); add --brt-sandbox process to run"
-            " the tests as ordinary processes that can change your files"
-        )
-    return engine("process", f"inside a container; {why}")
-
 
 def _sandbox(level: str, net: str) -> Sandbox:
-    """Return a level with what this machine has for it; SandboxProblem where it is another's."""
-    if sys.platform != "linux" and level in _SAFE:
-        raise SandboxProblem(f"needs Linux, and this is {sys.platform}")
+    """Return a level with what this machine has for it."""
     if sys.platform != "linux" or level == "none":
-        return Sandbox(level=level, forks=False)
+        return Sandbox(level=level, net=net, forks=False)
     return Sandbox(
         level=level,
         net=net,
         uid=drop_to(),
-        scope=level in _SAFE and can_keep_signals_in(),
+        scope=level in SAFE_LEVELS and can_keep_signals_in(),
         processes=OWN_PROCESSES if level == "ns" else MORE_PROCESSES,
     )
 
 
-def _reason(error: Exception, subject: Subject) -> str:
-    """Return why a level cannot be had, with the likely cause where one is known."""
+def _trouble(sandbox: Sandbox, project: Path | None) -> LevelTrouble | None:
+    """Return why a level that keeps files safe cannot be had, None when it can."""
+    why = _why_not(sandbox, project)
+    if why is None:
+        return None
+    is_off = sandbox.level == "ns" and isinstance(why, NoTrial)
+    return LevelTrouble(level=sandbox.level, why=why, switch=_switched_off() if is_off else None)
+
+
+def _why_not(
+    sandbox: Sandbox, project: Path | None
+) -> OtherSystem | NoTrial | Leaked | OthersFiles | None:
+    if sys.platform != "linux":
+        return OtherSystem(platform=sys.platform)
+    try:
+        leak = next(_leaks(sandbox, _tried(sandbox)), None)
+    except (SandboxProblem, SubjectProblem) as error:
+        # What the worker itself said: whose interpreter it is needs no saying here.
+        return NoTrial(said=str(error.__cause__ or error))
+    if leak is not None:
+        return Leaked(leak=leak)
+    if sandbox.level == "ns" and project is not None and not _can_show(project, sandbox):
+        return OthersFiles()
+    return None
+
+
+def _can_show(project: Path, sandbox: Sandbox) -> bool:
+    """Return whether an overlay lets rows change the project's files.
+
+    Rows have one user and one group there: this user's, or as root those of the project's folder,
+    which are shown as theirs.
+    """
+    if not is_folder(project):
+        return True  # whoever looks for a project there says so
+    seen = project.stat()
+    own = (os.getuid(), os.getgid()) if sandbox.uid is None else (seen.st_uid, seen.st_gid)
+    found = (project.joinpath(place).lstat() for place in code_places(project))
+    return all((place.st_uid, place.st_gid) == own for place in found)
+
+
+def _tried(sandbox: Sandbox) -> Event:
+    """Return what our own interpreter could do in a sandbox, with an empty folder as the project.
+
+    Raises:
+        SandboxProblem, SubjectProblem: it could not be started there.
+    """
+    with HeldFolder("brt-trial-") as folder:
+        folder.chmod(0o755)  # as root, rows are of another user
+        root = folder / "project"
+        root.mkdir()
+        subject = Subject(
+            root=str(root),
+            # Not that of an environment, which may lie in a project.
+            python=os.path.realpath(sys.executable),
+            python_version=sys.version_info[:2],
+            pytest_version=(0, 0),
+            found="",
+            source_roots=(".",),
+            packages=(),
+            test_root=".",
+            paths=(sys.base_prefix, sys.base_exec_prefix),
+        )
+        with closing(LocalEngine(subject, sandbox, limits=Limits())) as engine:
+            return engine.check()
+
+
+def _leaks(sandbox: Sandbox, seen: Event) -> Iterator[Leak]:
+    """Yield how a level does not do what it is for."""
+    if seen.outside:
+        yield Leak.FILES
+    if not seen.inside:
+        yield Leak.COPY
+    if sandbox.level != "ns":
+        return
+    if seen.signal:
+        yield Leak.PROCESSES
+    if seen.visible:
+        yield Leak.TEMPORARY_FILES
+    if sandbox.net == "none" and {*seen.interfaces} - {"lo"}:
+        yield Leak.NETWORK
+
+
+def _switched_off() -> Switch | None:
+    """Return the setting by which user namespaces are off, None when none is known."""
     for path, value in _SWITCHES.items():
         if _text(path).strip() == value:
-            return f"{error} (user namespaces are off: {path} is {value})"
-    if hasattr(os, "getgid") and Path(subject.root).stat().st_gid != os.getgid() != 0:
-        return f"{error} (the project's files are of another group than yours)"
-    return str(error)
+            return Switch(path=path, value=value)
+    return None
 
 
 def _text(path: str) -> str:
@@ -112,30 +222,6 @@ def _text(path: str) -> str:
         return Path(path).read_text(encoding="ascii", errors="replace")
     except OSError:
         return ""
-
-
-def _tried(engine: LocalEngine, net: str) -> LocalEngine:
-    """Return an engine that has shown to keep code in; one that does not is closed."""
-    try:
-        seen = engine.check()
-        faults = [
-            ("files outside can be written", seen.outside),
-            ("the project's copy cannot be written", not seen.inside),
-        ]
-        if engine.level == "ns":
-            network = net == "none" and bool({*seen.interfaces} - {"lo"})
-            faults += [
-                ("processes outside can be signalled", seen.signal),
-                ("the folder for temporary files is not private", bool(seen.visible)),
-                ("the network can be seen", network),
-            ]
-        for what, is_so in faults:
-            if is_so:
-                raise SandboxProblem(what)
-    except BaseException:
-        engine.close()
-        raise
-    return engine
 
 
 def in_container() -> bool:
@@ -150,5 +236,8 @@ def weaknesses(engine: Engine) -> tuple[str, ...]:
     """Return why the level is not the strongest, and what is not limited as it should be."""
     if not isinstance(engine, LocalEngine):
         return ()
+    troubles = trouble_words(engine.troubles)
+    if troubles and engine.level == "process":
+        troubles = f"inside a container; {troubles}"
     alone = engine.forks and not can_group()
-    return tuple(filter(None, (engine.remark, "memory is limited per process only" * alone)))
+    return tuple(filter(None, (troubles, "memory is limited per process only" * alone)))

@@ -32,6 +32,18 @@ NOT_PRODUCT = frozenset(
 )  # fmt: skip
 
 
+def code_places(root: Path) -> Iterator[str]:
+    """Yield where a project's code and tests are, relative to it, as names alone show it."""
+    roots = source_roots(root)
+    names = packages(root, roots)
+    yield from roots
+    yield suite_folder(root)
+    for start in roots:
+        for name in names:
+            forms = (f"{start}/{name}", f"{start}/{name}.py", f"{start}/{name}/__init__.py")
+            yield from (form for form in forms if os.path.lexists(root / form))
+
+
 def is_environment(folder: Path) -> bool:
     """Return whether a folder is a virtual environment (venv, virtualenv, conda)."""
     return is_file(folder / "pyvenv.cfg") or is_folder(folder / "conda-meta")

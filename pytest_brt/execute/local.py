@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, StoreProblem, SubjectProblem
 from pytest_brt.execute.engine import (
@@ -25,6 +24,7 @@ from pytest_brt.execute.scratch import RoomUsedUp, Scratch, end_marked
 from pytest_brt.execute.slots import Slot, Slots
 from pytest_brt.execute.views import RowDied
 from pytest_brt.render.causes import status_words
+from pytest_brt.render.levels import not_started
 from pytest_brt.types import FileChange, Verdict
 from pytest_brt.types.cause import DiskFull, WorkerEnded
 from pytest_brt.types.subject import Subject
@@ -39,13 +39,14 @@ class LocalEngine:
     """Runs rows in sandboxes; see `Engine`."""
 
     def __init__(
-        self, subject: Subject, sandbox: Sandbox, *, limits: Limits, jobs: int, remark: str = ""
+        self, subject: Subject, sandbox: Sandbox, *, limits: Limits, jobs: int = 1
     ) -> None:
-        """Start nothing yet; `remark` is for the header."""
+        """Start nothing yet; as many as `jobs` rows run at a time."""
         self.subject = subject
         self.level = sandbox.level
         self.forks = sandbox.forks
-        self.remark = remark
+        #: Why no stronger level could be had.
+        self.troubles = sandbox.troubles
         self._scratch = Scratch()
         setting = EngineSetting(
             subject=subject, limits=limits, sandbox=sandbox, scratch=self._scratch
@@ -146,7 +147,8 @@ class LocalEngine:
                 self._slots.drop(slot, 0)
                 lost = error
         if isinstance(lost, RowNotReady):
-            raise SandboxProblem(f"the worker {lost}") from lost
+            said = not_started(self.subject.python, self.level, f"the worker {lost}")
+            raise SandboxProblem(said) from lost
         return Ended(events=(), status=1, timed_out=False, tail=str(lost), seconds=0.0)
 
     def start(self, order: CellOrder) -> Ended:
@@ -158,14 +160,6 @@ class LocalEngine:
         with self._slots.turns.beside(""), self._slots.lend() as slot:
             return self._cell(slot, order, ())
 
-    def _places(self) -> list[Path]:
-        """Return where the project's code and tests may be, relative to it."""
-        subject = self.subject
-        forms = ("{}", "{}.py", "{}/__init__.py")
-        names = ["", *(form.format(name) for name in subject.packages for form in forms)]
-        places = [Path(start, name) for start in subject.source_roots for name in names]
-        return [*places, Path(subject.test_root)]
-
     def check(self) -> Event:
         """Return what code in the sandbox could do of what it is to be kept from.
 
@@ -175,16 +169,14 @@ class LocalEngine:
         outside = self._scratch.path / "outside"
         outside.mkdir(mode=0o777, exist_ok=True)
         outside.chmod(0o777)
-        root = Path(self.subject.root)
         with self._slots.lend() as slot:
-            tree = Path(slot.view.tree)
             order = CellOrder(
                 deadlines=Deadlines(start=STARTUP, total=STARTUP),
                 script="check",
+                flags=("-I", "-S"),
                 spec={
                     "outside": str(outside / "x"),
-                    "folders": [str(tree / at) for at in self._places() if (root / at).is_dir()],
-                    "files": [str(tree / at) for at in self._places() if (root / at).is_file()],
+                    "inside": f"{slot.view.tree}/x",
                     "signal": os.getpid(),
                     "hidden": [str(self._scratch.path)],
                 },

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pytest_brt.execute.process import INSIDE
 from pytest_brt.types.subject import Subject
+from pytest_brt.types.trouble import LevelTrouble
 
 #: Oldest pytest whose collection can be forked; below it each test gets a new process.
 FORKABLE = (6, 2)
@@ -22,6 +23,8 @@ NOBODY = 65534
 SCRATCH = "/run/brt"
 #: Bytes that one test may write to its private file system.
 PRIVATE_BYTES = 512 * 1024 * 1024
+#: Levels at which code can change no files but its private ones, strongest first.
+SAFE_LEVELS = ("ns", "landlock")
 #: Folders in which other programs keep what is nobody's business: sockets, keys, drafts.
 SHARED_FOLDERS = ("/tmp", "/var/tmp", "/run", "/dev/shm")
 
@@ -41,6 +44,13 @@ class Sandbox:
     processes: int | None = None
     #: Rows are forked from a zygote in it; else each test is a process of ours.
     forks: bool = True
+    #: Why no stronger one could be had.
+    troubles: tuple[LevelTrouble, ...] = ()
+
+    @property
+    def keeps_files(self) -> bool:
+        """Whether code in it can change no files but its private ones."""
+        return self.level in SAFE_LEVELS
 
     def specification(
         self, subject: Subject, *, tree: str, writable: Sequence[str], env: dict[str, str]
@@ -141,7 +151,8 @@ def needed_paths(subject: Subject, tree: str) -> list[str]:
         paths.update(filter(None, env.get(name, "").split(os.pathsep)))
     paths.update(filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)))
     paths.update(os.path.realpath(path) for path in list(paths) if os.path.exists(path))
-    return sorted(path for path in paths if os.path.isabs(path) and path != "/")
+    found = (path for path in paths if os.path.isabs(path) and os.path.exists(path))
+    return sorted(path for path in found if path != "/")
 
 
 def _links(path: str) -> list[str]:

@@ -10,14 +10,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_brt.errors import SubjectProblem
+from pytest_brt.errors import SandboxProblem, SubjectProblem
 from pytest_brt.execute.below import remove_tree
 from pytest_brt.execute.process import Deadlines
-from pytest_brt.execute.protocol import Alone, CellOrder, EngineSetting, RowOrder, WorkerGone
+from pytest_brt.execute.protocol import (
+    Alone,
+    CellOrder,
+    EngineSetting,
+    RowOrder,
+    WorkerGone,
+    WorkerSilent,
+)
 from pytest_brt.execute.scratch import ROOM, end_marked
 from pytest_brt.execute.turns import Turns
 from pytest_brt.execute.views import CopiedView, RowDied, View
 from pytest_brt.execute.zygote import WARM_SECONDS, Worker
+from pytest_brt.render.levels import not_started
 
 #: Zygotes that one slot keeps, each with a hash seed of its own.
 KEPT_SEEDS = 2
@@ -114,15 +122,18 @@ class Slots:
         if self._closed:
             raise SubjectProblem("the run is over")
         try:
+            return self._try_to_start(slot, seed)
+        except (WorkerGone, SandboxProblem) as error:
+            python, level = self.setting.subject.python, self.setting.sandbox.level
+            raise SubjectProblem(not_started(python, level, error)) from error
+
+    def _try_to_start(self, slot: Slot, seed: int) -> Worker:
+        try:
             return Worker(self.setting, slot.view, seed, slot.log)
+        except WorkerSilent:  # it had all the time that there is
+            raise
         except WorkerGone:  # once may be chance, as when memory ran out
-            try:
-                return Worker(self.setting, slot.view, seed, slot.log)
-            except WorkerGone as error:
-                raise SubjectProblem(
-                    f"{self.setting.subject.python!r} ended before it was ready: {error}"
-                    " (try --brt-sandbox process, or another --brt-python)"
-                ) from error
+            return Worker(self.setting, slot.view, seed, slot.log)
 
     def drop(self, slot: Slot, seed: int) -> None:
         """End the slot's zygote for a hash seed."""

@@ -20,6 +20,7 @@ from pytest_brt.execute.layout import (
     source_roots,
     suite_folder,
 )
+from pytest_brt.execute.sandbox import Sandbox
 from pytest_brt.types.subject import Subject
 
 #: Plugins that change which tests run, where, in what order or how they are reported.
@@ -36,7 +37,7 @@ DJANGO = "DJANGO_SETTINGS_MODULE"
 
 
 def find_subject(
-    root: Path, *, python: str | None, env: Mapping[str, str], sandbox: str = "auto"
+    root: Path, *, python: str | None, env: Mapping[str, str], sandbox: Sandbox
 ) -> Subject:
     """Return what is to be known of the project in `root`.
 
@@ -47,8 +48,7 @@ def find_subject(
 
     Raises:
         SubjectProblem: there is no such folder or interpreter, or it has no pytest.
-        SandboxProblem: the project's own interpreter is to be asked, and no sandbox that
-            keeps files safe can be had.
+        SandboxProblem: no process of the interpreter can be had in the sandbox.
     """
     if not root.is_dir():
         raise SubjectProblem(f"no such folder: {str(root)!r} (give the root of the project)")

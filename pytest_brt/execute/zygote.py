@@ -29,7 +29,7 @@ from pytest_brt.types import FileChange
 
 LAUNCHER = Path(__file__).parent / "launcher" / "__main__.py"
 #: Seconds within which a zygote must have loaded pytest.
-START_SECONDS = 120.0
+START_SECONDS = 60.0
 #: Seconds within which it must have loaded what the project needs.
 WARM_SECONDS = 300.0
 #: Seconds that a worker gets to end by itself.
@@ -78,13 +78,13 @@ class Worker:
         except WorkerGone as error:
             self.close()
             text = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-            raise WorkerGone(text[-1] if text else str(error)) from error
+            raise type(error)(text[-1] if text else str(error)) from error
         if ready.event != "ready":
             self.close()
             raise SandboxProblem(ready.text)
         if setting.sandbox.level == "ns" and not ready.shielded:
             self.close()
-            raise SandboxProblem("no process namespace of its own (try --brt-sandbox landlock)")
+            raise SandboxProblem("no process namespace of its own")
         able = setting.subject.pytest_version >= FORKABLE
         #: Rows can be forked: pytest can, and is not the subject itself.
         self.forkable = able and not ready.in_tree and ready.threads == 1

@@ -13,7 +13,8 @@ import pytest
 from pytest_brt.dialogue.prompts import Prompts, read_wording
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine, Limits
-from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.opening import builtin_factories, open_models
@@ -243,16 +244,16 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
             f"--brt-executor: {options.executor!r} is not for this run: only a study "
             "(--brt-evaluate) runs elsewhere"
         )
+    added: dict[str, Callable[..., Engine]] = gather(config, "pytest_brt_sandboxes", {})
+    level = "auto" if options.sandbox in added else options.sandbox
+    sandbox = open_sandbox(level, net=options.net, project=config.rootpath)
     subject = find_subject(
-        config.rootpath, python=options.python, env=dict(options.env), sandbox=options.sandbox
+        config.rootpath, python=options.python, env=dict(options.env), sandbox=sandbox
     )
     limits = Limits(seconds=options.timeout, memory_mb=options.memory)
-    added: dict[str, Callable[..., Engine]] = gather(config, "pytest_brt_sandboxes", {})
     if options.sandbox in added:
         return added[options.sandbox](subject, limits=limits, net=options.net, jobs=options.jobs)
-    return open_engine(
-        subject, sandbox=options.sandbox, net=options.net, limits=limits, jobs=options.jobs
-    )
+    return LocalEngine(subject, sandbox, limits=limits, jobs=options.jobs)
 
 
 def _given(

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,7 @@ from pytest_brt.evaluate.study import (
     setting_of,
 )
 from pytest_brt.evaluate.written import write_study
+from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.plugin.cases import absolutepath
 from pytest_brt.plugin.inputs import chosen_strategies, gather, named, open_chosen_models
 from pytest_brt.plugin.items import result_of
@@ -97,7 +98,12 @@ class StudySession(OurFiles):
         progress = config.stash.setdefault(PROGRESS, Progress())
         prompts = Prompts(settings.prompts)
         kit = StudyKit(
-            strategies=chosen, model=model, editor=editor, prompts=prompts, say=progress.say
+            strategies=chosen,
+            sandbox=cache(partial(open_sandbox, settings.sandbox, net=settings.net)),
+            model=model,
+            editor=editor,
+            prompts=prompts,
+            say=progress.say,
         )
         carry: Carry = partial(carry_out, kit=kit)
         if options.executor != "threads":

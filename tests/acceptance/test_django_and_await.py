@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.subject import find_subject
 from tests.acceptance.django_site import APP, PACKAGES, PLACES, SETTING, made, reproduced
 from tests.support.subjects import environment
@@ -77,7 +78,7 @@ def test_settings_are_found_where_pytest_django_finds_them(
     name, text, env = PLACES[place]
     requires = {"requirements.txt": "django\npytest-django\n"}
     root = made(tmp_path / "shop", {**APP, **requires, name: text})
-    subject = find_subject(root, python=python, env=env)
+    subject = find_subject(root, python=python, env=env, sandbox=open_sandbox("auto"))
     assert ("DJANGO_SETTINGS_MODULE", "shop.settings") in subject.env
     assert ("-p", "django") in pairwise(subject.pytest_args)
 

@@ -14,9 +14,7 @@ from pytest_brt.code.index import open_index
 from pytest_brt.dialogue.action import Kind, Parameter, Tool
 from pytest_brt.dialogue.loop import converse
 from pytest_brt.dialogue.trajectory import Log, read_trajectories
-from pytest_brt.execute.engine import Engine, Limits
-from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.engine import Engine
 from pytest_brt.issue import load_issue
 from pytest_brt.model.base import Model, Sampling, Settings
 from pytest_brt.model.opening import open_model
@@ -27,6 +25,7 @@ from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.store import Journal
 from pytest_brt.types import Ending, Step
 from tests.acceptance.examples import EXAMPLES, NAMES, unpack
+from tests.support.projects import open_on
 from tests.support.rounds import rounds
 from tests.support.tiny import words, write_llama
 
@@ -56,8 +55,7 @@ def engine(
     (root.parent / "issue.md").write_text(
         (EXAMPLES / request.param / "issue.md").read_text("utf-8"), "utf-8"
     )
-    subject = find_subject(root, python=sys.executable, env={})
-    engine = open_engine(subject, sandbox="process", limits=Limits(seconds=20))
+    engine = open_on(root, sandbox="process", seconds=20)
     yield engine
     engine.close()
 

@@ -7,6 +7,7 @@ import io
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -33,12 +34,11 @@ from pytest_brt.evaluate.study import Ledger
 from pytest_brt.evaluate.table import Table, csv_of, text_of
 from pytest_brt.evaluate.tables import tables_of
 from pytest_brt.evaluate.truth import HiddenTests, extent_of, is_valid, patch_of, places_of_fix
-from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.types import CandidateTest, Oracle, OracleKind, Origin, Verdict
 from tests.evaluate.bugs import TEST_PATCH, fix, make_bugs
 from tests.support.interval import CLAMP, FIXES, SOURCE, TESTS, diff_of
+from tests.support.projects import open_on
 
 
 def outcome(after: Verdict, strategy: str = "replay", *, valid: bool = True) -> TestOutcome:
@@ -193,9 +193,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_hidden_tests_say_which_patches_are_right(tree: Path) -> None:
-    engine = open_engine(
-        find_subject(tree, python=sys.executable, env={}), sandbox="process", limits=Limits()
-    )
+    engine = open_on(tree, sandbox="process")
     bug = Instance(id="x", repo="r", issue="", patch=fix("a-right"), test_patch=TEST_PATCH)
     try:
         hidden = HiddenTests(bug, engine)
@@ -264,8 +262,8 @@ def test_where_the_fix_is_can_be_given_away(tmp_path: Path) -> None:
     settings = StudySettings(strategies=("replay",), given=("files",))
     environment = Environment()
     job = Job(stage=Stage.REPRODUCE, instance=instance, environment=environment, settings=settings)
-    kit = StudyKit(strategies={})
-    with open_tree(job, tmp_path / "scratch") as (engine, _):
+    kit = StudyKit(strategies={}, sandbox=partial(open_sandbox, "process"))
+    with open_tree(job, kit, tmp_path / "scratch") as (engine, _):
         line = SOURCE[: SOURCE.index(CLAMP)].count("\n") + 1
         found = places_of_fix(instance, Path(engine.subject.root))
         assert found == (f"interval/__init__.py:{line}-{line}",)

@@ -6,11 +6,12 @@ import pytest
 
 from pytest_brt.execute import launch
 from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.launch import open_engine, weaknesses
+from pytest_brt.execute.launch import open_sandbox, weaknesses
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.sandbox import JOINING, can_group, make_group, remove_group
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import Verdict
-from tests.support.projects import make_project, run_one
+from tests.support.projects import make_project, open_on, run_one
 
 needs_groups = pytest.mark.skipif(not can_group(), reason="no group of processes can be made here")
 #: Six processes that hold 150 MB each, all at the same time.
@@ -34,9 +35,11 @@ def test_a():
 
 @needs_groups
 def test_processes_of_a_test_share_its_memory(tmp_path: Path) -> None:
-    subject = find_subject(make_project(tmp_path / "p"), python=None, env={})
+    root = make_project(tmp_path / "p")
+    sandbox = open_sandbox("auto", project=root)
+    subject = find_subject(root, python=None, env={}, sandbox=sandbox)
     for memory, verdicts in ((256, {Verdict.CRASH, Verdict.FAIL}), (2048, {Verdict.PASS})):
-        engine = open_engine(subject, limits=Limits(memory_mb=memory))
+        engine = LocalEngine(subject, sandbox, limits=Limits(memory_mb=memory))
         try:
             assert run_one(engine, HOLDS).verdict in verdicts
             assert "memory is limited per process only" not in weaknesses(engine)
@@ -56,8 +59,7 @@ def test_a_group_goes_when_it_is_closed() -> None:
 def test_where_there_are_no_groups_the_header_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    subject = find_subject(make_project(tmp_path / "p"), python=None, env={})
-    engine = open_engine(subject, limits=Limits())
+    engine = open_on(make_project(tmp_path / "p"))
     monkeypatch.setattr(launch, "can_group", lambda: False)
     try:
         assert "memory is limited per process only" in weaknesses(engine)

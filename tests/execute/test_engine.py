@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import SubjectProblem
-from pytest_brt.execute.engine import Engine, Limits, Program, Row, TestTarget
-from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.engine import Engine, Program, Row, TestTarget
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, Verdict
 from tests.execute.cases import CASES
@@ -373,14 +371,13 @@ def test_a_library_with_the_name_of_a_plugin_is_loaded_as_it_is(tmp_path: Path) 
         (installed / name).write_text(content, encoding="utf-8")
     root = make_project(tmp_path / "project")
     (root / "requirements.txt").write_text("pytest-shop\n", encoding="utf-8")
-    subject = find_subject(root, python=None, env={"PYTHONPATH": str(installed)})
-    assert subject.pytest_args == ("-p", "shop")
     source = (
         "import sys\n\n\ndef test_a(pytestconfig):\n"
         "    assert pytestconfig.pluginmanager.hasplugin('shop')\n"
         "    loader = sys.modules['shop.orders'].__spec__.loader\n"
         "    assert type(loader).__name__ == 'SourceFileLoader'\n"
     )
-    with closing(open_engine(subject, limits=Limits())) as engine:
+    with closing(open_on(root, env={"PYTHONPATH": str(installed)})) as engine:
+        assert engine.subject.pytest_args == ("-p", "shop")
         run = run_one(engine, source)
     assert run.verdict is Verdict.PASS, run

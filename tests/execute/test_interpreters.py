@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.engine import Limits, Program, Row, TestTarget
-from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.engine import Program, Row, TestTarget
+from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.sandbox import FORKABLE
-from pytest_brt.execute.subject import find_subject
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, Verdict
 from tests.execute.cases import CASES
-from tests.support.projects import make_project
+from tests.support.projects import make_project, open_on
 from tests.support.rounds import rounds
 from tests.support.subjects import environment
 
@@ -40,12 +39,9 @@ PLAIN = PAIRS[: rounds(len(PAIRS))]
 
 
 @pytest.fixture(scope="module")
-def level(tmp_path_factory: pytest.TempPathFactory) -> str:
+def level() -> str:
     """Return the level that the interpreter which runs us gets here."""
-    project = make_project(tmp_path_factory.mktemp("own") / "p")
-    engine = open_engine(find_subject(project, python=sys.executable, env={}), limits=Limits())
-    engine.close()
-    return engine.level
+    return open_sandbox("auto").level
 
 
 @pytest.mark.parametrize(
@@ -57,9 +53,9 @@ def test_every_pair_gives_the_same_verdicts(
 ) -> None:
     found = environment(python, f"pytest=={version}")
     tmp_path.chmod(0o755)
-    subject = find_subject(make_project(tmp_path / "p"), python=str(found), env={})
+    engine = open_on(make_project(tmp_path / "p"), python=str(found), sandbox=sandbox)
+    subject = engine.subject
     assert f"{subject.python_version[0]}.{subject.python_version[1]}" == python
-    engine = open_engine(subject, sandbox=sandbox, limits=Limits())
     names = tuple(CASES) if engine.forks and subject.pytest_version >= FORKABLE else FEW
     if sandbox == "none":  # the versions' differences are seen with a sandbox
         names = FEW[:2]

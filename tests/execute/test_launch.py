@@ -10,14 +10,14 @@ import pytest
 from pytest_brt.errors import SandboxProblem, UsageProblem
 from pytest_brt.execute import launch
 from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.launch import open_engine, weaknesses
+from pytest_brt.execute.launch import open_sandbox, weaknesses
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.sandbox import Sandbox, drop_to
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import Verdict
 from pytest_brt.types.subject import Subject
-from tests.support.projects import make_project, run_one
+from tests.support.projects import make_project, open_on, run_one
 
 KILLS = "import os\ndef test_a():\n    os.kill(-1, 9)\n    os.kill(os.getppid(), 9)\n"
 
@@ -25,7 +25,8 @@ KILLS = "import os\ndef test_a():\n    os.kill(-1, 9)\n    os.kill(os.getppid(),
 @pytest.fixture
 def subject(tmp_path: Path) -> Subject:
     tmp_path.chmod(0o755)
-    return find_subject(make_project(tmp_path / "project"), python=None, env={})
+    root = make_project(tmp_path / "project")
+    return find_subject(root, python=None, env={}, sandbox=open_sandbox("process"))
 
 
 @pytest.fixture
@@ -35,26 +36,26 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_unknown_names_are_answered_with_the_known(subject: Subject) -> None:
+def test_unknown_names_are_answered_with_the_known() -> None:
     with pytest.raises(UsageProblem, match=r"'vm' .one of auto, ns, landlock, process, none"):
-        open_engine(subject, sandbox="vm", limits=Limits())
+        open_sandbox("vm")
     with pytest.raises(UsageProblem, match=r"'some' .one of none, host"):
-        open_engine(subject, net="some", limits=Limits())
+        open_sandbox("auto", net="some")
 
 
 def test_where_files_cannot_be_isolated_auto_refuses_and_names_the_flag(
-    subject: Subject, elsewhere: pytest.MonkeyPatch
+    elsewhere: pytest.MonkeyPatch,
 ) -> None:
     elsewhere.setattr(launch, "in_container", lambda: False)
     with pytest.raises(SandboxProblem, match="add --brt-sandbox process"):
-        open_engine(subject, limits=Limits())
+        open_sandbox("auto")
 
 
 def test_in_a_container_auto_goes_on_and_says_so(
     subject: Subject, elsewhere: pytest.MonkeyPatch
 ) -> None:
     elsewhere.setattr(launch, "in_container", lambda: True)
-    engine = open_engine(subject, limits=Limits())
+    engine = LocalEngine(subject, open_sandbox("auto"), limits=Limits())
     try:
         assert engine.level == "process"
         (remark,) = weaknesses(engine)
@@ -65,17 +66,16 @@ def test_in_a_container_auto_goes_on_and_says_so(
         engine.close()
 
 
-def test_windows_is_told_to_go_elsewhere(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_windows_is_told_to_go_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "win32")
     with pytest.raises(SandboxProblem, match="Windows Subsystem for Linux"):
-        open_engine(subject, sandbox="none", limits=Limits())
+        open_sandbox("none")
 
 
-def test_a_level_that_cannot_be_had_is_an_error(
-    subject: Subject, elsewhere: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("elsewhere")
+def test_a_level_that_cannot_be_had_is_an_error() -> None:
     with pytest.raises(SandboxProblem, match=r"'ns' cannot be had here .*needs Linux"):
-        open_engine(subject, sandbox="ns", limits=Limits())
+        open_sandbox("ns")
 
 
 def test_a_container_is_known_by_what_runtimes_leave(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ def test_a_container_is_known_by_what_runtimes_leave(monkeypatch: pytest.MonkeyP
 def test_older_kernels_keep_signals_in_by_other_means(subject: Subject, level: str) -> None:
     """Without Landlock's scope: a process namespace for each test, or a search for children."""
     sandbox = Sandbox(level=level, uid=drop_to(), scope=False)
-    engine = LocalEngine(subject, sandbox, limits=Limits(), jobs=1)
+    engine = LocalEngine(subject, sandbox, limits=Limits())
     try:
         if level == "ns":
             assert run_one(engine, KILLS).verdict is Verdict.FAIL  # nobody is there to be killed
@@ -114,13 +114,13 @@ def test_older_kernels_keep_signals_in_by_other_means(subject: Subject, level: s
 def test_the_network_is_shared_only_when_asked(subject: Subject) -> None:
     asks = "def test_a():\n    with open('/proc/net/dev') as f:\n"
     asks += "        assert [l.split(':')[0].strip() for l in f if ':' in l] == ['lo']\n"
-    alone = open_engine(subject, sandbox="ns", limits=Limits())
+    alone = LocalEngine(subject, open_sandbox("ns"), limits=Limits())
     try:
         assert run_one(alone, asks).verdict is Verdict.PASS
     finally:
         alone.close()
     here = sorted(path.name for path in Path("/sys/class/net").iterdir())
-    shared = open_engine(subject, sandbox="ns", net="host", limits=Limits())
+    shared = LocalEngine(subject, open_sandbox("ns", net="host"), limits=Limits())
     try:
         assert run_one(shared, "def test_a(): pass\n").verdict is Verdict.PASS
         if here != ["lo"]:
@@ -136,8 +136,7 @@ def test_a_project_in_a_folder_that_only_root_can_look_into(level: str) -> None:
     with tempfile.TemporaryDirectory(dir="/srv") as private:
         root = make_project(Path(private) / "open" / "private" / "project")
         root.parent.chmod(0o700)
-        subject = find_subject(root, python=None, env={})
-        engine = open_engine(subject, sandbox=level, limits=Limits())
+        engine = open_on(root, sandbox=level)
         try:
             run = run_one(
                 engine,

@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.engine import Limits, Row, TestTarget
-from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.engine import Row, TestTarget
 from pytest_brt.types import FileChange, Verdict
-from pytest_brt.types.subject import Subject
+from tests.support.projects import open_on
 from tests.support.subjects import environment, pip_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
@@ -57,7 +55,7 @@ def python() -> Path:
 )
 def project(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, python: Path
-) -> tuple[Subject, str, tuple[str, ...]]:
+) -> tuple[Path, str, tuple[str, ...]]:
     """Return a project, the path of its module, and the levels to try."""
     where, how = request.param
     tmp_path = tmp_path_factory.mktemp(f"layout-{how}")
@@ -79,17 +77,18 @@ def project(
     if options is not None:
         install = [*pip_for("3.11", python), "install", "--no-build-isolation", "--no-deps"]
         subprocess.run([*install, *options, str(root)], check=True, capture_output=True)
-    subject = find_subject(root, python=str(python), env={})
     levels = ("ns", "landlock", "none") if request.param in ALONE else ("ns", "landlock")
-    return subject, f"{where}/brtlayout/core.py".removeprefix("./"), levels
+    return root, f"{where}/brtlayout/core.py".removeprefix("./"), levels
 
 
-def test_the_patched_code_is_what_runs(project: tuple[Subject, str, tuple[str, ...]]) -> None:
-    subject, path, levels = project
+def test_the_patched_code_is_what_runs(
+    project: tuple[Path, str, tuple[str, ...]], python: Path
+) -> None:
+    root, path, levels = project
     target = TestTarget(id="t", path="tests/test_x.py", source=ASKS, node="test_a")
 
     for level in levels:
-        with closing(open_engine(subject, sandbox=level, limits=Limits())) as engine:
+        with closing(open_on(root, python=str(python), sandbox=level)) as engine:
             for value, verdict in ((b"42", Verdict.PASS), (b"40", Verdict.FAIL)):
                 change = FileChange(path=path, content=RIGHT.replace(b"42", value))
                 (run,) = engine.run(Row(targets=(target,), changes=(change,))).runs

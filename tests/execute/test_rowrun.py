@@ -15,9 +15,7 @@ import pytest
 
 from pytest_brt.execute import zygote
 from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
-from pytest_brt.execute.launch import open_engine
 from pytest_brt.execute.local import LocalEngine
-from pytest_brt.execute.subject import find_subject
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, Verdict
 from tests.support.projects import SAYS_SO, make_project, open_on, run_one, wait_at_work
@@ -42,7 +40,6 @@ def engine(root: Path) -> Iterator[Engine]:
 def own(root: Path) -> Iterator[LocalEngine]:
     """Return an engine whose processes a test may do harm to."""
     with closing(open_on(root)) as engine:
-        assert isinstance(engine, LocalEngine)
         yield engine
 
 
@@ -137,11 +134,11 @@ def test_a():
 
 
 def test_a_row_whose_zygote_is_killed_is_done_by_another(own: LocalEngine) -> None:
-    (worker,) = [worker for slot in own._slots.slots for worker in slot.workers.values()]
     target = TestTarget(id="t", path="tests/test_s.py", source=TOLD, node="test_a")
     with ThreadPoolExecutor(1) as pool:
         row = pool.submit(own.run, Row(targets=(target,)))
         first = wait_at_work(row)
+        (worker,) = [worker for slot in own._slots.slots for worker in slot.workers.values()]
         os.kill(worker.process.pid, signal.SIGKILL)
         if second := wait_at_work(row, but=first):
             os.kill(second, signal.SIGUSR1)
@@ -166,7 +163,6 @@ def test_a_row_has_a_deadline_of_its_own(engine: Engine) -> None:
 
 
 def test_rows_run_at_the_same_time(root: Path) -> None:
-    subject = find_subject(root, python=None, env={})
     source = "import pkg.core\ndef test_a(): assert pkg.core.divide == {}\n"
     rows = [
         Row(
@@ -181,7 +177,7 @@ def test_rows_run_at_the_same_time(root: Path) -> None:
         for number in range(6)
     ]
     with (
-        closing(open_engine(subject, limits=Limits(), jobs=2)) as engine,
+        closing(open_on(root, jobs=2)) as engine,
         ThreadPoolExecutor(4) as pool,
     ):
         for result in pool.map(engine.run, rows):

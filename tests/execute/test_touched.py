@@ -6,9 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
-from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.execute.touched import changed_lines, module_names, touched_files
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, Verdict
@@ -87,7 +85,7 @@ def test_each_of_several_tests_in_a_process_is_known_by_itself(tmp_path: Path) -
         encoding="utf-8",
     )
     python = environment("3.12", "pytest==9.0.0")
-    engine = open_engine(find_subject(root, python=str(python), env={}), limits=Limits())
+    engine = open_on(root, python=str(python))
     nodes = ("test_other", "test_divide", "test_again")
     try:
         target = TestTarget(id="t", path="tests/test_both.py", nodes=nodes)
@@ -187,7 +185,7 @@ def test_the_lines_are_the_same_where_python_tells_them_itself(
     tmp_path.chmod(0o755)
     root = make_project(tmp_path / "project")
     python = environment(version, "pytest==9.0.0")
-    engine = open_engine(find_subject(root, python=str(python), env={}), limits=Limits())
+    engine = open_on(root, python=str(python))
     try:
         assert _mapped(engine) == {name: lines for name, (_, lines) in ASKS.items()}
     finally:

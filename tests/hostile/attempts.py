@@ -10,12 +10,10 @@ import json
 import sys
 from pathlib import Path
 
-from pytest_brt.execute.engine import Limits, Row, TestTarget
-from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.engine import Row, TestTarget
 from pytest_brt.types import Verdict
 from tests.hostile.run_cases import filled, scene
-from tests.support.projects import make_project
+from tests.support.projects import make_project, open_on
 
 _CALL = "import ctypes; c = ctypes.CDLL(None, use_errno=True)"
 _CONNECT = "import socket; s = socket.socket(socket.AF_UNIX); s.connect"
@@ -113,8 +111,7 @@ def main() -> None:
     level, folder, mark, shown = sys.argv[1], Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4])
     root = make_project(folder / "project")
     with scene(folder, mark, shown) as (words, _):
-        subject = find_subject(root, python=None, env={"BRT_TEST_MARK": mark}, sandbox=level)
-        engine = open_engine(subject, sandbox=level, limits=Limits())
+        engine = open_on(root, env={"BRT_TEST_MARK": mark}, sandbox=level)
 
         def run(sources: dict[str, str]) -> set[str]:
             targets = [

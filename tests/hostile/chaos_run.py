@@ -6,10 +6,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from pytest_brt.execute.engine import Limits, Row, TestTarget
-from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.engine import Row, TestTarget
 from pytest_brt.types import FileChange, Verdict
+from tests.support.projects import open_on
 
 SOURCE = """\
 import os, time
@@ -29,8 +28,8 @@ CHANGE = FileChange(path="pkg/core.py", content=b"def divide(a, b):\n    return 
 
 def main() -> None:
     """Say "ready", then one line for each row that came out right."""
-    subject = find_subject(Path(sys.argv[2]), python=None, env={"BRT_TEST_MARK": sys.argv[3]})
-    engine = open_engine(subject, sandbox=sys.argv[1], limits=Limits(), jobs=2)
+    level, root, mark = sys.argv[1:]
+    engine = open_on(Path(root), env={"BRT_TEST_MARK": mark}, sandbox=level, jobs=2)
     target = TestTarget(id="t", path="tests/test_x.py", source=SOURCE, node="test_a")
     row = Row(targets=(target, target), changes=(CHANGE,))
 

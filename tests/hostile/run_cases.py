@@ -19,7 +19,8 @@ from pathlib import Path
 
 from pytest_brt.execute import sandbox
 from pytest_brt.execute.engine import Engine, Limits, Row, RowResult, TestTarget
-from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.render.causes import run_words
 from tests.hostile.cases import CASES
@@ -118,9 +119,11 @@ def main() -> None:
         stream.write(CORE)
     with scene(folder, mark, shown) as (words, folders):
         before = [digest(path) for path in (root, *folders)]
-        subject = find_subject(root, python=None, env={"BRT_TEST_MARK": mark})
+        opened = open_sandbox(level, project=root)
+        env = {"BRT_TEST_MARK": mark}
+        subject = find_subject(root, python=None, env=env, sandbox=opened)
         limits = Limits(start_seconds=20.0)
-        engine = open_engine(subject, sandbox=level, limits=limits, jobs=1 + len(WAITING))
+        engine = LocalEngine(subject, opened, limits=limits, jobs=1 + len(WAITING))
         targets = [
             TestTarget(
                 id=name, path="tests/test_h.py", source=filled(case.source, words), node="test_a"

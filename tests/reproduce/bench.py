@@ -10,15 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_brt.execute.engine import Engine, Limits
-from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.engine import Engine
 from pytest_brt.issue import load_issue
 from pytest_brt.model.base import Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Issue
 from tests.support.interval import SOURCE, TESTS
+from tests.support.projects import open_on
 
 _NUMBERS = itertools.count()
 
@@ -29,8 +28,7 @@ def open_project(root: Path) -> Engine:
     (root / "interval/__init__.py").write_text(SOURCE, "utf-8")
     (root / "tests").mkdir()
     (root / "tests/test_interval.py").write_text(TESTS, "utf-8")
-    subject = find_subject(root, python=sys.executable, env={})
-    return open_engine(subject, sandbox="process", limits=Limits(seconds=20))
+    return open_on(root, sandbox="process", seconds=20)
 
 
 def issue_of(text: str, folder: Path) -> Issue:

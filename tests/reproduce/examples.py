@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_brt.execute.engine import Engine, Limits, Row, target_of
-from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.issue.load import read_issue
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.scripted import ScriptedModel
@@ -15,12 +13,13 @@ from pytest_brt.patches import apply_patch
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Issue, JudgedTest, Patch
 from tests.acceptance.examples import EXAMPLES, unpack
+from tests.support.projects import open_on
 
 
 def open_example(name: str, into: Path) -> Engine:
     """Return an engine on a fresh tree of the example called `name`."""
     tree = unpack(EXAMPLES / name, into)
-    return open_engine(find_subject(tree, python=None, env={}), limits=Limits(seconds=20))
+    return open_on(tree, seconds=20)
 
 
 def issue_of(name: str) -> Issue:

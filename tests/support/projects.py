@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 
 from pytest_brt.execute.engine import Engine, Limits, Row, RowResult, TestTarget
-from pytest_brt.execute.launch import open_engine
+from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import FileChange, TestRun
 
@@ -34,10 +36,20 @@ def make_project(root: Path) -> Path:
     return root
 
 
-def open_on(root: Path, *, seconds: float = 60.0, sandbox: str = "auto", jobs: int = 1) -> Engine:
+def open_on(
+    root: Path,
+    *,
+    python: str | None = None,
+    env: Mapping[str, str] | None = None,
+    sandbox: str = "auto",
+    net: str = "none",
+    seconds: float = 60.0,
+    jobs: int = 1,
+) -> LocalEngine:
     """Return an engine for the project in `root`."""
-    subject = find_subject(root, python=None, env={})
-    return open_engine(subject, sandbox=sandbox, limits=Limits(seconds=seconds), jobs=jobs)
+    opened = open_sandbox(sandbox, net=net, project=root)
+    subject = find_subject(root, python=python, env=env or {}, sandbox=opened)
+    return LocalEngine(subject, opened, limits=Limits(seconds=seconds), jobs=jobs)
 
 
 def run_one(

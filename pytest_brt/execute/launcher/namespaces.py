@@ -72,12 +72,16 @@ def _arrange(spec: Specification, owner: int | None) -> None:
     syscalls.make_private()
     scratch = spec["scratch"]
     base = syscalls.open_tree(spec["root"])
+    shown = syscalls.open_tree(spec["root"])
     if owner is not None:
-        _show_as_owned(spec["root"], base, owner)
+        _show_as_owned(spec["root"], (base, shown), owner)
     covered = [syscalls.open_tree(path) for path in spec["covered"]]
     needed = _needed(spec)
     enter_new_root(frozenset(spec["hidden"]))
     _hide(spec, needed)
+    # For an interpreter in the project: rows show their own views here.
+    syscalls.move_mount(shown, spec["root"])
+    os.close(shown)
     os.makedirs(scratch, exist_ok=True)
     syscalls.set_read_only("/")
     if owner is not None:
@@ -132,12 +136,13 @@ def _show(path: str, source: int | str) -> None:
     os.close(source)
 
 
-def _show_as_owned(root: str, tree: int, owner: int) -> None:
+def _show_as_owned(root: str, trees: tuple[int, ...], owner: int) -> None:
     """Let the project's files appear as the new user's own."""
     real = os.stat(root)
     namespace = _user_namespace((real.st_uid, owner), (real.st_gid, owner))
     try:
-        syscalls.set_owner_map(tree, namespace)
+        for tree in trees:
+            syscalls.set_owner_map(tree, namespace)
     finally:
         os.close(namespace)
 

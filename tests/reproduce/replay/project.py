@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_brt.execute.engine import Engine, Limits
-from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.engine import Engine
 from pytest_brt.issue import read_issue
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.types import Attempt, JudgedTest
+from tests.support.projects import open_on
 
 CORE = """\
 import os
@@ -227,8 +226,7 @@ def make_project(root: Path) -> Path:
 
 def open_project(root: Path) -> Engine:
     """Return an engine on a new copy of the project."""
-    subject = find_subject(make_project(root), python=None, env={})
-    return open_engine(subject, limits=Limits(seconds=20))
+    return open_on(make_project(root), seconds=20)
 
 
 def attempt(engine: Engine, text: str, *, repeat: int = 1) -> Attempt:

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_brt.execute.engine import Engine, Limits
-from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.engine import Engine
 from pytest_brt.issue import read_issue
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.types import Attempt, JudgedTest
 from tests.reproduce.replay.project import make_project
+from tests.support.projects import open_on
 
 LOOP = "for n in (1, 2):\n    print('n', n, double(n))"
 SHOWN = "n 1 3\nn 2 5"
@@ -30,7 +29,7 @@ def tree(
         core = root / "pkg" / "core.py"
         text = core.read_text(encoding="utf-8")
         core.write_text(text.replace("x + x + 1", "x + x"), encoding="utf-8")
-    engine = open_engine(find_subject(root, python=None, env={}), limits=Limits(seconds=20))
+    engine = open_on(root, seconds=20)
     yield fixed, engine
     engine.close()
 

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.engine import Engine, Limits
-from pytest_brt.execute.launch import open_engine
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.engine import Engine
 from pytest_brt.render.answer import of_report
 from pytest_brt.types import OracleKind, Verdict
 from pytest_brt.types.miss import (
@@ -23,6 +21,7 @@ from pytest_brt.types.miss import (
     UndefinedNames,
 )
 from tests.reproduce.replay.project import attempt, candidates, make_project
+from tests.support.projects import open_on
 
 
 @dataclass(frozen=True)
@@ -229,7 +228,7 @@ def test_a_module_reached_through_its_package_is_imported(engine: Engine) -> Non
 def test_a_call_of_a_module_is_one_of_what_it_holds_by_its_name(tmp_path: Path) -> None:
     root = make_project(tmp_path / "project")
     (root / "pkg" / "__init__.py").write_text("def pkg(x):\n    return x + 1\n", encoding="utf-8")
-    engine = open_engine(find_subject(root, python=None, env={}), limits=Limits(seconds=20))
+    engine = open_on(root, seconds=20)
     try:
         made = candidates(attempt(engine, "pkg\n\n`pkg(4)` gives `5` instead of `4`.\n"))
     finally:
@@ -311,7 +310,7 @@ def test_a_suite_that_does_not_run_is_told_of(tmp_path: Path) -> None:
     text = "def pytest_ignore_collect(elsewhere):\n    return None\n"
     (root / "tests" / "conftest.py").write_text(text, encoding="utf-8")
     with_bug = "double\n\n```\n>>> double(1)\n3\n```\n"
-    engine = open_engine(find_subject(root, python=None, env={}), limits=Limits(seconds=20))
+    engine = open_on(root, seconds=20)
     try:
         answer = of_report([attempt(engine, with_bug)])
     finally:

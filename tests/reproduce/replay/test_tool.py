@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.errors import IssueProblem
+from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import read_issue
 from pytest_brt.observe.run_commands import completed, entries
@@ -79,7 +80,7 @@ def test_a_module_is_a_command_when_it_runs_something(
     tmp_path: Path, text: str, found: list[str]
 ) -> None:
     (tmp_path / "lone.py").write_text(text, encoding="utf-8")
-    subject = find_subject(tmp_path, python=None, env={})
+    subject = find_subject(tmp_path, python=None, env={}, sandbox=open_sandbox("process"))
     assert list(entries(subject)) == found
 
 
@@ -105,7 +106,7 @@ def test_commands_are_read_from_the_metadata(tmp_path: Path, name: str, text: st
     root = make_project(tmp_path / "project")
     (root / "pyproject.toml").unlink()
     (root / name).write_text(text, encoding="utf-8")
-    known = entries(find_subject(root, python=None, env={}))
+    known = entries(find_subject(root, python=None, env={}, sandbox=open_sandbox("process")))
     assert known["pkg"] == ("-m", "pkg")
     assert known["tool"][0] == "-c"
     assert "from pkg.core import first" in known["tool"][1]
@@ -119,7 +120,7 @@ def test_settings_are_completed_after_the_project_s_tests(tmp_path: Path) -> Non
     (root / "tests" / "b" / "conf.py").write_text(
         "plugins = ['other']\npaths = ['_files']\n", encoding="utf-8"
     )
-    subject = find_subject(root, python=None, env={})
+    subject = find_subject(root, python=None, env={}, sandbox=open_sandbox("process"))
     file = File(path="conf.py", content="level = 2\n")
     assert completed(file, "the widget is wrong", [], subject).content == (
         "plugins = ['widget']\nlevel = 2\n"

@@ -1,0 +1,58 @@
+"""Why a level of isolation cannot be had, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from pytest_brt.types.trouble import (
+    Leak,
+    Leaked,
+    LevelTrouble,
+    NoTrial,
+    OthersFiles,
+    OtherSystem,
+)
+
+_LEAKS = {
+    Leak.FILES: "files outside can be written",
+    Leak.COPY: "the project's copy cannot be written",
+    Leak.PROCESSES: "processes outside can be signalled",
+    Leak.TEMPORARY_FILES: "the folder for temporary files is not private",
+    Leak.NETWORK: "the network can be seen",
+}
+
+
+def trouble_words(troubles: Sequence[LevelTrouble]) -> str:
+    """Return why levels cannot be had, with the likely cause where one is known."""
+    return "; ".join(f"no {trouble.level}: {_words(trouble)}" for trouble in troubles)
+
+
+def not_started(python: str, level: str, said: object) -> str:
+    """Return that an interpreter does not start at a level, and what was heard of it."""
+    return (
+        f"{python!r} does not start at the level {level!r}: {said}"
+        " (choose another: --brt-python, or another level: --brt-sandbox)"
+    )
+
+
+def _words(trouble: LevelTrouble) -> str:
+    switch = trouble.switch
+    reason = _reason(trouble)
+    if switch is None:
+        return reason
+    return f"{reason} (user namespaces are off: {switch.path} is {switch.value})"
+
+
+def _reason(trouble: LevelTrouble) -> str:
+    match trouble.why:
+        case OtherSystem(platform=platform):
+            return f"needs Linux, and this is {platform}"
+        case OthersFiles():
+            return "the project's files are of another user or group than yours"
+        case NoTrial(said=said):
+            return said
+        case Leaked(leak=leak):
+            return _LEAKS[leak]
+        case _:
+            assert_never(trouble.why)
