@@ -47,8 +47,8 @@ class StudyKit:
     """What a process has at hand for its jobs."""
 
     strategies: Mapping[str, Strategy]
-    #: Opens the sandbox of all jobs, at the first call: none may be left to do.
-    sandbox: Callable[[], Sandbox]
+    #: Returns the sandbox of all jobs, which is opened for the first: none may be left to do.
+    open_sandbox: Callable[[], Sandbox]
     model: Model = field(default_factory=NoModel)
     editor: Model | None = None
     prompts: Prompts = field(default_factory=Prompts)
@@ -66,7 +66,7 @@ def open_tree(job: Job, kit: StudyKit, scratch: Path) -> Iterator[tuple[Engine, 
         parts = (str((root / part).resolve()) for part in job.environment.pythonpath)
         env["PYTHONPATH"] = os.pathsep.join(parts)
     settings = job.settings
-    sandbox = kit.sandbox()
+    sandbox = kit.open_sandbox()
     python = job.environment.python or None
     subject = find_subject(root, python=python, env=env, sandbox=sandbox)
     limits = Limits(seconds=settings.timeout, memory_mb=settings.memory)

@@ -51,13 +51,13 @@ def ask(subject: Subject, sandbox: Sandbox) -> SubjectAnswer:
         SandboxProblem: no process of it can be had in the sandbox.
     """
     if not sandbox.keeps_files:
-        answer = _asked_outside(subject, sandbox, may_import=True)
+        answer = _ask_outside(subject, sandbox, may_import=True)
     elif _is_running(subject):
-        answer = _asked_outside(subject, sandbox, may_import=False)
+        answer = _ask_outside(subject, sandbox, may_import=False)
         if not answer.pytest:  # pytest is the project's own, or none is installed
-            answer = _asked_inside(replace(subject, paths=answer.paths), sandbox)
+            answer = _ask_inside(replace(subject, paths=answer.paths), sandbox)
     else:
-        answer = _asked_inside(subject, sandbox)
+        answer = _ask_inside(subject, sandbox)
     if answer.problem:
         raise SubjectProblem(
             f"{subject.python!r} cannot import pytest: {answer.problem}"
@@ -83,7 +83,7 @@ def _spec(subject: Subject, *, may_import: bool) -> dict[str, object]:
     return {"roots": [*roots, *filter(None, outer)], "import": may_import}
 
 
-def _asked_outside(subject: Subject, sandbox: Sandbox, *, may_import: bool) -> SubjectAnswer:
+def _ask_outside(subject: Subject, sandbox: Sandbox, *, may_import: bool) -> SubjectAnswer:
     """Ask an ordinary process, with no folder of the project where code is started from."""
     env = scrubbed(dict(subject.env))
     env["HOME"] = os.environ.get("HOME", "/")  # where the user's own site-packages are
@@ -97,10 +97,10 @@ def _asked_outside(subject: Subject, sandbox: Sandbox, *, may_import: bool) -> S
             cwd=folder,
             deadlines=_DEADLINES,
         )
-    return _answer(subject, sandbox, ended)
+    return _read_answer(subject, sandbox, ended)
 
 
-def _asked_inside(subject: Subject, sandbox: Sandbox) -> SubjectAnswer:
+def _ask_inside(subject: Subject, sandbox: Sandbox) -> SubjectAnswer:
     """Ask in the sandbox, as everything else of the project is run.
 
     The tests see no more for the answer than what the interpreter was shown when it was asked.
@@ -114,7 +114,7 @@ def _asked_inside(subject: Subject, sandbox: Sandbox) -> SubjectAnswer:
     order = CellOrder(deadlines=_DEADLINES, script="ask", spec=spec)
     with closing(LocalEngine(seen, sandbox, limits=Limits())) as engine:
         ended = engine.start(order)
-    answer = _answer(subject, sandbox, ended)
+    answer = _read_answer(subject, sandbox, ended)
     hidden = hidden_folders()
     paths = (path for path in answer.paths if _may_show(path, shown, hidden))
     return replace(answer, paths=tuple(paths))
@@ -136,7 +136,7 @@ def _is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder}/")
 
 
-def _answer(subject: Subject, sandbox: Sandbox, ended: Ended) -> SubjectAnswer:
+def _read_answer(subject: Subject, sandbox: Sandbox, ended: Ended) -> SubjectAnswer:
     where = f"{subject.python!r} at the level {sandbox.level!r}"
     if ended.timed_out:
         raise SubjectProblem(
@@ -147,9 +147,9 @@ def _answer(subject: Subject, sandbox: Sandbox, ended: Ended) -> SubjectAnswer:
         return from_json(told.text if told else "", SubjectAnswer)
     except StoreProblem as error:
         fault = ended.first("sandbox_error")
-        *_, said = ("no answer", *(fault.text if fault else ended.tail).strip().splitlines())
+        said = (fault.text if fault else ended.tail).strip().splitlines() or ["no answer"]
         raise SubjectProblem(
-            f"{where} is not a usable Python: {said} (choose another: --brt-python)"
+            f"{where} is not a usable Python: {said[-1]} (choose another: --brt-python)"
         ) from error
 
 
@@ -157,18 +157,18 @@ def likely_paths(python: Path, user_base: Path) -> Iterator[str]:
     """Yield where an interpreter that cannot be asked yet will read its modules from."""
     prefixes = {python.parent.parent, python.resolve().parent.parent}
     for environment in list(prefixes):
-        prefixes |= _base_prefixes(environment)
+        prefixes |= _read_base_prefixes(environment)
     prefixes = {prefix for prefix in prefixes if _is_prefix(prefix)}
     yield from (str(prefix) for prefix in prefixes)
     for place in (*prefixes, user_base):
-        for packages in _folders_like(place, "lib/python*/site-packages"):
+        for packages in _glob_folders(place, "lib/python*/site-packages"):
             if packages.resolve().name == packages.name:  # not a link to something else
                 yield str(packages)
                 for listed in packages.glob("*.pth"):
                     yield from _named_by(listed)
 
 
-def _base_prefixes(environment: Path) -> set[Path]:
+def _read_base_prefixes(environment: Path) -> set[Path]:
     """Return the prefix of the interpreter that an environment says it was made of, if it does."""
     with suppress(OSError):
         text = read_bounded(environment / "pyvenv.cfg").decode("utf-8", "replace")
@@ -181,11 +181,11 @@ def _is_prefix(folder: Path) -> bool:
     """Return whether a folder is that of an interpreter or an environment: any can be named."""
     is_root = folder == Path("/")
     return not is_root and (
-        is_environment(folder) or bool(_folders_like(folder, "lib*/py*/encodings"))
+        is_environment(folder) or bool(_glob_folders(folder, "lib*/py*/encodings"))
     )
 
 
-def _folders_like(folder: Path, pattern: str) -> list[Path]:
+def _glob_folders(folder: Path, pattern: str) -> list[Path]:
     """Return the folders that match a pattern; none where that may not be looked at."""
     try:
         return [path for path in folder.glob(pattern) if is_folder(path)]
@@ -201,5 +201,5 @@ def _named_by(listed: Path) -> Iterator[str]:
             if line and not line.startswith(("#", "import ", "import\t")):
                 path = os.path.normpath(listed.parent / line.strip())
                 real = os.path.realpath(path)
-                if is_folder(Path(path)) and not any(_is_below(one, real) for one in hidden):
+                if is_folder(Path(path)) and not any(_is_below(folder, real) for folder in hidden):
                     yield path

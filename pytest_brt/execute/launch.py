@@ -30,6 +30,7 @@ from pytest_brt.types.trouble import (
     Leaked,
     LevelTrouble,
     NoTrial,
+    NotThere,
     OthersFiles,
     OtherSystem,
     Switch,
@@ -60,7 +61,8 @@ def open_sandbox(wanted: str, *, net: str = "none", project: Path | None = None)
 
     It has the network `net`: "none", or "host" for the machine's. A level is tried with our own
     interpreter on an empty folder: nothing of a project is run, so none can choose its level.
-    The folder `project` is looked at only for whose it is.
+    "ns" has to show the folder `project` too, which the file system there, or the owner of the
+    files, may forbid; "landlock" is the least that is taken for it then.
 
     Raises:
         UsageProblem: an unknown level or network.
@@ -68,12 +70,12 @@ def open_sandbox(wanted: str, *, net: str = "none", project: Path | None = None)
             the user must say that it is all right: this is not a container, or "ns" does not do
             for this project alone.
     """
-    _check(wanted, net)
+    _check_names(wanted, net)
     troubles: tuple[LevelTrouble, ...] = ()
     for level in SAFE_LEVELS:
         if wanted in ("auto", level):
-            sandbox = replace(_sandbox(level, net), troubles=troubles)
-            trouble = _trouble(sandbox, project)
+            sandbox = replace(_make_sandbox(level, net), troubles=troubles)
+            trouble = _find_trouble(sandbox, project)
             if trouble is None:
                 return sandbox
             troubles = (*troubles, trouble)
@@ -81,27 +83,27 @@ def open_sandbox(wanted: str, *, net: str = "none", project: Path | None = None)
         raise SandboxProblem(
             f"--brt-sandbox: {wanted!r} cannot be had here ({trouble_words(troubles)})"
         )
-    return _sandbox(wanted, net) if wanted != "auto" else _last_resort(net, troubles)
+    return _make_sandbox(wanted, net) if wanted != "auto" else _take_process(net, troubles)
 
 
-def _last_resort(net: str, troubles: tuple[LevelTrouble, ...]) -> Sandbox:
+def _take_process(net: str, troubles: tuple[LevelTrouble, ...]) -> Sandbox:
     """Return the level "process", where it may be taken without the user's word.
 
     Raises:
         SandboxProblem: it may not.
     """
-    # Whose files the project's are is no reason to do without any isolation of files.
-    others = any(isinstance(trouble.why, OthersFiles) for trouble in troubles)
-    if others or not in_container():
+    # Where a project lies, and whose it is, is no reason to do without any isolation of files.
+    is_projects = any(isinstance(trouble.why, OthersFiles | NotThere) for trouble in troubles)
+    if is_projects or not in_container():
         raise SandboxProblem(
             f"no isolation of files can be had here ({trouble_words(troubles)});"
             " add --brt-sandbox process to run the tests as ordinary processes that can change"
             " your files"
         )
-    return replace(_sandbox("process", net), troubles=troubles)
+    return replace(_make_sandbox("process", net), troubles=troubles)
 
 
-def _check(wanted: str, net: str) -> None:
+def _check_names(wanted: str, net: str) -> None:
     if wanted not in (*LEVELS, "auto"):
         known = ", ".join(("auto", *LEVELS))
         raise UsageProblem(f"--brt-sandbox: unknown level {wanted!r} (one of {known})")
@@ -114,7 +116,7 @@ def _check(wanted: str, net: str) -> None:
         )
 
 
-def _sandbox(level: str, net: str) -> Sandbox:
+def _make_sandbox(level: str, net: str) -> Sandbox:
     """Return a level with what this machine has for it."""
     if sys.platform != "linux" or level == "none":
         return Sandbox(level=level, net=net, forks=False)
@@ -127,30 +129,27 @@ def _sandbox(level: str, net: str) -> Sandbox:
     )
 
 
-def _trouble(sandbox: Sandbox, project: Path | None) -> LevelTrouble | None:
+def _find_trouble(sandbox: Sandbox, project: Path | None) -> LevelTrouble | None:
     """Return why a level that keeps files safe cannot be had, None when it can."""
-    why = _why_not(sandbox, project)
+    why = _find_reason(sandbox, project)
     if why is None:
         return None
     is_off = sandbox.level == "ns" and isinstance(why, NoTrial)
-    return LevelTrouble(level=sandbox.level, why=why, switch=_switched_off() if is_off else None)
+    return LevelTrouble(level=sandbox.level, why=why, switch=_find_switch() if is_off else None)
 
 
-def _why_not(
+def _find_reason(
     sandbox: Sandbox, project: Path | None
-) -> OtherSystem | NoTrial | Leaked | OthersFiles | None:
+) -> OtherSystem | NoTrial | Leaked | OthersFiles | NotThere | None:
     if sys.platform != "linux":
         return OtherSystem(platform=sys.platform)
-    try:
-        leak = next(_leaks(sandbox, _tried(sandbox)), None)
-    except (SandboxProblem, SubjectProblem) as error:
-        # What the worker itself said: whose interpreter it is needs no saying here.
-        return NoTrial(said=str(error.__cause__ or error))
-    if leak is not None:
-        return Leaked(leak=leak)
-    if sandbox.level == "ns" and project is not None and not _can_show(project, sandbox):
-        return OthersFiles()
-    return None
+    if sandbox.level != "ns" or project is None or not is_folder(project):
+        return _try_on_nothing(sandbox)
+    # Only here the project's own folder is shown: what is mounted there, or how, may forbid it.
+    found = _try_level(sandbox, project)
+    if found is not None:
+        return _try_on_nothing(sandbox) or NotThere(reason=found)
+    return None if _can_show(project, sandbox) else OthersFiles()
 
 
 def _can_show(project: Path, sandbox: Sandbox) -> bool:
@@ -159,41 +158,49 @@ def _can_show(project: Path, sandbox: Sandbox) -> bool:
     Rows have one user and one group there: this user's, or as root those of the project's folder,
     which are shown as theirs.
     """
-    if not is_folder(project):
-        return True  # whoever looks for a project there says so
     seen = project.stat()
     own = (os.getuid(), os.getgid()) if sandbox.uid is None else (seen.st_uid, seen.st_gid)
     found = (project.joinpath(place).lstat() for place in code_places(project))
     return all((place.st_uid, place.st_gid) == own for place in found)
 
 
-def _tried(sandbox: Sandbox) -> Event:
-    """Return what our own interpreter could do in a sandbox, with an empty folder as the project.
-
-    Raises:
-        SandboxProblem, SubjectProblem: it could not be started there.
-    """
+def _try_on_nothing(sandbox: Sandbox) -> NoTrial | Leaked | None:
+    """Try a level with an empty folder as the project."""
     with HeldFolder("brt-trial-") as folder:
         folder.chmod(0o755)  # as root, rows are of another user
         root = folder / "project"
         root.mkdir()
-        subject = Subject(
-            root=str(root),
-            # Not that of an environment, which may lie in a project.
-            python=os.path.realpath(sys.executable),
-            python_version=sys.version_info[:2],
-            pytest_version=(0, 0),
-            found="",
-            source_roots=(".",),
-            packages=(),
-            test_root=".",
-            paths=(sys.base_prefix, sys.base_exec_prefix),
-        )
+        return _try_level(sandbox, root)
+
+
+def _try_level(sandbox: Sandbox, root: Path) -> NoTrial | Leaked | None:
+    """Return what is wrong with a level where `root` is the project; our own interpreter tries it.
+
+    No folder of the project is on its import path, and what lies in `root` changes nothing.
+    """
+    subject = Subject(
+        root=str(root),
+        # Not that of an environment, which may lie in a project.
+        python=os.path.realpath(sys.executable),
+        python_version=sys.version_info[:2],
+        pytest_version=(0, 0),
+        found="",
+        source_roots=(),
+        packages=(),
+        test_root=".",
+        paths=(sys.base_prefix, sys.base_exec_prefix),
+    )
+    try:
         with closing(LocalEngine(subject, sandbox, limits=Limits())) as engine:
-            return engine.check()
+            seen = engine.check()
+    except (SandboxProblem, SubjectProblem) as error:
+        # What the worker itself said: whose interpreter it is needs no saying here.
+        return NoTrial(said=str(error.__cause__ or error))
+    leak = next(_find_leaks(sandbox, seen), None)
+    return None if leak is None else Leaked(leak=leak)
 
 
-def _leaks(sandbox: Sandbox, seen: Event) -> Iterator[Leak]:
+def _find_leaks(sandbox: Sandbox, seen: Event) -> Iterator[Leak]:
     """Yield how a level does not do what it is for."""
     if seen.outside:
         yield Leak.FILES
@@ -209,7 +216,7 @@ def _leaks(sandbox: Sandbox, seen: Event) -> Iterator[Leak]:
         yield Leak.NETWORK
 
 
-def _switched_off() -> Switch | None:
+def _find_switch() -> Switch | None:
     """Return the setting by which user namespaces are off, None when none is known."""
     for path, value in _SWITCHES.items():
         if _text(path).strip() == value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +25,7 @@ from pytest_brt.execute.scratch import RoomUsedUp, Scratch, end_marked
 from pytest_brt.execute.slots import Slot, Slots
 from pytest_brt.execute.views import RowDied
 from pytest_brt.render.causes import status_words
-from pytest_brt.render.levels import not_started
+from pytest_brt.render.levels import not_started_words
 from pytest_brt.types import FileChange, Verdict
 from pytest_brt.types.cause import DiskFull, WorkerEnded
 from pytest_brt.types.subject import Subject
@@ -147,7 +148,7 @@ class LocalEngine:
                 self._slots.drop(slot, 0)
                 lost = error
         if isinstance(lost, RowNotReady):
-            said = not_started(self.subject.python, self.level, f"the worker {lost}")
+            said = not_started_words(self.subject.python, self.level, f"the worker {lost}")
             raise SandboxProblem(said) from lost
         return Ended(events=(), status=1, timed_out=False, tail=str(lost), seconds=0.0)
 
@@ -176,7 +177,8 @@ class LocalEngine:
                 flags=("-I", "-S"),
                 spec={
                     "outside": str(outside / "x"),
-                    "inside": f"{slot.view.tree}/x",
+                    # No project has a folder of that name.
+                    "inside": f"{slot.view.tree}/brt-{secrets.token_hex(8)}",
                     "signal": os.getpid(),
                     "hidden": [str(self._scratch.path)],
                 },

@@ -25,7 +25,7 @@ from pytest_brt.execute.scratch import ROOM, end_marked
 from pytest_brt.execute.turns import Turns
 from pytest_brt.execute.views import CopiedView, RowDied, View
 from pytest_brt.execute.zygote import WARM_SECONDS, Worker
-from pytest_brt.render.levels import not_started
+from pytest_brt.render.levels import not_started_words
 
 #: Zygotes that one slot keeps, each with a hash seed of its own.
 KEPT_SEEDS = 2
@@ -125,7 +125,7 @@ class Slots:
             return self._try_to_start(slot, seed)
         except (WorkerGone, SandboxProblem) as error:
             python, level = self.setting.subject.python, self.setting.sandbox.level
-            raise SubjectProblem(not_started(python, level, error)) from error
+            raise SubjectProblem(not_started_words(python, level, error)) from error
 
     def _try_to_start(self, slot: Slot, seed: int) -> Worker:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -245,7 +246,9 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
             "(--brt-evaluate) runs elsewhere"
         )
     added: dict[str, Callable[..., Engine]] = gather(config, "pytest_brt_sandboxes", {})
-    level = "auto" if options.sandbox in added else options.sandbox
+    level = options.sandbox
+    if level in added:  # the project's interpreter is asked before that can be opened
+        level = "auto" if sys.platform == "linux" else "process"
     sandbox = open_sandbox(level, net=options.net, project=config.rootpath)
     subject = find_subject(
         config.rootpath, python=options.python, env=dict(options.env), sandbox=sandbox

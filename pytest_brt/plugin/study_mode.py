@@ -99,7 +99,7 @@ class StudySession(OurFiles):
         prompts = Prompts(settings.prompts)
         kit = StudyKit(
             strategies=chosen,
-            sandbox=cache(partial(open_sandbox, settings.sandbox, net=settings.net)),
+            open_sandbox=cache(partial(open_sandbox, settings.sandbox, net=settings.net)),
             model=model,
             editor=editor,
             prompts=prompts,

@@ -10,6 +10,7 @@ from pytest_brt.types.trouble import (
     Leaked,
     LevelTrouble,
     NoTrial,
+    NotThere,
     OthersFiles,
     OtherSystem,
 )
@@ -28,7 +29,7 @@ def trouble_words(troubles: Sequence[LevelTrouble]) -> str:
     return "; ".join(f"no {trouble.level}: {_words(trouble)}" for trouble in troubles)
 
 
-def not_started(python: str, level: str, said: object) -> str:
+def not_started_words(python: str, level: str, said: object) -> str:
     """Return that an interpreter does not start at a level, and what was heard of it."""
     return (
         f"{python!r} does not start at the level {level!r}: {said}"
@@ -38,14 +39,14 @@ def not_started(python: str, level: str, said: object) -> str:
 
 def _words(trouble: LevelTrouble) -> str:
     switch = trouble.switch
-    reason = _reason(trouble)
+    reason = _reason_words(trouble.why)
     if switch is None:
         return reason
     return f"{reason} (user namespaces are off: {switch.path} is {switch.value})"
 
 
-def _reason(trouble: LevelTrouble) -> str:
-    match trouble.why:
+def _reason_words(why: OtherSystem | OthersFiles | NoTrial | Leaked | NotThere) -> str:
+    match why:
         case OtherSystem(platform=platform):
             return f"needs Linux, and this is {platform}"
         case OthersFiles():
@@ -54,5 +55,7 @@ def _reason(trouble: LevelTrouble) -> str:
             return said
         case Leaked(leak=leak):
             return _LEAKS[leak]
+        case NotThere(reason=reason):
+            return f"not where the project lies: {_reason_words(reason)}"
         case _:
-            assert_never(trouble.why)
+            assert_never(why)

@@ -41,6 +41,12 @@ class Leaked(Fact, frozen=True, kw_only=True):
     leak: Leak
 
 
+class NotThere(Fact, frozen=True, kw_only=True):
+    """The level works on this machine, but not where the project lies."""
+
+    reason: NoTrial | Leaked
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Switch:
     """A setting of the kernel by which namespaces are off."""
@@ -54,5 +60,5 @@ class LevelTrouble:
     """A level, why it cannot be had, and the likely cause where one is known."""
 
     level: str
-    why: OtherSystem | OthersFiles | NoTrial | Leaked
+    why: OtherSystem | OthersFiles | NoTrial | Leaked | NotThere
     switch: Switch | None = None

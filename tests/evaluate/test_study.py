@@ -262,7 +262,7 @@ def test_where_the_fix_is_can_be_given_away(tmp_path: Path) -> None:
     settings = StudySettings(strategies=("replay",), given=("files",))
     environment = Environment()
     job = Job(stage=Stage.REPRODUCE, instance=instance, environment=environment, settings=settings)
-    kit = StudyKit(strategies={}, sandbox=partial(open_sandbox, "process"))
+    kit = StudyKit(strategies={}, open_sandbox=partial(open_sandbox, "process"))
     with open_tree(job, kit, tmp_path / "scratch") as (engine, _):
         line = SOURCE[: SOURCE.index(CLAMP)].count("\n") + 1
         found = places_of_fix(instance, Path(engine.subject.root))

@@ -167,7 +167,7 @@ def main(descriptor):
         return
     # Only now, and not by the variable: a sitecustomize of the project must not be run here.
     outer = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    entries = config["path"].split(os.pathsep)
+    entries = [entry for entry in config["path"].split(os.pathsep) if entry]
     sys.path[:] = entries + [entry for entry in sys.path if entry not in outer + entries]
     os.environ["PYTHONPATH"] = config["path"]
     if config["fork"]:
