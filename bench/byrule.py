@@ -36,7 +36,7 @@ from pathlib import Path
 
 from ranking import FIX, Bug, Pool, read_bugs, run_pool
 
-from pytest_brt.codec import from_json, to_json
+from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.rank.remarks import singled_out
@@ -88,8 +88,8 @@ Call = tuple[list[str], str, list[str], str]
 
 def site_of(bug: Bug, root: Path) -> tuple[Site, str, str] | None:
     """Return the function that the fix changes, and the file's texts; None where it is not one."""
-    text = next(text for name, text, _ in bug.patches if name == FIX)
-    applied = apply_patch(Patch(id="fix", name="fix", text=text), root)
+    fix = next(patch for patch, _ in bug.patches if patch.name == FIX)
+    applied = apply_patch(fix, root)
     found = []
     for change in applied.changes:
         if not change.path.endswith(".py") or not (root / change.path).is_file():
@@ -228,8 +228,9 @@ def make_pool(bug: Bug, pool: Pool) -> Bug | None:
     patches = []
     for rule, text in wrong_ones(site, old, calls_of(bug, site, tests[0])):
         change = FileChange(path=site.path, content=text.encode())
-        patches.append((rule, canonical_diff((change,), root), False))
-    fix = next(patch for patch in bug.patches if patch[0] == FIX)
+        diff = canonical_diff((change,), root)
+        patches.append((Patch(id=content_id(diff), name=rule, text=diff), False))
+    fix = next(labelled for labelled in bug.patches if labelled[0].name == FIX)
     return Bug(instance=bug.instance, tree=bug.tree, patches=(*patches, fix))
 
 
@@ -251,9 +252,9 @@ def remarked(bug: Bug, pool: Pool) -> Counter[tuple[bool, bool]]:
     """Return how many patches of a pool are right, and remarked for singling out the input."""
     root = Path(str(bug.tree["base"]))
     counts: Counter[tuple[bool, bool]] = Counter()
-    for name, text, right in bug.patches:
+    for patch, right in bug.patches:
         try:
-            changes = apply_patch(Patch(id=name, name=name, text=text), root).changes
+            changes = apply_patch(patch, root).changes
         except PatchProblem:
             continue
         counts[right, bool(singled_out(changes, root, pool.attempt.tests))] += 1
@@ -282,10 +283,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--sandbox", default="auto", help="isolation, as --brt-sandbox")
     parser.add_argument("--score-only", action="store_true", help="run nothing")
+    parser.set_defaults(own_tests=None)
     options = parser.parse_args(arguments)
     results: dict[str, dict[str, str]] = {}
     counts: Counter[tuple[bool, bool]] = Counter()
-    for bug in read_bugs(options.data, options.trees):
+    for bug in read_bugs(options.data, options.trees, None):
         cached = options.cache / "attempts" / f"{bug.instance}.json"
         place = options.cache / "byrule" / f"{bug.instance}.json"
         wanted = not options.only or any(text in bug.instance for text in options.only)

@@ -28,14 +28,13 @@ import math
 import os
 import resource
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from calibration import calibration, calibration_error, paired_gap
 
-from pytest_brt.code.normal import patch_key
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.evaluate.metrics import COLUMNS, Order, mean_columns, mean_interval
 from pytest_brt.evaluate.ranking import RANKERS, grouped
@@ -43,12 +42,14 @@ from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
-from pytest_brt.guard import Guard
+from pytest_brt.guard import Guard, touched_of
 from pytest_brt.issue import load_issue
+from pytest_brt.oracle.facts import read_facts
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
+from pytest_brt.rank.brought import find_brought, judge_brought
 from pytest_brt.rank.guarding import open_guarding
-from pytest_brt.rank.matrix import run_patch
+from pytest_brt.rank.matrix import Ran, run_patch
 from pytest_brt.rank.score import facts_of, sigmoid, voters
 from pytest_brt.rank.weighted import is_at_fault, rank_by_weight
 from pytest_brt.reproduce.replay.run import replay
@@ -66,6 +67,8 @@ class Pool:
 
     instance: str
     attempt: Attempt
+    #: Tests that the patches bring, judged.
+    brought: tuple[JudgedTest, ...] = ()
     rows: tuple[PatchResult, ...]
     #: Name of the patch → whether it is right.
     labels: dict[str, bool]
@@ -75,7 +78,8 @@ class Pool:
 
     def candidates(self) -> tuple[JudgedTest, ...]:
         """Return the tests it is ranked by."""
-        return tuple(judged for judged in self.attempt.tests if judged.judgement.candidate)
+        found = (*self.attempt.tests, *self.brought)
+        return tuple(judged for judged in found if judged.judgement.candidate)
 
     def patches(self, *, with_fix: bool) -> tuple[PatchResult, ...]:
         """Return the rows to be ranked."""
@@ -88,31 +92,58 @@ class Bug:
 
     instance: str
     tree: dict[str, object]
-    #: Name, text, whether it is right; the true fix last.
-    patches: tuple[tuple[str, str, bool], ...]
+    #: Patch and whether it is right; the true fix last.
+    patches: tuple[tuple[Patch, bool], ...]
 
     @property
     def is_mixed(self) -> bool:
         """Whether the pool, with the true fix, holds right and wrong patches."""
-        return len({right for _, _, right in self.patches}) == 2
+        return len({right for _, right in self.patches}) == 2
 
 
-def read_bugs(data: Path, trees: Path) -> list[Bug]:
+def read_bugs(data: Path, trees: Path, own_tests: Path | None) -> list[Bug]:
     """Return the bugs that have a tree, in the data set's order."""
     by_tree = {entry["instance_id"]: entry for entry in json.loads(trees.read_text("utf-8"))}
-    pools: dict[str, list[tuple[str, str, bool]]] = {}
+    pools: dict[str, list[tuple[Patch, bool]]] = {}
+    own = read_own_tests(own_tests) if own_tests else {}
     for line in (data / "dev-candidates.jsonl").read_text("utf-8").splitlines():
         record = json.loads(line)
-        pool = pools.setdefault(record["instance_id"], [])
-        pool.append((f"c{len(pool):02}", record["model_patch"], bool(record["plausible"])))
+        name = record["instance_id"]
+        root = Path(str(by_tree[name]["base"])) if name in by_tree else Path()
+        pool = pools.setdefault(name, [])
+        text = record["model_patch"]
+        patch = Patch(
+            id=content_id(text),
+            name=f"c{len(pool):02}",
+            text=with_tests(text, own.get((name, text), ""), root),
+            source=record["model_name_or_path"] if own else "",
+        )
+        pool.append((patch, bool(record["plausible"])))
     bugs = []
     for line in (data / "dev.jsonl").read_text("utf-8").splitlines():
         record = json.loads(line)
         name = record["instance_id"]
         if name in by_tree:
-            patches = (*pools.get(name, []), (FIX, record["patch"], True))
+            fix = Patch(id=content_id(record["patch"]), name=FIX, text=record["patch"])
+            patches = (*pools.get(name, []), (fix, True))
             bugs.append(Bug(instance=name, tree=by_tree[name], patches=patches))
     return bugs
+
+
+def read_own_tests(path: Path) -> dict[tuple[str, str], str]:
+    """Return the diffs of tests that patches brought, by bug and text of the patch."""
+    records = map(json.loads, path.read_text("utf-8").splitlines())
+    return {(one["instance_id"], one["model_patch"]): one["own_tests"] for one in records}
+
+
+def with_tests(text: str, tests: str, root: Path) -> str:
+    """Return a patch with its tests, where the two go together."""
+    whole = f"{text.rstrip()}\n{tests.rstrip()}\n"
+    try:
+        apply_patch(Patch(id="", name="", text=whole), root, whole=True)
+    except PatchProblem:
+        return text
+    return whole if tests else text
 
 
 def run_bug(bug: Bug, options: argparse.Namespace) -> Pool:
@@ -134,35 +165,62 @@ def run_bug(bug: Bug, options: argparse.Namespace) -> Pool:
 def run_pool(bug: Bug, attempt: Attempt, options: argparse.Namespace) -> Pool:
     """Run the patches of a bug against tests that were made: equal patches once."""
     begun = cpu()
-    patches = [Patch(id=content_id(text), name=name, text=text) for name, text, _ in bug.patches]
+    patches = [patch for patch, _ in bug.patches]
     rows: tuple[PatchResult, ...] = ()
-    if any(judged.judgement.candidate for judged in attempt.tests):
-        engine = engine_of(bug, options)
-        total = None if options.guard is None else options.guard * len(patches)
-        guarding = None if options.guard == 0 else open_guarding(Guard(engine), patches, total)
-        keys = [key_of(patch, Path(engine.subject.root)) for patch in patches]
-        first = dict(reversed([*zip(keys, patches, strict=True)]))
-
-        def run_one(patch: Patch) -> PatchResult:
-            return run_patch(patch, attempt.issue, attempt.tests, engine, guarding=guarding)
-
-        try:
-            with ThreadPoolExecutor(options.jobs) as executor:
-                done = dict(zip(first, executor.map(run_one, first.values()), strict=True))
-        finally:
-            engine.close()
-        rows = tuple(
-            replace(done[key], patch=patch) for key, patch in zip(keys, patches, strict=True)
-        )
-    labels = {name: right for name, _, right in bug.patches}
+    brought: tuple[JudgedTest, ...] = ()
+    engine = engine_of(bug, options)
+    try:
+        if options.own_tests:
+            brought = judged_tests_of(patches, bug, engine)
+        tests = (*attempt.tests, *brought)
+        if any(judged.judgement.candidate for judged in tests):
+            rows = run_patches(patches, attempt.issue, tests, engine, options)
+    finally:
+        engine.close()
+    labels = {patch.name: right for patch, right in bug.patches}
     return Pool(
         instance=bug.instance,
         attempt=attempt,
+        brought=brought,
         rows=rows,
         labels=labels,
         making=0.0,
         running=cpu() - begun,
     )
+
+
+def judged_tests_of(
+    patches: Sequence[Patch], bug: Bug, engine: LocalEngine
+) -> tuple[JudgedTest, ...]:
+    """Return the tests that patches bring, judged on the unpatched tree."""
+    root = Path(engine.subject.root)
+    issue = load_issue(str(bug.tree["issue"]), sys.stdin.buffer)
+    found = find_brought(patches, root)
+    return judge_brought(found, tuple(touched_of(patches, root)), engine, read_facts(issue), 2)
+
+
+def run_patches(
+    patches: Sequence[Patch],
+    issue: str,
+    tests: tuple[JudgedTest, ...],
+    engine: LocalEngine,
+    options: argparse.Namespace,
+) -> tuple[PatchResult, ...]:
+    """Run patches; the tests on those that make equal trees run once."""
+    total = None if options.guard is None else options.guard * len(patches)
+    guarding = None if options.guard == 0 else open_guarding(Guard(engine), patches, total)
+    ran: dict[str, Ran] = {}
+
+    def share(normal: str, work: Callable[[], Ran]) -> Ran:
+        if normal not in ran:
+            ran[normal] = work()
+        return ran[normal]
+
+    def run_one(patch: Patch) -> PatchResult:
+        return run_patch(patch, issue, tests, engine, guarding=guarding, share=share)
+
+    with ThreadPoolExecutor(options.jobs) as executor:
+        return tuple(executor.map(run_one, patches))
 
 
 def engine_of(bug: Bug, options: argparse.Namespace) -> LocalEngine:
@@ -174,15 +232,6 @@ def engine_of(bug: Bug, options: argparse.Namespace) -> LocalEngine:
     sandbox = open_sandbox(options.sandbox, project=root)
     subject = find_subject(root, python=str(tree["python"]), env=env, sandbox=sandbox)
     return LocalEngine(subject, sandbox, limits=LIMITS, jobs=options.jobs)
-
-
-def key_of(patch: Patch, root: Path) -> str:
-    """Return what equal patches have in common."""
-    try:
-        changes = apply_patch(patch, root).changes
-    except PatchProblem:
-        return patch.id
-    return patch_key(changes, root) or patch.id
 
 
 def cpu() -> float:
@@ -371,6 +420,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, required=True, help="folder with the data set")
     parser.add_argument("--trees", type=Path, required=True, help="where each bug's tree is")
     parser.add_argument("--cache", type=Path, required=True, help="folder for what was run")
+    parser.add_argument("--own-tests", type=Path, help="tests that patches brought, as a data set")
     parser.add_argument("--only", nargs="*", default=[], metavar="TEXT", help="bugs named so")
     parser.add_argument("--score-only", action="store_true", help="run nothing")
     parser.add_argument("--fit", action="store_true", help="find the weights, and what they gain")
@@ -405,7 +455,9 @@ def collect(bugs: Sequence[Bug], options: argparse.Namespace) -> list[Pool]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the study and print its tables; the last line is one JSON object."""
     options = parse(arguments)
-    bugs = [bug for bug in read_bugs(options.data, options.trees) if bug.is_mixed]
+    bugs = [
+        bug for bug in read_bugs(options.data, options.trees, options.own_tests) if bug.is_mixed
+    ]
     bugs = [b for b in bugs if not options.only or any(t in b.instance for t in options.only)]
     pools = collect(bugs, options)
     show_variant(pools, with_fix=True, options=options)

@@ -39,6 +39,8 @@ class TestTarget:
     path: str
     #: Content to put at `path` first; None when the tree already holds it.
     source: str | None = None
+    #: Other files to put there.
+    support: tuple[FileChange, ...] = ()
     #: Node below the file ("test_a", "TestX::test_y[1]"); "" for all of them, or for `nodes`.
     node: str = ""
     #: The nodes that are meant, where there are several.
@@ -58,7 +60,9 @@ class TestTarget:
 
 def target_of(test: CandidateTest) -> TestTarget:
     """Return `test` as the engine runs it."""
-    return TestTarget(id=test.id, path=test.path, source=test.source, node=test.name)
+    return TestTarget(
+        id=test.id, path=test.path, source=test.source, support=test.support, node=test.name
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -293,11 +293,11 @@ def _folder(target: TestTarget) -> str:
 
 
 def target_files(target: TestTarget) -> tuple[FileChange, ...]:
-    """Return the file to put into the tree for a target, if it brings one."""
+    """Return the files to put into the tree for a target, if it brings some."""
     if target.source is None:
-        return ()
+        return target.support
     content = target.source.encode("utf-8", "surrogatepass")
-    return (FileChange(path=target.path, content=content),)
+    return (*target.support, FileChange(path=target.path, content=content))
 
 
 def pytest_options(subject: Subject, tree: str) -> list[str]:

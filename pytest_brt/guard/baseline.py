@@ -63,6 +63,8 @@ class BaselineFile:
     loading: float = 0.0
     #: Tests that were not run: the time was over.
     left: int = 0
+    #: Whether it was tried at all.
+    is_known: bool = False
     #: Why none of its tests could be run at all; the test named is the file.
     refused: FailsBefore | None = None
 
@@ -74,7 +76,7 @@ class BaselineFile:
     @property
     def is_whole(self) -> bool:
         """Whether all that it holds is known."""
-        return not self.left and (bool(self.tests) or self.refused is not None)
+        return not self.left and self.is_known
 
 
 class Baseline:
@@ -167,7 +169,9 @@ def _learnt(file: SuiteFile, runs: Sequence[TestRun], crowding: float) -> Baseli
         ),
         loading=max((run.loading for run in runs), default=0.0),
         left=len(runs) - len(done),
-        refused=_refusal(file.path, whole[0]) if whole else None,
+        is_known=bool(done),
+        # Examples often need settings of their own; people write them for readers.
+        refused=_refusal(file.path, whole[0]) if whole and not file.is_doctest else None,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
@@ -11,9 +12,10 @@ from pathlib import Path
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.touched import changed_lines, edits, statement_starts
 from pytest_brt.guard.suite import read_doctests
-from pytest_brt.patches import canonical_diff
+from pytest_brt.patches import apply_patch, canonical_diff
+from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.syntax import first_line, parse_or_empty
-from pytest_brt.types import FileChange
+from pytest_brt.types import FileChange, Patch
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -106,6 +108,13 @@ def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
         documented=tuple(documented),
         rewritten=frozenset(rewritten),
     )
+
+
+def touched_of(patches: Iterable[Patch], root: Path) -> Iterator[Touched]:
+    """Yield what patches change, but for those that do not apply."""
+    for patch in patches:
+        with suppress(PatchProblem):
+            yield touched_by(apply_patch(patch, root).changes, root)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,9 @@ import os
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from email import message_from_bytes
+from email.utils import parseaddr
 from itertools import chain
 from pathlib import Path
 
@@ -35,7 +37,8 @@ def read_patches(*paths: Path) -> tuple[Patch, ...]:
     ``*.mbox`` holds one candidate fix per mail; the second of several is named
     "box.mbox#2". Hidden files and folders are passed over, and links to folders are not
     followed. Bytes that are not UTF-8 are kept
-    as surrogate escapes. A patch's id is the hash of its text, so two files with the same
+    as surrogate escapes. Its source is the sender of its mail, else its folder where the patches
+    lie in several. A patch's id is the hash of its text, so two files with the same
     text have the same id. Whether the text is a diff, `apply_patch` says.
 
     Raises:
@@ -44,7 +47,7 @@ def read_patches(*paths: Path) -> tuple[Patch, ...]:
     """
     folder = common_folder(paths)
     files = dict.fromkeys(chain.from_iterable(map(_patch_files, paths)))
-    patches = tuple(chain.from_iterable(_read(file, folder) for file in files))
+    patches = _with_folders(list(chain.from_iterable(_read(file, folder) for file in files)))
     names = Counter(patch.name for patch in patches)
     twice = next((name for name, times in names.items() if times > 1), None)
     if twice is not None:
@@ -55,6 +58,14 @@ def read_patches(*paths: Path) -> tuple[Patch, ...]:
             " and in its folders)"
         )
     return patches
+
+
+def _with_folders(patches: Sequence[Patch]) -> tuple[Patch, ...]:
+    """Return patches with their folders as sources, where there are several and no mail tells."""
+    folders = {patch.name: patch.name.rpartition("/")[0] for patch in patches}
+    if len(set(folders.values())) < 2:
+        return tuple(patches)
+    return tuple(replace(patch, source=patch.source or folders[patch.name]) for patch in patches)
 
 
 def common_folder(paths: Sequence[Path]) -> Path:
@@ -109,21 +120,29 @@ def _read(path: Path, folder: Path) -> list[Patch]:
     raw = os.fsencode(below)
     name = on_a_line(raw.decode("utf-8", "backslashreplace"))
     mails = _mails(data)
+    senders = [_sender(mail) for mail in mails]
     if not mails:
-        texts = [_text(data)]
+        texts, senders = [_text(data)], [""]
     elif path.suffix.casefold() == ".mbox":
         texts = [_text(_body(mail)) for mail in mails]
     else:
-        texts = [_text(b"\n".join(_body(mail) for mail in mails))]
+        texts, senders = [_text(b"\n".join(_body(mail) for mail in mails))], senders[:1]
     return [
         Patch(
             id=content_id(text),
             name=name if number == 1 else f"{name}#{number}",
             text=text,
             file=below,
+            source=sender,
         )
-        for number, text in enumerate(texts, start=1)
+        for number, (text, sender) in enumerate(zip(texts, senders, strict=True), start=1)
     ]
+
+
+def _sender(mail: bytes) -> str:
+    """Return the address that a mail comes from; "" where it does not say."""
+    name, address = parseaddr(str(message_from_bytes(mail).get("From", "")))
+    return (address or name).casefold()
 
 
 def _text(data: bytes) -> str:

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
@@ -115,11 +115,13 @@ def _patches(
         from pytest_brt.revisions.commits import History, write_branches
 
         folder = scratch / "branches"
-        same = ", ".join(write_branches(History(config.rootpath), options.branches, folder))
+        history = History(config.rootpath)
+        same = ", ".join(write_branches(history, options.branches, folder))
         note = f"{same}: no changes against the commit that is checked out; left out"
         found = read_patches(folder)
-        named = (replace(patch, name=patch.name.removesuffix(".diff")) for patch in found)
-        return folder, tuple(named), note if same else ""
+        named = [replace(patch, name=patch.name.removesuffix(".diff")) for patch in found]
+        known = [replace(patch, source=history.author_of(patch.name)) for patch in named]
+        return folder, tuple(known), note if same else ""
     paths = (*options.patches, *more_patches(config, options))
     return common_folder(paths), read_patches(*paths), ""
 
@@ -152,8 +154,16 @@ def _paired(
                 f"--rank-fixes: several issues need a folder of patches each: "
                 f"no *.diff in {str(folder / path.stem)!r}"
             )
-        cases.append(Case(issue=issue, patches=own))
+        cases.append(Case(issue=issue, patches=tuple(_below(path.stem, own))))
     return tuple(cases)
+
+
+def _below(folder: str, patches: Iterable[Patch]) -> Iterator[Patch]:
+    """Yield the patches of a report, whose folder says nothing of where they come from."""
+    for patch in patches:
+        is_folder = patch.source == patch.name.rpartition("/")[0]
+        inner = patch.source.removeprefix(folder).strip("/")
+        yield replace(patch, source=inner) if is_folder else patch
 
 
 def _files(

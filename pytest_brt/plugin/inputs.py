@@ -97,7 +97,7 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     engine = open_project(config, options)
     cache = cache_folder(config)
     try:
-        last = None if options.tests or options.issues else _last_run(cache)
+        last = None if options.tests or options.issues else _last_run(cache, cases)
         given = _given(config, options, engine, last)
         root = Path(engine.subject.root)
         buggy = buggy_places(options.buggy_file, root)
@@ -293,13 +293,18 @@ def cache_folder(config: pytest.Config) -> Path | None:
         return None  # the project is read-only: what is not kept costs the next run time
 
 
-def _last_run(cache: Path | None) -> LastRun:
+def _last_run(cache: Path | None, cases: Sequence[Case]) -> LastRun | None:
+    """Return the last run, None where it left no tests and the patches bring some."""
     last = load_last_run(cache) if cache is not None else LastRun(tests=())
     tests = last.tests
     if not tests:
+        from pytest_brt.rank.brought import may_bring_tests
+
+        if any(may_bring_tests(patch) for case in cases for patch in case.patches):
+            return None
         raise UsageProblem(
             "--rank-fixes: nothing to rank by: add --brt-issue FILE or --brt-tests PATH "
-            "(the last run left no tests)"
+            "(the last run left no tests, and no patch brings one)"
         )
     if all(t.review is Review.REJECTED for t in tests if t.judgement.candidate):
         raise UsageProblem(

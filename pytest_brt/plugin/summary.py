@@ -22,19 +22,20 @@ from pytest_brt.plugin.option_table import Options
 from pytest_brt.plugin.option_values import Write
 from pytest_brt.render.answer import (
     issue_sentence,
-    listed,
     of_ranking,
     place_of,
+    ranking_tests_of,
     reviewed,
-    tests_of,
 )
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.dialogue import HEADING, account, columns, name_of, prospect, total
 from pytest_brt.render.notes import attempt_words, note_sentence
 from pytest_brt.render.table import (
+    authors,
     broken_tests,
     existing,
     failing_before,
+    matrix,
     pinned,
     places,
     reasons,
@@ -44,7 +45,7 @@ from pytest_brt.render.table import (
     with_harm,
 )
 from pytest_brt.shown import show
-from pytest_brt.types import Attempt, Issue, IssueAnswer, JudgedTest, Rank, RunRecord, Verdict
+from pytest_brt.types import Attempt, Issue, IssueAnswer, JudgedTest, Rank, RunRecord
 from pytest_brt.types.attempt import Interrupted, WithoutModel
 
 #: Longest reason that is shown on one line, and most lines of a test; -v shows all of it.
@@ -264,7 +265,7 @@ class Summary:
                 for line in table(ranks, whole=self.verbose):
                     self._say(f"  {line.text}", green=line.good)
                 if self.verbose:
-                    self._show_grounds(ranks, tests_of(record, issue))
+                    self._show_grounds(ranks, ranking_tests_of(record, issue))
                 else:
                     for text in pinned(ranks):
                         self._say(f"  {text}")
@@ -273,13 +274,14 @@ class Summary:
     def _show_grounds(self, ranks: tuple[Rank, ...], tests: tuple[JudgedTest, ...]) -> None:
         candidates = [test for test in tests if test.judgement.candidate]
         grounds = chain(
+            authors(candidates),
             existing(ranks),
             broken_tests(ranks),
             failing_before(ranks),
             pinned(ranks),
             reasons(ranks),
         )
-        for text in (*grounds, *_passing(ranks, candidates)):
+        for text in (*grounds, *matrix(ranks, tests)):
             self._say(f"  {text}")
 
     def _show_selected(self, ranks: tuple[Rank, ...]) -> None:
@@ -289,17 +291,6 @@ class Summary:
         for option, chosen in selected(ranks, options.top, options.threshold).items():
             names = ", ".join(with_harm(rank) for rank in chosen) or "no patch"
             self._say(f"  selected by {option}: {names}")
-
-
-def _passing(ranks: tuple[Rank, ...], candidates: Iterable[JudgedTest]) -> Iterator[str]:
-    for judged in candidates:
-        names = [
-            rank.name
-            for rank in ranks
-            for cell in rank.result.cells
-            if cell.test == judged.test.id and cell.verdict is Verdict.PASS
-        ]
-        yield f"{judged.test.name} passes on {listed(names) if names else 'no patch'}"
 
 
 def _seen(lines: list[str], room: int) -> tuple[int, int]:

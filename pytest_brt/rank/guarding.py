@@ -6,17 +6,13 @@ import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from textwrap import dedent
 from threading import Lock
 
-from pytest_brt.guard import LOOKING, SILENT, Guard, Selection, Touched, touched_by
+from pytest_brt.guard import LOOKING, SILENT, Guard, Selection, Touched, touched_of
 from pytest_brt.guard.suite import ExistingTest
 from pytest_brt.oracle.asked import pinned
-from pytest_brt.patches import apply_patch
-from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.syntax import called_name, called_names, parse, parse_or_empty
 from pytest_brt.types import FileChange, Guarded, JudgedTest, OracleKind, Patch, Raised, TestRun
 
@@ -73,7 +69,7 @@ class Guarding:
         """
         with self._lock:
             if self._pool is None:
-                self._pool = tuple(_touched(self.patches, self.guard.root))
+                self._pool = tuple(touched_of(self.patches, self.guard.root))
             pool = self._pool if touched in self._pool else (*self._pool, touched)
             is_mine = pool not in self._chosen
             future = self._chosen.setdefault(pool, Future())
@@ -105,13 +101,6 @@ class Guarding:
     ) -> Guarded:
         """Return which of the chosen tests a patch breaks, from what they did with it."""
         return self.guard.judge(changes, touched, chosen.selection, runs, chosen.pinned)
-
-
-def _touched(patches: Iterable[Patch], root: Path) -> Iterator[Touched]:
-    """Yield what patches change, but for those that do not apply."""
-    for patch in patches:
-        with suppress(PatchProblem):
-            yield touched_by(apply_patch(patch, root).changes, root)
 
 
 def hints_of(tests: Sequence[JudgedTest]) -> frozenset[str]:

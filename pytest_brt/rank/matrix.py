@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_brt.code.normal import patch_key
-from pytest_brt.execute.engine import Engine, Row, target_of
+from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.guard import Touched, touched_by
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
+from pytest_brt.rank.brought import is_own, rows_of
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.remarks import named_testers, singled_out
 from pytest_brt.types import (
@@ -77,10 +78,13 @@ def run_patch(
     if special:
         odd.append(SinglesOutInput(comparison=special[0]))
     ran = share(normal, lambda: _run(patch.name, applied.changes, touched, tests, engine, guarding))
+    own = {judged.test.id for judged in tests if is_own(judged, patch)}
+    cells = [replace(cell, patch=patch.id) for cell in ran.cells]
     return PatchResult(
         patch=patch,
         issue=issue,
-        cells=tuple(replace(cell, patch=patch.id) for cell in ran.cells),
+        cells=tuple(cell for cell in cells if cell.test not in own),
+        own_cells=tuple(cell for cell in cells if cell.test in own),
         remarks=(*applied.remarks, *odd, *ran.remarks),
         seconds=time.perf_counter() - started,
         normal=normal,
@@ -101,23 +105,38 @@ def _run(
 ) -> Ran:
     candidates = tuple(judged for judged in tests if judged.judgement.candidate)
     chosen = guarding.choose(name, touched, candidates) if guarding is not None else None
-    targets = tuple(target_of(judged.test) for judged in candidates)
-    everything = (*targets, *(chosen.selection.targets if chosen else ()))
-    if not everything:
-        return Ran()
-    row = engine.run(Row(changes=changes, targets=everything, name=name))
-    own = {target.id for target in targets}
-    runs = [run for run in row.runs if run.test in own]
-    remarks: list[Remark] = [RowNote(text=note) for note in row.notes]
-    if row.beside:
-        remarks.append(RunAgainAlone(beside=row.beside))
+    existing = chosen.selection.targets if chosen else ()
+    found = [
+        engine.run(Row(changes=(*changes, *group.changes), targets=group.targets, name=name))
+        for group in _groups(candidates, existing)
+    ]
+    bug_tests = {judged.test.id for judged in candidates}
+    ran = [run for result in found for run in result.runs]
+    runs = [run for run in ran if run.test in bug_tests]
+    remarks: list[Remark] = [RowNote(text=note) for result in found for note in result.notes]
+    beside = sorted({name for result in found for name in result.beside})
+    if beside:
+        remarks.append(RunAgainAlone(beside=tuple(beside)))
     if runs and all(run.exercised is False for run in runs):
         remarks.append(NotExercised())
     guarded = None
     if guarding is not None and chosen is not None:
-        rest = [run for run in row.runs if run.test not in own]
+        rest = [run for run in ran if run.test not in bug_tests]
         guarded = guarding.judge(changes, touched, chosen, rest)
     return Ran(cells=tuple(map(_cell, runs)), remarks=tuple(remarks), guarded=guarded)
+
+
+def _groups(candidates: Sequence[JudgedTest], existing: Sequence[TestTarget]) -> Iterator[Row]:
+    """Yield the rows, without what the patch changes: one for nearly all, with existing tests too.
+
+    Tests with a conftest of their own need others.
+    """
+    rows = {group.changes: group.tests for group in rows_of(judged.test for judged in candidates)}
+    first = (*map(target_of, rows.pop((), ())), *existing)
+    if first:
+        yield Row(targets=first)
+    for changes, tests in rows.items():
+        yield Row(changes=changes, targets=tuple(map(target_of, tests)))
 
 
 def _cell(run: TestRun) -> Cell:

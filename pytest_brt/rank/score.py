@@ -69,8 +69,8 @@ def facts_of(result: PatchResult, tests: Sequence[JudgedTest]) -> PatchFacts:
     """Return what is known of a patch; `tests` are those that have a vote."""
     verdicts = result.verdicts
     seen = [judged for judged in tests if judged.test.id in verdicts]
-    alike = Counter(map(_failure, seen))
-    votes = {j.test.id: j.judgement.confidence / alike[_failure(j)] for j in seen}
+    alike = Counter(map(_voice, seen))
+    votes = {j.test.id: j.judgement.confidence / alike[_voice(j)] for j in seen}
     total = sum(votes.values())
     passed = sum(vote for test, vote in votes.items() if verdicts[test] is Verdict.PASS)
     share = passed / total if total else 0.5
@@ -94,6 +94,15 @@ def _length(result: PatchResult) -> float:
     return math.log2(result.size + 1)
 
 
+def _voice(judged: JudgedTest) -> tuple[str, ...]:
+    """Return whose vote a test has: what came with a patch, or from one source, has one together.
+
+    Others share it where they fail in the same words.
+    """
+    origin = judged.test.origin
+    return origin.sources or origin.patches or _failure(judged)
+
+
 def _failure(judged: JudgedTest) -> tuple[str, str]:
     """Return in which words a test fails on the unpatched tree; its own id where none are known."""
     raised = judged.judgement.runs[0].raised if judged.judgement.runs else None
@@ -105,18 +114,20 @@ def voters(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> tuple
     """Return the candidates that have a vote: a test that others contradict has none.
 
     A test contradicts the existing tests when every patch that passes it makes some of them fail,
-    and another patch does not. Two tests contradict each other when each passes on some patch and
-    both on none: then the one that is trusted less has no vote, or neither where they are equal.
+    and another patch does not. Two tests contradict each other when each passes on some patch that
+    did not bring it, and both on none: then the one that is trusted less has no vote, or neither
+    where they are equal.
     """
     passing = _passing(results, tests)
+    others = _passing(results, tests, with_own=False)
     contradicted = _contradicted(results, passing)
     agreed = [judged for judged in tests if judged.test.id not in contradicted]
     return tuple(
         judged
         for judged in agreed
         if not any(
-            passing[judged.test.id]
-            and passing[other.test.id]
+            others[judged.test.id]
+            and others[other.test.id]
             and passing[judged.test.id].isdisjoint(passing[other.test.id])
             and other.judgement.confidence >= judged.judgement.confidence
             for other in agreed
@@ -148,13 +159,18 @@ def contradiction_of(
     return Contradicted(bug_tests=tuple(dict.fromkeys(names)), existing=tuple(broken))
 
 
-def _passing(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> dict[str, set[str]]:
-    """Return the names of the patches that pass each test, by its id."""
+def _passing(
+    results: Sequence[PatchResult], tests: Sequence[JudgedTest], *, with_own: bool = True
+) -> dict[str, set[str]]:
+    """Return the names of the patches that pass each test, by its id.
+
+    Those that brought it are among them, unless only others are asked for.
+    """
     passing: dict[str, set[str]] = {judged.test.id: set() for judged in tests}
     for result in results:
-        for test, verdict in result.verdicts.items():
-            if verdict is Verdict.PASS and test in passing:
-                passing[test].add(result.patch.name)
+        for cell in (*result.cells, *(result.own_cells if with_own else ())):
+            if cell.verdict is Verdict.PASS and cell.test in passing:
+                passing[cell.test].add(result.patch.name)
     return passing
 
 

@@ -195,7 +195,8 @@ def groups_of(results: Sequence[PatchResult]) -> tuple[int, ...]:
 
 
 def _behaviour(result: PatchResult) -> tuple[object, ...]:
-    passing = tuple(sorted((test, v is Verdict.PASS) for test, v in result.verdicts.items()))
+    valid = [c for c in (*result.cells, *result.own_cells) if c.verdict is not Verdict.INVALID]
+    passing = tuple(sorted((cell.test, cell.verdict is Verdict.PASS) for cell in valid))
     if not result.applies or not passing:
         return ()
     broken = tuple(sorted(regression.test for regression in result.regressions))

@@ -97,6 +97,11 @@ def tests_of(record: RunRecord, issue: str) -> tuple[JudgedTest, ...]:
     return (*made, *record.given)
 
 
+def ranking_tests_of(record: RunRecord, issue: str) -> tuple[JudgedTest, ...]:
+    """Return all tests by which the patches of a report may be ranked, those they brought too."""
+    return (*tests_of(record, issue), *(t for t in record.brought if t.test.issue == issue))
+
+
 def reviewed(tests: Iterable[JudgedTest]) -> str:
     """Return what a person said about tests, as in "you accepted 2 and rejected 1", or ""."""
     said = Counter(test.review for test in tests)

@@ -13,6 +13,7 @@ from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import remark_sentence
 from pytest_brt.types import (
     Attempt,
+    Cell,
     Guarded,
     IssueAnswer,
     JudgedTest,
@@ -109,6 +110,15 @@ def _attempt_json(attempt: Attempt) -> Json:
     }
 
 
+def _cell_json(cell: Cell) -> Json:
+    return {
+        "test": cell.test,
+        "verdict": cell.verdict,
+        "cause": cell.cause,
+        "reason": run_words(cell),
+    }
+
+
 def result_json(result: PatchResult) -> Json:
     """Return what the tests did on one patch."""
     return {
@@ -124,15 +134,9 @@ def result_json(result: PatchResult) -> Json:
         "size": result.size,
         "regressions": _regressions_json(result.guarded),
         "guard": _guard_json(result.guarded),
-        "cells": [
-            {
-                "test": cell.test,
-                "verdict": cell.verdict,
-                "cause": cell.cause,
-                "reason": run_words(cell),
-            }
-            for cell in result.cells
-        ],
+        "source": result.patch.source,
+        "cells": [_cell_json(cell) for cell in result.cells],
+        "own_cells": [_cell_json(cell) for cell in result.own_cells],
     }
 
 
@@ -197,6 +201,7 @@ def _test_json(judged: JudgedTest) -> Json:
         "name": test.name,
         "issue": test.issue,
         "strategy": test.origin.strategy,
+        "brought_by": test.origin.patches,
         "oracle": test.oracle.kind,
         "sentence": test.oracle.sentence,
         "file": test.path,

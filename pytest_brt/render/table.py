@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -17,6 +18,7 @@ from pytest_brt.types import (
     FixSource,
     FoundFix,
     Guarded,
+    JudgedTest,
     Localised,
     Place,
     Rank,
@@ -116,6 +118,48 @@ def note(rank: Rank) -> str:
     if result.regressions:
         parts.append(f"breaks {result.regressions[0].test}")
     return "; ".join([*parts, *map(remark_sentence, result.remarks)])
+
+
+def authors(candidates: Sequence[JudgedTest]) -> Iterator[str]:
+    """Yield a line about whose tests rank the patches; none where all are from one hand."""
+    found = Counter(_author(judged) for judged in candidates)
+    if len(found) > 1:
+        parts = [f"{number} of {name}" for name, number in found.items()]
+        yield f"{count(len(candidates), 'bug test')}: {', '.join(parts)}"
+
+
+def _author(judged: JudgedTest) -> str:
+    origin = judged.test.origin
+    if origin.patches:
+        return " and ".join(origin.patches)
+    if origin.strategy == "given":
+        return "yours"
+    return origin.model or "the report"
+
+
+#: How a test's verdict on a patch stands in the matrix.
+_MARKS = {Verdict.PASS: ".", Verdict.INVALID: "?"}
+
+
+def matrix(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> Iterator[str]:
+    """Yield each test with a mark for what it did on each patch, and why others have no vote."""
+    candidates = [judged for judged in tests if judged.judgement.candidate]
+    if candidates:
+        yield "bug tests on the patches in the order above: . passes, x fails, o came with it"
+    for judged in candidates:
+        marks = "".join(_mark(rank, judged.test.id) for rank in ranks)
+        yield f"{marks}  {judged.test.name} ({_author(judged)})"
+    for judged in tests:
+        if judged.test.origin.patches and not judged.judgement.candidate:
+            reason = shortened(judged.judgement.reason, 80)
+            yield f"no vote has {judged.test.name} ({_author(judged)}): {reason}"
+
+
+def _mark(rank: Rank, test: str) -> str:
+    if any(cell.test == test for cell in rank.result.own_cells):
+        return "o"
+    verdicts = [cell.verdict for cell in rank.result.cells if cell.test == test]
+    return _MARKS.get(verdicts[0], "x") if verdicts else "-"
 
 
 def existing(ranks: Sequence[Rank]) -> Iterator[str]:

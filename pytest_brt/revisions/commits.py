@@ -128,6 +128,11 @@ class History:
                 names.append(name)
         return tuple(sorted(names))
 
+    def author_of(self, branch: str) -> str:
+        """Return the address of who wrote the last commit of a branch, in small letters."""
+        found = self._git("log", "-1", "--format=%ae", branch, "--")
+        return found.decode("utf-8", "replace").strip().casefold()
+
     def diff_of(self, branch: str) -> bytes:
         """Return what `branch` changes in the project since it left what is checked out.
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pytest_brt.code.ini import read_ini
-from pytest_brt.code.layout import Collected, is_test_path
+from pytest_brt.code.layout import is_test_path
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine, Row, TestTarget
-from pytest_brt.guard.suite import read_tests
+from pytest_brt.guard.suite import altered_tests
 from pytest_brt.revisions.commits import History, Revision
-from pytest_brt.syntax import is_constant, parse
 from pytest_brt.types import TestRun, Verdict
 
 
@@ -65,42 +63,13 @@ def changed_tests(history: History, base: Revision, head: Revision) -> tuple[Tes
         text = history.text(head, change.path) if is_suite else None
         if text is None:
             continue
-        before, rest_before = _parts((change.content or b"").decode("utf-8", "replace"), collected)
-        after, rest_after = _parts(text, collected)
-        # A table, a fixture or a setUp beside the tests may be what was changed.
-        everything = change.content is not None and rest_before != rest_after
+        old = change.content
+        before = None if old is None else old.decode("utf-8", "replace")
         found += [
             TestTarget(id=test.name, path=change.path, source=text, node=test.node)
-            for test in read_tests(change.path, text, collected=collected)
-            if everything or before.get(test.node) != after.get(test.node)
+            for test in altered_tests(change.path, before, text, collected)
         ]
     return tuple(found)
-
-
-def _parts(text: str, collected: Collected) -> tuple[dict[str, str], str]:
-    """Return the code of each test function by its node, decorators included, and all the rest."""
-    try:
-        tree = parse(text)
-    except (SyntaxError, ValueError):
-        return {}, text
-    tests: dict[str, str] = {}
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    for body, above in [(tree.body, ""), *((node.body, f"{node.name}::") for node in classes)]:
-        for node in list(body):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (
-                node.name.startswith("test") or collected.has_function(node.name)
-            ):
-                tests[above + node.name] = ast.unparse(node)
-                body.remove(node)
-    rest = (ast.unparse(node) for node in tree.body if not _is_shell(node))
-    return tests, "\n".join(rest)
-
-
-def _is_shell(node: ast.stmt) -> bool:
-    """Whether a statement only serves the tests of its file: an import, a class of nothing else."""
-    if isinstance(node, ast.ClassDef):
-        return all(is_constant(inner) for inner in node.body)
-    return isinstance(node, ast.Import | ast.ImportFrom) or is_constant(node)
 
 
 class Gate:

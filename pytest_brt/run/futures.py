@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, wait
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_brt.reproduce.select import agreed
@@ -58,6 +59,8 @@ class Run:
         #: By issue and normal form of the patch.
         self._ran: dict[tuple[str, str], Future[Ran]] = {}
         self._given: Future[tuple[JudgedTest, ...]] | None = None
+        #: The tests that patches bring, by issue.
+        self._brought: dict[str, Future[tuple[JudgedTest, ...]]] = {}
         self._guardings: dict[str, Guarding] = {}
         #: When all must be over, as `time.monotonic` counts; infinity before the first attempt.
         self._deadline = math.inf
@@ -76,7 +79,9 @@ class Run:
     def row(self, case: Case, patch: Patch) -> Future[PatchResult]:
         """Return the future of the row of `patch`; pulls all attempts at its issue first."""
         place = (case.issue_id, patch.name)
-        return self._started(self._rows, place, self._run, case, patch, self._tests_of(case))
+        attempts = self._tests_of(case)
+        self._started(self._brought, case.issue_id, self._judge_brought, case)
+        return self._started(self._rows, place, self._run, case, patch, attempts)
 
     def repair(self, case: Case, key: AttemptKey) -> Future[Repair]:
         """Return the future of one repair; pulls all attempts at its issue first."""
@@ -101,6 +106,9 @@ class Run:
         tests = tuple(judged for attempt in agreed(_results(attempts)) for judged in attempt.tests)
         if self._given is not None and _succeeded(self._given):
             tests += self._given.result()
+        brought = self._brought.get(case.issue_id)
+        if brought is not None and _succeeded(brought):
+            tests += brought.result()
         return tests
 
     def close(self) -> None:
@@ -118,6 +126,7 @@ class Run:
             issues=tuple(case.issue for case in self.plan.cases if case.issue),
             attempts=attempts,
             given=given,
+            brought=tuple(judged for found in _results(self._brought.values()) for judged in found),
             ranks=tuple(
                 rank
                 for case, lacking in zip(self.plan.cases, missing, strict=True)
@@ -183,6 +192,25 @@ class Run:
         names = ("given", *sorted(case.issue_id for case in self.plan.cases))
         return self._once(tuple[JudgedTest, ...], self.plan.given or tuple, *names)
 
+    def _judge_brought(self, case: Case) -> tuple[JudgedTest, ...]:
+        """Return the tests that the patches of a case bring, judged; one row for all of them."""
+        from pytest_brt.guard import touched_of
+        from pytest_brt.oracle.facts import read_facts
+        from pytest_brt.rank.brought import find_brought, judge_brought
+
+        engine = self.workbench.engine
+        root = Path(engine.subject.root)
+        tests = find_brought(case.patches, root, case.issue_id)
+        if not tests:
+            return ()
+        facts = read_facts(case.issue) if case.issue is not None else None
+        pool = tuple(touched_of(case.patches, root))
+        return self._once(
+            tuple[JudgedTest, ...],
+            lambda: judge_brought(tests, pool, engine, facts, self.workbench.repeat),
+            *("brought", case.issue_id, *sorted(test.id for test in tests)),
+        )
+
     def _once(self, kind: type[T], work: Callable[[], T], *names: str) -> T:
         """Return what an interrupted run had finished, or do it and keep it.
 
@@ -205,7 +233,11 @@ class Run:
     def _run(self, case: Case, patch: Patch, attempts: tuple[Future[Attempt], ...]) -> PatchResult:
         made, given = self._finished(attempts)
         # An attempt that broke is reported as such; the others still rank the patches.
-        tests = (*(judged for attempt in agreed(made) for judged in attempt.tests), *given)
+        tests = (
+            *(judged for attempt in agreed(made) for judged in attempt.tests),
+            *given,
+            *self._brought[case.issue_id].result(),
+        )
         names = ("row", case.issue_id, patch.name, patch.id)
         tried = tuple(judged.test.id for judged in tests if judged.judgement.candidate)
         return self._once(PatchResult, lambda: self._row(case, patch, tests), *names, *tried)

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Self
 
 from pytest_brt.types.outcome import Raised, TestRun, Verdict
+from pytest_brt.types.patch import FileChange
 
 
 class OracleKind(StrEnum):
@@ -62,6 +63,9 @@ class Origin:
     seed: int = 0
     #: Id of the test it was made from, or "".
     parent: str = ""
+    #: Names of the patches that brought it, and where those come from, as far as that is known.
+    patches: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +87,8 @@ class CandidateTest:
     host: str = ""
     #: What the report says the failure looks like, for `judge`.
     expects: Raised | None = None
+    #: Fixtures and data that came with it.
+    support: tuple[FileChange, ...] = ()
 
 
 #: From this confidence on a failing test is said to reproduce the report; below it, it is only

@@ -30,6 +30,8 @@ class Patch:
     text: str
     #: The file it came from, within that folder and as the system calls it; "" for none.
     file: str = ""
+    #: Who wrote it, as its mail, its commits or its folder say; "" where nothing does.
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +109,8 @@ class PatchResult:
     #: Why it does not apply; None when it does.
     refused: Refused | None = None
     cells: tuple[Cell, ...] = ()
+    #: What the tests did that came with it, or from its source: they say nothing of it.
+    own_cells: tuple[Cell, ...] = ()
     remarks: tuple[Remark, ...] = ()
     seconds: float = 0.0
     #: Equal for patches that make the same program; or "".

@@ -187,6 +187,8 @@ class RunRecord:
     attempts: tuple[Attempt, ...]
     #: Tests that a person gave or an earlier run wrote.
     given: tuple[JudgedTest, ...]
+    #: Tests that patches brought.
+    brought: tuple[JudgedTest, ...] = ()
     ranks: tuple[Rank, ...]
     #: Isolation level that was reached: ns, landlock, process or none.
     sandbox: str
@@ -198,4 +200,5 @@ class RunRecord:
     @property
     def tests(self) -> tuple[JudgedTest, ...]:
         """All tests that were considered, and those that were given."""
-        return (*(test for attempt in self.attempts for test in attempt.tests), *self.given)
+        made = (test for attempt in self.attempts for test in attempt.tests)
+        return (*made, *self.given, *self.brought)

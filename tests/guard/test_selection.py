@@ -40,7 +40,7 @@ def choose(
     allowance: float = 1.0,
     is_whole: bool = False,
 ) -> Selection:
-    file = BaselineFile(path="t/test_a.py", tests=tuple(tests))
+    file = BaselineFile(path="t/test_a.py", tests=tuple(tests), is_known=True)
     return select_tests(
         (file, *more), pool, allowance=allowance, is_whole=is_whole, total=len(tests)
     )

@@ -1,0 +1,189 @@
+"""Tests that patches bring: found, judged on the unpatched tree, and not about their own patch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.guard import touched_of
+from pytest_brt.patches import canonical_diff
+from pytest_brt.rank.brought import (
+    WORTH,
+    find_brought,
+    is_own,
+    judge_brought,
+    may_bring_tests,
+    rows_of,
+)
+from pytest_brt.rank.matrix import run_patch
+from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.types import FileChange, JudgedTest, Patch, Verdict
+from tests.support.projects import open_on
+from tests.support.trees import write_tree
+
+CORE = """\
+def parse(text):
+    number, unit = text.split()
+    factor = {"B": 1, "KB": 1024, "MB": 1024 ** 2}[unit]
+    return int(float(number)) * factor
+"""
+SUITE = "from core import parse\n\n\ndef test_whole():\n    assert parse('2 KB') == 2048\n"
+RIGHT = CORE.replace("int(float(number)) * factor", "int(float(number) * factor)")
+SPECIAL = CORE.replace(
+    "    number, unit", "    if text == '0.5 MB':\n        return 524288\n    number, unit"
+)
+SWALLOWED = CORE.replace(
+    "    return int(float(number)) * factor",
+    "    size = float(number) * factor\n    return int(size) if unit == 'MB' else None",
+)
+CUT = CORE.replace("int(float(number))", "round(float(number))")
+HALF = "def test_half():\n    assert parse('0.5 MB') == 524288\n"
+#: What each patch makes of the module, and the test that it adds.
+PATCHES = {
+    "right": (RIGHT, "def test_kb():\n    assert parse('1.5 KB') == 1536\n"),
+    "special": (SPECIAL, HALF),
+    "swallowed": (SWALLOWED, "def test_large():\n    assert parse('2.5 MB') > 2 * 1024 ** 2\n"),
+    "cut": (CUT, "def test_rounds():\n    assert parse('1.6 KB') == 2048\n"),
+}
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    root = tmp_path_factory.mktemp("brought") / "project"
+    write_tree(root, {"core.py": CORE, "tests/test_core.py": SUITE})
+    with closing(open_on(root)) as engine:
+        yield engine
+
+
+def patch_of(root: Path, name: str, files: dict[str, str], source: str = "") -> Patch:
+    changes = [FileChange(path=path, content=text.encode()) for path, text in files.items()]
+    return Patch(id=name, name=name, text=canonical_diff(changes, root), source=source)
+
+
+def pool(root: Path) -> list[Patch]:
+    return [
+        patch_of(root, name, {"core.py": code, "tests/test_core.py": f"{SUITE}\n\n{test}"})
+        for name, (code, test) in PATCHES.items()
+    ]
+
+
+def judged(engine: Engine, patches: list[Patch]) -> tuple[JudgedTest, ...]:
+    root = Path(engine.subject.root)
+    tests = find_brought(patches, root)
+    return judge_brought(tests, tuple(touched_of(patches, root)), engine, None, 2)
+
+
+def reasons(engine: Engine, *patches: Patch) -> dict[str, str]:
+    """Return why each test has no vote, "" for one that has."""
+    return {
+        found.test.name: "" if found.judgement.candidate else found.judgement.reason
+        for found in judged(engine, list(patches))
+    }
+
+
+def test_the_right_patch_is_first_by_the_tests_of_all_without_any_report(engine: Engine) -> None:
+    patches = pool(Path(engine.subject.root))
+    tests = judged(engine, patches)
+    assert [found.test.name for found in tests] == [
+        "test_kb",
+        "test_half",
+        "test_large",
+        "test_rounds",
+    ]
+    assert {found.judgement.confidence for found in tests} == {WORTH}
+    ranks = rank_by_weight(tuple(run_patch(p, "", tests, engine) for p in patches), tests)
+    assert (ranks[0].name, ranks[0].placed_with) == ("right", ())
+    by_name = {rank.name: rank for rank in ranks}
+    assert (by_name["right"].passed, by_name["right"].total) == (2, 3)
+    (own,) = by_name["right"].result.own_cells
+    assert own.verdict is Verdict.PASS
+
+
+def test_equal_tests_are_one_that_speaks_of_none_who_brought_it(engine: Engine) -> None:
+    root = Path(engine.subject.root)
+    renamed = HALF.replace("test_half", "test_other").replace("'", '"')
+    patches = [
+        patch_of(root, name, {"core.py": RIGHT, "tests/test_core.py": f"{SUITE}\n\n{test}"}, source)
+        for name, test, source in (("a", HALF, "ann"), ("b", renamed, "bob"))
+    ]
+    (found,) = judged(engine, patches)
+    assert (found.test.origin.patches, found.test.origin.sources) == (("a", "b"), ("ann", "bob"))
+    other = patch_of(root, "c", {"core.py": SPECIAL}, "ann")
+    assert [is_own(found, patch) for patch in (*patches, other)] == [True, True, True]
+    stranger = patch_of(root, "d", {"core.py": SPECIAL})
+    assert not is_own(found, stranger)
+
+
+def test_what_a_test_must_not_be(engine: Engine) -> None:
+    root = Path(engine.subject.root)
+    new_name = f"{RIGHT}\n\ndef size(text):\n    return parse(text)\n"
+    tests = {
+        "test_passes": "assert parse('1 B') == 1",
+        "test_new_name": "import core\n    assert core.size('0.5 KB') == 512",
+        "test_elsewhere": "assert 1 == 2",
+        "test_own_name": "assert undefined == 2",
+        "test_counts": "assert parse('0.5 KB') == 512",
+    }
+    source = "".join(f"\n\ndef {name}():\n    {body}\n" for name, body in tests.items())
+    patch = patch_of(root, "a", {"core.py": new_name, "tests/test_core.py": SUITE + source})
+    assert reasons(engine, patch) == {
+        "test_passes": "passes on this tree",
+        "test_new_name": "needs something that only its patch brings",
+        "test_elsewhere": "runs nothing that a patch changes",
+        "test_own_name": "error in the test itself: NameError: name 'undefined' is not defined",
+        "test_counts": "",
+    }
+
+
+def test_a_script_that_asserts_is_a_test_and_one_that_prints_is_none(engine: Engine) -> None:
+    root = Path(engine.subject.root)
+    call = "from core import parse\n"
+    files = {
+        "core.py": RIGHT,
+        "reproduce.py": f"{call}assert parse('0.5 KB') == 512, 'cut'\n",
+        "show.py": f"{call}print(parse('0.5 KB'))\n",
+    }
+    patch = patch_of(root, "a", files)
+    assert reasons(engine, patch) == {"test_reproduce": ""}
+    (test,) = judged(engine, [patch])
+    assert run_patch(
+        patch_of(root, "b", {"core.py": RIGHT}), "", (test,), engine
+    ).cells[0].verdict is Verdict.PASS  # fmt: skip
+
+
+def test_fixtures_and_data_come_along(engine: Engine) -> None:
+    root = Path(engine.subject.root)
+    fixture = "import pytest\n\n\n@pytest.fixture\ndef half():\n    return '0.5 KB'\n"
+    test = "from core import parse\n\n\ndef test_fixture(half):\n    assert parse(half) == 512\n"
+    data = (
+        "from pathlib import Path\nfrom core import parse\n\n\ndef test_data():\n"
+        "    assert parse(Path('tests/half.txt').read_text()) == 512\n"
+    )
+    with_conftest = patch_of(
+        root, "a", {"core.py": RIGHT, "tests/conftest.py": fixture, "tests/test_more.py": test}
+    )
+    with_data = patch_of(
+        root, "b", {"core.py": RIGHT, "tests/half.txt": "0.5 KB", "tests/test_data.py": data}
+    )
+    tests = judged(engine, [with_conftest, with_data])
+    assert [found.judgement.candidate for found in tests] == [True, True]
+    assert len(rows_of(found.test for found in tests)) == 2
+    other = patch_of(root, "c", {"core.py": RIGHT})
+    cells = run_patch(other, "", tests, engine).cells
+    assert [cell.verdict for cell in cells] == [Verdict.PASS, Verdict.PASS]
+
+
+@pytest.mark.parametrize(
+    ("text", "may"),
+    [
+        ("+++ b/tests/test_a.py\n+x\n", True),
+        ("+++ b/reproduce.py\n+assert f() == 1\n", True),
+        ("+++ b/pkg/core.py\n+x = 1\n", False),
+    ],
+)
+def test_whether_a_patch_may_bring_tests_is_seen_in_its_text(text: str, may: bool) -> None:
+    assert may_bring_tests(Patch(id="", name="", text=text)) is may
