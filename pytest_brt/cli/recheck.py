@@ -34,6 +34,9 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         "--timeout", metavar="SECONDS", type=float, default=60.0, help="of one test (default: 60)"
     )
     parser.add_argument("--sandbox", metavar="NAME", default="auto", help="isolation")
+    parser.add_argument(
+        "--show", metavar="DIR", action="append", default=[], help="folder to read; repeatable"
+    )
     parser.add_argument("--net", choices=("none", "host"), default="none", help="default: none")
     parser.add_argument("-v", "--verbose", action="store_true", help="show also what is the same")
     parser.set_defaults(command=_recheck)
@@ -45,7 +48,7 @@ def _recheck(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         raise UsageProblem(f"--env: {error}, got {arguments.env!r}") from error
     root = Path(arguments.root).resolve()
-    sandbox = open_sandbox(arguments.sandbox, net=arguments.net, project=root)
+    sandbox = open_sandbox(arguments.sandbox, net=arguments.net, project=root, shown=arguments.show)
     subject = find_subject(root, python=arguments.python, env=env, sandbox=sandbox)
     same = changed = 0
     limits = Limits(seconds=arguments.timeout)

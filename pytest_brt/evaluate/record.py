@@ -48,6 +48,8 @@ class StudySettings:
     timeout: float = 60.0
     memory: int = 2048
     sandbox: str = "auto"
+    #: Folders that tests may read besides.
+    show: tuple[str, ...] = ()
     net: str = "none"
     #: Seconds of existing tests per bug; 0 for none, None for a few a patch.
     guard: float | None = None

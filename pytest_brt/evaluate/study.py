@@ -269,7 +269,9 @@ def _kit(text: str) -> StudyKit:
     model, editor = open_models(settings.model, settings.edit_model, given)
     return StudyKit(
         strategies=STRATEGIES,
-        open_sandbox=cache(partial(open_sandbox, settings.sandbox, net=settings.net)),
+        open_sandbox=cache(
+            partial(open_sandbox, settings.sandbox, net=settings.net, shown=settings.show)
+        ),
         model=model,
         editor=None if editor is model else editor,
         prompts=Prompts(settings.prompts),

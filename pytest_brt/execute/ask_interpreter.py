@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from pytest_brt.bounded import is_folder, read_bounded
 from pytest_brt.codec import from_json
@@ -20,7 +21,7 @@ from pytest_brt.execute.layout import is_environment
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.process import Deadlines, Ended, run_script, scrubbed
 from pytest_brt.execute.protocol import CellOrder
-from pytest_brt.execute.sandbox import Sandbox, hidden_folders
+from pytest_brt.execute.sandbox import Sandbox, is_below, shown_paths, shows_too_much
 from pytest_brt.types.subject import Subject
 
 #: Seconds within which an interpreter must have said what it is.
@@ -38,6 +39,21 @@ class SubjectAnswer:
     plugins: tuple[tuple[str, str], ...]
     paths: tuple[str, ...]
     user_base: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Install:
+    """How a distribution was installed from a folder."""
+
+    editable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Origin:
+    """Where a distribution was installed from: what ``direct_url.json`` holds (PEP 610)."""
+
+    url: str
+    dir_info: _Install = _Install()
 
 
 def ask(subject: Subject, sandbox: Sandbox) -> SubjectAnswer:
@@ -63,7 +79,17 @@ def ask(subject: Subject, sandbox: Sandbox) -> SubjectAnswer:
             f"{subject.python!r} cannot import pytest: {answer.problem}"
             " (install pytest there, or choose another: --brt-python)"
         )
-    return answer
+    elsewhere = _worked_on_elsewhere(answer.paths, subject.root)
+    return replace(answer, paths=(*answer.paths, *elsewhere))
+
+
+def _worked_on_elsewhere(paths: Sequence[str], root: str) -> Iterator[str]:
+    """Yield the folders of libraries that are installed to be edited, but for the project's own."""
+    for packages in map(Path, paths):
+        if packages.name in ("site-packages", "dist-packages"):
+            for path in _named_in(packages):
+                if path not in paths and not is_below(path, root) and not is_below(root, path):
+                    yield path
 
 
 def _is_running(subject: Subject) -> bool:
@@ -108,32 +134,23 @@ def _ask_inside(subject: Subject, sandbox: Sandbox) -> SubjectAnswer:
     # By itself it would look below the HOME of the sandbox.
     env = {"PYTHONUSERBASE": site.getuserbase(), **dict(subject.env)}
     likely = likely_paths(Path(subject.python), Path(env["PYTHONUSERBASE"]))
-    shown = (*subject.paths, *likely)
-    seen = replace(subject, paths=shown, env=tuple(sorted(env.items())))
+    paths = (*subject.paths, *likely)
+    seen = replace(subject, paths=paths, env=tuple(sorted(env.items())))
     spec = _spec(subject, may_import=True)
     order = CellOrder(deadlines=_DEADLINES, script="ask", spec=spec)
     with closing(LocalEngine(seen, sandbox, limits=Limits())) as engine:
         ended = engine.start(order)
     answer = _read_answer(subject, sandbox, ended)
-    hidden = hidden_folders()
-    paths = (path for path in answer.paths if _may_show(path, shown, hidden))
-    return replace(answer, paths=tuple(paths))
+    shown = shown_paths(seen, seen.root, sandbox.shown)
+    return replace(answer, paths=tuple(path for path in answer.paths if _was_shown(path, shown)))
 
 
-def _may_show(path: str, shown: Sequence[str], hidden: Sequence[str]) -> bool:
-    """Return whether tests may see a path that an interpreter says it reads modules from.
-
-    It must have been able to see it itself: it can name the user's home as well.
-    """
+def _was_shown(path: str, shown: Sequence[str]) -> bool:
+    """Return whether a path that an interpreter names was shown to it: it can name any."""
     return all(
-        any(_is_below(name, folder) for folder in shown)
-        or not any(_is_below(name, folder) or _is_below(folder, name) for folder in hidden)
+        any(is_below(name, folder) for folder in shown)
         for name in (os.path.normpath(path), os.path.realpath(path))
     )
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder}/")
 
 
 def _read_answer(subject: Subject, sandbox: Sandbox, ended: Ended) -> SubjectAnswer:
@@ -164,8 +181,7 @@ def likely_paths(python: Path, user_base: Path) -> Iterator[str]:
         for packages in _glob_folders(place, "lib/python*/site-packages"):
             if packages.resolve().name == packages.name:  # not a link to something else
                 yield str(packages)
-                for listed in packages.glob("*.pth"):
-                    yield from _named_by(listed)
+                yield from _named_in(packages)
 
 
 def _read_base_prefixes(environment: Path) -> set[Path]:
@@ -193,13 +209,46 @@ def _glob_folders(folder: Path, pattern: str) -> list[Path]:
         return []
 
 
-def _named_by(listed: Path) -> Iterator[str]:
-    """Yield the folders that a ``.pth`` file names, but for those that must stay hidden."""
-    hidden = hidden_folders()
+def _named_in(packages: Path) -> Iterator[str]:
+    """Yield the folders elsewhere that a folder of installed packages takes modules from.
+
+    Any can be named there. A library is worked on in none of those that are hidden in a home.
+    """
+    named = [path for listed in packages.glob("*.pth") for path in _read_listed(listed)]
+    for path in packages.glob("*.dist-info/direct_url.json"):
+        root = _read_editable(path)
+        # Where modules are found by a finder, no line names their folder.
+        if root and not any(is_below(path, root) for path in named):
+            named.append(root)
+    yield from filter(_holds_modules, named)
+
+
+def _read_listed(listed: Path) -> list[str]:
+    """Return the folders that the lines of a ``.pth`` file name."""
     with suppress(OSError):
-        for line in read_bounded(listed).decode("utf-8", "replace").splitlines():
-            if line and not line.startswith(("#", "import ", "import\t")):
-                path = os.path.normpath(listed.parent / line.strip())
-                real = os.path.realpath(path)
-                if is_folder(Path(path)) and not any(_is_below(folder, real) for folder in hidden):
-                    yield path
+        lines = read_bounded(listed).decode("utf-8", "replace").splitlines()
+        names = [
+            line.strip() for line in lines if not line.startswith(("#", "import ", "import\t"))
+        ]
+        return [os.path.normpath(listed.parent / name) for name in names if name]
+    return []
+
+
+def _read_editable(path: Path) -> str:
+    """Return the folder of the project that was installed to be edited, or ""."""
+    with suppress(OSError, StoreProblem, ValueError):
+        origin = from_json(read_bounded(path), _Origin)
+        if origin.dir_info.editable and origin.url.startswith("file:///"):
+            return os.path.normpath(unquote(urlsplit(origin.url).path))
+    return ""
+
+
+def _holds_modules(path: str) -> bool:
+    """Return whether a folder is one of modules, and not one of those that a home hides."""
+    folder = Path(path).resolve()
+    hidden = any(part.startswith(".") for part in folder.parts)
+    if hidden and not any(_is_prefix(parent) for parent in folder.parents):
+        return False
+    if shows_too_much(path) or not is_folder(folder):
+        return False
+    return any(any(folder.glob(f"{depth}*.py")) for depth in ("", "*/", "*/*/"))

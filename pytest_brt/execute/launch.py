@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from pytest_brt.execute.sandbox import (
     can_group,
     can_keep_signals_in,
     drop_to,
+    shows_too_much,
 )
 from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.render.levels import trouble_words
@@ -56,21 +57,33 @@ _CONTAINER_WORDS = ("docker", "kubepods", "containerd", "libpod", "/lxc/")
 LEVELS = (*SAFE_LEVELS, "process", "none")
 
 
-def open_sandbox(wanted: str, *, net: str = "none", project: Path | None = None) -> Sandbox:
+def open_sandbox(
+    wanted: str, *, net: str = "none", project: Path | None = None, shown: Sequence[str] = ()
+) -> Sandbox:
     """Return the sandbox of the level `wanted`; "auto" is the strongest that this machine has.
 
     It has the network `net`: "none", or "host" for the machine's. A level is tried with our own
     interpreter on an empty folder: nothing of a project is run, so none can choose its level.
     "ns" has to show the folder `project` too, which the file system there, or the owner of the
-    files, may forbid; "landlock" is the least that is taken for it then.
+    files, may forbid; "landlock" is the least that is taken for it then. Code in it may read the
+    folders `shown` too.
 
     Raises:
-        UsageProblem: an unknown level or network.
+        UsageProblem: an unknown level or network, or a folder that cannot be shown.
         SandboxProblem: the level wanted does not work; or none above "process" does, and
             the user must say that it is all right: this is not a container, or "ns" does not do
             for this project alone.
     """
     _check_names(wanted, net)
+    return replace(_find_level(wanted, net, project), shown=tuple(map(_check_folder, shown)))
+
+
+def _find_level(wanted: str, net: str, project: Path | None) -> Sandbox:
+    """Return the level that is wanted, or the strongest.
+
+    Raises:
+        SandboxProblem: it cannot be had.
+    """
     troubles: tuple[LevelTrouble, ...] = ()
     for level in SAFE_LEVELS:
         if wanted in ("auto", level):
@@ -114,6 +127,19 @@ def _check_names(wanted: str, net: str) -> None:
             "tests are run on POSIX systems only, and this is Windows"
             " (use the Windows Subsystem for Linux)"
         )
+
+
+def _check_folder(shown: str) -> str:
+    """Return the absolute path of a folder that is to be shown."""
+    folder = os.path.normpath(Path(shown).absolute())
+    if not shown or not is_folder(Path(folder)):
+        raise UsageProblem(f"--brt-show: no such folder: {shown!r} (give one that exists)")
+    if shows_too_much(folder):
+        raise UsageProblem(
+            f"--brt-show: {shown!r} holds your home, or folders that each test has of its own"
+            " (give a folder in it)"
+        )
+    return folder
 
 
 def _make_sandbox(level: str, net: str) -> Sandbox:

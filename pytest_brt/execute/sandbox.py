@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.execute.process import INSIDE
+from pytest_brt.execute.process import INSIDE, scrubbed
 from pytest_brt.types.subject import Subject
 from pytest_brt.types.trouble import LevelTrouble
 
@@ -19,14 +19,18 @@ from pytest_brt.types.trouble import LevelTrouble
 FORKABLE = (6, 2)
 #: The user that root's rows run as: nobody.
 NOBODY = 65534
-#: Where the level `ns` puts its scratch file system: below a folder that is hidden anyway.
+#: Where the level `ns` puts its scratch file system: in a folder of which nothing is shown.
 SCRATCH = "/run/brt"
 #: Bytes that one test may write to its private file system.
 PRIVATE_BYTES = 512 * 1024 * 1024
 #: Levels at which code can change no files but its private ones, strongest first.
 SAFE_LEVELS = ("ns", "landlock")
-#: Folders in which other programs keep what is nobody's business: sockets, keys, drafts.
-SHARED_FOLDERS = ("/tmp", "/var/tmp", "/run", "/dev/shm")
+#: What a program and its libraries need of any system, and everybody may know.
+SYSTEM_FOLDERS = (
+    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/nix", "/gnu"),
+)
+#: Folders that a sandbox has of its own, or that the kernel makes.
+_OWN_FOLDERS = ("/tmp", "/var/tmp", "/run", "/dev/shm", "/proc", "/sys")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +48,8 @@ class Sandbox:
     processes: int | None = None
     #: Rows are forked from a zygote in it; else each test is a process of ours.
     forks: bool = True
+    #: Folders that may be read, because the user says so.
+    shown: tuple[str, ...] = ()
     #: Why no stronger one could be had.
     troubles: tuple[LevelTrouble, ...] = ()
 
@@ -56,8 +62,7 @@ class Sandbox:
         self, subject: Subject, *, tree: str, writable: Sequence[str], env: dict[str, str]
     ) -> dict[str, object]:
         """Return what the launcher takes, its `Specification`, and `inside/zygote.py` after it."""
-        needed = needed_paths(subject, tree)
-        private = private_folders(needed) if self.uid is not None else set()
+        shown = shown_paths(subject, tree, self.shown)
         # What the project's folders hold must not be run while the interpreter starts.
         path = env.pop("PYTHONPATH")
         if outer := dict(subject.env).get("PYTHONPATH"):
@@ -71,13 +76,12 @@ class Sandbox:
             "root": tree,
             "packages": subject.packages,
             "libraries": [path for path in subject.paths if path.startswith(f"{subject.root}/")],
-            "needed": needed,
-            "hidden": sorted({*hidden_folders(), *private}),
+            "shown": shown,
             "writable": writable,
             "scratch": SCRATCH,
             "covered": covered_paths(subject),
             "uid": self.uid,
-            "reads_all": bool(private),
+            "reads_all": self.uid is not None and bool(private_folders(shown)),
             "net": self.net,
             "group": "",
             "scope": self.scope,
@@ -116,17 +120,6 @@ def can_keep_signals_in() -> bool:
     return bool(scope_for_abi(abi_version()) & Scope.SIGNAL)
 
 
-def hidden_folders() -> list[str]:
-    """Return the folders whose content code of the subject has no business with."""
-    import pwd  # not on every platform that this module is imported on
-
-    homes = {os.path.expanduser("~")}
-    homes.update(entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.getuid())
-    found = {os.path.realpath(home) for home in homes if os.path.isdir(home)} - {"/"}
-    found.update(folder for folder in SHARED_FOLDERS if os.path.isdir(folder))
-    return sorted(found)
-
-
 def private_folders(paths: Iterable[str]) -> set[str]:
     """Return the folders above `paths` that only their owner can look into.
 
@@ -143,16 +136,41 @@ def _is_private(folder: Path) -> bool:
         return False  # it is not there, and nothing in it
 
 
-def needed_paths(subject: Subject, tree: str) -> list[str]:
-    """Return the paths that must be seen whatever is hidden."""
-    paths = {tree, str(INSIDE), *subject.paths, *_links(subject.python)}
-    env = dict(subject.env)
-    for name in ("PYTHONPATH", "LD_LIBRARY_PATH"):
-        paths.update(filter(None, env.get(name, "").split(os.pathsep)))
-    paths.update(filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)))
-    paths.update(os.path.realpath(path) for path in list(paths) if os.path.exists(path))
-    found = (path for path in paths if os.path.isabs(path) and os.path.exists(path))
-    return sorted(path for path in found if path != "/")
+def shown_paths(subject: Subject, tree: str, added: Iterable[str] = ()) -> list[str]:
+    """Return the only paths that code of the subject, which is in `tree`, may read.
+
+    What its variables name is among them, unless that would show more than libraries.
+    """
+    given = dict(subject.env)
+    named = [given.get("PYTHONPATH", ""), scrubbed(given).get("LD_LIBRARY_PATH", "")]
+    libraries = [
+        path
+        for path in os.pathsep.join(named).split(os.pathsep)
+        if os.path.isabs(path) and not shows_too_much(path)
+    ]
+    paths = {str(INSIDE), *subject.paths, *_links(subject.python), *libraries, *added}
+    paths.update([os.path.realpath(path) for path in paths])
+    paths.update((tree, *SYSTEM_FOLDERS))
+    return sorted(path for path in paths if os.path.isabs(path) and os.path.exists(path))
+
+
+def shows_too_much(folder: str) -> bool:
+    """Return whether a folder is, or holds, the user's home or what a sandbox has of its own."""
+    real = os.path.realpath(folder)
+    return any(is_below(path, real) for path in (*_homes(), *_OWN_FOLDERS))
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Return whether a path is that of a folder, or of something in it."""
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
+
+
+def _homes() -> set[str]:
+    import pwd  # not on every platform that this module is imported on
+
+    homes = {os.path.expanduser("~")}
+    homes.update(entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.getuid())
+    return {os.path.realpath(home) for home in homes if os.path.isdir(home)}
 
 
 def _links(path: str) -> list[str]:

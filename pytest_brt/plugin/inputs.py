@@ -249,7 +249,7 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
     level = options.sandbox
     if level in added:  # the project's interpreter is asked before that can be opened
         level = "auto" if sys.platform == "linux" else "process"
-    sandbox = open_sandbox(level, net=options.net, project=config.rootpath)
+    sandbox = open_sandbox(level, net=options.net, project=config.rootpath, shown=options.show)
     subject = find_subject(
         config.rootpath, python=options.python, env=dict(options.env), sandbox=sandbox
     )

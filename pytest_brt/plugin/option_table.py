@@ -32,8 +32,8 @@ COMMANDS = {"repair": "--brt-repair", "study": "--brt-evaluate"}
 #: checkout of somebody else's has settings too. These have no ini twin.
 _USERS_ALONE = (
     *("issue", "rank_fixes", "repair", "localise", "gate", "evaluate", "tests", "buggy_file"),
-    *("test_file", "model", "edit_model", "engine", "sandbox", "net", "executor", "predictions"),
-    *("out", "results", "record", "report"),
+    *("test_file", "model", "edit_model", "engine", "sandbox", "show", "net", "executor"),
+    *("predictions", "out", "results", "record", "report"),
 )
 #: Why a study does not use some.
 _OUTSIDE_STUDIES = (
@@ -253,6 +253,12 @@ class Options:
         "NAME",
         "isolation of tests and patches: auto (default), ns, landlock, process, none",
         default="auto",
+    )
+    show: tuple[str, ...] = _SANDBOX(
+        "DIR",
+        "one more folder that tests may read, as of libraries outside the system's folders and "
+        "the interpreter's; repeatable",
+        repeat=True,
     )
     net: str = _SANDBOX(
         "{none,host}",

@@ -99,7 +99,9 @@ class StudySession(OurFiles):
         prompts = Prompts(settings.prompts)
         kit = StudyKit(
             strategies=chosen,
-            open_sandbox=cache(partial(open_sandbox, settings.sandbox, net=settings.net)),
+            open_sandbox=cache(
+                partial(open_sandbox, settings.sandbox, net=settings.net, shown=settings.show)
+            ),
             model=model,
             editor=editor,
             prompts=prompts,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from typing import assert_never
 
+from pytest_brt.render.libraries import library_advice
 from pytest_brt.types import Cell, OracleKind, Raised, Shortfall, TestRun
 from pytest_brt.types.cause import (
     BodyFailed,
@@ -211,7 +212,10 @@ def _shortly(raised: Raised | None) -> str:
     if raised is None:
         return ""
     first = raised.message.strip().splitlines()[:1]
-    return f"{raised.type}: {first[0]}" if first else raised.type
+    if not first:
+        return raised.type
+    advice = library_advice(first[0]) if raised.type in ("ImportError", "OSError") else ""
+    return f"{raised.type}: {first[0]}" + (f" ({advice})" if advice else "")
 
 
 def _line(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+from pytest_brt.render.libraries import library_advice
 from pytest_brt.types.trouble import (
     Leak,
     Leaked,
@@ -31,10 +32,9 @@ def trouble_words(troubles: Sequence[LevelTrouble]) -> str:
 
 def not_started_words(python: str, level: str, said: object) -> str:
     """Return that an interpreter does not start at a level, and what was heard of it."""
-    return (
-        f"{python!r} does not start at the level {level!r}: {said}"
-        " (choose another: --brt-python, or another level: --brt-sandbox)"
-    )
+    others = "choose another: --brt-python, or another level: --brt-sandbox"
+    advice = library_advice(str(said)) or others
+    return f"{python!r} does not start at the level {level!r}: {said} ({advice})"
 
 
 def _words(trouble: LevelTrouble) -> str:

@@ -44,7 +44,7 @@ def _case(
 
 
 #: SECRET is a file in the user's home, OUTSIDE a folder that everyone may write to, SHOWN one that
-#: is not hidden, with a socket and a pipe, PORT a server on the machine, ABSTRACT one on an
+#: tests may read, with a socket and a pipe, PORT a server on the machine, ABSTRACT one on an
 #: abstract socket, TERMINAL one of the user's: the runner puts them in.
 CASES = {
     "passes": _case("def test_a(): assert True", PASS),
@@ -77,6 +77,7 @@ CASES = {
     "writes-outside": _case("def test_a(): open('OUTSIDE/x', 'w').write('x')", FAIL, landlock=FAIL),
     "writes-etc": _case("def test_a(): open('/etc/brt', 'w')", FAIL, "sandbox: "),
     "reads-secret": _case("def test_a(): open('SECRET').read()", FAIL),
+    "reads-what-is-shown": _case("def test_a(): open('SHOWN/kept').read()", PASS),
     "reads-environment": _case(
         "import os\ndef test_a(): os.environ['BRT_TEST_TOKEN']", FAIL, "KeyError"
     ),

@@ -119,7 +119,7 @@ def main() -> None:
         stream.write(CORE)
     with scene(folder, mark, shown) as (words, folders):
         before = [digest(path) for path in (root, *folders)]
-        opened = open_sandbox(level, project=root)
+        opened = open_sandbox(level, project=root, shown=(str(shown),))
         env = {"BRT_TEST_MARK": mark}
         subject = find_subject(root, python=None, env=env, sandbox=opened)
         limits = Limits(start_seconds=20.0)

@@ -45,3 +45,10 @@ def test_an_interpreter_that_does_not_start_is_named_with_its_level() -> None:
         "'/p/python' does not start at the level 'ns': ended"
         " (choose another: --brt-python, or another level: --brt-sandbox)"
     )
+
+
+def test_of_a_library_that_is_not_found_it_is_said_how_to_show_it() -> None:
+    said = "error while loading shared libraries: libx.so: cannot open shared object file: No such"
+    words = not_started_words("/p/python", "ns", said)
+    assert words.startswith(f"'/p/python' does not start at the level 'ns': {said} (")
+    assert "--brt-show DIR" in words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -43,11 +43,12 @@ def open_on(
     env: Mapping[str, str] | None = None,
     sandbox: str = "auto",
     net: str = "none",
+    shown: Sequence[str] = (),
     seconds: float = 60.0,
     jobs: int = 1,
 ) -> LocalEngine:
     """Return an engine for the project in `root`."""
-    opened = open_sandbox(sandbox, net=net, project=root)
+    opened = open_sandbox(sandbox, net=net, project=root, shown=shown)
     subject = find_subject(root, python=python, env=env or {}, sandbox=opened)
     return LocalEngine(subject, opened, limits=Limits(seconds=seconds), jobs=jobs)
 

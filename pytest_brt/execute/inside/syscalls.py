@@ -87,9 +87,9 @@ def mount(source, target, kind, flags=0, data=None):
     _check(result, "mount %s on %s" % (kind or "bind", target))
 
 
-def bind(source, target):
+def bind(source, target, recursive=True):
     """Show the tree at `source` at `target` too, with what is mounted below it."""
-    mount(source, target, None, MS_BIND | MS_REC)
+    mount(source, target, None, MS_BIND | (MS_REC if recursive else 0))
 
 
 def make_private():

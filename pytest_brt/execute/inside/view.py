@@ -67,9 +67,7 @@ def mount_cell(config, keep):
         os.mkdir(os.path.join(place, "tmp", name))
     covers = ("/tmp", "/dev/shm", os.path.dirname(scratch))
     behind = [
-        path
-        for path in (root, *config["needed"])
-        if any(_is_below(path, cover) for cover in covers)
+        path for path in (root, *config["shown"]) if any(_is_below(path, cover) for cover in covers)
     ]
     saved = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in behind if path != root]
     if not keep:

@@ -20,10 +20,9 @@ class Specification(TypedDict):
     env: dict[str, str]
     #: The project's folder.
     root: str
-    #: Paths that must stay visible: interpreter, libraries, our own scripts, the project.
-    needed: list[str]
-    #: Folders whose content is nobody's business.
-    hidden: list[str]
+    #: The only paths that may be read, besides what the kernel makes: the system's folders,
+    #: interpreter, libraries, our own scripts, the project.
+    shown: list[str]
     #: Folders that the subject may write to (level landlock).
     writable: list[str]
     #: Where the level `ns` mounts its scratch file system.
@@ -32,7 +31,7 @@ class Specification(TypedDict):
     covered: list[str]
     #: The user to become, or None.
     uid: int | None
-    #: Rows may read what only root may, as interpreter or libraries lie among that.
+    #: Rows may read what only root may, as some of what is shown lies among that.
     reads_all: bool
     net: str
     #: The file by which to join a group whose memory is limited, or "".

@@ -12,14 +12,12 @@ import select
 import signal
 import stat
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 
 from pytest_brt.execute.inside import processes, seccomp, syscalls
 from pytest_brt.execute.launcher import Specification
 from pytest_brt.execute.launcher.namespaces import drop_user, enter_namespaces
-
-#: Folders with much in them that is not for everybody, and nothing that a program needs.
-_NOT_FOR_ALL = {"/var", "/srv", "/mnt", "/media", "/home", "/boot", "/root", "/lost+found"}
 
 
 class Launcher:
@@ -117,7 +115,7 @@ class Launcher:
 
 
 def restrict_files(spec: Specification) -> None:
-    """Allow reading what is not hidden, and writing to a few folders (Landlock)."""
+    """Allow reading what is shown, and writing to a few folders (Landlock)."""
     from landlockpy import AccessFS, AccessNet, Ruleset
 
     reading = AccessFS.READ_FILE | AccessFS.READ_DIR | AccessFS.EXECUTE
@@ -125,14 +123,9 @@ def restrict_files(spec: Specification) -> None:
     net = None if spec["net"] == "none" else AccessNet.NONE
     with Ruleset(handled_net=net) as rules:
         everything = rules.handled_fs
-        hidden = {*spec["hidden"], "/dev"}
-        if spec["uid"] is not None and spec["reads_all"]:
-            hidden |= unreadable("/etc") | _NOT_FOR_ALL
-        for path in (*visible_paths("/", frozenset(hidden)), *spec["needed"]):
-            if os.path.isdir(path):
-                rules.allow_path(path, reading)
-            elif os.path.exists(path):
-                rules.allow_path(path, reading & ~AccessFS.READ_DIR)
+        for path in _readable(spec):
+            allowed = reading if os.path.isdir(path) else reading & ~AccessFS.READ_DIR
+            rules.allow_path(path, allowed)
         for name in ("null", "zero", "full", "random", "urandom"):
             if os.path.exists(f"/dev/{name}"):
                 rules.allow_path(f"/dev/{name}", devices)
@@ -143,35 +136,28 @@ def restrict_files(spec: Specification) -> None:
         syscalls.keep_signals_in()
 
 
-def unreadable(folder: str) -> set[str]:
-    """Return what in a folder not everybody may read: it is not for who may read all."""
-    found: set[str] = set()
+def _readable(spec: Specification) -> Iterator[str]:
+    """Yield the folders and files below which everything may be read."""
+    yield from ("/proc", "/sys")
+    for path in spec["shown"]:
+        if path == "/etc" and spec["reads_all"]:
+            yield from _public_files(path)
+        else:
+            yield path
+
+
+def _public_files(folder: str) -> Iterator[str]:
+    """Yield the files of a folder that everybody may read: who may read all is to see no more."""
     for here, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            path = os.path.join(here, name)
-            mode = os.lstat(path).st_mode
-            if not stat.S_ISLNK(mode) and not mode & (0o001 if stat.S_ISDIR(mode) else 0o004):
-                found.add(path)
-        folders[:] = [name for name in folders if os.path.join(here, name) not in found]
-    return found
+        folders[:] = [name for name in folders if _mode(here, name) & stat.S_IXOTH]
+        for name in files:
+            mode = _mode(here, name)
+            if stat.S_ISREG(mode) and mode & stat.S_IROTH:
+                yield os.path.join(here, name)
 
 
-def visible_paths(folder: str, hidden: frozenset[str]) -> list[str]:
-    """Return the paths that together are all of `folder` but what is hidden."""
-    if folder in hidden:
-        return []
-    if not any(path.startswith(folder.rstrip("/") + "/") for path in hidden):
-        return [folder]
-    found: list[str] = []
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return []
-    for name in names:
-        path = os.path.join(folder, name)
-        if not os.path.islink(path):
-            found += visible_paths(path, hidden)
-    return found
+def _mode(folder: str, name: str) -> int:
+    return os.lstat(os.path.join(folder, name)).st_mode
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""The level `ns`: own namespaces, and what there is to be seen of the file system in them."""
+"""The level `ns`: namespaces of its own, and a root that holds nothing but what is shown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import fcntl
 import os
 import re
 import socket
+import stat
 import struct
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pytest_brt.execute.inside import syscalls
@@ -15,10 +17,12 @@ from pytest_brt.execute.launcher import Specification
 
 #: Devices that lead to nobody.
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-#: What is not files of the machine.
-_KERNEL = ("proc", "sys", "dev")
-#: Where the root is put together: a folder that is hidden anyway.
+#: Where the root is put together: never shown itself.
 _PLACE = "/tmp"
+_ROOT = f"{_PLACE}/root"
+_EMPTY = f"{_PLACE}/empty"
+#: Empty folders that programs expect.
+_TEMPORARY = ("/tmp", "/var/tmp")
 
 
 def drop_user(uid: int | None, *, keep_reading: bool) -> None:
@@ -68,21 +72,15 @@ def _leave(spaces: int, uid: int, gid: int) -> None:
 
 
 def _arrange(spec: Specification, owner: int | None) -> None:
-    """Hide what is private, keep what is needed, make all read-only, add scratch space."""
+    """Show what is to be seen, make all of it read-only, and add scratch space."""
     syscalls.make_private()
-    scratch = spec["scratch"]
-    base = syscalls.open_tree(spec["root"])
-    shown = syscalls.open_tree(spec["root"])
+    root, scratch = spec["root"], spec["scratch"]
+    base, project = syscalls.open_tree(root), syscalls.open_tree(root)
     if owner is not None:
-        _show_as_owned(spec["root"], (base, shown), owner)
+        _show_as_owned(root, (base, project), owner)
     covered = [syscalls.open_tree(path) for path in spec["covered"]]
-    needed = _needed(spec)
-    enter_new_root(frozenset(spec["hidden"]))
-    _hide(spec, needed)
-    # For an interpreter in the project: rows show their own views here.
-    syscalls.move_mount(shown, spec["root"])
-    os.close(shown)
-    os.makedirs(scratch, exist_ok=True)
+    _enter_new_root(spec["shown"], root, project)
+    os.makedirs(scratch)
     syscalls.set_read_only("/")
     if owner is not None:
         syscalls.set_writable("/proc")  # the new user's ids are still to be written there
@@ -97,43 +95,6 @@ def _arrange(spec: Specification, owner: int | None) -> None:
         _make_folder(f"{scratch}/needed/{number}", owner)
         syscalls.move_mount(tree, f"{scratch}/needed/{number}")
     syscalls.set_read_only(f"{scratch}/base")
-
-
-def _needed(spec: Specification) -> dict[str, int | str]:
-    """Return the needed paths: links by their targets, all others as detached trees."""
-    needed: dict[str, int | str] = {}
-    for path in set(spec["needed"]):
-        if os.path.islink(path):
-            needed[path] = os.readlink(path)
-        elif os.path.exists(path):
-            needed[path] = syscalls.open_tree(path)
-    return needed
-
-
-def _hide(spec: Specification, needed: dict[str, int | str]) -> None:
-    """Put empty folders over the hidden ones, and show the needed paths again in them.
-
-    From the top down: what is hidden may lie in what is needed, and the other way round.
-    """
-    for path in sorted({*spec["hidden"], *needed}):
-        if path in needed:
-            _show(path, needed[path])
-        elif os.path.isdir(path) and not os.path.islink(path):
-            mode = "1777" if path in ("/tmp", "/var/tmp", "/dev/shm") else "755"
-            _tmpfs(path, f"mode={mode},size=1m")
-
-
-def _show(path: str, source: int | str) -> None:
-    """Show a link, by its target, or a tree where it is hidden."""
-    if isinstance(source, str):
-        if not os.path.lexists(path):
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            os.symlink(source, path)
-        return
-    if not os.path.lexists(path):
-        syscalls.make_place(path, source)
-        syscalls.move_mount(source, path)
-    os.close(source)
 
 
 def _show_as_owned(root: str, trees: tuple[int, ...], owner: int) -> None:
@@ -195,77 +156,122 @@ def _loopback_up() -> None:
         fcntl.ioctl(sock, 0x8914, request)  # SIOCSIFFLAGS
 
 
-def enter_new_root(hidden: frozenset[str]) -> None:
-    """Go on with a root of our own: the machine's files, and nothing that leads out by them.
+def _enter_new_root(shown: Sequence[str], root: str, project: int) -> None:
+    """Go on with a root of our own: the paths `shown`, the project, and nothing else.
 
-    Each folder is shown through an overlay without an upper layer. Its files are the machine's, but
-    sockets and pipes in it are not: nobody listens at them, for the kernel tells them by the file
-    system that they are reached through. Making a mount read-only does not do that.
+    Args:
+        shown: absolute paths.
+        root: the project's folder, which may lie in one of those, and they in it.
+        project: a detached tree to be shown there.
 
     Raises:
         OSError: the kernel does not have, or allow, what this takes.
     """
-    names = sorted(os.listdir("/"))
-    trees = {"proc": syscalls.open_tree("/proc")}
+    tops = _topmost(path for path in shown if not _is_below(path, root))
+    mounts = [path for path in _mounts() if any(_is_below(path, top) for top in tops)]
+    with _held((*tops, *mounts)) as held:  # the place may cover some of them
+        _tmpfs(_PLACE)
+        for folder in (_ROOT, _EMPTY):
+            os.mkdir(folder)
+        _tmpfs(_ROOT)
+        for folder in _TEMPORARY:
+            os.makedirs(_ROOT + folder)
+            os.chmod(_ROOT + folder, 0o1777)
+        for top in tops:
+            _show(top, held, [path for path in mounts if _is_below(path, top)])
+    syscalls.make_place(_ROOT + root, project)
+    _attach(project, _ROOT + root)
+    _show_kernel()
+    syscalls.enter_root(_ROOT)
+
+
+def _topmost(paths: Iterable[str]) -> list[str]:
+    """Return those of the paths that lie below no other one."""
+    found: list[str] = []
+    for path in sorted(paths, key=lambda path: path.split("/")):
+        if not found or not _is_below(path, found[-1]):
+            found.append(path)
+    return found
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder}/")
+
+
+@contextlib.contextmanager
+def _held(paths: Iterable[str]) -> Iterator[dict[str, int]]:
+    """Open each path, a link itself; leave out what may not be looked at."""
+    held: dict[str, int] = {}
+    for path in set(paths):
+        with contextlib.suppress(OSError):
+            held[path] = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
-        trees["sys"] = syscalls.open_tree("/sys", recursive=False)
-    except OSError:  # what is mounted within may not be taken away there
-        trees["sys"] = syscalls.open_tree("/sys")
-    devices = {name: syscalls.open_tree(f"/dev/{name}") for name in DEVICES}
-    mounts = _mounts()
-    _tmpfs(_PLACE)
-    os.mkdir(f"{_PLACE}/root")
-    os.mkdir(f"{_PLACE}/empty")
-    _tmpfs(f"{_PLACE}/root")
-    for name in names:
-        if name not in _KERNEL:
-            _mirror(name, hidden, [path for path in mounts if path.startswith(f"/{name}/")])
-    for name, tree in trees.items():
-        os.mkdir(f"{_PLACE}/root/{name}")
-        _attach(tree, f"{_PLACE}/root/{name}")
-    _make_devices(f"{_PLACE}/root/dev", devices)
-    syscalls.enter_root(f"{_PLACE}/root")
+        yield held
+    finally:
+        for descriptor in held.values():
+            os.close(descriptor)
 
 
-def _mirror(name: str, hidden: frozenset[str], within: list[str]) -> None:
-    """Show one entry of the old root in the new one, with the mounts within it."""
-    old, new = f"/{name}", f"{_PLACE}/root/{name}"
-    if os.path.islink(old):
-        os.symlink(os.readlink(old), new)
-    elif os.path.isdir(old):
-        os.mkdir(new)
-        if old not in hidden and old != _PLACE and _has_content(old):
-            _overlay(old, new, within)
-    elif os.path.isfile(old):
-        Path(new).touch()
-        _attach(syscalls.open_tree(old), new)
+def _show(path: str, held: dict[str, int], mounts: Iterable[str]) -> None:
+    """Show in the new root what is at a path: a link, a file, or a folder with its mounts."""
+    if path not in held:
+        return
+    descriptor, target = held[path], _ROOT + path
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISLNK(mode):
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.symlink(os.readlink("", dir_fd=descriptor), target)
+        return
+    syscalls.make_place(target, descriptor)
+    if not stat.S_ISDIR(mode) or not _overlay(descriptor, target):
+        syscalls.bind(_path_of(descriptor), target)
+        return
+    for mount in mounts:
+        place = _ROOT + mount
+        if mount != path and mount in held and os.path.lexists(place):
+            syscalls.bind(_path_of(held[mount]), place, recursive=False)
 
 
-def _overlay(old: str, new: str, within: list[str]) -> None:
-    """Show a folder through an overlay; as it is where the kernel refuses that.
+def _overlay(folder: int, target: str) -> bool:
+    """Show an open folder through an overlay without an upper layer, where the kernel can.
 
-    It does so for a folder with mounts of the outer namespace in it.
+    Its files are the machine's, but sockets and pipes in it are not: nobody listens at them, for
+    the kernel tells them by the file system that they are reached through. Making a mount
+    read-only does not do that. The kernel refuses it for a folder with mounts in it that are of
+    the outer namespace.
     """
     flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
     try:
-        data = f"lowerdir={old}:{_PLACE}/empty"
-        syscalls.mount("overlay", new, "overlay", flags, data)
+        # By its descriptor: in a path, commas and colons would have to be escaped.
+        data = f"lowerdir={_path_of(folder)}:{_EMPTY}"
+        syscalls.mount("overlay", target, "overlay", flags, data)
     except OSError:
-        _attach(syscalls.open_tree(old), new)
-        return
-    for path in within:
-        target = f"{_PLACE}/root{path}"
-        if os.path.lexists(target) and not os.path.islink(target):
-            _attach(syscalls.open_tree(path, recursive=False), target)
+        return False
+    return True
 
 
-def _make_devices(folder: str, devices: dict[str, int]) -> None:
-    """Make a folder of harmless devices, with terminals of its own."""
-    os.mkdir(folder)
+def _path_of(descriptor: int) -> str:
+    return f"/proc/self/fd/{descriptor}"
+
+
+def _show_kernel() -> None:
+    """Show in the new root what is not files of the machine: /proc, /sys, and a few devices."""
+    for name in ("proc", "sys", "dev"):
+        os.makedirs(f"{_ROOT}/{name}", exist_ok=True)
+    syscalls.bind("/proc", f"{_ROOT}/proc")
+    try:
+        syscalls.bind("/sys", f"{_ROOT}/sys", recursive=False)
+    except OSError:  # what is mounted within may not be taken away there
+        syscalls.bind("/sys", f"{_ROOT}/sys")
+    _make_devices(f"{_ROOT}/dev")
+
+
+def _make_devices(folder: str) -> None:
+    """Fill a folder with harmless devices, and terminals of its own."""
     _tmpfs(folder)
-    for name, tree in devices.items():
+    for name in DEVICES:
         Path(folder, name).touch()
-        _attach(tree, f"{folder}/{name}")
+        syscalls.bind(f"/dev/{name}", f"{folder}/{name}")
     for name in ("pts", "shm"):
         os.mkdir(f"{folder}/{name}")
     data = "newinstance,ptmxmode=0666,mode=620"
@@ -283,13 +289,6 @@ def _tmpfs(path: str, data: str = "mode=755,size=4m") -> None:
 def _attach(tree: int, target: str) -> None:
     syscalls.move_mount(tree, target)
     os.close(tree)
-
-
-def _has_content(folder: str) -> bool:
-    try:
-        return bool(os.listdir(folder))
-    except PermissionError:
-        return True
 
 
 def _mounts() -> list[str]:

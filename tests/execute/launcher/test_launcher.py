@@ -5,9 +5,7 @@ import os
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
-from pytest_brt.execute.launcher.launcher import visible_paths
 from pytest_brt.execute.zygote import LAUNCHER
 
 
@@ -29,15 +27,3 @@ def test_a_problem_is_told_in_one_line_and_one_line_is_read() -> None:
     os.close(held)
     assert (ended.returncode, ended.stderr) == (1, b"")
     assert json.loads(told.removeprefix(b"r")) == {"event": "problem", "text": "KeyError: 'group'"}
-
-
-def test_what_is_seen_is_all_but_what_is_hidden(tmp_path: Path) -> None:
-    for name in ("a/secret/key", "a/open/file", "b/file", "c"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    (tmp_path / "link").symlink_to(tmp_path / "a")
-    root = str(tmp_path)
-    hidden = frozenset({f"{root}/a/secret", f"{root}/gone"})
-    assert visible_paths(root, hidden) == [f"{root}/a/open", f"{root}/b", f"{root}/c"]
-    assert visible_paths(f"{root}/b", hidden) == [f"{root}/b"]
-    assert visible_paths(f"{root}/a/secret", hidden) == []

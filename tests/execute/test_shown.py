@@ -1,0 +1,204 @@
+"""What tests can read of the machine: what is on a list, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.render.causes import run_words
+from pytest_brt.types import Verdict
+from tests.support.projects import make_project, open_on, run_one
+from tests.support.trees import write_tree
+from tests.support.users import ORDINARY, ROOT
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the levels are Linux's")
+
+LEVELS = pytest.mark.parametrize("level", ["ns", "landlock"])
+READS = "def test_a():\n    assert open({path!r}).read()\n"
+ADDED = "import added\ndef test_a():\n    assert added.VALUE == 1\n"
+#: Runs a test on a project, where a folder is shown.
+RUNS = """\
+import sys
+from pathlib import Path
+from tests.support.projects import open_on, run_one
+root, shown, source = sys.argv[1:]
+engine = open_on(Path(root), sandbox="ns", shown=(shown,))
+print(run_one(engine, source).verdict)
+engine.close()
+"""
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """Return a folder that others can reach, with a project in it."""
+    with tempfile.TemporaryDirectory(prefix="shown-", ignore_cleanup_errors=True) as name:
+        Path(name).chmod(0o755)
+        make_project(Path(name, "project"))
+        yield Path(name).resolve()
+
+
+def verdict(place: Path, level: str, source: str, **options: object) -> Verdict:
+    """Return what becomes of one test on the project."""
+    with closing(open_on(place / "project", sandbox=level, **options)) as engine:  # type: ignore[arg-type]
+        run = run_one(engine, source)
+        print(run_words(run))
+        return run.verdict
+
+
+def environment(place: Path, name: str) -> Path:
+    """Make an environment that has our own packages, and return its site-packages."""
+    command = [sys.executable, "-m", "venv", "--without-pip", str(place / name)]
+    subprocess.run(command, check=True)
+    packages = next((place / name).glob("lib/python*/site-packages"))
+    (packages / "ours.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n", "utf-8")
+    return packages
+
+
+def test_nothing_but_what_is_shown_is_there(place: Path) -> None:
+    system = {"bin", "sbin", "etc", "usr", "proc", "sys", "dev", "tmp", "var", "run", "nix", "gnu"}
+    system |= {path.name for path in Path("/").glob("lib*")}
+    needed = (sys.prefix, sys.base_prefix, *sys.path, __file__, str(Path(__file__).resolve()))
+    known = system | {path.split("/")[1] for path in needed if path.startswith("/")}
+    source = (
+        "import os\ndef test_a():\n"
+        f"    assert set(os.listdir('/')) <= {known!r}\n"
+        "    assert os.listdir('/var') == ['tmp']\n"
+        "    assert os.listdir('/var/tmp') == os.listdir('/run') == []\n"
+    )
+    assert verdict(place, "ns", source) is Verdict.PASS
+
+
+@LEVELS
+def test_a_folder_is_read_where_the_user_shows_it(place: Path, level: str) -> None:
+    folder = place / "a folder, with: marks"
+    write_tree(folder, {"kept": "kept"})
+    source = READS.format(path=str(folder / "kept"))
+    assert verdict(place, level, source) is Verdict.FAIL
+    assert verdict(place, level, source, shown=(str(folder),)) is Verdict.PASS
+
+
+@LEVELS
+@pytest.mark.parametrize("shown", [".", "project/tests", "link"])
+def test_a_folder_may_be_shown_around_the_project_in_it_or_by_a_link(
+    place: Path, level: str, shown: str
+) -> None:
+    write_tree(place, {"kept": "kept", "project/tests/kept": "kept"})
+    (place / "link").symlink_to(place, target_is_directory=True)
+    source = READS.format(path=str(place / shown / "kept")) + "    open('new', 'w').close()\n"
+    assert verdict(place, level, source, shown=(str(place / shown),)) is Verdict.PASS
+
+
+def test_nobody_listens_in_a_folder_that_is_shown(place: Path) -> None:
+    folder = place / "folder"
+    folder.mkdir()
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(folder / "socket"))
+        server.listen()
+        (folder / "socket").chmod(0o777)
+        source = (
+            "import os, pytest, socket\ndef test_a():\n"
+            f"    assert os.listdir({str(folder)!r}) == ['socket']\n"
+            "    with pytest.raises(ConnectionRefusedError):\n"
+            f"        socket.socket(socket.AF_UNIX).connect({str(folder / 'socket')!r})\n"
+        )
+        assert verdict(place, "ns", source, shown=(str(folder),)) is Verdict.PASS
+
+
+def test_what_may_not_be_shown_is_an_error(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
+    home = place / "homes/me"
+    write_tree(home, {"lib/kept": ""})
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(home)
+    for folder in ("/", str(home), str(home.parent), "..", "/tmp", "/var", "/run"):
+        with pytest.raises(UsageProblem, match=r"--brt-show: .* holds your home"):
+            open_sandbox("process", shown=(folder,))
+    for folder in ("", "nowhere", "lib/kept"):
+        with pytest.raises(UsageProblem, match="--brt-show: no such folder"):
+            open_sandbox("process", shown=(folder,))
+    assert open_sandbox("process", shown=("lib",)).shown == (str(home / "lib"),)
+
+
+@LEVELS
+def test_a_library_worked_on_beside_the_project_is_imported(place: Path, level: str) -> None:
+    write_tree(place, {"by-path/added.py": "VALUE = 1\n"})
+    packages = environment(place, "environment")
+    (packages / "added.pth").write_text(f"{place}/by-path\n", "utf-8")
+    python = str(place / "environment/bin/python")
+    assert verdict(place, level, ADDED, python=python) is Verdict.PASS
+
+
+@LEVELS
+def test_a_library_that_a_finder_finds_is_imported(place: Path, level: str) -> None:
+    library = place / "by finder"
+    write_tree(library, {"added.py": "VALUE = 1\n"})
+    packages = environment(place, "environment")
+    finder = f"import sys; sys.path.append({str(library)!r})\n"
+    origin = {"url": library.as_uri(), "dir_info": {"editable": True}}
+    installed = {
+        "added.pth": finder,
+        "added-1.dist-info/METADATA": "Name: added\nVersion: 1\n",
+        "added-1.dist-info/direct_url.json": json.dumps(origin),
+    }
+    write_tree(packages, installed)
+    python = str(place / "environment/bin/python")
+    assert verdict(place, level, ADDED, python=python) is Verdict.PASS
+
+
+@LEVELS
+def test_a_project_shows_nothing_of_a_home_that_it_names(
+    place: Path, level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = place / "home"
+    write_tree(home, {".ssh/key": "key", ".config/tool/it.py": "", "notes/key": "key"})
+    monkeypatch.setenv("HOME", str(home))
+    packages = environment(place / "project", ".venv")
+    named = [home, home / ".ssh", home / ".config", home / "notes", place / "project/linked"]
+    (place / "project/linked").symlink_to(home / ".ssh")
+    (packages / "more.pth").write_text("".join(f"{folder}\n" for folder in named), "utf-8")
+    for folder in (".ssh", "notes"):
+        source = READS.format(path=str(home / folder / "key"))
+        assert verdict(place, level, source) is Verdict.FAIL
+    subject = find_subject(place / "project", python=None, env={}, sandbox=open_sandbox(level))
+    assert not [path for path in subject.paths if Path(path).is_relative_to(home)]
+
+
+@LEVELS
+def test_what_variables_for_libraries_name_is_read(
+    place: Path, level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_tree(place, {"libraries/kept": "kept", "modules/added.py": "VALUE = 1\n"})
+    monkeypatch.setenv("LD_LIBRARY_PATH", f":{place}/libraries:relative:/")
+    env = {"PYTHONPATH": f"{place}/modules"}
+    source = f"{ADDED}    assert open('{place}/libraries/kept').read()\n"
+    assert verdict(place, level, source, env=env) is Verdict.PASS
+
+
+@pytest.mark.parametrize("who", ["root", "ordinary user"])
+def test_what_is_mounted_within_a_folder_is_read(place: Path, who: str) -> None:
+    folder, project = place / "folder", place / "project"
+    (folder / "disk").mkdir(parents=True)
+    mount = f'mount -t tmpfs tmpfs {folder}/disk && echo kept > {folder}/disk/kept && exec "$@"'
+    inside = ["unshare", "--mount", "sh", "-c", mount, "sh"]
+    if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine allows no mount to try it in")
+    if who == "ordinary user":
+        for path in (project, *project.rglob("*")):
+            os.chown(path, ORDINARY, ORDINARY)
+        user = ["-m", "tests.hostile.as_user", str(ORDINARY), str(project)]
+        inside += [sys.executable, *user, "env", "TMPDIR=/tmp"]
+    source = READS.format(path=str(folder / "disk/kept"))
+    command = [*inside, sys.executable, "-c", RUNS, str(project), str(folder), source]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["PASS"], done.stdout + done.stderr
