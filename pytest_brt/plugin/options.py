@@ -12,12 +12,16 @@ import os
 from argparse import SUPPRESS
 from collections.abc import Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
 from pytest_brt.plugin.option_table import COMMANDS, GROUPS, SPECS, Options
 from pytest_brt.plugin.option_values import Spec
+
+#: Variables that name folders which tests may read, wherever these are.
+_FOLDERS_TO_READ = ("PYTHONPATH", "LD_LIBRARY_PATH")
 
 
 class Mode(StrEnum):
@@ -70,6 +74,21 @@ def _check_settings(config: pytest.Config) -> None:
             )
 
 
+def _check_variables(config: pytest.Config) -> None:
+    """Refuse settings by which a project would show its tests more than itself."""
+    root = config.rootpath.resolve()
+    for line in config.getini("brt_env") or ():
+        name, _, value = line.partition("=")
+        if name not in _FOLDERS_TO_READ:
+            continue
+        for entry in value.split(os.pathsep):
+            if not Path(os.path.realpath(root / entry)).is_relative_to(root):
+                raise pytest.UsageError(
+                    f"{config.inipath}: brt_env: {name} names a folder outside of the project: "
+                    f"{entry!r} (give --brt-env {name}=FOLDERS on the command line)"
+                )
+
+
 def _check_together(config: pytest.Config) -> None:
     given = [spec for spec in SPECS if config.getoption(spec.dest) is not None]
     flags = {spec.flag for spec in given}
@@ -93,6 +112,8 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         pytest.UsageError: a value is not what its option takes, or nothing would look at it.
     """
     _check_settings(config)
+    if config.getoption("brt_env") is None:
+        _check_variables(config)
     _check_together(config)
     said: dict[str, Any] = {spec.name: _value(spec, config, environ) for spec in SPECS}
     branches = [text for text in said["rank_fixes"] if text.startswith("git:")]

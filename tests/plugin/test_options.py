@@ -61,6 +61,7 @@ def test_the_command_line_comes_first(pytester: pytest.Pytester) -> None:
     [
         "brt_sandbox = none",
         "brt_net = host",
+        "brt_show = /srv",
         "brt_model = gguf:x",
         "brt_executor = dask:x",
     ],
@@ -71,6 +72,19 @@ def test_a_project_says_nothing_of_what_shuts_it_in(
     pytester.makeini(f"[pytest]\n{setting}\n")
     with pytest.raises(pytest.UsageError, match="is not taken from a project's settings"):
         read_options(pytester.parseconfig("--brt-issue=a.md"), {})
+
+
+@pytest.mark.parametrize("name", ["PYTHONPATH", "LD_LIBRARY_PATH"])
+def test_a_project_shows_no_folder_but_its_own(pytester: pytest.Pytester, name: str) -> None:
+    (pytester.path / "out").symlink_to("/srv")
+    for inside in ("", "lib", "lib:src/../lib"):
+        pytester.makeini(f"[pytest]\nbrt_env = {name}={inside}\n")
+        assert read_options(pytester.parseconfig(), {}).env == ((name, inside),)
+    for outside in ("/srv", "lib:..", "out/keys"):
+        pytester.makeini(f"[pytest]\nbrt_env = {name}={outside}\n")
+        with pytest.raises(pytest.UsageError, match=f"{name} names a folder outside"):
+            read_options(pytester.parseconfig(), {})
+        assert read_options(pytester.parseconfig(f"--brt-env={name}=/srv"), {}).env
 
 
 @pytest.mark.parametrize(
