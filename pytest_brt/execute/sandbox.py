@@ -79,7 +79,6 @@ class Sandbox:
             "shown": shown,
             "writable": writable,
             "scratch": SCRATCH,
-            "covered": covered_paths(subject),
             "uid": self.uid,
             "reads_all": self.uid is not None and bool(private_folders(shown)),
             "net": self.net,
@@ -180,20 +179,6 @@ def _links(path: str) -> list[str]:
         path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
         found.append(path)
     return found
-
-
-def covered_paths(subject: Subject) -> list[str]:
-    """Return libraries in the project's folder that an overlay would hide.
-
-    An overlay shows one file system; what is mounted within the project is not in it.
-    """
-    root = subject.root + os.sep
-    device = os.stat(subject.root).st_dev
-    return sorted(
-        path
-        for path in subject.paths
-        if path.startswith(root) and os.path.isdir(path) and os.stat(path).st_dev != device
-    )
 
 
 def tasks_of(uid: int | None) -> int:

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -26,6 +26,8 @@ from tests.support.users import ORDINARY, ROOT
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the levels are Linux's")
 
 LEVELS = pytest.mark.parametrize("level", ["ns", "landlock"])
+#: A disk, what fills it, the source of a test → level and verdict.
+RunMounted = Callable[[Path, str, str], list[str]]
 READS = "def test_a():\n    assert open({path!r}).read()\n"
 ADDED = "import added\ndef test_a():\n    assert added.VALUE == 1\n"
 #: Runs a test on a project, where a folder is shown.
@@ -34,8 +36,8 @@ import sys
 from pathlib import Path
 from tests.support.projects import open_on, run_one
 root, shown, source = sys.argv[1:]
-engine = open_on(Path(root), sandbox="ns", shown=(shown,))
-print(run_one(engine, source).verdict)
+engine = open_on(Path(root), shown=(shown,))
+print(engine.level, run_one(engine, source).verdict)
 engine.close()
 """
 
@@ -166,7 +168,10 @@ def test_a_project_shows_nothing_of_a_home_that_it_names(
     packages = environment(place / "project", ".venv")
     named = [home, home / ".ssh", home / ".config", home / "notes", place / "project/linked"]
     (place / "project/linked").symlink_to(home / ".ssh")
-    (packages / "more.pth").write_text("".join(f"{folder}\n" for folder in named), "utf-8")
+    loop = place / "project/loop"
+    loop.symlink_to(loop)
+    lines = [*map(str, named), str(loop), "null\0"]
+    (packages / "more.pth").write_text("\n".join(lines), "utf-8")
     for folder in (".ssh", "notes"):
         source = READS.format(path=str(home / folder / "key"))
         assert verdict(place, level, source) is Verdict.FAIL
@@ -185,20 +190,49 @@ def test_what_variables_for_libraries_name_is_read(
     assert verdict(place, level, source, env=env) is Verdict.PASS
 
 
-@pytest.mark.parametrize("who", ["root", "ordinary user"])
-def test_what_is_mounted_within_a_folder_is_read(place: Path, who: str) -> None:
-    folder, project = place / "folder", place / "project"
-    (folder / "disk").mkdir(parents=True)
-    mount = f'mount -t tmpfs tmpfs {folder}/disk && echo kept > {folder}/disk/kept && exec "$@"'
-    inside = ["unshare", "--mount", "sh", "-c", mount, "sh"]
-    if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("this machine allows no mount to try it in")
-    if who == "ordinary user":
-        for path in (project, *project.rglob("*")):
-            os.chown(path, ORDINARY, ORDINARY)
-        user = ["-m", "tests.hostile.as_user", str(ORDINARY), str(project)]
-        inside += [sys.executable, *user, "env", "TMPDIR=/tmp"]
-    source = READS.format(path=str(folder / "disk/kept"))
-    command = [*inside, sys.executable, "-c", RUNS, str(project), str(folder), source]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["PASS"], done.stdout + done.stderr
+@pytest.fixture(params=["root", "ordinary user"])
+def run_mounted(request: pytest.FixtureRequest, place: Path) -> RunMounted:
+    """Return what runs a test when a disk is mounted, and filled by a command."""
+
+    def run(disk: Path, fill: str, source: str) -> list[str]:
+        project = place / "project"
+        inside = [
+            "unshare",
+            "--mount",
+            "sh",
+            "-ec",
+            f'mount -t tmpfs tmpfs {disk}; {fill}; exec "$@"',
+        ]
+        command = [*inside, "sh"]
+        if subprocess.run([*command, "true"], capture_output=True, check=False).returncode:
+            pytest.skip("this machine allows no mount to try it in")
+        if request.param == "ordinary user":
+            for path in (project, *project.rglob("*")):
+                os.chown(path, ORDINARY, ORDINARY)
+            user = ["-m", "tests.hostile.as_user", str(ORDINARY), str(project)]
+            command += [sys.executable, *user, "env", "TMPDIR=/tmp"]
+        command += [sys.executable, "-c", RUNS, str(project), str(place / "folder"), source]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    return run
+
+
+def test_what_is_mounted_within_a_folder_is_read(place: Path, run_mounted: RunMounted) -> None:
+    disk = place / "folder/disk"
+    disk.mkdir(parents=True)
+    source = READS.format(path=str(disk / "kept"))
+    assert run_mounted(disk, f"echo kept > {disk}/kept", source) == ["ns", "PASS"]
+
+
+def test_an_environment_on_a_disk_of_its_own_in_the_project(
+    place: Path, run_mounted: RunMounted
+) -> None:
+    packages = environment(place, "folder")
+    (packages / "added.py").write_text("VALUE = 1\n", "utf-8")
+    disk = place / "project/.venv"
+    disk.mkdir()
+    # No overlay can be made of a folder with others' mounts in it.
+    fill = f"cp -a {place}/folder/. {disk}"
+    assert run_mounted(disk, fill, ADDED) == ["landlock", "PASS"]

@@ -12,9 +12,10 @@ import time
 calls = sys.modules["_brt_start"].load("syscalls")
 
 
-def _overlay(target, lower, upper, work):
-    data = "lowerdir=%s,upperdir=%s,workdir=%s,userxattr" % (":".join(lower), upper, work)
-    calls.mount("overlay", target, "overlay", 0, data)
+def _overlay(target, lower, place):
+    """Show the project at `target`, with changes of its own that are kept in `place`."""
+    data = "lowerdir=%s,upperdir=%s/upper,workdir=%s/work,userxattr"
+    calls.mount("overlay", target, "overlay", 0, data % (":".join(lower), place, place))
 
 
 def _private(place, size):
@@ -45,8 +46,7 @@ def mount_row(config, keep):
         _private(place, config["size"])
     for name in ("upper", "work", "tmp", "home"):
         os.makedirs(os.path.join(place, name))
-    _overlay(config["root"], lower, place + "/upper", place + "/work")
-    _rebind(config)
+    _overlay(config["root"], lower, place)
     if not keep:
         calls.set_read_only(scratch, recursive=False)
 
@@ -72,8 +72,7 @@ def mount_cell(config, keep):
     saved = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in behind if path != root]
     if not keep:
         lower = [os.path.join(scratch, "row", "upper")] + lower_folders(config)
-        _overlay(root, lower, place + "/upper", place + "/work")
-        _rebind(config)
+        _overlay(root, lower, place)
     if behind:
         saved.append((root, os.open(root, os.O_PATH | os.O_CLOEXEC)))
     calls.bind(place + "/tmp", "/tmp")
@@ -85,14 +84,6 @@ def mount_cell(config, keep):
             calls.make_place(path, descriptor)
             calls.bind("/proc/self/fd/%d" % descriptor, path)
         os.close(descriptor)
-
-
-def _rebind(config):
-    """Show again what the overlay covers: libraries that lie in the project's folder."""
-    for number, path in enumerate(config["covered"]):
-        source = os.path.join(config["scratch"], "needed", str(number))
-        if os.path.isdir(path):
-            calls.bind(source, path)
 
 
 def _is_below(path, folder):

@@ -27,8 +27,6 @@ class Specification(TypedDict):
     writable: list[str]
     #: Where the level `ns` mounts its scratch file system.
     scratch: str
-    #: Libraries that lie in the project's folder.
-    covered: list[str]
     #: The user to become, or None.
     uid: int | None
     #: Rows may read what only root may, as some of what is shown lies among that.

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import os
 import re
+import signal
 import socket
 import stat
 import struct
@@ -78,22 +79,18 @@ def _arrange(spec: Specification, owner: int | None) -> None:
     base, project = syscalls.open_tree(root), syscalls.open_tree(root)
     if owner is not None:
         _show_as_owned(root, (base, project), owner)
-    covered = [syscalls.open_tree(path) for path in spec["covered"]]
     _enter_new_root(spec["shown"], root, project)
     os.makedirs(scratch)
     syscalls.set_read_only("/")
     if owner is not None:
         syscalls.set_writable("/proc")  # the new user's ids are still to be written there
-    data = f"mode=700,size={spec['size']}"
-    if owner is not None:
-        data += f",uid={owner},gid={owner}"
-    _tmpfs(scratch, data)
-    for name in ("base", "row", "cell", "tmp", "needed"):
-        _make_folder(f"{scratch}/{name}", owner)
-    syscalls.move_mount(base, f"{scratch}/base")
-    for number, tree in enumerate(covered):
-        _make_folder(f"{scratch}/needed/{number}", owner)
-        syscalls.move_mount(tree, f"{scratch}/needed/{number}")
+    owned = "" if owner is None else f",uid={owner},gid={owner}"
+    _tmpfs(scratch, f"mode=700,size={spec['size']}{owned}")
+    for name in ("base", "row", "cell", "tmp"):
+        os.mkdir(f"{scratch}/{name}")
+        if owner is not None:
+            os.chown(f"{scratch}/{name}", owner, owner)
+    _attach(base, f"{scratch}/base")
     syscalls.set_read_only(f"{scratch}/base")
 
 
@@ -110,33 +107,23 @@ def _show_as_owned(root: str, trees: tuple[int, ...], owner: int) -> None:
 
 def _user_namespace(uids: tuple[int, int], gids: tuple[int, int]) -> int:
     """Return a descriptor of a user namespace that maps one user and one group."""
-    ready, go = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
         try:
             syscalls.unshare(syscalls.CLONE_NEWUSER)
-            os.write(ready[1], b"x")
-            os.read(go[0], 1)
+            os.kill(os.getpid(), signal.SIGSTOP)
         finally:
             os._exit(0)
-    os.close(ready[1])
+    _, status = os.waitpid(child, os.WUNTRACED)
+    if not os.WIFSTOPPED(status):
+        raise OSError("no user namespace")
     try:
-        if os.read(ready[0], 1) != b"x":
-            raise OSError("no user namespace")
         for name, (inner, outer) in (("uid_map", uids), ("gid_map", gids)):
             Path(f"/proc/{child}/{name}").write_text(f"{inner} {outer} 1", encoding="ascii")
         return os.open(f"/proc/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
     finally:
-        os.write(go[1], b"x")
+        os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        for descriptor in (ready[0], *go):
-            os.close(descriptor)
-
-
-def _make_folder(path: str, owner: int | None) -> None:
-    os.mkdir(path)
-    if owner is not None:
-        os.chown(path, owner, owner)
 
 
 def _forget_closed_connections() -> None:

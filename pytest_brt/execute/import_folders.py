@@ -1,0 +1,127 @@
+"""The folders that an interpreter imports from, as its files say."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from pytest_brt.bounded import is_folder, read_bounded
+from pytest_brt.codec import from_json
+from pytest_brt.errors import StoreProblem
+from pytest_brt.execute.layout import is_environment
+from pytest_brt.execute.sandbox import is_below, shows_too_much
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Install:
+    """How a distribution was installed from a folder."""
+
+    editable: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Origin:
+    """Where a distribution was installed from: what ``direct_url.json`` holds (PEP 610)."""
+
+    url: str
+    dir_info: _Install = _Install()
+
+
+def likely_folders(python: Path, user_base: Path) -> Iterator[str]:
+    """Yield the folders that an interpreter which was not asked yet will import from."""
+    prefixes = {python.parent.parent, python.resolve().parent.parent}
+    for environment in list(prefixes):
+        prefixes |= _read_base_prefixes(environment)
+    prefixes = {prefix for prefix in prefixes if _is_prefix(prefix)}
+    yield from (str(prefix) for prefix in prefixes)
+    for place in (*prefixes, user_base):
+        for packages in _glob_folders(place, "lib/python*/site-packages"):
+            if packages.resolve().name == packages.name:  # not a link to something else
+                yield str(packages)
+                yield from _named_in(packages)
+
+
+def editable_folders(paths: Sequence[str], root: str) -> Iterator[str]:
+    """Yield the folders of editable installs in `paths`, but for those of the project in `root`."""
+    for packages in map(Path, paths):
+        if packages.name in ("site-packages", "dist-packages"):
+            for path in _named_in(packages):
+                if path not in paths and not is_below(path, root) and not is_below(root, path):
+                    yield path
+
+
+def _read_base_prefixes(environment: Path) -> set[Path]:
+    """Return the prefix of the interpreter that an environment says it was made of, if it does."""
+    with suppress(OSError):
+        text = read_bounded(environment / "pyvenv.cfg").decode("utf-8", "replace")
+        home = re.search(r"^home\s*=\s*(.+)$", text, re.M)
+        return {Path(home[1].strip()).parent} if home else set()
+    return set()
+
+
+def _is_prefix(folder: Path) -> bool:
+    """Return whether a folder is that of an interpreter or an environment: any can be named."""
+    is_root = folder == Path("/")
+    return not is_root and (
+        is_environment(folder) or bool(_glob_folders(folder, "lib*/py*/encodings"))
+    )
+
+
+def _glob_folders(folder: Path, pattern: str) -> list[Path]:
+    """Return the folders that match a pattern; none where that may not be looked at."""
+    try:
+        return [path for path in folder.glob(pattern) if is_folder(path)]
+    except (OSError, ValueError):  # no folder has a null character in its name
+        return []
+
+
+def _named_in(packages: Path) -> Iterator[str]:
+    """Yield the folders elsewhere that a folder of installed packages takes modules from.
+
+    A project may bring an environment in which any folder is named: see `_holds_modules`.
+    """
+    named = [path for listed in packages.glob("*.pth") for path in _read_listed(listed)]
+    for path in packages.glob("*.dist-info/direct_url.json"):
+        root = _read_editable(path)
+        # Where modules are found by a finder, no line names their folder.
+        if root and not any(is_below(path, root) for path in named):
+            named.append(root)
+    yield from filter(_holds_modules, named)
+
+
+def _read_listed(listed: Path) -> list[str]:
+    """Return the folders that the lines of a ``.pth`` file name."""
+    with suppress(OSError):
+        lines = read_bounded(listed).decode("utf-8", "replace").splitlines()
+        names = [
+            line.strip() for line in lines if not line.startswith(("#", "import ", "import\t"))
+        ]
+        return [os.path.normpath(listed.parent / name) for name in names if name]
+    return []
+
+
+def _read_editable(path: Path) -> str:
+    """Return the folder of the project that was installed to be edited, or ""."""
+    with suppress(OSError, StoreProblem, ValueError):
+        origin = from_json(read_bounded(path), _Origin)
+        if origin.dir_info.editable and origin.url.startswith("file:///"):
+            return os.path.normpath(unquote(urlsplit(origin.url).path))
+    return ""
+
+
+def _holds_modules(path: str) -> bool:
+    """Return whether a folder is one of modules, and not in one that a home hides, as ``.ssh``."""
+    if "\0" in path or shows_too_much(path):
+        return False
+    folder = Path(os.path.realpath(path))
+    is_hidden = any(part.startswith(".") for part in folder.parts)
+    if is_hidden and not any(_is_prefix(parent) for parent in folder.parents):
+        return False
+    with suppress(OSError):
+        return any(any(folder.glob(f"{depth}*.py")) for depth in ("", "*/", "*/*/"))
+    return False
