@@ -236,3 +236,16 @@ def test_an_environment_on_a_disk_of_its_own_in_the_project(
     # No overlay can be made of a folder with others' mounts in it.
     fill = f"cp -a {place}/folder/. {disk}"
     assert run_mounted(disk, fill, ADDED) == ["landlock", "PASS"]
+
+
+@LEVELS
+def test_what_is_shown_may_lie_in_a_private_folder_of_another_one(place: Path, level: str) -> None:
+    """As an environment of tox does, below the folder of a package installed for editing."""
+    inner = place / "outer" / ".tox" / "lib"
+    write_tree(place / "outer", {".tox/lib/added.py": "VALUE = 1\n", ".tox/secret": "key"})
+    inner.parent.chmod(0o700)
+    env = {"PYTHONPATH": os.pathsep.join([str(place / "outer"), str(inner)])}
+    assert verdict(place, level, ADDED, env=env) is Verdict.PASS
+    if os.getuid() == 0 and level == "ns":
+        source = READS.format(path=str(inner.parent / "secret"))
+        assert verdict(place, level, source, env=env) is Verdict.FAIL

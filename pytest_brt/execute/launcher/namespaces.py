@@ -79,7 +79,7 @@ def _arrange(spec: Specification, owner: int | None) -> None:
     base, project = syscalls.open_tree(root), syscalls.open_tree(root)
     if owner is not None:
         _show_as_owned(root, (base, project), owner)
-    _enter_new_root(spec["shown"], root, project)
+    _enter_new_root(spec["shown"], root, project, is_other=owner is not None)
     os.makedirs(scratch)
     syscalls.set_read_only("/")
     if owner is not None:
@@ -143,18 +143,21 @@ def _loopback_up() -> None:
         fcntl.ioctl(sock, 0x8914, request)  # SIOCSIFFLAGS
 
 
-def _enter_new_root(shown: Sequence[str], root: str, project: int) -> None:
+def _enter_new_root(shown: Sequence[str], root: str, project: int, *, is_other: bool) -> None:
     """Go on with a root of our own: the paths `shown`, the project, and nothing else.
 
     Args:
         shown: absolute paths.
         root: the project's folder, which may lie in one of those, and they in it.
         project: a detached tree to be shown there.
+        is_other: rows are another user's, who cannot enter what only its owner may.
 
     Raises:
         OSError: the kernel does not have, or allow, what this takes.
     """
-    tops = _topmost(path for path in shown if not _is_below(path, root))
+    wanted = [path for path in shown if not _is_below(path, root)]
+    closed = _closed_folders(wanted) if is_other else []
+    tops = _topmost(wanted, closed)
     mounts = [path for path in _mounts() if any(_is_below(path, top) for top in tops)]
     with _held((*tops, *mounts)) as held:  # the place may cover some of them
         _tmpfs(_PLACE)
@@ -165,6 +168,11 @@ def _enter_new_root(shown: Sequence[str], root: str, project: int) -> None:
             os.makedirs(_ROOT + folder)
             os.chmod(_ROOT + folder, 0o1777)
         for top in tops:
+            # What only its owner may enter is empty but for what is shown in it.
+            for folder in [folder for folder in closed if _is_below(top, folder)]:
+                closed.remove(folder)
+                if os.path.isdir(_ROOT + folder):
+                    _tmpfs(_ROOT + folder)
             _show(top, held, [path for path in mounts if _is_below(path, top)])
     syscalls.make_place(_ROOT + root, project)
     _attach(project, _ROOT + root)
@@ -172,13 +180,31 @@ def _enter_new_root(shown: Sequence[str], root: str, project: int) -> None:
     syscalls.enter_root(_ROOT)
 
 
-def _topmost(paths: Iterable[str]) -> list[str]:
-    """Return those of the paths that lie below no other one."""
+def _topmost(paths: Iterable[str], closed: Sequence[str]) -> list[str]:
+    """Return those of the paths that cannot be seen through another one, the upper ones first.
+
+    Below a `closed` folder nothing is seen through one that it lies in.
+    """
     found: list[str] = []
     for path in sorted(paths, key=lambda path: path.split("/")):
-        if not found or not _is_below(path, found[-1]):
+        inner = [folder for folder in closed if _is_below(path, folder)]
+        above = (top for top in found if _is_below(path, top))
+        if not any(all(_is_below(top, folder) for folder in inner) for top in above):
             found.append(path)
     return found
+
+
+def _closed_folders(paths: Iterable[str]) -> list[str]:
+    """Return the folders above the paths that only their owner may enter, the upper ones first."""
+    above = {str(folder) for path in paths for folder in Path(path).parents} - {"/"}
+    return [folder for folder in sorted(above) if _is_closed(folder)]
+
+
+def _is_closed(folder: str) -> bool:
+    try:
+        return not os.stat(folder).st_mode & stat.S_IXOTH
+    except OSError:
+        return False  # it is not there, and nothing in it
 
 
 def _is_below(path: str, folder: str) -> bool:
