@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from pytest_brt.rank.epr import placed, rank_by_epr
 from pytest_brt.rank.score import (
-    beta_interval,
     contradiction_of,
     facts_of,
     length_odds,
     logit,
+    score_interval,
     sigmoid,
     voters,
 )
@@ -85,7 +85,7 @@ def _scored(
         replace(
             plain[result.patch.name],
             score=scores[result.patch.name],
-            interval=beta_interval(scores[result.patch.name], _votes(result, tests)),
+            interval=score_interval(scores[result.patch.name], _votes(result, tests)),
             copies=copies[number],
             group=groups[number],
             because=facts[result.patch.name].reasons,
