@@ -18,6 +18,9 @@ from pytest_brt.types.cause import Timed, TookTooLong
 
 #: Seconds that each test takes besides its own: telling of it.
 _LEAST = 0.01
+#: How many times as long as alone what runs may take at most. In a container the load may be that
+#: of the whole machine, of which we have a small part.
+_MOST_CROWDED = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,4 +194,4 @@ def _is_row_over(run: TestRun) -> bool:
 def _crowding() -> float:
     """Return how many times as long as alone what runs now may take: others want the CPUs too."""
     waiting = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
-    return max(1.0, waiting / (os.cpu_count() or 1))
+    return min(max(1.0, waiting / (os.cpu_count() or 1)), _MOST_CROWDED)
