@@ -48,9 +48,10 @@ from pytest_brt.oracle.facts import read_facts
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.rank.brought import find_brought, judge_brought
+from pytest_brt.rank.disputes import voters
 from pytest_brt.rank.guarding import open_guarding
 from pytest_brt.rank.matrix import Ran, run_patch
-from pytest_brt.rank.score import facts_of, sigmoid, voters
+from pytest_brt.rank.score import facts_of, sigmoid
 from pytest_brt.rank.weighted import is_at_fault, rank_by_weight
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.store import write_text

@@ -174,7 +174,6 @@ def make_scene(root: Path, engine: Engine, model: Model, given: Site | None = No
         failing=failing,
         guard=Guard(engine),
         allowance=3.0,
-        pins=lambda _near: (),
         hints=frozenset(),
         model=model,
         prompts=Prompts(),

@@ -17,6 +17,7 @@ from pytest_brt.guard.baseline import (
     worst_by_test,
 )
 from pytest_brt.guard.changes import Reach, Touched
+from pytest_brt.guard.contradictions import with_contradictions
 from pytest_brt.guard.nearness import (
     About,
     about,
@@ -26,7 +27,15 @@ from pytest_brt.guard.nearness import (
 )
 from pytest_brt.guard.selection import BROKEN, Selection, select_tests, targets_of
 from pytest_brt.guard.suite import ExistingTest, read_suite
-from pytest_brt.types import ChosenBy, FileChange, Guarded, Regression, TestRun, Verdict
+from pytest_brt.types import (
+    ChosenBy,
+    FileChange,
+    Guarded,
+    JudgedTest,
+    Regression,
+    TestRun,
+    Verdict,
+)
 
 #: How many times the budget of one patch the search on the unpatched tree may take.
 LOOKING = 4.0
@@ -71,11 +80,11 @@ class Guard:
         *,
         allowance: float,
         hints: Iterable[str] = (),
-        pins: Callable[[Iterable[ExistingTest]], Iterable[str]] = lambda _: (),
+        bug_tests: Sequence[JudgedTest] = (),
     ) -> Guarded:
         """Choose tests for one patch, run them, and return those that it makes fail.
 
-        `pins` says which of them assert the reported wrong behaviour.
+        The `bug_tests` are what existing tests may contradict.
 
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
@@ -84,15 +93,7 @@ class Guard:
         mine = selection.for_patch(touched)
         row = Row(changes=changes, targets=mine.targets)
         runs = self._engine.run(row).runs if mine.tests else ()
-        return self.judge(changes, touched, mine, runs, pins(self.written(mine.tests)))
-
-    def written(self, tests: Iterable[BaselineTest]) -> Iterator[ExistingTest]:
-        """Yield the sources of some tests, where they can be found in their files."""
-        suite = self.suite
-        names = {test.name for test in tests}
-        for path in dict.fromkeys(name.partition("::")[0] for name in sorted(names)):
-            if path in suite.files:
-                yield from (test for test in suite.tests(path) if test.name in names)
+        return self.judge(changes, touched, mine, runs, bug_tests)
 
     def select(
         self,
@@ -166,35 +167,55 @@ class Guard:
         changes: tuple[FileChange, ...],
         touched: Touched,
         selection: Selection,
-        runs: Iterable[TestRun],
-        pinned: Iterable[str] = (),
+        runs: Sequence[TestRun],
+        bug_tests: Sequence[JudgedTest] = (),
     ) -> Guarded:
         """Return which of the chosen tests a patch makes fail, from their runs with its changes.
 
-        What the `pinned` tests do is told, and not held against it: they assert the reported wrong
-        behaviour.
+        Those that assert the opposite of what the reporter states, as one of the `bug_tests` does,
+        are told, and not held against it.
         """
         started = time.monotonic()
         found = _outcomes(selection.tests, runs)
         failed = [test for test in selection.tests if _breaks(found.get(test.name))]
-        expected = set(pinned)
-        unexpected = [test for test in failed if test.name not in expected]
-        confirmed = expected | self._confirm(changes, unexpected)
-        broken = tuple(
-            _regression(test.name, found[test.name]) for test in failed if test.name in confirmed
-        )
+        confirmed = self._confirm(changes, failed)
+        broken = [
+            self._regression(test, found[test.name], runs, bug_tests)
+            for test in failed
+            if test.name in confirmed
+        ]
+        settled = {one.test for one in broken if any(c.is_settled for c in one.contradicts)}
         reached = selection.reaching(touched)
         return Guarded(
             ran=sum(run.verdict is not Verdict.INVALID for run in found.values()),
             total=selection.total,
             reached=reached,
             by=ChosenBy.COVERAGE if reached else ChosenBy.NAMES,
-            regressions=tuple(item for item in broken if item.test not in expected),
-            pinned=tuple(item.test for item in broken if item.test in expected),
+            regressions=tuple(one for one in broken if one.test not in settled),
+            disputed=tuple(one for one in broken if one.test in settled),
             failing=selection.failing,
             shortfalls=selection.shortfalls,
             seconds=sum(run.seconds for run in found.values()) + time.monotonic() - started,
         )
+
+    def _regression(
+        self,
+        test: BaselineTest,
+        run: TestRun,
+        runs: Sequence[TestRun],
+        bug_tests: Sequence[JudgedTest],
+    ) -> Regression:
+        raised = replace(run.raised, frames=(), values=()) if run.raised else None
+        plain = Regression(test=test.name, verdict=run.verdict, cause=run.cause, raised=raised)
+        cases = [
+            other
+            for other in runs
+            if other.test == run.test
+            and other.node.partition("[")[0] == test.node
+            and _breaks(other)
+        ]
+        source = self.suite.files.get(test.path, "")
+        return with_contradictions(plain, test, cases, source, bug_tests, self.root)
 
     def _confirm(
         self, changes: tuple[FileChange, ...], tests: Sequence[BaselineTest]
@@ -273,8 +294,3 @@ def _outcomes(tests: Sequence[BaselineTest], runs: Iterable[TestRun]) -> dict[st
 
 def _breaks(run: TestRun | None) -> bool:
     return run is not None and run.verdict in BROKEN
-
-
-def _regression(name: str, run: TestRun) -> Regression:
-    raised = replace(run.raised, frames=(), values=()) if run.raised else None
-    return Regression(test=name, verdict=run.verdict, cause=run.cause, raised=raised)

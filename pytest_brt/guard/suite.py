@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
+from textwrap import dedent
 
 from pytest_brt.code.ini import read_ini
 from pytest_brt.code.layout import USUAL, Collected
 from pytest_brt.execute.layout import files_of
 from pytest_brt.syntax import is_constant, parse, parse_or_empty
+from pytest_brt.types import Edit
 
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 WORD = re.compile(r"[A-Za-z_]\w*")
@@ -119,6 +121,31 @@ def altered_tests(
         test
         for test in read_tests(path, after, collected)
         if everything or old.get(test.node) != new.get(test.node)
+    )
+
+
+def edits_of(
+    path: str, before: str, after: str | None, collected: Collected = USUAL
+) -> tuple[Edit, ...]:
+    """Return the tests of a file from which statements go; `after` is None for no file."""
+    new = {test.node: test for test in read_tests(path, after or "", collected)}
+    found = []
+    for test in read_tests(path, before, collected):
+        now = new.get(test.node)
+        left = said_by(now.source) if now is not None else frozenset()
+        gone = said_by(test.source) - left
+        if gone:
+            found.append(Edit(test=test.name, gone=tuple(sorted(gone))))
+    return tuple(found)
+
+
+def said_by(source: str) -> frozenset[str]:
+    """Return the statements of a test, each on one line, and a block that has to raise as one."""
+    statements = (node for node in ast.walk(parse_or_empty(dedent(source))))
+    return frozenset(
+        " ".join(ast.unparse(node).split())
+        for node in statements
+        if isinstance(node, ast.Assert | ast.Expr | ast.With | ast.Assign | ast.Return)
     )
 
 

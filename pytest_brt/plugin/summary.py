@@ -29,6 +29,7 @@ from pytest_brt.render.answer import (
 )
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.dialogue import HEADING, account, columns, name_of, prospect, total
+from pytest_brt.render.disputes import dispute_sentences
 from pytest_brt.render.notes import attempt_words, note_sentence
 from pytest_brt.render.table import (
     authors,
@@ -36,7 +37,6 @@ from pytest_brt.render.table import (
     existing,
     failing_before,
     matrix,
-    pinned,
     places,
     reasons,
     repairs,
@@ -264,11 +264,10 @@ class Summary:
             if ranks and not self.quiet:
                 for line in table(ranks, whole=self.verbose):
                     self._say(f"  {line.text}", green=line.good)
+                for text in dispute_sentences(record.disputes, issue, whole=self.verbose):
+                    self._say(f"  {text}")
                 if self.verbose:
                     self._show_grounds(ranks, ranking_tests_of(record, issue))
-                else:
-                    for text in pinned(ranks):
-                        self._say(f"  {text}")
                 self._show_selected(ranks)
 
     def _show_grounds(self, ranks: tuple[Rank, ...], tests: tuple[JudgedTest, ...]) -> None:
@@ -278,7 +277,6 @@ class Summary:
             existing(ranks),
             broken_tests(ranks),
             failing_before(ranks),
-            pinned(ranks),
             reasons(ranks),
         )
         for text in (*grounds, *matrix(ranks, tests)):

@@ -1,20 +1,17 @@
-"""Which existing tests are run beside the candidates, for how long, and which pin the bug."""
+"""Which existing tests are run beside the candidates, and for how long."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
-from textwrap import dedent
+from dataclasses import dataclass, field
 from threading import Lock
 
 from pytest_brt.guard import LOOKING, SILENT, Guard, Selection, Touched, touched_of
-from pytest_brt.guard.suite import ExistingTest
-from pytest_brt.oracle.asked import pinned
-from pytest_brt.syntax import called_name, called_names, parse, parse_or_empty
-from pytest_brt.types import FileChange, Guarded, JudgedTest, OracleKind, Patch, Raised, TestRun
+from pytest_brt.syntax import parse
+from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, TestRun
 
 #: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).
 EACH = 2.0
@@ -38,15 +35,6 @@ def open_guarding(
     return Guarding(guard=guard, patches=tuple(patches), seconds=seconds, say=say)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
-    """The existing tests that are run with each patch of an issue."""
-
-    selection: Selection
-    #: Those that assert the reported wrong behaviour.
-    pinned: tuple[str, ...]
-
-
 @dataclass(slots=True, kw_only=True)
 class Guarding:
     """The guard of the patches of one issue, and its budget."""
@@ -58,10 +46,10 @@ class Guarding:
     say: Callable[[str], None]
     #: What the patches change; found out when it is first needed.
     _pool: tuple[Touched, ...] | None = field(default=None, init=False)
-    _chosen: dict[tuple[Touched, ...], Future[Chosen]] = field(default_factory=dict, init=False)
+    _chosen: dict[tuple[Touched, ...], Future[Selection]] = field(default_factory=dict, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
 
-    def choose(self, name: str, touched: Touched, tests: Sequence[JudgedTest]) -> Chosen:
+    def choose(self, name: str, touched: Touched, tests: Sequence[JudgedTest]) -> Selection:
         """Return the existing tests to be run with the patch `name`, ranked by `tests`.
 
         They are the same for all patches of the issue. One that came later, as from a repair, gets
@@ -80,27 +68,24 @@ class Guarding:
                 future.set_exception(error)
                 raise
         chosen = future.result()
-        if chosen.selection.seconds >= SILENT:
-            number, seconds = len(chosen.selection.tests), chosen.selection.seconds
+        if chosen.seconds >= SILENT:
+            number, seconds = len(chosen.tests), chosen.seconds
             self.say(f"{name}: running {number} existing tests, about {seconds:.0f} s")
-        return replace(chosen, selection=chosen.selection.for_patch(touched))
+        return chosen.for_patch(touched)
 
-    def _choose(self, pool: tuple[Touched, ...], tests: Sequence[JudgedTest]) -> Chosen:
-        selection = self.guard.select(
-            pool, allowance=self.seconds, hints=hints_of(tests), say=self.say
-        )
-        written = tuple(self.guard.written(selection.tests))
-        return Chosen(selection=selection, pinned=pinned_among(written, tests))
+    def _choose(self, pool: tuple[Touched, ...], tests: Sequence[JudgedTest]) -> Selection:
+        return self.guard.select(pool, allowance=self.seconds, hints=hints_of(tests), say=self.say)
 
     def judge(
         self,
         changes: tuple[FileChange, ...],
         touched: Touched,
-        chosen: Chosen,
+        chosen: Selection,
         runs: Sequence[TestRun],
+        tests: Sequence[JudgedTest],
     ) -> Guarded:
         """Return which of the chosen tests a patch breaks, from what they did with it."""
-        return self.guard.judge(changes, touched, chosen.selection, runs, chosen.pinned)
+        return self.guard.judge(changes, touched, chosen, runs, tests)
 
 
 def hints_of(tests: Sequence[JudgedTest]) -> frozenset[str]:
@@ -121,73 +106,3 @@ def hints_of(tests: Sequence[JudgedTest]) -> frozenset[str]:
             elif isinstance(node, ast.keyword) and node.arg:
                 words.add(node.arg)
     return frozenset(word for word in words - _COMMON if len(word) > 2)
-
-
-#: What the left side of a failed comparison was, as pytest's rewritten asserts say it.
-_LEFT = re.compile(r"^assert (.+?) (?:==|!=|in|not in|is|is not) ", re.DOTALL)
-#: Shortest text of a value that tells something: 0, True or 'a' are in every test.
-_TELLING = 4
-
-
-def pinned_among(
-    tests: Iterable[ExistingTest], candidates: Sequence[JudgedTest]
-) -> tuple[str, ...]:
-    """Return the names of those existing tests that assert the reported wrong behaviour.
-
-    Such a test calls what a candidate calls, with the wrong value (or inside ``raises`` of the
-    wrong exception) in the same assertion.
-    """
-    claims = [claim for judged in candidates for claim in _claims(judged)]
-    return tuple(test.name for test in tests if _pins(test, claims))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Claim:
-    """What a candidate calls, and what it saw there and calls wrong: a value or an exception."""
-
-    calls: frozenset[str]
-    values: tuple[str, ...] = ()
-    raised: tuple[str, ...] = ()
-
-
-def _claims(judged: JudgedTest) -> Iterator[_Claim]:
-    runs = judged.judgement.runs
-    raised = runs[0].raised if runs else None
-    called = called_names(parse_or_empty(judged.test.source or ""))
-    calls = called - {"raises", "isinstance", "len", "repr", "str"}
-    if raised is None or not calls:
-        return
-    if judged.test.oracle.kind is OracleKind.NO_RAISE:
-        yield _Claim(calls=calls, raised=(raised.type.rpartition(".")[2],))
-    elif value := _wrong_value(judged.test.oracle.kind, raised):
-        yield _Claim(calls=calls, values=(value,))
-
-
-def _wrong_value(kind: OracleKind, raised: Raised) -> str:
-    match = _LEFT.match(raised.message.partition("\n")[0]) if kind.sees_wrong_value else None
-    value = match[1] if match else ""
-    return value if len(value) >= _TELLING and value not in ("True", "False", "None") else ""
-
-
-def _pins(test: ExistingTest, claims: Sequence[_Claim]) -> bool:
-    claims = [claim for claim in claims if claim.calls & test.words]
-    for statement in _assertions(test.source) if claims else ():
-        text, calls = ast.unparse(statement), called_names(statement)
-        for claim in claims:
-            if claim.calls & calls and pinned(text, claim.values, claim.raised):
-                return True
-    return False
-
-
-def _assertions(source: str) -> Iterator[ast.AST]:
-    """Yield what a test asserts: assert statements, ``raises`` blocks, calls of assert methods."""
-    for node in ast.walk(parse_or_empty(dedent(source))):
-        if isinstance(node, ast.Assert):
-            yield node
-        elif isinstance(node, ast.With):
-            if any("raises" in ast.unparse(item).lower() for item in node.items):
-                yield node
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            name = called_name(node.value)
-            if name.startswith("assert") or name == "raises":
-                yield node

@@ -7,16 +7,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pytest_brt.code.ini import read_ini
 from pytest_brt.code.normal import patch_key
 from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.guard import Touched, touched_by
+from pytest_brt.guard.suite import edits_of
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.rank.brought import is_own, rows_of
+from pytest_brt.rank.brought import is_of_tests, is_own, may_bring_tests, rows_of
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.remarks import named_testers, singled_out
 from pytest_brt.types import (
     Cell,
+    Edit,
     FileChange,
     Guarded,
     JudgedTest,
@@ -91,8 +94,22 @@ def run_patch(
         size=touched.size,
         places=touched.places,
         special=special,
+        edits=_edits(patch, root) if may_bring_tests(patch) else (),
         guarded=ran.guarded,
     )
+
+
+def _edits(patch: Patch, root: Path) -> tuple[Edit, ...]:
+    """Return what a patch changes in existing tests: it is applied without that."""
+    collected = read_ini(root).collected
+    found: list[Edit] = []
+    for change in apply_patch(patch, root, whole=True).changes:
+        file = root / change.path
+        if change.path.endswith(".py") and is_of_tests(change, root, collected) and file.is_file():
+            before = file.read_text("utf-8", "replace")
+            after = None if change.content is None else change.content.decode("utf-8", "replace")
+            found += edits_of(change.path, before, after, collected)
+    return tuple(found)
 
 
 def _run(
@@ -105,7 +122,7 @@ def _run(
 ) -> Ran:
     candidates = tuple(judged for judged in tests if judged.judgement.candidate)
     chosen = guarding.choose(name, touched, candidates) if guarding is not None else None
-    existing = chosen.selection.targets if chosen else ()
+    existing = chosen.targets if chosen is not None else ()
     found = [
         engine.run(Row(changes=(*changes, *group.changes), targets=group.targets, name=name))
         for group in _groups(candidates, existing)
@@ -122,7 +139,7 @@ def _run(
     guarded = None
     if guarding is not None and chosen is not None:
         rest = [run for run in ran if run.test not in bug_tests]
-        guarded = guarding.judge(changes, touched, chosen, rest)
+        guarded = guarding.judge(changes, touched, chosen, rest, candidates)
     return Ran(cells=tuple(map(_cell, runs)), remarks=tuple(remarks), guarded=guarded)
 
 

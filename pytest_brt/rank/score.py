@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from pytest_brt.types import Contradicted, JudgedTest, PatchResult, Verdict
+from pytest_brt.types import JudgedTest, PatchResult, Verdict
 
 #: Log-odds of a patch about which nothing is known.
 START = -0.4
@@ -111,85 +111,6 @@ def _failure(judged: JudgedTest) -> tuple[str, str]:
     raised = judged.judgement.runs[0].raised if judged.judgement.runs else None
     message = _ADDRESS.sub("0x", raised.message.strip())[:400] if raised else ""
     return (raised.type, message) if raised and message else ("", judged.test.id)
-
-
-def voters(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> tuple[JudgedTest, ...]:
-    """Return the candidates that have a vote: a test that others contradict has none.
-
-    A test contradicts the existing tests when every patch that passes it makes some of them fail,
-    and another patch does not. Two tests contradict each other when each passes on some patch that
-    did not bring it, and both on none: then the one that is trusted less has no vote, or neither
-    where they are equal.
-    """
-    passing = _passing(results, tests)
-    others = _passing(results, tests, with_own=False)
-    contradicted = _contradicted(results, passing)
-    agreed = [judged for judged in tests if judged.test.id not in contradicted]
-    return tuple(
-        judged
-        for judged in agreed
-        if not any(
-            others[judged.test.id]
-            and others[other.test.id]
-            and passing[judged.test.id].isdisjoint(passing[other.test.id])
-            and other.judgement.confidence >= judged.judgement.confidence
-            for other in agreed
-        )
-    )
-
-
-def contradiction_of(
-    results: Sequence[PatchResult], tests: Sequence[JudgedTest]
-) -> Contradicted | None:
-    """Return which tests contradict each other where existing tests leave no bug test a vote.
-
-    A suite may assert the very bug: then the patches that mend it break existing tests, and one
-    that does nothing breaks none. Nothing that ran says which of the tests are wrong.
-    """
-    passing = _passing(results, tests)
-    contradicted = _contradicted(results, passing)
-    deciding = [patches for test, patches in passing.items() if test not in contradicted]
-    if not contradicted or any(deciding):
-        return None
-    passed = set().union(*(passing[test] for test in contradicted))
-    broken = {
-        regression.test: None
-        for result in results
-        if result.patch.name in passed
-        for regression in result.regressions
-    }
-    names = [judged.test.name for judged in tests if judged.test.id in contradicted]
-    return Contradicted(bug_tests=tuple(dict.fromkeys(names)), existing=tuple(broken))
-
-
-def _passing(
-    results: Sequence[PatchResult], tests: Sequence[JudgedTest], *, with_own: bool = True
-) -> dict[str, set[str]]:
-    """Return the names of the patches that pass each test, by its id.
-
-    Those that brought it are among them, unless only others are asked for.
-    """
-    passing: dict[str, set[str]] = {judged.test.id: set() for judged in tests}
-    for result in results:
-        for cell in (*result.cells, *(result.own_cells if with_own else ())):
-            if cell.verdict is Verdict.PASS and cell.test in passing:
-                passing[cell.test].add(result.patch.name)
-    return passing
-
-
-def _contradicted(
-    results: Sequence[PatchResult], passing: Mapping[str, Collection[str]]
-) -> frozenset[str]:
-    """Return the ids of the tests that only patches pass which break existing tests.
-
-    Where no patch breaks none, that says nothing.
-    """
-    if not any(result.guarded and not result.regressions for result in results):
-        return frozenset()
-    breaking = {result.patch.name for result in results if result.regressions}
-    return frozenset(
-        test for test, patches in passing.items() if patches and breaking.issuperset(patches)
-    )
 
 
 def logit(share: float) -> float:

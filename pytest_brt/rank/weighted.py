@@ -6,16 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from pytest_brt.rank.disputes import contradiction_among, contradiction_of, settle, voters
 from pytest_brt.rank.epr import placed, rank_by_epr
-from pytest_brt.rank.score import (
-    contradiction_of,
-    facts_of,
-    length_odds,
-    logit,
-    score_interval,
-    sigmoid,
-    voters,
-)
+from pytest_brt.rank.score import facts_of, length_odds, logit, score_interval, sigmoid
 from pytest_brt.types import (
     Contradicted,
     Doubt,
@@ -35,7 +28,11 @@ def rank_by_weight(
     Plain EPR is kept on each rank. Patches without EPR (they do not apply, or no candidate test
     could be run) come last and have no score; without any candidate test the order is that of
     what existing tests say, and of agreement. See docs/ranking.md for the model.
+
+    Existing tests that are in dispute are no regressions in the ranks that come out.
     """
+    settled = settle(results, tests)
+    results, tests = settled.results, settled.tests
     plain = {rank.name: rank for rank in rank_by_epr(results, tests)}
     rated = tuple(result for result in results if plain[result.patch.name].epr is not None)
     candidates = [judged for judged in tests if judged.judgement.candidate]
@@ -45,7 +42,21 @@ def rank_by_weight(
         return (*_without_leader(rated, plain, contradiction), *rest)
     having_vote = voters(rated, candidates)
     scored = _scored(rated, having_vote, plain)
+    if _is_upside_down(scored, candidates):
+        contradiction = contradiction_among(rated, candidates, having_vote)
+        if contradiction is not None:
+            return (*_without_leader(rated, plain, contradiction), *rest)
     return with_standings((*scored, *rest), having_vote)
+
+
+def _is_upside_down(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> bool:
+    """Say whether a patch that passes no bug test stands above one that passes those believed."""
+    believed = [judged.test.id for judged in tests if judged.judgement.reproduces]
+    at_none = next((at for at, rank in enumerate(ranks) if not rank.passed), len(ranks))
+    below = (rank.result.verdicts for rank in ranks[at_none:])
+    return bool(believed) and any(
+        all(verdicts.get(test) is Verdict.PASS for test in believed) for verdicts in below
+    )
 
 
 def _without_leader(

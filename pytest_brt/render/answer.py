@@ -294,6 +294,12 @@ def doubt_clause(doubt: Doubt) -> str:
 
 
 def _contradiction(answer: Contradicted) -> str:
+    if not answer.existing:
+        return (
+            f"No patch stands out: the bug tests contradict each other. {listed(answer.bug_tests)} "
+            "pass on different patches and on none together: read them; one asks for something "
+            "wrong."
+        )
     existing = listed(answer.existing[:3])
     if len(answer.existing) > 3:
         existing = f"{', '.join(answer.existing[:3])} and {len(answer.existing) - 3} more"

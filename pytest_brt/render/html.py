@@ -15,8 +15,9 @@ from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 from pytest_brt.answers import bug_tests
 from pytest_brt.render.answer import does, of_ranking, of_report, tests_of
 from pytest_brt.render.causes import cause_words, run_words
+from pytest_brt.render.disputes import dispute_sentences
 from pytest_brt.render.notes import attempt_words
-from pytest_brt.render.table import existing, note, pinned, place
+from pytest_brt.render.table import existing, note, place
 from pytest_brt.render.template import filled
 from pytest_brt.types import Cell, Issue, JudgedTest, Rank, Review, RunRecord, TestRun, Verdict
 
@@ -55,7 +56,10 @@ def _part(record: RunRecord, issue: Issue | None, ranks: tuple[Rank, ...]) -> Pa
         "leaders": [_patch(rank, 0, ranks, (), ()) for rank in _leaders(ranks)],
         "groups": _groups(ranks),
         "broken": broken,
-        "remarks": [*existing(ranks), *pinned(ranks)],
+        "remarks": [
+            *existing(ranks),
+            *dispute_sentences(record.disputes, issue.id if issue else "", whole=True),
+        ],
         "tests": [_test(judged, ranks) for judged in tests],
         "rejected": [_name(test) for test in considered if test.review is Review.REJECTED],
         "notes": [words for attempt in made for words in attempt_words(attempt)],

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pytest_brt.answers import answer_issue, answer_ranking
 from pytest_brt.render.answer import ranking_sentence
 from pytest_brt.render.causes import cause_words, run_words, shortfall_words
+from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.render.notes import attempt_words
 from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import remark_sentence
@@ -49,6 +50,9 @@ def record_json(record: RunRecord, selected: Mapping[str, Sequence[Rank]] | None
         "attempts": [_attempt_json(attempt) for attempt in record.attempts],
         "patches": [_rank_json(rank) for rank in record.ranks],
         "rankings": _rankings_json(record),
+        "disputes": [
+            {"fact": dispute, "sentence": dispute_sentence(dispute)} for dispute in record.disputes
+        ],
         "not_run": record.not_run,
         "selected": {
             option: [{"issue": rank.result.issue, "patch": rank.name} for rank in some]
@@ -261,7 +265,7 @@ def _guard_json(guarded: Guarded | None) -> Json | None:
         "of": guarded.total,
         "reached": guarded.reached,
         "chosen_by": guarded.by,
-        "pinned": guarded.pinned,
+        "disputed": [one.test for one in guarded.disputed],
         "failing_before": [
             {
                 "test": test.test,

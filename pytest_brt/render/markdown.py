@@ -8,6 +8,7 @@ from itertools import groupby
 
 from pytest_brt.answers import bug_tests
 from pytest_brt.render.answer import of_ranking, of_report, tests_of
+from pytest_brt.render.disputes import dispute_sentences
 from pytest_brt.render.table import columns_of, note, shortened
 from pytest_brt.shown import on_a_line
 from pytest_brt.types import JudgedTest, Rank, RunRecord
@@ -34,6 +35,8 @@ def markdown(record: RunRecord, *, facts: Sequence[str]) -> str:
     for key in dict.fromkeys((*groups, *missing)):
         ranks = groups.get(key, ())
         lines += [f"**{_text(of_ranking(ranks, missing.get(key)))}**", "", *_table(ranks), ""]
+        sentences = list(dispute_sentences(record.disputes, key, whole=False))
+        lines += [*(f"- {_text(sentence)}" for sentence in sentences), *([""] if sentences else [])]
     return "\n".join([*lines, f"<sub>{_text(' · '.join(facts))}</sub>", ""])
 
 

@@ -197,13 +197,6 @@ def failing_before(ranks: Sequence[Rank]) -> Iterator[str]:
         yield f"{count(len(found) - _LEFT_OUT, 'more existing test')} fail without a patch"
 
 
-def pinned(ranks: Sequence[Rank]) -> Iterator[str]:
-    """Yield the existing tests that assert the bug."""
-    guards = [rank.result.guarded for rank in ranks if rank.result.guarded is not None]
-    for test in dict.fromkeys(test for guard in guards for test in guard.pinned):
-        yield f"{test} asserts the reported behaviour: change it with the fix"
-
-
 def _span(counts: Sequence[int]) -> str:
     fewest, most = min(counts), max(counts)
     return str(most) if fewest == most else f"{fewest} to {most}"

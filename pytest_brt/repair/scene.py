@@ -42,7 +42,6 @@ _FIRST = 6
 #: Candidates that a model is asked about.
 _ASKED = 5
 #: Names of tests among existing ones that assert the reported wrong behaviour.
-Pins = Callable[[Iterable[ExistingTest]], Iterable[str]]
 
 
 def make_site(
@@ -53,7 +52,6 @@ def make_site(
     failing: Sequence[JudgedTest],
     guard: Guard,
     allowance: float,
-    pins: Pins,
     hints: frozenset[str],
     model: Model,
     prompts: Prompts,
@@ -64,15 +62,16 @@ def make_site(
 
     The tests that fail because of the bug are candidates, the most trusted first. On a fix that
     passes them `guard` runs existing tests, for `allowance` seconds on one tree; 0 runs none.
-    `pins` says which of those assert the reported wrong behaviour, and `hints` are names that the
-    failing tests use. The user may have `given` places, as in PATH:FIRST-LAST. Up to `jobs` fixes
-    are tried at a time.
+    `hints` are names that the failing tests use. The user may have `given` places, as in
+    PATH:FIRST-LAST. Up to `jobs` fixes are tried at a time.
 
     Raises:
         UsageProblem: a place that was given does not exist.
     """
     known = given_places(given, index) if given else ()
     root = Path(engine.subject.root)
+
+    check = _checker(engine, guard, allowance, failing, hints)
 
     def tests_near(changes: tuple[FileChange, ...]) -> tuple[str, ...]:
         return guard.files_near(touched_by(changes, root), hints)
@@ -88,7 +87,7 @@ def make_site(
         failing=tuple(failing),
         places=places,
         perfect=bool(known),
-        trials=Trials(engine, failing, _checker(engine, guard, allowance, pins, hints), jobs=jobs),
+        trials=Trials(engine, failing, check, jobs=jobs),
         model=model,
         prompts=prompts,
         tests_near=tests_near,
@@ -201,7 +200,11 @@ def _watch(
 
 
 def _checker(
-    engine: Engine, guard: Guard, allowance: float, pins: Pins, hints: frozenset[str]
+    engine: Engine,
+    guard: Guard,
+    allowance: float,
+    failing: Sequence[JudgedTest],
+    hints: frozenset[str],
 ) -> Check:
     root = Path(engine.subject.root)
 
@@ -209,6 +212,6 @@ def _checker(
         if allowance <= 0:
             return None
         touched = touched_by(changes, root)
-        return guard.check(changes, touched, allowance=allowance, hints=hints, pins=pins)
+        return guard.check(changes, touched, allowance=allowance, hints=hints, bug_tests=failing)
 
     return check

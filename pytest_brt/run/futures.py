@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, wait
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -30,10 +31,12 @@ from pytest_brt.types import (
     Repair,
     RunRecord,
     distinct,
+    doubting,
 )
 
 if TYPE_CHECKING:  # what patches need is a quarter of the package: a run without any imports none
     from pytest_brt.guard import Guard
+    from pytest_brt.rank.disputes import Settled
     from pytest_brt.rank.guarding import Guarding
     from pytest_brt.rank.matrix import Ran
     from pytest_brt.run.repairs import Repairing
@@ -120,18 +123,24 @@ class Run:
         """Return all that is known by now: of what did not end, what it had found until then."""
         attempts = agreed(self._found())
         given = self._given.result() if self._given and _succeeded(self._given) else ()
+        brought = tuple(judged for found in _results(self._brought.values()) for judged in found)
         # First of all: a row that ends meanwhile must not be missing in the ranks unsaid.
         missing = [self._not_run(case) for case in self.plan.cases]
+        settled = tuple(self._settled(missing))
+        doubted = {test for found in settled for test in found.doubted}
         return RunRecord(
             issues=tuple(case.issue for case in self.plan.cases if case.issue),
-            attempts=attempts,
-            given=given,
-            brought=tuple(judged for found in _results(self._brought.values()) for judged in found),
+            attempts=tuple(
+                replace(attempt, tests=doubting(attempt.tests, doubted)) for attempt in attempts
+            ),
+            given=doubting(given, doubted),
+            brought=doubting(brought, doubted),
             ranks=tuple(
                 rank
                 for case, lacking in zip(self.plan.cases, missing, strict=True)
                 for rank in self._ranks(case, lacking)
             ),
+            disputes=tuple(dispute for found in settled for dispute in found.disputes),
             sandbox=self.workbench.engine.level,
             repairs=tuple(_results(self._repairs.values())),
             localised=tuple(_results(self._localised.values())),
@@ -291,16 +300,29 @@ class Run:
                 )
             return self._guardings[case.issue_id]
 
-    def _ranks(self, case: Case, lacking: NotRun | None) -> tuple[Rank, ...]:
+    def _results_of(self, case: Case, lacking: NotRun | None) -> tuple[PatchResult, ...]:
+        """Return the rows of a case that are known."""
         left_out = lacking.patches if lacking else ()
         rows = self._asked(case).items()
-        results = tuple(row.result() for name, row in rows if name not in left_out)
+        return tuple(row.result() for name, row in rows if name not in left_out)
+
+    def _ranks(self, case: Case, lacking: NotRun | None) -> tuple[Rank, ...]:
+        results = self._results_of(case, lacking)
         ranks = self.plan.rank(results, self.tests(case)) if results else ()
         if not lacking:
             return ranks
         from pytest_brt.rank.weighted import without_separation
 
         return without_separation(ranks)
+
+    def _settled(self, missing: Sequence[NotRun | None]) -> Iterator[Settled]:
+        """Yield what is in dispute in each case that has rows."""
+        for case, lacking in zip(self.plan.cases, missing, strict=True):
+            results = self._results_of(case, lacking)
+            if results:
+                from pytest_brt.rank.disputes import settle
+
+                yield settle(results, self.tests(case))
 
     def _asked(self, case: Case) -> dict[str, Future[PatchResult]]:
         """Return the rows of a case that were asked for, by the names of their patches."""

@@ -14,7 +14,7 @@ from pytest_brt.dialogue.action import Tool
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.guard import Guard
 from pytest_brt.model.metered import Meter, MeteredModel
-from pytest_brt.rank.guarding import hints_of, pinned_among
+from pytest_brt.rank.guarding import hints_of
 from pytest_brt.repair.scene import choose_brt, localise, make_site, trusted
 from pytest_brt.repair.site import RepairBench, Site
 from pytest_brt.repair.states import Without
@@ -188,7 +188,6 @@ class Repairing:
                     failing=failing,
                     guard=self._guard,
                     allowance=_GUARD if guard is None else min(guard, _GUARD),
-                    pins=lambda near: pinned_among(near, failing),
                     hints=hints_of(failing),
                     model=self._workbench.model,
                     prompts=self._workbench.prompts,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Self
 
@@ -132,3 +133,13 @@ class JudgedTest:
     test: CandidateTest
     judgement: Judgement
     review: Review = Review.OPEN
+
+
+def doubting(tests: Iterable[JudgedTest], doubted: Collection[str]) -> tuple[JudgedTest, ...]:
+    """Return tests, those with ids among `doubted` at most possibly right."""
+    return tuple(_possible(judged) if judged.test.id in doubted else judged for judged in tests)
+
+
+def _possible(judged: JudgedTest) -> JudgedTest:
+    confidence = min(judged.judgement.confidence, REPRODUCES - 0.01)
+    return replace(judged, judgement=replace(judged.judgement, confidence=confidence))

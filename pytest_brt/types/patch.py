@@ -57,6 +57,18 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Contradiction:
+    """A bug test that wants the opposite of what an existing test asserts, of the same calls."""
+
+    #: The bug test's id.
+    bug_test: str
+    #: Its assertion, on one line.
+    demands: str
+    #: The bug test is believed, and the reporter says what it demands: the existing test is wrong.
+    is_settled: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Regression:
     """An existing test that passed on the unpatched tree and does not on a patched one."""
 
@@ -65,6 +77,19 @@ class Regression:
     verdict: Verdict
     cause: Cause
     raised: Raised | None = None
+    #: The assertion that failed, on one line; "" where that is not known.
+    asserts: str = ""
+    contradicts: tuple[Contradiction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """An existing test that a patch changes or removes."""
+
+    #: As of `Regression`.
+    test: str
+    #: The statements that are gone, each on one line.
+    gone: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +115,8 @@ class Guarded:
     reached: int | None = None
     by: ChosenBy
     regressions: tuple[Regression, ...] = ()
-    #: Tests that assert the reported wrong behaviour; failing them is no regression.
-    pinned: tuple[str, ...] = ()
+    #: Tests that fail, and are held to assert the bug: that is no regression.
+    disputed: tuple[Regression, ...] = ()
     #: Tests near the patches that do not pass on the unpatched tree, and so were left out.
     failing: tuple[FailsBefore, ...] = ()
     #: Why fewer tests ran than could have.
@@ -121,6 +146,8 @@ class PatchResult:
     places: tuple[str, ...] = ()
     #: Its new comparisons that only the reported input meets, as in "word == 'Old technology'".
     special: tuple[str, ...] = ()
+    #: What it changes in existing tests.
+    edits: tuple[Edit, ...] = ()
     #: None when the project's own tests were not run on it.
     guarded: Guarded | None = None
 

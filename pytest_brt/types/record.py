@@ -10,6 +10,7 @@ from pytest_brt.types.answer import Contradicted, Doubt
 from pytest_brt.types.attempt import Attempt
 from pytest_brt.types.candidate import JudgedTest
 from pytest_brt.types.dialogue import Cost, Trajectory
+from pytest_brt.types.dispute import Dispute
 from pytest_brt.types.issue import Issue
 from pytest_brt.types.patch import Guarded, Patch, PatchResult
 
@@ -196,6 +197,8 @@ class RunRecord:
     localised: tuple[Localised, ...] = ()
     #: Of issues whose ranking lacks patches: it was interrupted, or running them went wrong.
     not_run: tuple[NotRun, ...] = ()
+    #: Existing tests that patches break and against which something speaks.
+    disputes: tuple[Dispute, ...] = ()
 
     @property
     def tests(self) -> tuple[JudgedTest, ...]:

@@ -100,12 +100,6 @@ RIGHT = CORE.replace("n * 2 + 1", "n * 2")
 BREAKING = CORE.replace("return n * 2 + 1", "return str(n * 2)")
 
 
-def test_a_pinned_test_is_told_and_not_held_against_the_patch(engine: Engine, root: Path) -> None:
-    pinned = ("tests/test_pkg.py::test_double_pins_the_bug",)
-    found = check(Guard(engine), root, RIGHT, pins=lambda _: pinned)
-    assert (found.regressions, found.pinned) == ((), pinned)
-
-
 def test_the_budget_bounds_what_runs_and_says_so(engine: Engine, root: Path) -> None:
     found = check(Guard(engine), root, BREAKING, allowance=0.0)
     assert (found.ran, found.regressions) == (0, ())

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_brt.rank.disputes import voters
 from pytest_brt.rank.epr import rank_by_epr
-from pytest_brt.rank.score import voters
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.types import OracleKind, PatchResult, Rank, Standing
 from pytest_brt.types.refused import EmptyPatch
@@ -106,8 +106,9 @@ def test_every_patch_is_ranked_once_and_in_order(columns: list[str]) -> None:
     groups = [rank.group for rank in ranks if rank.group]
     assert set(groups) == set(range(1, len(set(groups)) + 1))
     for rank in ranks:
-        assert (rank.score is None) == (rank.epr is None)
-        assert rank.place is not None or rank.epr is None
+        is_open = rank.standing is Standing.CONTRADICTED
+        assert (rank.score is None) == (rank.epr is None or is_open)
+        assert rank.place is not None or rank.epr is None or is_open
         # Only what could be compared with nothing but its copies has none.
         alone = {*names(ranks[:1]), *ranks[0].copies} >= {
             other.result.patch.name for other in ranks if other.score is not None

@@ -12,7 +12,6 @@ from pytest_brt.render.table import (
     broken_tests,
     existing,
     note,
-    pinned,
     reasons,
     table,
     with_harm,
@@ -99,9 +98,7 @@ def test_patches_that_behave_alike_share_their_places() -> None:
 
 
 def test_what_existing_tests_said() -> None:
-    old = replace(
-        broken(0), pinned=("tests/test_x.py::test_old",), shortfalls=(BudgetSpent(seconds=2.0),)
-    )
+    old = replace(broken(0), shortfalls=(BudgetSpent(seconds=2.0),))
     ranks = rank_by_weight((row("a", "p", guarded=old), row("b", "p", guarded=broken(5))), TESTS)
     assert list(existing(ranks)) == [
         "20 of 100 existing tests ran on each patch (chosen by the names they use; "
@@ -109,9 +106,6 @@ def test_what_existing_tests_said() -> None:
     ]
     assert list(broken_tests(ranks)) == [
         f"b breaks tests/test_x.py::test_{n} (assert 1 == 2)" for n in range(5)
-    ]
-    assert list(pinned(ranks)) == [
-        "tests/test_x.py::test_old asserts the reported behaviour: change it with the fix"
     ]
     assert list(existing(rank_by_epr((row("a", "p"),), TESTS))) == []
 

@@ -16,7 +16,7 @@ from pytest_brt.guard import Guard
 from pytest_brt.issue import load_issue
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.rank.guarding import hints_of, pinned_among
+from pytest_brt.rank.guarding import hints_of
 from pytest_brt.repair.scene import make_site, trusted
 from pytest_brt.repair.site import Site
 from pytest_brt.reproduce.replay.run import replay
@@ -130,7 +130,6 @@ class Scene:
             failing=failing,
             guard=Guard(self.engine),
             allowance=5.0,
-            pins=lambda near: pinned_among(near, failing),
             hints=hints_of(failing),
             model=model,
             prompts=Prompts(),

@@ -1,0 +1,136 @@
+"""Which bug tests an existing test contradicts, when a patch makes it fail.
+
+A suite may assert the very bug; then what mends it breaks existing tests, and nothing that runs
+says which of the tests are wrong. The reporter may have said it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pytest_brt.code.assertions import Assertion, Claim, Relation, contradict, read_assertion
+from pytest_brt.guard.baseline import BaselineTest
+from pytest_brt.types import (
+    Contradiction,
+    JudgedTest,
+    OracleKind,
+    Raised,
+    Regression,
+    TestRun,
+)
+
+#: What the reporter says of such tests is what should happen, and not only what should not.
+_STATED = frozenset({OracleKind.EQUALS, OracleKind.MUST_RAISE, OracleKind.EXIT_STATUS})
+#: Bases of every exception.
+_ANY = frozenset({"Exception", "BaseException", "object"})
+#: Folders of a project in which its packages usually lie.
+_HOMES = ("", "src", "lib")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failing:
+    """An assertion of an existing test that holds without a patch, and not with it."""
+
+    assertion: Assertion
+    test: BaselineTest
+
+
+def with_contradictions(
+    regression: Regression,
+    test: BaselineTest,
+    runs: Sequence[TestRun],
+    source: str,
+    tests: Sequence[JudgedTest],
+    root: Path,
+) -> Regression:
+    """Return a regression with what it asserts, and which of the candidates it contradicts.
+
+    `runs` are those of the existing `test` that fail, one for each of its cases, and `source` is
+    its file. A bug test is contradicted where every one of them does it.
+    """
+    found = [_failing(test, run, source, root) for run in runs]
+    failing = [one for one in found if one is not None]
+    if not failing:
+        return regression
+    asserts = failing[0].assertion.text
+    if len(failing) < len(runs):
+        return replace(regression, asserts=asserts)
+    contradicted = [
+        Contradiction(
+            bug_test=judged.test.id,
+            demands=demand.text,
+            is_settled=judged.judgement.reproduces and _is_stated(judged),
+        )
+        for judged in tests
+        if (demand := _demand(judged, root)) is not None
+        and all(_contradicts(one, demand, judged) for one in failing)
+    ]
+    return replace(regression, asserts=asserts, contradicts=tuple(contradicted))
+
+
+def _contradicts(failing: Failing, demand: Assertion, judged: JudgedTest) -> bool:
+    return contradict(failing.assertion, demand) or _is_same_raise(failing, demand, judged)
+
+
+def _failing(test: BaselineTest, run: TestRun, source: str, root: Path) -> Failing | None:
+    """Return which assertion a run of an existing test ended with; None where that is not known."""
+    line = _line_in(test.path, run.raised)
+    if not line or test.is_doctest:
+        return None
+    case = run.node.partition("[")[2].removesuffix("]")
+    assertion = _read(source, line, root, case)
+    return None if assertion is None else Failing(assertion=assertion, test=test)
+
+
+def _demand(judged: JudgedTest, root: Path) -> Assertion | None:
+    """Return the assertion with which a bug test fails on the unpatched tree."""
+    runs = judged.judgement.runs if judged.judgement.candidate else ()
+    line = _line_in(judged.test.path, runs[0].raised) if runs else 0
+    source = judged.test.source
+    if source is None:
+        file = root / judged.test.path
+        source = file.read_text("utf-8", "replace") if file.is_file() else ""
+    return _read(source, line, root) if line else None
+
+
+def _is_stated(judged: JudgedTest) -> bool:
+    is_given = judged.test.origin.strategy == "given"
+    return is_given or judged.test.oracle.kind in _STATED
+
+
+def _line_in(path: str, raised: Raised | None) -> int:
+    """Return the innermost line of a file that an exception came through; 0 for none."""
+    frames = raised.frames if raised is not None else ()
+    return next((frame.line for frame in reversed(frames) if frame.path == path), 0)
+
+
+def _read(source: str, line: int, root: Path, case: str = "") -> Assertion | None:
+    return read_assertion(source, line, case, lambda dotted: _is_module(root, dotted))
+
+
+def _is_module(root: Path, dotted: str) -> bool:
+    place = dotted.replace(".", "/")
+    homes = [root / home / place for home in _HOMES]
+    return any(home.is_dir() or home.with_suffix(".py").is_file() for home in homes)
+
+
+def _is_same_raise(failing: Failing, demand: Assertion, judged: JudgedTest) -> bool:
+    """Say whether a test wants an exception that the bug test calls wrong: of the same statement.
+
+    Their calls may differ in what they pass, if only both come to the line that raises.
+    """
+    raised = judged.judgement.runs[0].raised if judged.judgement.runs else None
+    frame = raised.in_project if raised is not None else None
+    if raised is None or frame is None or judged.test.oracle.kind is not OracleKind.NO_RAISE:
+        return False
+    kinds = {name.rpartition(".")[2] for name in (raised.type, *raised.bases)} - _ANY
+    wanted = [c for c in failing.assertion.claims if c.relation is Relation.RAISES]
+    called = {_called(claim) for claim in demand.claims}
+    is_alike = any(claim.other in kinds and _called(claim) in called for claim in wanted)
+    return is_alike and bool(failing.test.ran.get(frame.path, 0) >> frame.line & 1)
+
+
+def _called(claim: Claim) -> str:
+    return claim.subject.partition("(")[0]
