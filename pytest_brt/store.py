@@ -11,8 +11,9 @@ import hashlib
 import os
 import sys
 import tempfile
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 from typing import TypeVar
@@ -20,7 +21,7 @@ from typing import TypeVar
 from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem
-from pytest_brt.types import Cost, JudgedTest, Rank, Review
+from pytest_brt.types import Cost, Dispute, JudgedTest, Rank, Review
 
 #: Files of what was kept: the tests that were written last, and the last ranking.
 WRITTEN = "last-run.json"
@@ -40,6 +41,10 @@ class LastRun:
     about: str = ""
     #: Tests of other reports that a person accepted or rejected, for when these are read again.
     others: tuple[JudgedTest, ...] = ()
+    #: Of a ranking: existing tests against which something speaks.
+    disputes: tuple[Dispute, ...] = ()
+    #: Whether a person says that an existing test is right, by its name.
+    ruled: Mapping[str, bool] = field(default_factory=dict)
     #: SHA-256 of the rest, as `to_json` writes it.
     digest: str = ""
 
@@ -55,7 +60,8 @@ class LastRun:
         }
         if not any(judged.judgement.candidate for judged in new.tests):
             mine = any(judged.test.id in said for judged in self.tests)
-            return self if mine else LastRun(tests=(), about=new.about, others=self.others)
+            bare = LastRun(tests=(), about=new.about, others=self.others, ruled=self.ruled)
+            return self if mine else bare
         tests = tuple(
             replace(judged, review=said.get(judged.test.id, judged).review) for judged in new.tests
         )
@@ -64,7 +70,7 @@ class LastRun:
         issues = {judged.test.issue for judged in tests}
         edited = (judged for judged in left if judged.test.issue in issues)
         others = tuple(judged for judged in left if judged.test.issue not in issues)
-        return replace(new, tests=(*tests, *edited), others=others)
+        return replace(new, tests=(*tests, *edited), others=others, ruled=self.ruled)
 
 
 def save_last_run(folder: Path, last: LastRun, name: str = WRITTEN) -> None:

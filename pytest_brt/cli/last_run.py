@@ -27,13 +27,16 @@ from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.render.answer import count, reviewed
 from pytest_brt.render.causes import cause_words, run_words
+from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.shown import say
 from pytest_brt.store import RANKED, WRITTEN, LastRun, load_last_run, save_last_run
-from pytest_brt.types import JudgedTest, Patch, PatchResult, Rank, Review, Verdict
+from pytest_brt.types import Dispute, JudgedTest, Patch, PatchResult, Rank, Review, Verdict
 
 
-def find_last_run(root: str, name: str) -> tuple[Path, Path, LastRun]:
+def find_last_run(root: str, name: str, *others: str) -> tuple[Path, Path, LastRun]:
     """Return the project at `root` or above it, its folder of what was kept, and that as `name`.
+
+    It is the first folder in which `name` is kept, or one of the `others`.
 
     Raises:
         UsageProblem: nothing was kept.
@@ -42,7 +45,7 @@ def find_last_run(root: str, name: str) -> tuple[Path, Path, LastRun]:
     start = Path(root).resolve()
     for folder in (start, *start.parents):
         kept = cache_dir_of(folder) / "d/brt"
-        if (kept / name).is_file():
+        if any((kept / one).is_file() for one in (name, *others)):
             return folder, kept, load_last_run(kept, name)
     raise UsageProblem(
         f"no earlier run is kept in {str(start)!r} (run 'pytest-brt issue FILE' there, with "
@@ -50,6 +53,7 @@ def find_last_run(root: str, name: str) -> tuple[Path, Path, LastRun]:
     )
 
 
+_WHICH = "is this existing test right? accept, reject, skip or quit? [a/r/s/q] "
 _ASKED = "accept, reject, edit, skip or quit? [a/r/e/s/q] "
 
 
@@ -69,23 +73,33 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Show each bug test of the last run, and ask whether it is right. Patches are "
         "then ranked by the tests that you accepted, or, where you accepted none, by those that "
-        "you did not reject: 'pytest --rank-fixes PATH'."
+        "you did not reject: 'pytest --rank-fixes PATH'. Existing tests that are in dispute are "
+        "shown, too: one that you accept counts against the patches that break it."
     )
     for option, what in (("--accept", "these tests are right"), ("--reject", "these are wrong")):
         parser.add_argument(
-            option, metavar="TEST", nargs="+", default=[], help=f"{what}: T1, T2, … or names"
+            option,
+            metavar="TEST",
+            nargs="+",
+            default=[],
+            help=f"{what}: T1, T2, … or names; E1, E2, … are existing tests in dispute",
         )
     parser.set_defaults(command=_review)
 
 
 def _review(arguments: argparse.Namespace) -> None:
-    _, folder, last = find_last_run(arguments.root, WRITTEN)
+    _, folder, last = find_last_run(arguments.root, WRITTEN, RANKED)
     tests = [test for some in bug_tests(last.tests) for test in some]
-    if not tests:
+    disputes = load_last_run(folder, RANKED).disputes
+    if not tests and not disputes:
         raise UsageProblem("the last run found no bug test: there is nothing to review")
-    said = dict.fromkeys(_chosen(arguments.accept, tests), Review.ACCEPTED)
-    said |= dict.fromkeys(_chosen(arguments.reject, tests), Review.REJECTED)
-    asked = not said and sys.stdin.isatty()
+    named = _named_tests(tests, disputes)
+    accepted, rejected = _chosen(arguments.accept, named), _chosen(arguments.reject, named)
+    said = dict.fromkeys((n for n in accepted if isinstance(n, int)), Review.ACCEPTED)
+    said |= dict.fromkeys((n for n in rejected if isinstance(n, int)), Review.REJECTED)
+    ruled = dict.fromkeys((name for name in accepted if isinstance(name, str)), True)
+    ruled |= dict.fromkeys((name for name in rejected if isinstance(name, str)), False)
+    asked = not said and not ruled and sys.stdin.isatty()
     for number, judged in enumerate(tests):
         if number in said:
             tests[number] = replace(judged, review=said[number])
@@ -96,19 +110,55 @@ def _review(arguments: argparse.Namespace) -> None:
             if answer is None:
                 break
             tests[number] = answer
+    ruled |= _ruled(disputes, ruled, asked=asked)
     rest = (test for test in last.tests if not test.judgement.candidate)
-    save_last_run(folder, replace(last, tests=(*tests, *rest)))
+    save_last_run(folder, replace(last, tests=(*tests, *rest), ruled={**last.ruled, **ruled}))
+    for existing, is_right in ruled.items():
+        say(f"{existing}: you said that it is {'right' if is_right else 'wrong'}")
     say(f"{reviewed(tests) or 'you accepted and rejected none'}, of {count(len(tests), 'test')}")
 
 
-def _chosen(names: Sequence[str], tests: Sequence[JudgedTest]) -> list[int]:
-    """Return the places of the tests that were named."""
-    known = {f"T{number + 1}": number for number in range(len(tests))}
-    known |= {judged.test.name: number for number, judged in enumerate(tests)}
+def _named_tests(tests: Sequence[JudgedTest], disputes: Sequence[Dispute]) -> dict[str, int | str]:
+    """Return what can be named: bug tests by their place, existing tests in dispute by theirs."""
+    known: dict[str, int | str] = {judged.test.name: n for n, judged in enumerate(tests)}
+    known |= {f"T{number + 1}": number for number in range(len(tests))}
+    for number, dispute in enumerate(disputes):
+        known |= {f"E{number + 1}": dispute.existing, dispute.existing: dispute.existing}
+    return known
+
+
+def _chosen(names: Sequence[str], known: Mapping[str, int | str]) -> list[int | str]:
+    """Return the tests that were named."""
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise UsageProblem(f"review: no test {unknown[0]!r} (there are T1 to T{len(tests)})")
+        short = [name for name in known if name[:1] in "TE" and name[1:].isdigit()]
+        raise UsageProblem(f"review: no test {unknown[0]!r} (there are {', '.join(short)})")
     return [known[name] for name in names]
+
+
+def _ruled(
+    disputes: Sequence[Dispute], ruled: Mapping[str, bool], *, asked: bool
+) -> dict[str, bool]:
+    """Show existing tests in dispute, and return what the user says of them where asked."""
+    found: dict[str, bool] = {}
+    for number, dispute in enumerate(disputes):
+        if dispute.existing in ruled:
+            continue
+        say(f"E{number + 1}  {dispute_sentence(dispute)}")
+        answer = _answer(_WHICH) if asked else "s"
+        if answer == "q":
+            break
+        if answer in ("a", "r"):
+            found[dispute.existing] = answer == "a"
+    return found
+
+
+def _answer(question: str) -> str:
+    """Return the first letter of what the user answers; "q" at the end of the input."""
+    try:
+        return input(question).strip().lower()[:1]
+    except EOFError:
+        return "q"
 
 
 def _show(judged: JudgedTest, number: int, *, whole: bool) -> None:
@@ -125,10 +175,7 @@ def _show(judged: JudgedTest, number: int, *, whole: bool) -> None:
 def _ask(judged: JudgedTest) -> JudgedTest | None:
     """Return the test with what the user says about it; None to stop."""
     while True:
-        try:
-            answer = input(_ASKED).strip().lower()[:1]
-        except EOFError:
-            answer = "q"
+        answer = _answer(_ASKED)
         if answer == "q":
             return None
         if answer == "s":
@@ -229,7 +276,7 @@ def _told_apart(
 def _did(row: PatchResult) -> tuple[dict[str, tuple[Verdict, str]], ...]:
     """Return what the bug tests did on a patched tree, and the existing tests that broke there."""
     words = {Verdict.PASS: "passes it", Verdict.INVALID: "could not run it"}
-    broken = row.guarded.regressions if row.guarded else ()
+    broken = (*row.guarded.regressions, *row.guarded.disputed) if row.guarded else ()
     return (
         {
             cell.test: (cell.verdict, words.get(cell.verdict, f"fails it: {run_words(cell)}"))

@@ -10,7 +10,7 @@ from copy import deepcopy
 from pytest_brt.code.file_facts import imported
 from pytest_brt.code.scope import names_of
 from pytest_brt.codec import content_id
-from pytest_brt.syntax import Function
+from pytest_brt.syntax import Function, is_constant
 
 #: Says whether a dotted name is that of a module of the project.
 IsModule = Callable[[str], bool]
@@ -40,6 +40,8 @@ class Bindings:
 
     def take(self, statement: ast.stmt) -> None:
         """Let a statement bind and change its names."""
+        if is_constant(statement):
+            return
         if isinstance(statement, ast.Import | ast.ImportFrom):
             self._take_import(statement)
             return

@@ -299,7 +299,8 @@ class Session(OurFiles):
         if not (record.attempts or record.ranks):
             return
         tests = tuple(judged for attempt in record.attempts for judged in attempt.tests)
-        ranking = LastRun(tests=(*tests, *record.given), ranks=record.ranks)
+        tested = (*tests, *record.given)
+        ranking = LastRun(tests=tested, ranks=record.ranks, disputes=record.disputes)
         reports = ", ".join(issue.source for issue in record.issues)
         about = f"{reports}, {datetime.now():%Y-%m-%d %H:%M}"
         try:

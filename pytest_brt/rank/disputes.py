@@ -37,7 +37,8 @@ def settle(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> Settl
     """Take from the regressions those of existing tests that are in dispute.
 
     An existing test is in dispute when a bug test contradicts it that is believed and whose demand
-    the reporter states, or when two of three signs speak against it (`Sign`).
+    the reporter states, or when two of three signs speak against it (`Sign`). Where a person says
+    which is right, that decides.
     """
     disputes = tuple(_disputes(results, tests))
     disputed = {one.existing for one in disputes if one.is_disputed}
@@ -56,7 +57,7 @@ def _without(result: PatchResult, disputed: set[str]) -> PatchResult:
     if guarded is None:
         return result
     every = (*guarded.regressions, *guarded.disputed)
-    if disputed.isdisjoint(one.test for one in every):
+    if disputed.intersection(one.test for one in every) == {one.test for one in guarded.disputed}:
         return result
     return replace(
         result,
@@ -82,9 +83,9 @@ def _disputes(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> It
         signs = [Sign.CONTRADICTED] if contradictions else []
         signs += [Sign.EDITED] if editors else []
         signs += [Sign.BROKEN_BY_ALL] if _is_broken_by_all(by_patch, fixing, failing) else []
-        is_settled = any(one.is_settled for one in contradictions)
-        if signs:
-            yield _dispute(results[0].issue, by_patch, contradictions, signs, editors, is_settled)
+        is_ruled = any(one.is_right is not None for one in by_patch.values())
+        if signs or is_ruled:
+            yield _dispute(results[0].issue, by_patch, contradictions, signs, editors)
 
 
 def _dispute(
@@ -93,8 +94,8 @@ def _dispute(
     contradictions: Sequence[Contradiction],
     signs: Sequence[Sign],
     editors: Sequence[str],
-    is_settled: bool,
 ) -> Dispute:
+    is_settled = any(one.is_settled for one in contradictions)
     first = next((r for r in by_patch.values() if r.contradicts), next(iter(by_patch.values())))
     return Dispute(
         issue=issue,
@@ -104,8 +105,9 @@ def _dispute(
         bug_tests=tuple(dict.fromkeys(one.bug_test for one in contradictions)),
         demands=contradictions[0].demands if contradictions else "",
         edited_by=tuple(editors),
-        is_disputed=is_settled or len(signs) >= 2,
-        is_settled=is_settled,
+        is_disputed=is_settled or len(signs) >= 2 if first.is_right is None else not first.is_right,
+        is_right=first.is_right,
+        is_settled=is_settled or first.is_right is False,
     )
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from pytest_brt.guard import LOOKING, SILENT, Guard, Selection, Touched, touched_of
 from pytest_brt.syntax import parse
-from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, TestRun
+from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, Regression, TestRun
 
 #: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).
 EACH = 2.0
@@ -24,15 +24,19 @@ def open_guarding(
     guard: Guard,
     patches: Sequence[Patch],
     total: float | None,
+    ruled: Mapping[str, bool] | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Guarding:
     """Return the guard of all patches of one issue.
 
     `total` is the seconds for them, and for the search on the unpatched tree; None for what is
-    usual. `say` is told how far long work is.
+    usual. `ruled` says of existing tests whether a person holds them for right, and `say` is told
+    how far long work is.
     """
     seconds = EACH if total is None else total / (len(patches) + LOOKING)
-    return Guarding(guard=guard, patches=tuple(patches), seconds=seconds, say=say)
+    return Guarding(
+        guard=guard, patches=tuple(patches), seconds=seconds, ruled=ruled or {}, say=say
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,6 +47,8 @@ class Guarding:
     patches: tuple[Patch, ...]
     #: For each patch.
     seconds: float
+    #: Whether a person says that an existing test is right, by its name.
+    ruled: Mapping[str, bool]
     say: Callable[[str], None]
     #: What the patches change; found out when it is first needed.
     _pool: tuple[Touched, ...] | None = field(default=None, init=False)
@@ -85,7 +91,15 @@ class Guarding:
         tests: Sequence[JudgedTest],
     ) -> Guarded:
         """Return which of the chosen tests a patch breaks, from what they did with it."""
-        return self.guard.judge(changes, touched, chosen, runs, tests)
+        found = self.guard.judge(changes, touched, chosen, runs, tests)
+        return replace(
+            found,
+            regressions=tuple(self._ruled(one) for one in found.regressions),
+            disputed=tuple(self._ruled(one) for one in found.disputed),
+        )
+
+    def _ruled(self, regression: Regression) -> Regression:
+        return replace(regression, is_right=self.ruled.get(regression.test))
 
 
 def hints_of(tests: Sequence[JudgedTest]) -> frozenset[str]:

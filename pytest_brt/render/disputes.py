@@ -22,6 +22,9 @@ def dispute_sentences(disputes: Iterable[Dispute], issue: str, *, whole: bool) -
 
 def dispute_sentence(dispute: Dispute) -> str:
     """Return what speaks against an existing test, and whether it counts."""
+    if dispute.is_right is not None:
+        says = "is right: it counts" if dispute.is_right else "is wrong: it counts against no patch"
+        return f"{dispute.existing}: you said that it {says}"
     asserts = f" ({_quoted(dispute.asserts)})" if dispute.asserts else ""
     if dispute.is_settled:
         against = f" (bug test: {_quoted(dispute.demands)})" if dispute.demands else ""

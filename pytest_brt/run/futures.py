@@ -296,7 +296,7 @@ class Run:
         with self._lock:
             if case.issue_id not in self._guardings:
                 self._guardings[case.issue_id] = open_guarding(
-                    self._guard, case.patches, self.plan.guard, self.workbench.say
+                    self._guard, case.patches, self.plan.guard, self.plan.ruled, self.workbench.say
                 )
             return self._guardings[case.issue_id]
 

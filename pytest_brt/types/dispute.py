@@ -36,5 +36,7 @@ class Dispute:
     edited_by: tuple[str, ...] = ()
     #: Whether that is enough: it weighs on no patch.
     is_disputed: bool
+    #: Whether a person says that it is right; None where nobody was asked.
+    is_right: bool | None = None
     #: The reporter states what the bug tests demand; else they are at most possibly right.
     is_settled: bool = False

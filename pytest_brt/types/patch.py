@@ -80,6 +80,8 @@ class Regression:
     #: The assertion that failed, on one line; "" where that is not known.
     asserts: str = ""
     contradicts: tuple[Contradiction, ...] = ()
+    #: Whether a person says that the test is right; None where nobody was asked.
+    is_right: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

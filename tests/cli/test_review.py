@@ -47,7 +47,7 @@ def test_tests_are_listed_with_what_was_said(
 
 def test_what_is_no_test_is_refused(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["review", "--accept", "T3"]) == 4
-    assert "no test 'T3' (there are T1 to T2)" in capsys.readouterr().err
+    assert "no test 'T3' (there are T1, T2)" in capsys.readouterr().err
     assert reviews(kept) == [Review.OPEN, Review.OPEN]
 
 

@@ -22,6 +22,7 @@ def read(body: str, *, imports: str = IMPORTS, head: str = "def test_a(x, self):
 OPPOSITE = [
     ("assert f(1) == 2", "assert f(1) == 3"),
     ("assert f(1) == 2", "assert 3 == f(1)"),
+    ('"""A docstring."""\nassert f(1) == 2', "assert 3 == f(1)"),
     ("assert f(1) == 2", "assert f(1) != 2"),
     ("assert f(1) == 2", "self.assertEqual(f(1), 3)"),
     ("assert f(1) == 2", "self.assertNotEqual(2, f(1))"),

@@ -106,6 +106,22 @@ def test_without_a_bug_test_that_is_believed_only_a_contradiction_is_seen() -> N
     assert dispute.signs == (Sign.CONTRADICTED,)
 
 
+@pytest.mark.parametrize("is_right", [True, False])
+def test_what_a_person_says_decides(is_right: bool) -> None:
+    for contradiction in (SETTLED, OPEN):
+        one = fix("a", "pp", contradiction)
+        assert one.guarded is not None
+        (regression,) = one.guarded.regressions
+        said = (replace(regression, is_right=is_right),)
+        # The guard has set aside what the reporter states.
+        guarded = replace(one.guarded, regressions=(), disputed=said)
+        (result,) = settle((replace(one, guarded=guarded),), TESTS).results
+        assert result.guarded is not None
+        assert (result.guarded.regressions, result.guarded.disputed) == (
+            (said, ()) if is_right else ((), said)
+        )
+
+
 def confidences(tests: tuple[JudgedTest, ...]) -> list[float]:
     return [round(judged.judgement.confidence, 2) for judged in tests]
 

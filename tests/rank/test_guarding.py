@@ -172,7 +172,7 @@ def test_long_work_on_existing_tests_is_told_with_how_long_it_takes(
     engine = open_on(tmp_path)
     said: list[str] = []
     try:
-        found = look(engine, open_guarding(Guard(engine), (), 60.0, said.append), "double", ())
+        found = look(engine, open_guarding(Guard(engine), (), 60.0, say=said.append), "double", ())
         assert len(said) == 2
         assert said[0].startswith("existing tests: 1 of 1 files run without a patch, 2 tests ex")
         assert re.fullmatch("double: running 2 existing tests, about [1-4] s", said[1])
