@@ -16,7 +16,8 @@ def dispute_sentences(disputes: Iterable[Dispute], issue: str, *, whole: bool) -
     An existing test against which something speaks, but not enough, is told where the `whole` is.
     """
     for dispute in disputes:
-        if dispute.issue == issue and (whole or dispute.is_disputed):
+        is_told = dispute.is_disputed or dispute.is_right is not None
+        if dispute.issue == issue and (whole or is_told):
             yield dispute_sentence(dispute)
 
 
