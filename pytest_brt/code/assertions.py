@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_brt.code.bindings import Bindings, IsModule
+from pytest_brt.code.bindings import Bindings, IsModule, written
 from pytest_brt.code.parameters import cases_of
 from pytest_brt.syntax import Function, bodies, called_name, first_line, parse_or_empty
 
@@ -93,6 +93,10 @@ _OPPOSITES = (
 _NEGATED = dict(_OPPOSITES) | {other: one for one, other in _OPPOSITES}
 #: Those whose two sides can be exchanged.
 _EVEN = frozenset({Relation.EQUAL, Relation.UNEQUAL, Relation.SAME, Relation.NOT_SAME})
+#: Blocks that bind nothing before their first statement.
+_WITHOUT_HEAD = tuple(
+    getattr(ast, name) for name in ("Try", "TryStar", "Match") if hasattr(ast, name)
+)
 _HOLE = re.compile(r"‹\w+›")
 
 
@@ -116,7 +120,7 @@ def read_assertion(
         found = statement
     if found is None or not found.lineno <= line <= (found.end_lineno or 0):
         return None
-    text = " ".join(ast.unparse(found).split())
+    text = " ".join(written(found).split())
     claims = tuple(_claims(found, bindings))
     return Assertion(text=text, claims=claims, after=tuple(bindings.done))
 
@@ -135,7 +139,9 @@ def _until(body: Sequence[ast.stmt], line: int) -> Iterator[ast.stmt]:
             yield from inner[0][:-1] if inner else ()
             yield node
             continue
-        yield _head(node)
+        # A ``try`` or ``match`` binds nothing before its blocks, and is none without them.
+        if not hasattr(node, "handlers") and not hasattr(node, "cases"):
+            yield _head(node)
         for block in around:
             yield from _until(block, line)
 

@@ -19,6 +19,17 @@ _LONGEST = 2000
 _BUILTIN = frozenset(dir(builtins))
 
 
+def written(node: ast.AST) -> str:
+    """Return the source of a tree, or the tree itself where Python cannot write it down.
+
+    So it is with texts in f-strings, before 3.12.
+    """
+    try:
+        return ast.unparse(node)
+    except (ValueError, RecursionError):
+        return ast.dump(node)
+
+
 class Bindings:
     """The names of a test, as far as its statements were taken, in their order.
 
@@ -46,7 +57,7 @@ class Bindings:
             self._take_import(statement)
             return
         if isinstance(statement, Function | ast.ClassDef):
-            self._bind(statement.name, _name(f"⟨{content_id(ast.unparse(statement))}⟩"))
+            self._bind(statement.name, _name(f"⟨{content_id(written(statement))}⟩"))
             return
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
             value = self.resolved(statement.value)
@@ -54,11 +65,15 @@ class Bindings:
                 if isinstance(target, ast.Name):
                     self._bind(target.id, value)
             return
-        names = names_of(ast.unparse(statement))
-        done = ast.unparse(self.resolved(statement))
+        done = written(self.resolved(statement))
+        try:
+            names = names_of(written(statement))
+        except SyntaxError:  # a ``return``, which stands in no function of its own here
+            self.done.append(done)
+            return
         concerned = names.bound | (names.changed - self._imports.keys())
         for name in concerned:
-            before = ast.unparse(self._values[name]) if name in self._values else name
+            before = written(self._values[name]) if name in self._values else name
             self._bind(name, _name(f"⟨{before}; {done}⟩"))
         if not concerned:
             self.done.append(done)
@@ -69,7 +84,7 @@ class Bindings:
 
     def text(self, node: ast.AST) -> str:
         """Return an expression with what its names stand for."""
-        return ast.unparse(self.resolved(node))
+        return written(self.resolved(node))
 
     def resolved(self, node: ast.AST) -> ast.expr:
         """Return the tree of an expression, or of a statement, with what its names stand for."""
@@ -78,7 +93,7 @@ class Bindings:
         return found
 
     def _bind(self, name: str, value: ast.expr) -> None:
-        text = ast.unparse(value)
+        text = written(value)
         if len(text) > _LONGEST:
             value = _name(f"⟨{content_id(text)}⟩")
         self._values[name] = value
@@ -107,7 +122,7 @@ class Bindings:
 
     def imported_chain(self, node: ast.expr) -> str:
         """Return what names with dots import, "" where they are none that begins with an import."""
-        text = ast.unparse(node)
+        text = written(node)
         first, _, rest = text.partition(".")
         if first not in self._imports or first in self._values:
             return ""

@@ -44,6 +44,7 @@ from pytest_brt.render.table import (
     table,
     with_harm,
 )
+from pytest_brt.render.values import values
 from pytest_brt.shown import show
 from pytest_brt.types import Attempt, Issue, IssueAnswer, JudgedTest, Rank, RunRecord
 from pytest_brt.types.attempt import Interrupted, WithoutModel
@@ -279,7 +280,7 @@ class Summary:
             failing_before(ranks),
             reasons(ranks),
         )
-        for text in (*grounds, *matrix(ranks, tests)):
+        for text in (*grounds, *matrix(ranks, tests), *values(ranks)):
             self._say(f"  {text}")
 
     def _show_selected(self, ranks: tuple[Rank, ...]) -> None:

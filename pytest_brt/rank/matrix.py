@@ -17,6 +17,7 @@ from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.rank.brought import is_of_tests, is_own, may_bring_tests, rows_of
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.remarks import named_testers, singled_out
+from pytest_brt.rank.values import is_value, showing, values_of
 from pytest_brt.types import (
     Cell,
     Edit,
@@ -32,6 +33,7 @@ from pytest_brt.types import (
     RunAgainAlone,
     SinglesOutInput,
     TestRun,
+    Value,
 )
 
 
@@ -40,6 +42,7 @@ class Ran:
     """What the tests did on a patched tree: the same for all patches that make equal trees."""
 
     cells: tuple[Cell, ...] = ()
+    values: tuple[Value, ...] = ()
     remarks: tuple[Remark, ...] = ()
     guarded: Guarded | None = None
 
@@ -94,6 +97,7 @@ def run_patch(
         size=touched.size,
         places=touched.places,
         special=special,
+        values=ran.values,
         edits=_edits(patch, root) if may_bring_tests(patch) else (),
         guarded=ran.guarded,
     )
@@ -138,9 +142,14 @@ def _run(
         remarks.append(NotExercised())
     guarded = None
     if guarding is not None and chosen is not None:
-        rest = [run for run in ran if run.test not in bug_tests]
+        rest = [run for run in ran if run.test not in bug_tests and not is_value(run)]
         guarded = guarding.judge(changes, touched, chosen, rest, candidates)
-    return Ran(cells=tuple(map(_cell, runs)), remarks=tuple(remarks), guarded=guarded)
+    return Ran(
+        cells=tuple(map(_cell, runs)),
+        values=values_of(ran, candidates),
+        remarks=tuple(remarks),
+        guarded=guarded,
+    )
 
 
 def _groups(candidates: Sequence[JudgedTest], existing: Sequence[TestTarget]) -> Iterator[Row]:
@@ -148,12 +157,13 @@ def _groups(candidates: Sequence[JudgedTest], existing: Sequence[TestTarget]) ->
 
     Tests with a conftest of their own need others.
     """
-    rows = {group.changes: group.tests for group in rows_of(judged.test for judged in candidates)}
+    tests = [*(judged.test for judged in candidates), *showing(candidates)]
+    rows = {group.changes: group.tests for group in rows_of(tests)}
     first = (*map(target_of, rows.pop((), ())), *existing)
     if first:
         yield Row(targets=first)
-    for changes, tests in rows.items():
-        yield Row(changes=changes, targets=tuple(map(target_of, tests)))
+    for changes, group in rows.items():
+        yield Row(changes=changes, targets=tuple(map(target_of, group)))
 
 
 def _cell(run: TestRun) -> Cell:

@@ -139,6 +139,7 @@ def result_json(result: PatchResult) -> Json:
         "regressions": _regressions_json(result.guarded),
         "guard": _guard_json(result.guarded),
         "source": result.patch.source,
+        "values": result.values,
         "cells": [_cell_json(cell) for cell in result.cells],
         "own_cells": [_cell_json(cell) for cell in result.own_cells],
     }

@@ -53,6 +53,7 @@ from pytest_brt.types.patch import Guarded as Guarded
 from pytest_brt.types.patch import Patch as Patch
 from pytest_brt.types.patch import PatchResult as PatchResult
 from pytest_brt.types.patch import Regression as Regression
+from pytest_brt.types.patch import Value as Value
 from pytest_brt.types.record import FixSource as FixSource
 from pytest_brt.types.record import FoundFix as FoundFix
 from pytest_brt.types.record import Localised as Localised

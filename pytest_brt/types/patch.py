@@ -105,6 +105,21 @@ class FailsBefore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """What the expression of a bug test gives on a patched tree; it decides nothing."""
+
+    #: The bug test's id.
+    test: str
+    expression: str
+    #: What it gives without a patch, which is what the reporter complains about.
+    before: str
+    #: As it is where it is a text, else as `repr` shows it; "" where it raises.
+    text: str
+    #: The exception's type, or "".
+    raised: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Guarded:
     """What the project's existing tests say about a patched tree."""
 
@@ -148,6 +163,8 @@ class PatchResult:
     places: tuple[str, ...] = ()
     #: Its new comparisons that only the reported input meets, as in "word == 'Old technology'".
     special: tuple[str, ...] = ()
+    #: What the expressions of bug tests give that only say what is wrong.
+    values: tuple[Value, ...] = ()
     #: What it changes in existing tests.
     edits: tuple[Edit, ...] = ()
     #: None when the project's own tests were not run on it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from textwrap import dedent, indent
 
 import pytest
@@ -143,6 +144,44 @@ def test_a_case_has_its_parameters(case: str, subject: str, value: str) -> None:
 @pytest.mark.parametrize("source", ["def test_a(:\n", "", "x = 1\n"])
 def test_where_nothing_stands_nothing_is_asserted(source: str) -> None:
     assert read_assertion(source, 7) is None
+
+
+def test_every_line_of_a_test_can_be_read() -> None:
+    """Those of this file, and of others with all that Python has."""
+    odd = """\
+        def test_a(x):
+            try:
+                f(1)
+            except ValueError:
+                return
+            else:
+                g(2)
+            finally:
+                assert f(3) == 4
+            if x:
+                global y
+                y = 1
+            while x:
+                break
+            async with x as z:
+                assert await z == 1
+            yield x
+            del x
+            import os, sys as s
+            from . import q
+            a, (b, *c) = x, y
+            d: int = 3
+            d += 1
+            lambda w, *v, **u: w
+            assert {k: v for k, v in x} == [i for i in y]
+            class A: pass
+            raise x
+        """
+    texts = [dedent(odd), Path(__file__).read_text("utf-8")]
+    for text in texts:
+        lines = text.count("\n") + 1
+        read_lines = [read_assertion(text, line) for line in range(1, lines + 1)]
+        assert sum(found is not None for found in read_lines) > 10
 
 
 def test_a_value_that_grows_is_compared_by_its_hash() -> None:

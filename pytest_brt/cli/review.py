@@ -1,0 +1,242 @@
+"""``pytest-brt review``: a person says which tests, and which values, are right."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import shlex
+import subprocess
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pytest_brt.answers import bug_tests
+from pytest_brt.cli.last_run import find_last_run
+from pytest_brt.codec import content_id
+from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.scratch import HeldFolder
+from pytest_brt.rank.values import stating
+from pytest_brt.render.answer import count, listed, reviewed
+from pytest_brt.render.causes import run_words
+from pytest_brt.render.disputes import dispute_sentence
+from pytest_brt.shown import on_a_line, say
+from pytest_brt.store import RANKED, WRITTEN, load_last_run, save_last_run
+from pytest_brt.types import Dispute, JudgedTest, Rank, Review, Value
+
+_ASKED = "accept, reject, edit, skip or quit? [a/r/e/s/q] "
+_WHICH = "is this existing test right? accept, reject, skip or quit? [a/r/s/q] "
+_RIGHT = "which of these values is right? [V1, V2, …, or nothing] "
+#: What can be said of: a bug test by its place, an existing test by its name, or a value.
+_Named = int | str | Value
+
+
+@dataclass(slots=True)
+class _Said:
+    """What the user says."""
+
+    reviews: dict[int, Review] = field(default_factory=dict)
+    #: Whether existing tests are right, by their names.
+    ruled: dict[str, bool] = field(default_factory=dict)
+    #: Values that are right.
+    values: list[Value] = field(default_factory=list)
+
+
+def set_up(parser: argparse.ArgumentParser) -> None:
+    """Say what the command takes."""
+    parser.description = (
+        "Show each bug test of the last run, and ask whether it is right. Patches are "
+        "then ranked by the tests that you accepted, or, where you accepted none, by those that "
+        "you did not reject: 'pytest --rank-fixes PATH'. Existing tests that are in dispute are "
+        "shown, too: one that you accept counts against the patches that break it. So are the "
+        "values that patches give where a bug test only says what is wrong: the one that you "
+        "accept becomes a test."
+    )
+    for option, what in (("--accept", "these are right"), ("--reject", "these are wrong")):
+        parser.add_argument(
+            option,
+            metavar="TEST",
+            nargs="+",
+            default=[],
+            help=f"{what}: bug tests (T1, T2, … or names), existing tests in dispute (E1, …), "
+            "values (V1, …)",
+        )
+    parser.set_defaults(command=_review)
+
+
+def _review(arguments: argparse.Namespace) -> None:
+    _, folder, last = find_last_run(arguments.root, WRITTEN, RANKED)
+    ranking = load_last_run(folder, RANKED)
+    tests = [test for some in bug_tests(last.tests) for test in some]
+    values = _values(ranking.ranks, tests)
+    if not tests and not ranking.disputes:
+        raise UsageProblem("the last run found no bug test: there is nothing to review")
+    known = _known(tests, ranking.disputes, values)
+    said = _said(_chosen(arguments.accept, known), _chosen(arguments.reject, known))
+    asked = not (said.reviews or said.ruled or said.values) and sys.stdin.isatty()
+    _ask_tests(tests, said, asked=asked)
+    _ask_existing(ranking.disputes, said, asked=asked)
+    _ask_values(values, ranking.ranks, said, asked=asked)
+    by_id = {judged.test.id: judged for judged in tests}
+    tests += [stating(by_id[value.test], value) for value in said.values]
+    rest = (test for test in last.tests if not test.judgement.candidate)
+    ruled = {**last.ruled, **said.ruled}
+    save_last_run(folder, replace(last, tests=(*tests, *rest), ruled=ruled))
+    for existing, is_right in said.ruled.items():
+        say(f"{existing}: you said that it is {'right' if is_right else 'wrong'}")
+    say(f"{reviewed(tests) or 'you accepted and rejected none'}, of {count(len(tests), 'test')}")
+
+
+def _known(
+    tests: Sequence[JudgedTest], disputes: Sequence[Dispute], values: Sequence[Value]
+) -> dict[str, _Named]:
+    """Return what can be named."""
+    known: dict[str, _Named] = {judged.test.name: n for n, judged in enumerate(tests)}
+    known |= {f"T{number + 1}": number for number in range(len(tests))}
+    known |= {f"V{number + 1}": value for number, value in enumerate(values)}
+    for number, dispute in enumerate(disputes):
+        known |= {f"E{number + 1}": dispute.existing, dispute.existing: dispute.existing}
+    return known
+
+
+def _chosen(names: Sequence[str], known: Mapping[str, _Named]) -> list[_Named]:
+    """Return what was named."""
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        short = [name for name in known if name[:1] in "TEV" and name[1:].isdigit()]
+        raise UsageProblem(f"review: no test {unknown[0]!r} (there are {', '.join(sorted(short))})")
+    return [known[name] for name in names]
+
+
+def _said(accepted: Sequence[_Named], rejected: Sequence[_Named]) -> _Said:
+    """Return what was said on the command line.
+
+    Raises:
+        UsageProblem: a value is rejected, which says nothing.
+    """
+    said = _Said()
+    for named, is_right in [(n, True) for n in accepted] + [(n, False) for n in rejected]:
+        if isinstance(named, int):
+            said.reviews[named] = Review.ACCEPTED if is_right else Review.REJECTED
+        elif isinstance(named, str):
+            said.ruled[named] = is_right
+        elif is_right:
+            said.values.append(named)
+        else:
+            raise UsageProblem("review: a value can be accepted, not rejected (accept another)")
+    return said
+
+
+def _ask_tests(tests: list[JudgedTest], said: _Said, *, asked: bool) -> None:
+    """Show the bug tests of which nothing was said, and put in their places what is said now."""
+    for number, judged in enumerate(tests):
+        if number in said.reviews:
+            tests[number] = replace(judged, review=said.reviews[number])
+        else:
+            _show(judged, number, whole=asked)
+        if asked:
+            answer = _ask(judged)
+            if answer is None:
+                break
+            tests[number] = answer
+
+
+def _ask_existing(disputes: Sequence[Dispute], said: _Said, *, asked: bool) -> None:
+    """Show existing tests in dispute, and take what the user says of them."""
+    for number, dispute in enumerate(disputes):
+        if dispute.existing in said.ruled:
+            continue
+        say(f"E{number + 1}  {dispute_sentence(dispute)}")
+        answer = _answer(_WHICH) if asked else "s"
+        if answer == "q":
+            break
+        if answer in ("a", "r"):
+            said.ruled[dispute.existing] = answer == "a"
+
+
+def _ask_values(
+    values: Sequence[Value], ranks: Sequence[Rank], said: _Said, *, asked: bool
+) -> None:
+    """Show the values that patches give, and take the one that the user calls right."""
+    for number, value in enumerate(values):
+        names = [rank.name for rank in ranks if value in rank.result.values]
+        say(f"V{number + 1}  {value.expression} gives {on_a_line(value.text)} ({listed(names)})")
+    if not asked or not values:
+        return
+    try:
+        answer = input(_RIGHT).strip().upper()
+    except EOFError:
+        return
+    said.values += [value for n, value in enumerate(values) if answer == f"V{n + 1}"]
+
+
+def _values(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> list[Value]:
+    """Return the different values that patches give where a bug test only says what is wrong."""
+    known = {judged.test.id for judged in tests}
+    found: dict[tuple[str, str], Value] = {}
+    for rank in ranks:
+        for value in rank.result.values:
+            if value.test in known and not value.raised and value.text != value.before:
+                found.setdefault((value.test, value.text), value)
+    return list(found.values())
+
+
+def _answer(question: str) -> str:
+    """Return the first letter of what the user answers; "q" at the end of the input."""
+    try:
+        return input(question).strip().lower()[:1]
+    except EOFError:
+        return "q"
+
+
+def _show(judged: JudgedTest, number: int, *, whole: bool) -> None:
+    test, judgement = judged.test, judged.judgement
+    state = "" if judged.review is Review.OPEN else f", {judged.review}"
+    say(f"T{number + 1}  {test.name}  ({judgement.confidence:.0%} sure{state})")
+    say(textwrap.indent(textwrap.fill(test.oracle.sentence, 96), "    "))
+    if judgement.runs:
+        say(f"    now: {run_words(judgement.runs[0])}")
+    if whole:
+        say(f"\n{textwrap.indent(test.source or '', '    | ')}")
+
+
+def _ask(judged: JudgedTest) -> JudgedTest | None:
+    """Return the test with what the user says about it; None to stop."""
+    while True:
+        answer = _answer(_ASKED)
+        if answer == "q":
+            return None
+        if answer == "s":
+            return judged
+        if answer in ("a", "r"):
+            return replace(judged, review=Review.ACCEPTED if answer == "a" else Review.REJECTED)
+        if answer == "e":
+            try:
+                return _edited(judged)
+            except UsageProblem as problem:
+                say(str(problem), error=True)
+
+
+def _edited(judged: JudgedTest) -> JudgedTest:
+    """Return the test as the user's editor left it, accepted."""
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    with HeldFolder("pytest-brt-") as folder:
+        file = folder / "test_edited.py"
+        file.write_text(judged.test.source or "", encoding="utf-8")
+        try:
+            subprocess.run([*shlex.split(editor), str(file)], check=True)
+            source = file.read_text(encoding="utf-8")
+            body = ast.parse(source).body
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise UsageProblem(f"review: {editor!r} did not work: {error} (set EDITOR)") from error
+        except (SyntaxError, UnicodeDecodeError) as error:
+            raise UsageProblem(f"review: not Python: {error} (edit it again)") from error
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
+    names = [node.name for node in body if isinstance(node, kinds) and node.name[:4] == "test"]
+    if "::" not in judged.test.name and judged.test.name not in names:
+        if not names:
+            raise UsageProblem("review: no function is called test_… (edit it again)")
+        judged = replace(judged, test=replace(judged.test, name=names[0]))
+    test = replace(judged.test, source=source, id=content_id(judged.test.path, source))
+    return replace(judged, test=test, review=Review.ACCEPTED)
