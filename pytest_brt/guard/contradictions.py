@@ -13,6 +13,7 @@ from pathlib import Path
 from pytest_brt.code.assertions import Assertion, Claim, Relation, contradict, read_assertion
 from pytest_brt.guard.baseline import BaselineTest
 from pytest_brt.types import (
+    Author,
     Contradiction,
     JudgedTest,
     OracleKind,
@@ -96,7 +97,7 @@ def _demand(judged: JudgedTest, root: Path) -> Assertion | None:
 
 
 def _is_stated(judged: JudgedTest) -> bool:
-    is_given = judged.test.origin.strategy == "given"
+    is_given = judged.test.origin.author is Author.PERSON
     return is_given or judged.test.oracle.kind in _STATED
 
 

@@ -19,6 +19,7 @@ from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.remarks import named_testers, singled_out
 from pytest_brt.rank.values import is_value, showing, values_of
 from pytest_brt.types import (
+    Author,
     Cell,
     Edit,
     FileChange,
@@ -79,7 +80,9 @@ def run_patch(
     if named:
         odd.append(NamesTestTools(names=named))
     # A test that is no candidate holds what the report shows, too, unless a model wrote it.
-    reported = [t for t in tests if t.judgement.candidate or not t.test.origin.model]
+    reported = [
+        t for t in tests if t.judgement.candidate or t.test.origin.author is not Author.MODEL
+    ]
     special = singled_out(applied.changes, root, reported)
     if special:
         odd.append(SinglesOutInput(comparison=special[0]))

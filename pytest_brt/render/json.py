@@ -206,6 +206,7 @@ def _test_json(judged: JudgedTest) -> Json:
         "name": test.name,
         "issue": test.issue,
         "strategy": test.origin.strategy,
+        "author": test.origin.author,
         "brought_by": test.origin.patches,
         "oracle": test.oracle.kind,
         "sentence": test.oracle.sentence,

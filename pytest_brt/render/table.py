@@ -14,6 +14,7 @@ from pytest_brt.render.dialogue import name_of
 from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import remark_sentence
 from pytest_brt.types import (
+    Author,
     ChosenBy,
     FixSource,
     FoundFix,
@@ -130,9 +131,9 @@ def authors(candidates: Sequence[JudgedTest]) -> Iterator[str]:
 
 def _author(judged: JudgedTest) -> str:
     origin = judged.test.origin
-    if origin.patches:
+    if origin.author is Author.PATCH:
         return " and ".join(origin.patches)
-    if origin.strategy == "given":
+    if origin.author is Author.PERSON:
         return "yours"
     return origin.model or "the report"
 
@@ -150,7 +151,7 @@ def matrix(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> Iterator[str]:
         marks = "".join(_mark(rank, judged.test.id) for rank in ranks)
         yield f"{marks}  {judged.test.name} ({_author(judged)})"
     for judged in tests:
-        if judged.test.origin.patches and not judged.judgement.candidate:
+        if judged.test.origin.author is Author.PATCH and not judged.judgement.candidate:
             reason = shortened(judged.judgement.reason, 80)
             yield f"no vote has {judged.test.name} ({_author(judged)}): {reason}"
 

@@ -22,6 +22,7 @@ from pytest_brt.repair.site import Site
 from pytest_brt.repair.trial import Check, Trials
 from pytest_brt.types import (
     Attempt,
+    Author,
     Ending,
     FileChange,
     Guarded,
@@ -147,7 +148,7 @@ def _held(
     candidates: Sequence[JudgedTest], says: Callable[[JudgedTest], bool | None]
 ) -> frozenset[str]:
     """Return the ids of the candidates that a person gave, else of those that a model believes."""
-    ours = frozenset(j.test.id for j in candidates if j.test.origin.strategy == "given")
+    ours = frozenset(j.test.id for j in candidates if j.test.origin.author is Author.PERSON)
     if ours or len(candidates) < 2:
         return ours
     asked = sorted(candidates, key=lambda judged: -judged.judgement.confidence)[:_ASKED]

@@ -14,7 +14,7 @@ from pathlib import Path
 from pytest_brt.code.source import decode
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, target_of
-from pytest_brt.types import FileChange, Guarded, JudgedTest, TestRun, Verdict
+from pytest_brt.types import Author, FileChange, Guarded, JudgedTest, TestRun, Verdict
 
 #: What existing tests say of changes; None when they are not to be run.
 Check = Callable[[tuple[FileChange, ...]], Guarded | None]
@@ -126,7 +126,7 @@ class Trials:
         """
         green = {run.test for run in runs if run.verdict is Verdict.PASS}
         tests = (judged.test for judged in self.failing)
-        if any(test.id not in green for test in tests if test.origin.strategy == "given"):
+        if any(test.id not in green for test in tests if test.origin.author is Author.PERSON):
             return False
         if not self.failing or self.failing[0].test.id not in green:
             return False

@@ -19,6 +19,7 @@ from pytest_brt.types.answer import Unfinished as Unfinished
 from pytest_brt.types.attempt import Attempt as Attempt
 from pytest_brt.types.attempt import AttemptNote as AttemptNote
 from pytest_brt.types.candidate import REPRODUCES as REPRODUCES
+from pytest_brt.types.candidate import Author as Author
 from pytest_brt.types.candidate import CandidateTest as CandidateTest
 from pytest_brt.types.candidate import JudgedTest as JudgedTest
 from pytest_brt.types.candidate import Judgement as Judgement

@@ -55,6 +55,16 @@ class Oracle:
     prior: float
 
 
+class Author(StrEnum):
+    """Whose test it is; each is judged in the same way."""
+
+    #: Made from what the report shows, without a model.
+    REPORT = "report"
+    MODEL = "model"
+    PATCH = "patch"
+    PERSON = "person"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
     """Who wrote a test, so that it can be written again."""
@@ -67,6 +77,15 @@ class Origin:
     #: Names of the patches that brought it, and where those come from, as far as that is known.
     patches: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+
+    @property
+    def author(self) -> Author:
+        """Whose test it is."""
+        if self.patches:
+            return Author.PATCH
+        if self.strategy == "given":
+            return Author.PERSON
+        return Author.MODEL if self.model else Author.REPORT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
