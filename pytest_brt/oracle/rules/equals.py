@@ -22,7 +22,7 @@ from pytest_brt.reading.mend import parses
 from pytest_brt.reading.mentions import is_literal
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 from pytest_brt.syntax import parse
-from pytest_brt.types import OracleKind
+from pytest_brt.types import OracleKind, Raised
 
 #: For a wanted value where the wrong one is known to come out.
 _CONFIRMED = 0.12
@@ -38,6 +38,8 @@ _ROUGHLY = re.compile(
 def equals(view: ReportRun) -> Iterator[Draft]:
     """A result that the report calls right must come out."""
     for index, seen in enumerate(view.seen):
+        if seen.did is not None and seen.did.raised is not None and not seen.missing:
+            yield from _in_place_of(index, seen, seen.did.raised)
         shown = displays(seen, blank=not _shows_more(view, index))
         if not shown or seen.missing:
             continue
@@ -57,6 +59,37 @@ def equals(view: ReportRun) -> Iterator[Draft]:
             draft = _equals(index, seen, shown, said, score, reason)
             if draft is not None:
                 yield draft
+
+
+def _in_place_of(index: int, seen: Seen, raised: Raised) -> Iterator[Draft]:
+    """Yield what should come out of a call that raises: ending without a value would not do."""
+    source = seen.step.source.strip()
+    if raised.in_project is None or not _is_expression(source):
+        return
+    for said in seen.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED):
+        text = said.text.strip()
+        if not is_literal(text):
+            continue
+        score, reason = _wanted_score(said)
+        if is_said_of_the_call(said, seen.step.source):
+            score, reason = PLAIN, "the report says what this very call should give"
+        display = Display(form=Form.VALUE, expression=source, text="", evaluable=True)
+        lines, _ = assertion(display, text, differs=False)
+        yield Draft(
+            kind=OracleKind.EQUALS,
+            index=index,
+            body=lines,
+            sentence=f"`{short(source)}` should give {' '.join(text.split())[:100]}.",
+            quote=quote(said),
+            score=score,
+            reasons=(reason,),
+            expects=raised,
+            about=called(seen.step.source),
+        )
+
+
+def _is_expression(source: str) -> bool:
+    return parses(source) and [type(node) for node in parse(source).body] == [ast.Expr]
 
 
 def _is_confirmed(seen: Seen, shown: tuple[Display, ...]) -> bool:

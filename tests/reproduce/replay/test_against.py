@@ -45,6 +45,44 @@ def test_an_exception_that_is_wanted_is_not_forbidden(engine: Engine) -> None:
     assert OracleKind.NO_RAISE not in kinds(engine, report)
 
 
+CRASH = """\
+first() of nothing
+
+```
+>>> from pkg import first
+>>> first([])
+Traceback (most recent call last):
+  File "core.py", line 10, in _take
+    return items[place]
+IndexError: list index out of range
+```
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "value"),
+    [
+        ("Expected: 0", "first([]) == 0"),
+        ("I expected `[1, 'a']`.", "first([]) == [1, 'a']"),
+        ("`first([])` should return `None`.", "first([]) is None"),
+    ],
+)
+def test_a_value_that_is_stated_in_place_of_a_crash_is_asked_too(
+    engine: Engine, words: str, value: str
+) -> None:
+    found = candidates(attempt(engine, CRASH + words))
+    assert [item.test.oracle.kind for item in found] == [OracleKind.NO_RAISE, OracleKind.EQUALS]
+    assert values(found[1:]) == {value}
+
+
+@pytest.mark.parametrize(
+    "words", ["Expected: something better", "It should raise `ValueError`.", "It worked before."]
+)
+def test_what_is_no_value_is_not_asked_in_place_of_a_crash(engine: Engine, words: str) -> None:
+    assert OracleKind.EQUALS not in kinds(engine, CRASH + words)
+
+
 def test_two_values_for_one_expression_are_both_out(engine: Engine) -> None:
     report = "double\n\n`double(2)` should be `4`.\n\nNo: `double(2)` should be `6`.\n"
     assert OracleKind.EQUALS not in kinds(engine, report)
