@@ -1,20 +1,17 @@
-"""Processes of the subject: their environment, their start and end, and what they tell."""
+"""Processes of the subject: their environment, what they tell, and their end."""
 
 from __future__ import annotations
 
 import os
 import signal
 import subprocess
-import tempfile
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.codec import from_json, to_json
-from pytest_brt.errors import StoreProblem, SubjectProblem
+from pytest_brt.codec import from_json
+from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Observed
 from pytest_brt.types import Frame, Raised
 
@@ -161,17 +158,6 @@ class Places:
         return text if self.tree == self.root else text.replace(self.tree, self.root)
 
 
-#: Bytes of output that are kept: the end of it.
-TAIL = 16_384
-#: Bytes of events that are read before a process is held to be running wild.
-EVENTS_LIMIT = 64 * 1024 * 1024
-#: Events of one process.
-EVENTS_MOST = 100_000
-CHUNK = 65_536
-#: Seconds between two looks at a process.
-PAUSE = 0.02
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deadlines:
     """How long a process may take, in wall-clock seconds."""
@@ -209,71 +195,6 @@ class Ended:
         return next((event for event in self.events if event.event == name), None)
 
 
-def run_script(
-    command: Sequence[str],
-    script: str,
-    spec: Mapping[str, object],
-    folder: Path,
-    *,
-    env: Mapping[str, str],
-    cwd: str,
-    deadlines: Deadlines,
-) -> Ended:
-    """Run a script of `inside/` to its end or its deadline, and kill what is left of it.
-
-    `command` is the interpreter with its options. What the script is given, `spec` and the
-    descriptor on which it tells events, lies in a file in `folder`, which it must be able to read.
-
-    Raises:
-        SubjectProblem: it cannot be started.
-    """
-    begin = time.monotonic()
-    place = folder / "spec.json"
-    reader, writer = os.pipe()
-    try:
-        with tempfile.TemporaryFile() as output:
-            place.write_text(to_json({**spec, "fd": writer}), encoding="utf-8")
-            whole = [*command, str(INSIDE / "start.py"), script, str(place)]
-            child = _start(whole, env, cwd, output, writer)
-            try:
-                events, timed_out = _follow(child, reader, deadlines)
-            finally:
-                end_group(child)
-            output.seek(max(0, output.seek(0, os.SEEK_END) - TAIL))
-            return Ended(
-                events=events,
-                status=child.returncode,
-                timed_out=timed_out,
-                tail=output.read(TAIL).decode("utf-8", "replace"),
-                seconds=time.monotonic() - begin,
-            )
-    finally:
-        os.close(reader)
-
-
-def _start(
-    command: Sequence[str], env: Mapping[str, str], cwd: str, output: IO[bytes], writer: int
-) -> subprocess.Popen[bytes]:
-    """Start a group of processes; only it has the end `writer` of its pipe from then on."""
-    try:
-        return subprocess.Popen(
-            command,
-            env=dict(env),
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            pass_fds=(writer,),
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise SubjectProblem(
-            f"cannot start {command[0]!r}: {error.strerror} (choose another: --brt-python)"
-        ) from error
-    finally:
-        os.close(writer)
-
-
 def end_group(child: subprocess.Popen[bytes]) -> None:
     """Kill a process, and every process of its group, and wait for it."""
     try:
@@ -281,37 +202,3 @@ def end_group(child: subprocess.Popen[bytes]) -> None:
     except (ProcessLookupError, PermissionError):
         child.kill()
     child.wait()
-
-
-def _follow(
-    child: subprocess.Popen[bytes], reader: int, deadlines: Deadlines
-) -> tuple[tuple[Event, ...], bool]:
-    """Return what a process tells until its end or its deadline, and whether that passed."""
-    os.set_blocking(reader, False)
-    last = time.monotonic() + deadlines.total
-    deadline = min(last, time.monotonic() + deadlines.start)
-    events: list[Event] = []
-    pending, received = bytearray(), 0
-    while received <= EVENTS_LIMIT and len(events) <= EVENTS_MOST:
-        is_over = child.poll() is not None  # asked first: what it told is there then
-        try:
-            data = os.read(reader, CHUNK)
-        except BlockingIOError:
-            data = b""
-        if data:
-            received += len(data)
-            pending += data
-        elif is_over:
-            return tuple(events), False
-        elif time.monotonic() >= deadline:
-            break
-        else:
-            time.sleep(PAUSE)
-        if b"\n" in data:
-            *lines, rest = bytes(pending).split(b"\n")
-            pending = bytearray(rest)
-            for event in map(read_event, lines):
-                events.append(event)
-                if event.event in deadlines.events:
-                    deadline = min(last, time.monotonic() + deadlines.events[event.event])
-    return tuple(events), True

@@ -1,29 +1,18 @@
-"""What is said to have a row, and cells of it, and what comes back: with a worker, or without."""
+"""What is said to have a row, and cells of it, and what comes back."""
 
 from __future__ import annotations
 
 import os
-import select
 import socket
 import struct
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.process import (
-    Deadlines,
-    Ended,
-    Event,
-    Places,
-    read_event,
-    run_script,
-    scrubbed,
-)
+from pytest_brt.execute.process import Deadlines, Places, scrubbed
 from pytest_brt.execute.sandbox import Sandbox, tasks_of
 from pytest_brt.execute.scratch import MARK, Scratch
 from pytest_brt.execute.touched import TouchedFile
@@ -35,6 +24,8 @@ from pytest_brt.types.subject import Subject
 ENDING = 10.0
 #: Seconds within which a message must have been taken.
 SEND_SECONDS = 120.0
+#: Bytes of one message from there.
+MESSAGE_MOST = 4 * 1024 * 1024
 #: Set where the user does not: threads of libraries would stand in the way of forking.
 ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -144,6 +135,7 @@ class RowOrder:
 class CellOrder:
     """What one cell is to do; it goes to `inside/row.py` as it is."""
 
+    #: They are watched by the tool alone.
     deadlines: Deadlines
     #: Files of the tree, and of the working directory.
     files: Sequence[FileChange] = ()
@@ -164,48 +156,9 @@ class CellOrder:
     keep: bool = False
 
 
-class Alone:
-    """Runs each cell as a process of ours, without worker or forks: for systems other than Linux.
-
-    It is the level `none` too.
-    """
-
-    def __init__(self, view: View, setting: EngineSetting, seed: int) -> None:
-        self.view = view
-        self.forkable = False
-        self._setting = setting
-        self._seed = seed
-
-    def begin(self, order: RowOrder) -> Reply:
-        """Change the tree."""
-        self.view.begin_row(order.changes)
-        return Reply(event="row_ready")
-
-    def cell(self, order: CellOrder) -> Ended:
-        """Run one process to its end.
-
-        Raises:
-            RowDied: the tree cannot be set back.
-        """
-        setting, tree = self._setting, self.view.tree
-        with self.view.cell(order.files, order.work) as folders:
-            return run_script(
-                [setting.subject.python, *order.flags],
-                order.script,
-                {**(order.spec or {}), "limits": setting.rlimits()},
-                Path(folders.tmp),
-                env=setting.environment(tree, folders, self._seed),
-                cwd=folders.work if order.in_work else tree,
-                deadlines=order.deadlines,
-            )
-
-    def end(self) -> None:
-        """Nothing runs between the cells."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What a zygote or a row says of itself, past what tests tell."""
+    """What a zygote or a row says of itself, or of how a test ended."""
 
     event: str
     text: str = ""
@@ -213,7 +166,6 @@ class Reply:
     tail: str = ""
     seconds: float = 0.0
     cpu: float = 0.0
-    timed_out: bool = False
     modules: tuple[str, ...] = ()
     in_tree: bool = False
     threads: int = 1
@@ -235,84 +187,64 @@ class Line:
         self._seen = 0
         #: The other side has closed its end.
         self.ended = False
-        #: Bytes that have come.
-        self.received = 0
 
     def fileno(self) -> int:
-        """Return the descriptor, for `select`."""
-        return self._socket.fileno()
+        """Return the descriptor, for `wait`."""
+        descriptor = self._socket.fileno()
+        if descriptor < 0:
+            raise WorkerGone("ended")
+        return descriptor
 
     def send(
         self,
         message: Mapping[str, object],
-        passed: Self | None = None,
+        passed: int | None = None,
         *,
         seconds: float = SEND_SECONDS,
     ) -> None:
-        """Send one message; with `passed`, the other end of that connection goes along."""
+        """Send one message; with `passed`, that descriptor goes along."""
         data = to_json(message).encode("utf-8") + b"\n"
         try:
             self._socket.settimeout(seconds)
             if passed is not None:
-                rights = struct.pack("i", passed.theirs.fileno())
-                extra = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)]
+                extra = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", passed))]
                 data = data[self._socket.sendmsg([data], extra) :]
             self._socket.sendall(data)
             self._socket.settimeout(None)  # what is received is never waited for
         except OSError as error:
             raise WorkerGone(f"cannot be asked: {error}") from error
 
-    def receive(self) -> bool:
-        """Take in what there is without waiting; return whether there was anything."""
+    def take(self) -> Reply | None:
+        """Return the next message, without waiting for it; None where it is not there yet."""
+        while (end := self._pending.find(b"\n", self._seen)) < 0:
+            self._seen = len(self._pending)
+            if self._seen > MESSAGE_MOST:
+                raise WorkerGone("said more than can be kept")
+            if not self._receive():
+                return None
+        self._seen = 0
+        line = bytes(self._pending[:end])
+        del self._pending[: end + 1]
+        try:
+            return from_json(line, Reply)
+        except StoreProblem as error:
+            raise WorkerGone(f"said what cannot be understood: {line[:80]!r}") from error
+
+    def _receive(self) -> bool:
+        """Take in what there is; return whether there was anything."""
         try:
             data = self._socket.recv(1 << 16, socket.MSG_DONTWAIT)
         except BlockingIOError:
             return False
         except OSError as error:
-            if self.fileno() < 0:
+            if self._socket.fileno() < 0:
                 raise WorkerGone(f"ended: {error}") from error
             data = b""
         self.ended = self.ended or not data
-        self.received += len(data)
         self._pending += data
         return bool(data)
-
-    def take(self) -> Event | Reply | None:
-        """Return the first message that is there as a whole; None when none is."""
-        end = self._pending.find(b"\n", self._seen)
-        if end < 0:
-            self._seen = len(self._pending)
-            return None
-        self._seen = 0
-        line = bytes(self._pending[:end])
-        del self._pending[: end + 1]
-        if line.startswith(b"e"):
-            return read_event(line[1:])
-        try:
-            return from_json(line[1:], Reply)
-        except StoreProblem as error:
-            raise WorkerGone(f"said what cannot be understood: {line[:80]!r}") from error
 
     def close(self) -> None:
         """Close both ends, as far as they are here."""
         self.theirs.close()
         self._socket.close()
-
-
-def wait(lines: Iterable[Line], last: float) -> frozenset[int]:
-    """Wait until one of the lines has something to read, or has ended; return which, by `fileno`.
-
-    Raises:
-        WorkerSilent: none had by the time `last` (monotonic).
-        WorkerGone: our own end of one was closed.
-    """
-    poll = select.poll()
-    for line in lines:
-        if line.fileno() < 0:
-            raise WorkerGone("ended")
-        poll.register(line.fileno(), select.POLLIN)
-    left = last - time.monotonic()
-    ready = poll.poll(left * 1000) if left > 0 else []
-    if not ready:
-        raise WorkerSilent("fell silent")
-    return frozenset(number for number, _ in ready)

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, SubjectProblem
+from pytest_brt.execute.alone import Alone
 from pytest_brt.execute.below import remove_tree
 from pytest_brt.execute.process import Deadlines
 from pytest_brt.execute.protocol import (
-    Alone,
     CellOrder,
     EngineSetting,
     RowOrder,

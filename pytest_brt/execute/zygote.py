@@ -6,12 +6,13 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem
-from pytest_brt.execute.process import EVENTS_LIMIT, EVENTS_MOST, Ended, Event, end_group
+from pytest_brt.execute.follower import Follower, wait
+from pytest_brt.execute.process import Ended, end_group
 from pytest_brt.execute.protocol import (
     CellOrder,
     EngineSetting,
@@ -20,8 +21,8 @@ from pytest_brt.execute.protocol import (
     RowNotReady,
     RowOrder,
     WorkerGone,
+    WorkerSilent,
     test_deadlines,
-    wait,
 )
 from pytest_brt.execute.sandbox import FORKABLE, JOINING, make_group, remove_group
 from pytest_brt.execute.views import RowDied, View
@@ -34,7 +35,7 @@ START_SECONDS = 60.0
 WARM_SECONDS = 300.0
 #: Seconds that a worker gets to end by itself.
 END_SECONDS = 5.0
-#: Seconds past a test's own deadlines after which its row is held to be dead.
+#: Seconds in which a row must do what it is told at once; one that does not is held to be dead.
 GRACE = 20.0
 #: What the process of a row may say of itself.
 ROW_SAYS = frozenset(
@@ -124,7 +125,7 @@ class Worker:
         self.view.begin_row(order.changes)
         self._row.close()  # the zygote waits for its end
         self._row, self._over = Line(), None
-        self._line.send({"op": "row"}, self._row)
+        self._line.send({"op": "row"}, self._row.theirs.fileno())
         self._row.theirs.close()
         self._send(
             {
@@ -135,7 +136,7 @@ class Worker:
                 "env": setting.changed_environment(self.view.row_folders),
             }
         )
-        _, reply = self._follow(test_deadlines(setting.limits).start + GRACE)
+        reply = self._row_reply(test_deadlines(setting.limits).start + GRACE)
         if reply.event != "row_ready":
             self.end()
             if order.kind == "exec":
@@ -149,7 +150,10 @@ class Worker:
             RowDied: the row ended first, or can have no more cells.
             RowNotReady: no process could be started for it.
         """
-        with self.view.cell(order.files, order.work) as folders:
+        with (
+            self.view.cell(order.files, order.work) as folders,
+            Follower(order.deadlines) as follower,
+        ):
             self._send(
                 {
                     **vars(order),
@@ -160,17 +164,20 @@ class Worker:
                     "env": self._setting.changed_environment(folders),
                     "limits": self._rlimits,
                     "spec": {**(order.spec or {}), "limits": self._rlimits},
-                }
+                },
+                follower.writer,
             )
-            events, reply = self._follow(order.deadlines.total + GRACE)
+            follower.let_go()
+            reply = self._follow(follower)
+            follower.read_rest()
         if reply.event == "no_process":
             raise RowNotReady(f"said: {reply.text}")
         if reply.event != "cell_end":
             raise RowDied(reply.text or "it ended")
         return Ended(
-            events=events,
+            events=tuple(follower.events),
             status=reply.status,
-            timed_out=reply.timed_out,
+            timed_out=follower.timed_out,
             tail=reply.tail,
             seconds=reply.seconds,
             cpu=reply.cpu,
@@ -186,51 +193,45 @@ class Worker:
         """Return the files that a process must write itself: in a copy they are there already."""
         return files if self._setting.sandbox.level == "ns" else ()
 
-    def _send(self, message: Mapping[str, object]) -> None:
+    def _send(self, message: Mapping[str, object], passed: int | None = None) -> None:
         """Send the row a request; one that has ended says so when it is listened to."""
         with suppress(WorkerGone):
-            self._row.send(message)
+            self._row.send(message, passed)
 
-    def _follow(self, seconds: float) -> tuple[tuple[Event, ...], Reply]:
-        """Return what a test told until the row said something of itself, and that."""
-        events: list[Event] = []
-        row = self._row
-        # A row ends a test that tells too much; twice as much comes of a row that does not.
-        most = row.received + 2 * EVENTS_LIMIT
-        last = time.monotonic() + seconds
-        while True:
-            said = row.take()
-            if isinstance(said, Event):
-                events.append(said)
-            elif said is not None:
-                if said.event not in ROW_SAYS:
-                    raise WorkerGone(f"said what is not its own: {said.event!r}")
-                return tuple(events), said
-            elif not row.receive():
-                if self._over is not None:
-                    return tuple(events), self._over
-                ready = wait([self._line] if row.ended else [self._line, row], last)
-                if self._line.fileno() in ready:
-                    self._over = self._look()
-            elif row.received > most or len(events) > 2 * EVENTS_MOST:
-                raise WorkerGone("told more than can be kept")
-
-    def _reply(self, seconds: float) -> Reply:
-        """Return the next thing that the zygote says, waiting `seconds` for it."""
-        last = time.monotonic() + seconds
-        while (said := self._look()) is None:
-            wait([self._line], last)
+    def _follow(self, follower: Follower) -> Reply:
+        """Return what the row says of the end of a test, which is killed when its time is over."""
+        while (said := self._row_said()) is None:
+            if not follower.may_go_on():
+                with suppress(WorkerGone):
+                    self._row.send({"op": "kill"}, seconds=GRACE)
+                return self._row_reply(GRACE)
+            wait([self._line, self._row, follower], follower.deadline)
         return said
 
-    def _look(self) -> Reply | None:
+    def _row_reply(self, seconds: float) -> Reply:
+        """Return the next thing that the row says, or what is said of its end."""
+        return _await(self._row_said, [self._line, self._row], seconds)
+
+    def _row_said(self) -> Reply | None:
+        """Return what the row has said, or the zygote of its end, without waiting for it."""
+        if self._over is None:
+            self._over = self._zygote_said()
+        said = self._row.take()  # what it said before its end counts
+        if said is None:
+            return self._over
+        if said.event not in ROW_SAYS:
+            raise WorkerGone(f"said what is not its own: {said.event!r}")
+        return said
+
+    def _reply(self, seconds: float) -> Reply:
+        """Return the next thing that the zygote says."""
+        return _await(self._zygote_said, [self._line], seconds)
+
+    def _zygote_said(self) -> Reply | None:
         """Return what the zygote has said, without waiting for it."""
-        while self._line.receive():
-            continue
         said = self._line.take()
         if said is None and self._line.ended:
             raise WorkerGone("ended")
-        if isinstance(said, Event):
-            raise WorkerGone(f"said what is not its own: {said.event!r}")
         return said
 
     def close(self) -> None:
@@ -251,3 +252,16 @@ class Worker:
         end_group(self.process)
         if self._group is not None:
             remove_group(self._group)
+
+
+def _await(look: Callable[[], Reply | None], lines: Iterable[Line], seconds: float) -> Reply:
+    """Return what `look` finds on one of the lines, within so many seconds.
+
+    Raises:
+        WorkerSilent: nothing came in time.
+    """
+    last = time.monotonic() + seconds
+    while (said := look()) is None:
+        if not wait(lines, last):
+            raise WorkerSilent("fell silent")
+    return said

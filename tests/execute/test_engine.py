@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -116,6 +117,16 @@ def test_a_file_goes_on_after_a_test_that_ends_the_process(engine: Engine) -> No
         ("test_d", Verdict.TIMEOUT),
         ("test_e", Verdict.FAIL),
     ]
+
+
+def test_a_process_that_is_left_with_the_pipe_holds_nobody_up(engine: Engine) -> None:
+    source = (
+        "import os, time\ndef test_a():\n    if os.fork() == 0:\n        os.setsid()\n"
+        "        time.sleep(600)\n        os._exit(0)\n"
+    )
+    begin = time.monotonic()
+    assert run_one(engine, source).verdict is Verdict.PASS
+    assert time.monotonic() - begin < 300
 
 
 def test_items_of_one_name_count_as_one_run(engine: Engine) -> None:

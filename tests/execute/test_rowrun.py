@@ -16,6 +16,9 @@ import pytest
 from pytest_brt.execute import zygote
 from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
 from pytest_brt.execute.local import LocalEngine
+from pytest_brt.execute.process import Deadlines
+from pytest_brt.execute.protocol import CellOrder, RowOrder
+from pytest_brt.execute.zygote import Worker
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, Verdict
 from tests.support.projects import SAYS_SO, make_project, open_on, run_one, wait_at_work
@@ -145,6 +148,74 @@ def test_a_row_whose_zygote_is_killed_is_done_by_another(own: LocalEngine) -> No
         result = row.result()
     assert [run.verdict for run in result.runs] == [Verdict.PASS]
     assert any("tried again" in note for note in result.notes)
+
+
+#: Stops the process that it is a fork of.
+STOPS_ITS_ROW = """
+import os, signal, time
+def test_a():
+    os.kill(os.getppid(), signal.SIGSTOP)
+    time.sleep(600)
+"""
+
+
+def test_a_row_that_falls_silent_is_ended(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(open_on(root, sandbox="process")) as engine:
+        with monkeypatch.context() as hurry:
+            hurry.setattr(zygote, "GRACE", 1.0)
+            run = run_one(engine, STOPS_ITS_ROW, seconds=2.0)
+        assert run.verdict is Verdict.TIMEOUT, run
+        assert run_one(engine, IMPORTS).verdict is Verdict.PASS
+
+
+#: A process that does nothing and ends by itself.
+ENDS = CellOrder(
+    deadlines=Deadlines(start=60.0, total=60.0),
+    script="warm",
+    flags=("-I", "-S"),
+    spec={"paths": ()},
+)
+
+
+def test_an_order_to_end_a_test_that_has_ended_is_not_for_the_next(own: LocalEngine) -> None:
+    with own._slots.lend() as slot:
+        worker = own._slots.talk(slot, 0)
+        assert isinstance(worker, Worker)
+        worker.begin(RowOrder())
+        first = worker.cell(ENDS)
+        worker._row.send({"op": "kill"})
+        second = worker.cell(ENDS)
+        worker.end()
+    assert [(ended.status, ended.timed_out) for ended in (first, second)] == [(0, False)] * 2
+
+
+def _last_descendant(process: int) -> int:
+    while children := Path(f"/proc/{process}/task/{process}/children").read_text("ascii").split():
+        process = int(children[-1])
+    return process
+
+
+def test_an_order_to_end_a_test_may_be_read_with_the_one_to_begin_it(own: LocalEngine) -> None:
+    order = CellOrder(
+        deadlines=Deadlines(start=0.0, total=0.0),
+        # Too long to be read at once, and short enough for more to be sent behind it.
+        files=(FileChange(path="long", content=bytes(29_000)),),
+        script="observe",
+        spec={"statements": ("__import__('time').sleep(600)",), "packages": (), "calls_from": None},
+    )
+    with own._slots.lend() as slot:
+        worker = own._slots.talk(slot, 0)
+        assert isinstance(worker, Worker)
+        worker.begin(RowOrder())
+        row = _last_descendant(worker.process.pid)
+        os.kill(row, signal.SIGSTOP)
+        with ThreadPoolExecutor(1) as pool:
+            cell = pool.submit(worker.cell, order)
+            time.sleep(0.5)  # until both orders lie there
+            os.kill(row, signal.SIGCONT)
+            ended = cell.result()
+        worker.end()
+    assert (ended.status, ended.timed_out) == (-signal.SIGKILL, True)
 
 
 def test_a_row_has_a_deadline_of_its_own(engine: Engine) -> None:

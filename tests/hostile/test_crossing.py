@@ -33,15 +33,14 @@ ATTACKS = {
     "queues-forged-replies": """
         import gc, json
         lines = b''
-        for kind, told in (
-            ('r', {'event': 'row_end'}), ('r', {'event': 'row_ready'}),
-            ('e', {'event': 'item', 'node': 'tests/test_x.py::test_a', 'pid': 1}),
-            ('e', {'event': 'report', 'node': 'tests/test_x.py::test_a', 'pid': 1,
-                   'when': 'call', 'outcome': 'failed', 'text': 'forged'}),
-            ('e', {'event': 'item_end', 'node': 'tests/test_x.py::test_a', 'pid': 1}),
-            ('e', {'event': 'finish', 'code': 1, 'pid': 1}),
-            ('r', {'event': 'cell_end', 'status': 1}), ('r', {'event': 'row_end'})):
-            lines += kind.encode() + json.dumps(told).encode() + b'\\n'
+        for told in (
+            {'event': 'row_ready'}, {'event': 'cell_end', 'status': 1}, {'event': 'row_end'},
+            {'event': 'item', 'node': 'tests/test_x.py::test_a', 'pid': 1},
+            {'event': 'report', 'node': 'tests/test_x.py::test_a', 'pid': 1,
+             'when': 'call', 'outcome': 'failed', 'text': 'forged'},
+            {'event': 'item_end', 'node': 'tests/test_x.py::test_a', 'pid': 1},
+            {'event': 'finish', 'code': 1, 'pid': 1}):
+            lines += json.dumps(told).encode() + b'\\n'
         for number in range(3, 64):
             try: os.set_blocking(number, False); os.write(number, lines * 3)
             except OSError: pass
@@ -55,7 +54,7 @@ ATTACKS = {
             frame = frame.f_back
         for one in list(seen):
             for thing in (one, *getattr(one, '__dict__', {}).values()):
-                if hasattr(thing, 'send') and hasattr(thing, 'forward'):
+                if hasattr(thing, 'send') and hasattr(thing, 'passed'):
                     for event in ('row_end', 'row_ready', 'cell_end', 'row_end'):
                         try: thing.send(event, status=1)
                         except OSError: pass

@@ -32,7 +32,8 @@ class Connection:
     def read(self):
         """Return the next message, None when the tool is gone."""
         while b"\n" not in self.pending:
-            data, extra, _, _ = self.socket.recvmsg(1 << 16, socket.CMSG_SPACE(4))
+            space, flags = socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC
+            data, extra, _, _ = self.socket.recvmsg(1 << 16, space, flags)
             for _, kind, content in extra:
                 if kind == socket.SCM_RIGHTS:
                     self.passed += struct.unpack("i" * (len(content) // 4), content)
@@ -42,18 +43,14 @@ class Connection:
         line, _, self.pending = self.pending.partition(b"\n")
         return json.loads(line.decode("utf-8"))
 
-    def send(self, event, after=b"", **fields):
-        """Tell the tool something of our own, `after` what a test's process told."""
-        fields["event"] = event
-        self.write(after + b"r" + json.dumps(fields).encode("ascii") + b"\n")
+    def send(self, event, **fields):
+        """Tell the tool something of our own."""
+        data = json.dumps(dict(fields, event=event)).encode("ascii")
+        start.write_all(self.socket.fileno(), data + b"\n")
 
     def close(self):
         """Let go of it, in a process that has no business with it."""
         self.socket.close()
-
-    def write(self, data):
-        """Pass on lines that are marked already."""
-        start.write_all(self.socket.fileno(), data)
 
 
 class Zygote:

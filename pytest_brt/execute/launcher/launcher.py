@@ -172,7 +172,7 @@ def main() -> int:
     except Exception as error:
         text = f"{type(error).__name__}: {error}"
         answer = json.dumps({"event": "problem", "text": text})
-        os.write(control, b"r" + answer.encode("ascii") + b"\n")
+        os.write(control, answer.encode("ascii") + b"\n")
         return 1
     finally:
         if os.getpid() != me:

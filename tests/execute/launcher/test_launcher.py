@@ -26,4 +26,4 @@ def test_a_problem_is_told_in_one_line_and_one_line_is_read() -> None:
     os.close(life)
     os.close(held)
     assert (ended.returncode, ended.stderr) == (1, b"")
-    assert json.loads(told.removeprefix(b"r")) == {"event": "problem", "text": "KeyError: 'group'"}
+    assert json.loads(told) == {"event": "problem", "text": "KeyError: 'group'"}

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_brt.execute import follower
+from pytest_brt.execute.follower import Follower, wait
+from pytest_brt.execute.process import Deadlines, Event
+
+#: Far longer than any of these tests takes.
+LONG = 600.0
+
+
+@pytest.fixture
+def followed() -> Iterator[Follower]:
+    """Follow a process that has much time, this one."""
+    with Follower(Deadlines(start=LONG, total=LONG)) as found:
+        yield found
+
+
+def test_what_is_told_in_pieces_is_put_together(followed: Follower) -> None:
+    for piece in (b'{"event": "item"', b', "node": "a"}\n{"event":', b' "finish"}\n{"event": "cut'):
+        os.write(followed.writer, piece)
+        assert followed.may_go_on()
+    assert followed.events == [Event(event="item", node="a"), Event(event="finish")]
+
+
+def test_an_event_gives_the_seconds_that_are_named_for_it_but_no_more_than_all() -> None:
+    deadlines = Deadlines(start=10.0, total=100.0, events={"item": 50.0, "finish": LONG})
+    with Follower(deadlines) as followed:
+        begin = followed.deadline
+        os.write(followed.writer, b'{"event": "report"}\n')
+        assert followed.may_go_on()
+        assert followed.deadline == begin
+        os.write(followed.writer, b'{"event": "item"}\n')
+        assert followed.may_go_on()
+        assert followed.deadline == pytest.approx(begin + 40.0, abs=5.0)
+        os.write(followed.writer, b'{"event": "finish"}\n')
+        assert followed.may_go_on()
+        assert followed.deadline == pytest.approx(begin + 90.0, abs=0.01)
+
+
+def test_what_was_told_before_anybody_looked_gives_time_too() -> None:
+    with Follower(Deadlines(start=0.0, total=LONG, events={"item": LONG})) as followed:
+        os.write(followed.writer, b'{"event": "item"}\n')
+        assert followed.may_go_on()
+        assert not followed.timed_out
+
+
+def test_time_is_over_at_the_deadline() -> None:
+    with Follower(Deadlines(start=0.0, total=LONG)) as followed:
+        os.write(followed.writer, b'{"event": "report"}\n')
+        assert not followed.may_go_on()
+        assert followed.timed_out
+        assert followed.events == [Event(event="report")]
+
+
+@pytest.mark.parametrize(("limit", "most"), [("EVENTS_LIMIT", 99), ("EVENTS_MOST", 9)])
+def test_one_that_tells_too_much_has_no_time_left(
+    followed: Follower, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    monkeypatch.setattr(follower, limit, most)
+    os.write(followed.writer, b"odd\n" * 9)
+    assert followed.may_go_on()
+    os.write(followed.writer, b"odd\n" * 90)
+    assert not followed.may_go_on()
+    kept = len(followed.events)
+    os.write(followed.writer, b"odd\n")
+    followed.read_rest()
+    assert len(followed.events) == kept
+
+
+def test_the_rest_is_read_whether_or_not_others_have_the_pipe(followed: Follower) -> None:
+    told = b'{"event": "report"}\n' * 3000
+    assert os.write(followed.writer, told) == len(told)
+    followed.read_rest()
+    assert len(followed.events) == 3000
+    assert not followed.ended
+    os.write(followed.writer, b'{"event": "finish"}\n')
+    followed.let_go()
+    followed.read_rest()
+    assert followed.events[-1] == Event(event="finish")
+    assert followed.ended
+
+
+def test_a_pipe_that_nobody_has_any_more_wakes_nobody(followed: Follower) -> None:
+    followed.let_go()
+    assert wait([followed], time.monotonic() + LONG)
+    assert followed.may_go_on()
+    assert followed.ended
+    assert not wait([followed], time.monotonic() + 0.01)
