@@ -125,5 +125,5 @@ def _start(
         raise SubjectProblem(
             f"cannot start {command[0]!r}: {error.strerror} (choose another: --brt-python)"
         ) from error
-    follower.let_go()
+    follower.close_writer()
     return child

@@ -1,4 +1,4 @@
-"""Follows one process of the subject: reads what it tells, and says when its time is over."""
+"""Follows one process of the subject: reads its events and watches its deadlines."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def wait(sources: Iterable[Source], last: float) -> bool:
 
 
 class Follower:
-    """Reads what one process tells over a pipe of its own, and watches its deadlines.
+    """Reads the events of one process from a pipe of its own, and says when its time is over.
 
     Whoever holds the other end of the pipe may be hostile, so nothing here waits for it.
     """
 
     def __init__(self, deadlines: Deadlines) -> None:
         """Make the pipe; the time of the process begins now."""
-        #: What the process told.
+        #: What the process has reported so far.
         self.events: list[Event] = []
-        #: The process had to be ended: its time was over, or it told too much.
+        #: The process had to be ended: its time was over, or it reported too much.
         self.timed_out = False
         #: Every process has closed its end of the pipe.
         self.ended = False
@@ -69,22 +69,22 @@ class Follower:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.let_go()
+        self.close_writer()
         os.close(self._reader)
 
     def fileno(self) -> int:
         """Return the descriptor of the end that is read, for `wait`."""
         return self._reader
 
-    def let_go(self) -> None:
-        """Close the end `writer`, once the process has it."""
+    def close_writer(self) -> None:
+        """Close our copy of the end `writer`, once the process has its own."""
         writer, self.writer = self.writer, -1
         if writer >= 0:
             os.close(writer)
 
     def may_go_on(self) -> bool:
         """Take in what there is to read; return whether the process has time left."""
-        self._read()  # first: what it has told may give it more time
+        self._read()  # first: an event may give it more time
         self.timed_out = self._is_full() or time.monotonic() >= self.deadline
         return not self.timed_out
 
@@ -93,9 +93,9 @@ class Follower:
 
         Other processes may have the other end still: what they write now is not waited for.
         """
-        for _ in range(PIPE_MOST // CHUNK):
-            if self._is_full() or not self._read():
-                return
+        last = self._received + PIPE_MOST
+        while self._received < last and not self._is_full() and self._read():
+            continue
 
     def _is_full(self) -> bool:
         return self._received > EVENTS_LIMIT or len(self.events) > EVENTS_MOST

@@ -167,7 +167,7 @@ class Worker:
                 },
                 follower.writer,
             )
-            follower.let_go()
+            follower.close_writer()
             reply = self._follow(follower)
             follower.read_rest()
         if reply.event == "no_process":

@@ -243,6 +243,15 @@ CASES = {
         "  os.nice(1); os.sched_setaffinity(0, os.sched_getaffinity(0))",
         PASS,
     ),
+    "opens-pipes-of-others": _case(
+        "import glob, os, stat\ndef test_a():\n"
+        "  others = set(glob.glob('/proc/[0-9]*')) - {'/proc/%d' % os.getpid()}\n"
+        "  for path in others | {'/proc/TOOL'}:\n    for n in range(256):\n"
+        "      try: opened = os.open('%s/fd/%d' % (path, n), os.O_WRONLY | os.O_NONBLOCK)\n"
+        "      except OSError: continue\n"
+        "      assert not stat.S_ISFIFO(os.fstat(opened).st_mode)",
+        PASS,
+    ),
     "makes-device": _case(
         "import os, stat\ndef test_a(): os.mknod('sda', 0o600 | stat.S_IFBLK, os.makedev(8, 0))",
         FAIL,
@@ -335,6 +344,15 @@ CASES = {
         '      while True: os.write(n, b\'{"event": "item"}\\n\' * 99)',
         TAMPERED,
         "two processes",
+    ),
+    "tells-in-packets": _case(
+        "import fcntl, os, stat\ndef test_a():\n  for n in range(3, 64):\n"
+        "    try: mode = os.fstat(n).st_mode\n    except OSError: continue\n"
+        "    if stat.S_ISFIFO(mode):\n"
+        "      fcntl.fcntl(n, 1031, 1 << 20)\n"  # its size
+        "      fcntl.fcntl(n, fcntl.F_SETFL, os.O_WRONLY | os.O_DIRECT)\n"
+        "      for _ in range(999): os.write(n, b'garbage\\n')",
+        PASS,
     ),
     "forges-report": _case(
         "import json, os, stat\ndef test_a():\n"
