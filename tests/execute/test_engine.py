@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import hashlib
-import time
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -119,14 +119,63 @@ def test_a_file_goes_on_after_a_test_that_ends_the_process(engine: Engine) -> No
     ]
 
 
+#: Leaves a process that has its pipe.
+LEAVES = """
+import os, time
+def test_a():
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(60)
+        os._exit(0)
+"""
+
+
 def test_a_process_that_is_left_with_the_pipe_holds_nobody_up(engine: Engine) -> None:
-    source = (
-        "import os, time\ndef test_a():\n    if os.fork() == 0:\n        os.setsid()\n"
-        "        time.sleep(600)\n        os._exit(0)\n"
+    assert run_one(engine, LEAVES).verdict is Verdict.PASS
+
+
+#: Looks for other processes of its row.
+LOOKS = """
+import os
+def parent(process):
+    try:
+        with open(f'/proc/{process}/stat') as stream:
+            return int(stream.read().rpartition(')')[2].split()[1])
+    except OSError:
+        return None
+def test_a():
+    others = {int(name) for name in os.listdir('/proc') if name.isdigit()} - {os.getpid()}
+    assert not [other for other in others if parent(other) == os.getppid()]
+"""
+
+
+def test_what_a_test_leaves_has_ended_when_the_next_begins(engine: Engine) -> None:
+    if engine.level == "none":
+        pytest.skip("what leaves its group is not ended there")
+    targets = tuple(
+        TestTarget(id=source, path="tests/test_x.py", source=source, node="test_a")
+        for source in (LEAVES, LOOKS)
     )
-    begin = time.monotonic()
-    assert run_one(engine, source).verdict is Verdict.PASS
-    assert time.monotonic() - begin < 300
+    runs = engine.run(Row(targets=targets)).runs
+    assert [run.verdict for run in runs] == [Verdict.PASS] * 2, runs
+
+
+#: Tells more at once than the tool reads while the test ends.
+TELLS_MUCH = """
+import fcntl, os, stat
+def test_a():
+    for number in range(3, 64):
+        try: is_pipe = stat.S_ISFIFO(os.fstat(number).st_mode)
+        except OSError: continue
+        if is_pipe:
+            fcntl.fcntl(number, fcntl.F_SETPIPE_SZ, 1 << 20)
+            os.write(number, b'garbage\\n' * 60000)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux makes pipes larger")
+def test_what_a_test_told_before_its_end_counts(engine: Engine) -> None:
+    assert run_one(engine, TELLS_MUCH).verdict is Verdict.PASS
 
 
 def test_items_of_one_name_count_as_one_run(engine: Engine) -> None:

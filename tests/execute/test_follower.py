@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_brt.execute import follower
-from pytest_brt.execute.follower import PIPE_MOST, Follower, wait
+from pytest_brt.execute.follower import Follower, wait
 from pytest_brt.execute.process import Deadlines, Event
 
 #: Far longer than any of these tests takes.
@@ -91,7 +90,7 @@ def test_the_rest_is_read_whether_or_not_others_have_the_pipe(followed: Follower
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has such pipes")
 def test_the_rest_is_read_where_each_line_is_read_by_itself(followed: Follower) -> None:
-    fcntl.fcntl(followed.writer, fcntl.F_SETPIPE_SZ, PIPE_MOST)
+    fcntl.fcntl(followed.writer, fcntl.F_SETPIPE_SZ, follower.PIPE_MOST)
     fcntl.fcntl(followed.writer, fcntl.F_SETFL, os.O_WRONLY | os.O_DIRECT)
     for _ in range(200):
         os.write(followed.writer, b'{"event": "report"}\n')
@@ -99,13 +98,14 @@ def test_the_rest_is_read_where_each_line_is_read_by_itself(followed: Follower) 
     assert len(followed.events) == 200
 
 
-def test_one_that_goes_on_telling_after_the_end_is_not_listened_to(followed: Follower) -> None:
-    line = "x" * 999
-    with subprocess.Popen(["yes", line], stdout=followed.writer) as other:
-        assert wait([followed], time.monotonic() + LONG)
-        followed.read_rest()
-        other.kill()
-    assert len(followed.events) * len(line) < 2 * PIPE_MOST
+def test_what_is_told_after_the_end_is_not_read_for_ever(
+    followed: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower, "CHUNK", 10)
+    monkeypatch.setattr(follower, "PIPE_MOST", 25)
+    os.write(followed.writer, b"odd\n" * 99)
+    followed.read_rest()
+    assert len(followed.events) == 7  # in three chunks
 
 
 def test_a_pipe_that_nobody_has_any_more_wakes_nobody(followed: Follower) -> None:
