@@ -31,6 +31,18 @@ def verdict(root: Path, level: str, attack: str, *before: str, **environment: st
     return done.stdout.split("\n")[0].split()
 
 
+def met(root: Path, level: str, attack: str, *before: str, **environment: str) -> list[str]:
+    """Return the verdict as it is where both rows met: on a busy machine they may miss each other.
+
+    The harmless one passes, whether they meet or not.
+    """
+    for number in range(4):
+        found = verdict(root / str(number), level, attack, *before, **environment)
+        if found != ["PASS"]:
+            break
+    return found
+
+
 @pytest.mark.parametrize("attack", ["is-busy-in-many-sessions", "holds-all-inotify-instances"])
 @pytest.mark.parametrize("level", ["ns", "landlock"])
 def test_what_a_patch_uses_up_is_not_held_against_others(
@@ -51,7 +63,7 @@ def test_the_same_for_an_ordinary_user(tmp_path: Path) -> None:
         folder.chmod(folder.stat().st_mode | 0o055)
     user = (sys.executable, "-m", "tests.hostile.as_user", str(ORDINARY), str(home))
     attack = "holds-all-inotify-instances"
-    assert verdict(home / "project", "ns", attack, *user, TMPDIR=str(home)) == ["PASS", "evil.diff"]
+    assert met(home, "ns", attack, *user, TMPDIR=str(home)) == ["PASS", "evil.diff"]
 
 
 def test_a_full_disk_is_not_held_against_others(tmp_path: Path) -> None:
@@ -61,5 +73,5 @@ def test_a_full_disk_is_not_held_against_others(tmp_path: Path) -> None:
     before = ("unshare", "-m", "sh", "-c", script, "sh")
     if subprocess.run([*before, "true"], capture_output=True, check=False).returncode:
         pytest.skip("a file system of its own cannot be mounted here")
-    found = verdict(tmp_path / "project", "landlock", "fills-the-disk", *before)
+    found = met(tmp_path, "landlock", "fills-the-disk", *before)
     assert found == ["PASS", "evil.diff"]
