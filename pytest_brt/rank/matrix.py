@@ -12,6 +12,7 @@ from pytest_brt.code.normal import patch_key
 from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.guard import Touched, touched_by
 from pytest_brt.guard.suite import edits_of
+from pytest_brt.oracle.surroundings import missing_around
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.rank.brought import is_of_tests, is_own, may_bring_tests, rows_of
@@ -35,7 +36,9 @@ from pytest_brt.types import (
     SinglesOutInput,
     TestRun,
     Value,
+    Verdict,
 )
+from pytest_brt.types.cause import LacksSurroundings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,11 +175,12 @@ def _groups(candidates: Sequence[JudgedTest], existing: Sequence[TestTarget]) ->
 def _cell(run: TestRun) -> Cell:
     """Return what is kept of a run: the frames of thousands of cells would fill the memory."""
     raised = replace(run.raised, frames=(), values=()) if run.raised else None
+    said = missing_around(raised) if run.verdict in (Verdict.FAIL, Verdict.BROKEN) else ""
     return Cell(
         patch="",
         test=run.test,
-        verdict=run.verdict,
-        cause=run.cause,
+        verdict=Verdict.INVALID if said else run.verdict,
+        cause=LacksSurroundings(said=said) if said else run.cause,
         raised=raised,
         exercised=run.exercised,
     )

@@ -18,6 +18,7 @@ from pytest_brt.types.cause import (
     ExitDiffers,
     ExpectedFailure,
     Finished,
+    LacksSurroundings,
     NoTest,
     NotStarted,
     Odd,
@@ -151,6 +152,8 @@ def _untrusted_words(cause: Untrusted) -> str:
             return f"other code than the patched {path} was imported: {origin}"
         case CodeUntold():
             return "the process did not tell which code it loaded"
+        case LacksSurroundings(said=said):
+            return f"something around the test is missing: {said}"
         case DiskFull():
             return "the disk was full"
         case NotStarted(said=said):

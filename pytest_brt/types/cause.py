@@ -173,6 +173,13 @@ class DiskFull(Fact, frozen=True, kw_only=True):
     """While it ran, or before, the room for private copies of the project was used up."""
 
 
+class LacksSurroundings(Fact, frozen=True, kw_only=True):
+    """On a patch the test lacked something around it, which says nothing of the patch."""
+
+    #: The words of the exception that say so.
+    said: str
+
+
 class NotStarted(Fact, frozen=True, kw_only=True):
     """The sandbox could not be set up: no code of the project ran."""
 
@@ -196,5 +203,14 @@ Finished = (
 #: What ended before it did.
 CutShort = TookTooLong | ProcessEnded | RowEnded | WorkerEnded
 #: Why what it did is not believed, or says nothing of the patch.
-Untrusted = DiskFull | RaisedYetPassed | ExitDiffers | Odd | OtherCode | CodeUntold | NotStarted
+Untrusted = (
+    DiskFull
+    | RaisedYetPassed
+    | ExitDiffers
+    | Odd
+    | OtherCode
+    | CodeUntold
+    | LacksSurroundings
+    | NotStarted
+)
 Cause = Finished | CutShort | Untrusted

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from pytest_brt.execute.engine import Engine, target_of
 from pytest_brt.guard import Guard
+from pytest_brt.patches import canonical_diff
 from pytest_brt.rank.guarding import open_guarding
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.types import (
     ChangesNothing,
+    FileChange,
     JudgedTest,
     LeftOutFiles,
     LeftOutKind,
@@ -22,6 +25,7 @@ from pytest_brt.types import (
     SinglesOutInput,
     Verdict,
 )
+from pytest_brt.types.cause import LacksSurroundings
 from pytest_brt.types.refused import HunkMissing, OnlyLeftOut
 from tests.support.interval import FIXES, SOURCE, diff_of
 from tests.support.projects import open_on
@@ -142,3 +146,20 @@ def test_a_patch_for_the_reported_input_only_is_remarked(engine: Engine) -> None
     assert found.special == ("value == 5",)
     assert found.remarks == (SinglesOutInput(comparison="value == 5"),)
     assert run(engine, diff_of(RIGHT), CLAMPS).special == ()
+
+
+def test_what_lacks_something_around_it_says_nothing_of_a_patch(tmp_path: Path) -> None:
+    """The patch lets the test come as far as a server that is not there."""
+    write_tree(tmp_path, {"core.py": "def ask():\n    raise KeyError(1)\n"})
+    made = judged(0)
+    source = "import core\n\n\ndef test_a():\n    assert core.ask() == 1\n"
+    test = replace(made, test=replace(made.test, source=source))
+    after = b"def ask():\n    raise ConnectionRefusedError(111, 'Connection refused')\n"
+    text = canonical_diff((FileChange(path="core.py", content=after),), tmp_path)
+    engine = open_on(tmp_path)
+    try:
+        (cell,) = run_patch(Patch(id="p", name="p", text=text), "", (test,), engine).cells
+    finally:
+        engine.close()
+    assert cell.verdict is Verdict.INVALID
+    assert cell.cause == LacksSurroundings(said="Connection refused")

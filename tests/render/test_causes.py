@@ -17,6 +17,7 @@ from pytest_brt.types.cause import (
     DiskFull,
     ExitDiffers,
     ExpectedFailure,
+    LacksSurroundings,
     NoTest,
     NotStarted,
     Odd,
@@ -79,6 +80,10 @@ WORDS: list[tuple[Cause, str]] = [
     ),
     (CodeUntold(), "the process did not tell which code it loaded"),
     (DiskFull(), "the disk was full"),
+    (
+        LacksSurroundings(said="Connection refused"),
+        "something around the test is missing: Connection refused",
+    ),
     (NotStarted(said="no mount"), "sandbox: could not be set up: no mount"),
 ]
 #: Of these no exception is known.
