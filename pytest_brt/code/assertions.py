@@ -115,7 +115,7 @@ def read_assertion(
             for name, value in cases_of(statement).get(case, {}).items():
                 bindings.bind(name, value)
             continue
-        if found is not None and not isinstance(found, ast.Assert) and not _is_raising(found):
+        if found is not None and not _only_asserts(found):
             bindings.take(found)
         found = statement
     if found is None or not found.lineno <= line <= (found.end_lineno or 0):
@@ -154,6 +154,14 @@ def _head(node: ast.stmt) -> ast.stmt:
             setattr(head, field, [])
     head.body = [ast.Pass()]  # type: ignore[attr-defined]  # only those that have one come here
     return head
+
+
+def _only_asserts(node: ast.stmt) -> bool:
+    """Say whether a statement does nothing but assert something."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        name = called_name(node.value)
+        return name in _RAISING or name.startswith("assert")
+    return isinstance(node, ast.Assert) or _is_raising(node)
 
 
 def _is_raising(node: ast.stmt) -> bool:

@@ -44,6 +44,10 @@ OPPOSITE = [
     ("with pytest.raises(ValueError):\n    y = 1\n    f(y)", "f(1)"),
     ("pytest.raises(ValueError, f, 1)", "value = f(1)"),
     ("self.assertRaises(ValueError, lambda: f(1))", "f(1)"),
+    (
+        "pytest.raises(ValueError, f, 3)\npytest.raises(ValueError, f, 1)",
+        "self.assertEqual(f, f)\nf(1)",
+    ),
     # Fixtures are holes: the same ones in the same places.
     ("one = f(x, 2)\nassert one is f(x, 2)", "assert f(self, 2) is not f(self, 2)"),
 ]
