@@ -24,6 +24,8 @@ from pytest_brt.types import (
 
 #: What the reporter says of such tests is what should happen, and not only what should not.
 _STATED = frozenset({OracleKind.EQUALS, OracleKind.MUST_RAISE, OracleKind.EXIT_STATUS})
+#: It is what should not happen, of the very call, where words of the report are quoted for it.
+_COMPLAINTS = frozenset({OracleKind.NO_RAISE, OracleKind.GONE})
 #: Bases of every exception.
 _ANY = frozenset({"Exception", "BaseException", "object"})
 #: Folders of a project in which its packages usually lie.
@@ -97,8 +99,11 @@ def _demand(judged: JudgedTest, root: Path) -> Assertion | None:
 
 
 def _is_stated(judged: JudgedTest) -> bool:
+    """Say whether a person, or the reporter in words, says what a test demands."""
+    oracle = judged.test.oracle
     is_given = judged.test.origin.author is Author.PERSON
-    return is_given or judged.test.oracle.kind in _STATED
+    is_quoted = oracle.kind in _COMPLAINTS and bool(oracle.quote)
+    return is_given or oracle.kind in _STATED or is_quoted
 
 
 def _line_in(path: str, raised: Raised | None) -> int:
