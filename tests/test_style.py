@@ -24,6 +24,8 @@ FORMATS = {
     "GIT binary patch", "Binary files ", "@@ -",
     # Python's tracebacks, modules and errors
     "Traceback (most recent call last)", "<frozen os>", "can't start new thread",
+    # the loaders of shared libraries, glibc's and musl's
+    "cannot open shared object file", "Error loading shared library",
     # IPython's prompt, the line of a file in the demo, and the code of tests
     "In [", "^==> (.+)\\n", "def test", "async def ", "reported = ",
 }  # fmt: skip

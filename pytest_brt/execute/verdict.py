@@ -14,6 +14,7 @@ from pytest_brt.execute.engine import TestTarget
 from pytest_brt.execute.process import Ended, Event, Places, ToldException
 from pytest_brt.types import Cause, Raised, TestRun, Verdict
 from pytest_brt.types.cause import (
+    NO_LIBRARY,
     BodyFailed,
     BodyRaised,
     CannotRun,
@@ -48,7 +49,7 @@ _DENIALS = {
 }
 _ALL_DENIALS = _DENIALS["process"] | {
     "EROFS", "EACCES", "EPERM", "ENETUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "ENOSPC",
-    "EDQUOT", "gaierror",
+    "EDQUOT", "gaierror", NO_LIBRARY,
 }  # fmt: skip
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import signal
 from typing import assert_never
 
-from pytest_brt.render.libraries import library_advice
 from pytest_brt.types import Cell, OracleKind, Raised, Shortfall, TestRun
 from pytest_brt.types.cause import (
+    NO_LIBRARY,
     BodyFailed,
     BodyRaised,
     CannotRun,
@@ -207,6 +207,8 @@ def shortfall_words(shortfall: Shortfall) -> str:
 
 
 def _denial(denied: str) -> str:
+    if denied == NO_LIBRARY:
+        return "sandbox: a library is not found, its folder may need --brt-show DIR: "
     return f"sandbox: {denied}: " if denied else ""
 
 
@@ -215,10 +217,7 @@ def _shortly(raised: Raised | None) -> str:
     if raised is None:
         return ""
     first = raised.message.strip().splitlines()[:1]
-    if not first:
-        return raised.type
-    advice = library_advice(first[0]) if raised.type in ("ImportError", "OSError") else ""
-    return f"{raised.type}: {first[0]}" + (f" ({advice})" if advice else "")
+    return f"{raised.type}: {first[0]}" if first else raised.type
 
 
 def _line(text: str) -> str:

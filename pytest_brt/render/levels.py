@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from pytest_brt.render.libraries import library_advice
 from pytest_brt.types.trouble import (
     Leak,
     Leaked,
@@ -25,6 +24,10 @@ _LEAKS = {
 }
 
 
+#: What loaders say of a shared library that they do not find: that of glibc, and that of musl.
+_NO_LIBRARY = ("cannot open shared object file", "Error loading shared library")
+
+
 def trouble_words(troubles: Sequence[LevelTrouble]) -> str:
     """Return why levels cannot be had, with the likely cause where one is known."""
     return "; ".join(f"no {trouble.level}: {_words(trouble)}" for trouble in troubles)
@@ -32,8 +35,9 @@ def trouble_words(troubles: Sequence[LevelTrouble]) -> str:
 
 def not_started_words(python: str, level: str, said: object) -> str:
     """Return that an interpreter does not start at a level, and what was heard of it."""
-    others = "choose another: --brt-python, or another level: --brt-sandbox"
-    advice = library_advice(str(said)) or others
+    advice = "choose another: --brt-python, or another level: --brt-sandbox"
+    if any(words in str(said) for words in _NO_LIBRARY):
+        advice = "if it lies in a folder that tests do not see, add --brt-show DIR"
     return f"{python!r} does not start at the level {level!r}: {said} ({advice})"
 
 

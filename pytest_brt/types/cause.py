@@ -6,6 +6,9 @@ from enum import StrEnum
 
 from pytest_brt.types.fact import Fact
 
+#: What is denied where a shared library is not found: Linux' own name for that (errno(3)).
+NO_LIBRARY = "ELIBACC"
+
 
 class Phase(StrEnum):
     """What is done around a test's body."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _ctypes
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import Verdict
+from pytest_brt.types.cause import NO_LIBRARY, BodyRaised
 from tests.support.projects import make_project, open_on, run_one
 from tests.support.trees import write_tree
 from tests.support.users import ORDINARY, ROOT
@@ -249,3 +252,15 @@ def test_what_is_shown_may_lie_in_a_private_folder_of_another_one(place: Path, l
     if os.getuid() == 0 and level == "ns":
         source = READS.format(path=str(inner.parent / "secret"))
         assert verdict(place, level, source, env=env) is Verdict.FAIL
+
+
+@LEVELS
+def test_a_shared_library_is_loaded_where_its_folder_is_shown(place: Path, level: str) -> None:
+    folder = place / "libraries"
+    folder.mkdir()
+    library = shutil.copy(_ctypes.__file__, folder / "library.so")
+    source = f"import ctypes\ndef test_a():\n    ctypes.CDLL({str(library)!r})\n"
+    assert verdict(place, level, source, shown=(str(folder),)) is Verdict.PASS
+    with closing(open_on(place / "project", sandbox=level)) as engine:
+        run = run_one(engine, source)
+    assert run.cause == BodyRaised(denied=NO_LIBRARY)

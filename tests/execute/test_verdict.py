@@ -120,6 +120,8 @@ def test_whose_frame_it_is_decides(
         ("process", "MemoryError", True),
         ("process", "EROFS", False),
         ("ns", "EROFS", True),
+        ("process", "ELIBACC", False),
+        ("ns", "ELIBACC", True),
         ("ns", "ENETUNREACH", True),
         ("landlock", "EACCES", True),
     ],

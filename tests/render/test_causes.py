@@ -52,6 +52,10 @@ WORDS: list[tuple[Cause, str]] = [
     (BodyRaised(path="pkg/a.py", line=3), "KeyError: 'a' (pkg/a.py:3)"),
     (BodyRaised(mismatch=True), "does not fit the project: KeyError: 'a'"),
     (BodyRaised(denied="EROFS"), "sandbox: EROFS: KeyError: 'a'"),
+    (
+        BodyRaised(denied="ELIBACC"),
+        "sandbox: a library is not found, its folder may need --brt-show DIR: KeyError: 'a'",
+    ),
     (OwnError(), "error in the test itself: KeyError: 'a'"),
     (PhaseFailed(phase=Phase.COLLECTION), "cannot be collected: KeyError: 'a'"),
     (PhaseFailed(phase=Phase.SETUP, denied="EPERM"), "sandbox: EPERM: setup failed: KeyError: 'a'"),
@@ -114,24 +118,6 @@ def test_a_cause_without_an_exception_is_told_by_its_text(cause: Cause, words: s
 )
 def test_an_exception_is_told_by_its_type_and_first_line(message: str, said: str) -> None:
     assert cause_words(BodyRaised(), Raised(type="E", message=message)) == said
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "libx.so.1: cannot open shared object file: No such file or directory",
-        "Error loading shared library libx.so.1: No such file or directory (needed by /a/b.so)",
-    ],
-)
-@pytest.mark.parametrize("type_name", ["ImportError", "OSError"])
-def test_of_a_library_that_is_not_found_it_is_said_how_to_show_it(
-    type_name: str, said: str
-) -> None:
-    raised = Raised(type=type_name, message=said)
-    words = cause_words(PhaseFailed(phase=Phase.COLLECTION), raised)
-    assert words.startswith(f"cannot be collected: {type_name}: {said} (")
-    assert "--brt-show DIR" in words
-    assert "--brt-show" not in cause_words(BodyRaised(), Raised(type="ValueError", message=said))
 
 
 def test_a_cause_is_one_line_of_bounded_length() -> None:

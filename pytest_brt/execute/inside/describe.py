@@ -72,7 +72,15 @@ def denial_of(error):
             return "EAGAIN"
         if isinstance(link, OSError) and link.errno in DENIED:
             return DENIED[link.errno]
+        if isinstance(link, (ImportError, OSError)) and is_about_library(link):
+            return "ELIBACC"
     return ""
+
+
+def is_about_library(error):
+    """Return whether an exception says that a shared library is not found, by glibc or musl."""
+    said = text_of(error, str, MESSAGE_LIMIT)
+    return "cannot open shared object file" in said or "Error loading shared library" in said
 
 
 def belongs(module, packages):
