@@ -264,3 +264,15 @@ def test_a_shared_library_is_loaded_where_its_folder_is_shown(place: Path, level
     with closing(open_on(place / "project", sandbox=level)) as engine:
         run = run_one(engine, source)
     assert run.cause == BodyRaised(denied=NO_LIBRARY)
+
+
+@pytest.mark.parametrize("folder", ["/dev/shm", "/var/tmp", "/run", "/srv"])
+def test_a_project_may_lie_where_a_sandbox_has_folders_of_its_own(folder: str) -> None:
+    if not os.access(folder, os.W_OK):
+        pytest.skip("needs a folder to write to")
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        place = Path(name)
+        place.chmod(0o755)
+        make_project(place / "project")
+        source = "import pkg.core\ndef test_a():\n    open('new', 'w').close()\n"
+        assert verdict(place, "ns", source) is Verdict.PASS

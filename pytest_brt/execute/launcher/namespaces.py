@@ -10,7 +10,7 @@ import signal
 import socket
 import stat
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pytest_brt.execute.inside import syscalls
@@ -18,8 +18,8 @@ from pytest_brt.execute.launcher import Specification
 
 #: Devices that lead to nobody.
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-#: Where the root is put together: never shown itself.
-_PLACE = "/tmp"
+#: Where the root is put together: what is covered there is not needed meanwhile.
+_PLACE = "/sys"
 _ROOT = f"{_PLACE}/root"
 _EMPTY = f"{_PLACE}/empty"
 #: Empty folders that programs expect.
@@ -47,27 +47,26 @@ def drop_user(uid: int | None, *, keep_reading: bool) -> None:
 
 def enter_namespaces(spec: Specification) -> None:
     """Arrange the files, and go on in the namespaces as a user without any power."""
+    user = spec["uid"]
+    if user is None:
+        _leave(spec, os.getuid(), os.getgid())
+        _arrange(spec, None)
+        return
+    # As root: arrange the files first, then go on as a user without any power.
+    syscalls.unshare(syscalls.CLONE_NEWNS)
+    _arrange(spec, user)
+    drop_user(user, keep_reading=False)
+    _leave(spec, user, user)
+
+
+def _leave(spec: Specification, uid: int, gid: int) -> None:
+    """Leave for namespaces of every kind, with the same ids."""
     spaces = syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | syscalls.CLONE_NEWPID
     spaces |= syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS
-    if spec["net"] == "none":
-        spaces |= syscalls.CLONE_NEWNET
-    uid, gid = os.getuid(), os.getgid()
-    if spec["uid"] is not None:
-        # As root: arrange the files first, then go on as a user without any power.
-        syscalls.unshare(syscalls.CLONE_NEWNS)
-        uid = gid = spec["uid"]
-        _arrange(spec, uid)
-        drop_user(spec["uid"], keep_reading=False)
-        _leave(spaces, uid, gid)
-    else:
-        _leave(spaces, uid, gid)
-        _arrange(spec, None)
-
-
-def _leave(spaces: int, uid: int, gid: int) -> None:
-    syscalls.unshare(spaces)
+    is_cut_off = spec["net"] == "none"
+    syscalls.unshare(spaces | (syscalls.CLONE_NEWNET if is_cut_off else 0))
     syscalls.map_own_ids(uid, gid)
-    if spaces & syscalls.CLONE_NEWNET:
+    if is_cut_off:
         _loopback_up()
         _forget_closed_connections()
 
@@ -96,8 +95,7 @@ def _arrange(spec: Specification, owner: int | None) -> None:
 
 def _show_as_owned(root: str, trees: tuple[int, ...], owner: int) -> None:
     """Let the project's files appear as the new user's own."""
-    real = os.stat(root)
-    namespace = _user_namespace((real.st_uid, owner), (real.st_gid, owner))
+    namespace = _user_namespace(os.stat(root), owner)
     try:
         for tree in trees:
             syscalls.set_owner_map(tree, namespace)
@@ -105,8 +103,8 @@ def _show_as_owned(root: str, trees: tuple[int, ...], owner: int) -> None:
         os.close(namespace)
 
 
-def _user_namespace(uids: tuple[int, int], gids: tuple[int, int]) -> int:
-    """Return a descriptor of a user namespace that maps one user and one group."""
+def _user_namespace(real: os.stat_result, owner: int) -> int:
+    """Return a descriptor of a user namespace that maps the real owner and group to another."""
     child = os.fork()
     if child == 0:
         try:
@@ -118,9 +116,10 @@ def _user_namespace(uids: tuple[int, int], gids: tuple[int, int]) -> int:
     if not os.WIFSTOPPED(status):
         raise OSError("no user namespace")
     try:
-        for name, (inner, outer) in (("uid_map", uids), ("gid_map", gids)):
-            Path(f"/proc/{child}/{name}").write_text(f"{inner} {outer} 1", encoding="ascii")
-        return os.open(f"/proc/{child}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+        place = Path(f"/proc/{child}")
+        (place / "uid_map").write_text(f"{real.st_uid} {owner} 1", encoding="ascii")
+        (place / "gid_map").write_text(f"{real.st_gid} {owner} 1", encoding="ascii")
+        return os.open(place / "ns/user", os.O_RDONLY | os.O_CLOEXEC)
     finally:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
@@ -155,49 +154,65 @@ def _enter_new_root(shown: Sequence[str], root: str, project: int, *, is_other: 
     Raises:
         OSError: the kernel does not have, or allow, what this takes.
     """
-    wanted = [path for path in shown if not _is_below(path, root)]
+    mounts = _mounts()
+    _make_root()
+    wanted = [path for path in shown if os.path.lexists(path) and not _is_below(path, root)]
     closed = _closed_folders(wanted) if is_other else []
-    tops = _topmost(wanted, closed)
-    mounts = [path for path in _mounts() if any(_is_below(path, top) for top in tops)]
-    with _held((*tops, *mounts)) as held:  # the place may cover some of them
-        _tmpfs(_PLACE)
-        for folder in (_ROOT, _EMPTY):
-            os.mkdir(folder)
-        _tmpfs(_ROOT)
-        for folder in _TEMPORARY:
-            os.makedirs(_ROOT + folder)
-            os.chmod(_ROOT + folder, 0o1777)
-        for top in tops:
-            # What only its owner may enter is empty but for what is shown in it.
-            for folder in [folder for folder in closed if _is_below(top, folder)]:
-                closed.remove(folder)
-                if os.path.isdir(_ROOT + folder):
-                    _tmpfs(_ROOT + folder)
-            _show(top, held, [path for path in mounts if _is_below(path, top)])
+    for path in _parts(wanted, closed):
+        if path not in closed:
+            _show(path, [mount for mount in mounts if _is_below(mount, path)])
+        elif os.path.isdir(_ROOT + path):
+            _tmpfs(_ROOT + path)
+    # Last, so that nothing covers it.
     syscalls.make_place(_ROOT + root, project)
     _attach(project, _ROOT + root)
-    _show_kernel()
     syscalls.enter_root(_ROOT)
 
 
-def _topmost(paths: Iterable[str], closed: Sequence[str]) -> list[str]:
-    """Return those of the paths that cannot be seen through another one, the upper ones first.
+def _make_root() -> None:
+    """Make the new root with what is not files of the machine: /proc, /sys, a few devices."""
+    system = _open_sys()
+    _tmpfs(_PLACE)
+    for folder in (_ROOT, _EMPTY):
+        os.mkdir(folder)
+    _tmpfs(_ROOT)
+    for folder in _TEMPORARY:
+        os.makedirs(_ROOT + folder)
+        os.chmod(_ROOT + folder, 0o1777)
+    for name in ("proc", "sys", "dev"):
+        os.mkdir(f"{_ROOT}/{name}")
+    syscalls.bind("/proc", f"{_ROOT}/proc")
+    _attach(system, f"{_ROOT}/sys")
+    _make_devices(f"{_ROOT}/dev")
 
-    Below a `closed` folder nothing is seen through one that it lies in.
+
+def _open_sys() -> int:
+    """Return a detached tree of /sys: without what is mounted within, where that may be left."""
+    try:
+        tree: int = syscalls.open_tree("/sys", recursive=False)
+    except OSError:
+        tree = syscalls.open_tree("/sys")
+    return tree
+
+
+def _parts(wanted: Sequence[str], closed: Sequence[str]) -> list[str]:
+    """Return the paths of which the new root is made, the upper ones first.
+
+    What is wanted is seen through a wanted folder that it lies in, but through none that is
+    closed: that one is a part itself, empty but for the parts in it.
     """
-    found: list[str] = []
-    for path in sorted(paths, key=lambda path: path.split("/")):
-        inner = [folder for folder in closed if _is_below(path, folder)]
-        above = (top for top in found if _is_below(path, top))
-        if not any(all(_is_below(top, folder) for folder in inner) for top in above):
-            found.append(path)
-    return found
+    parts: list[str] = []
+    for path in sorted({*wanted, *closed}, key=lambda path: path.split("/")):
+        above = [part for part in parts if _is_below(path, part)]
+        if path in closed or not above or above[-1] in closed:
+            parts.append(path)
+    return parts
 
 
 def _closed_folders(paths: Iterable[str]) -> list[str]:
-    """Return the folders above the paths that only their owner may enter, the upper ones first."""
+    """Return the folders above the paths that only their owner may enter."""
     above = {str(folder) for path in paths for folder in Path(path).parents} - {"/"}
-    return [folder for folder in sorted(above) if _is_closed(folder)]
+    return [folder for folder in above if _is_closed(folder)]
 
 
 def _is_closed(folder: str) -> bool:
@@ -211,38 +226,24 @@ def _is_below(path: str, folder: str) -> bool:
     return path == folder or path.startswith(f"{folder}/")
 
 
-@contextlib.contextmanager
-def _held(paths: Iterable[str]) -> Iterator[dict[str, int]]:
-    """Open each path, a link itself; leave out what may not be looked at."""
-    held: dict[str, int] = {}
-    for path in set(paths):
-        with contextlib.suppress(OSError):
-            held[path] = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        yield held
-    finally:
-        for descriptor in held.values():
-            os.close(descriptor)
-
-
-def _show(path: str, held: dict[str, int], mounts: Iterable[str]) -> None:
+def _show(path: str, mounts: Iterable[str]) -> None:
     """Show in the new root what is at a path: a link, a file, or a folder with its mounts."""
-    if path not in held:
-        return
-    descriptor, target = held[path], _ROOT + path
-    mode = os.fstat(descriptor).st_mode
-    if stat.S_ISLNK(mode):
+    target = _ROOT + path
+    if os.path.islink(path):
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        os.symlink(os.readlink("", dir_fd=descriptor), target)
+        os.symlink(os.readlink(path), target)
         return
+    descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     syscalls.make_place(target, descriptor)
-    if not stat.S_ISDIR(mode) or not _overlay(descriptor, target):
-        syscalls.bind(_path_of(descriptor), target)
+    is_overlay = os.path.isdir(path) and _overlay(descriptor, target)
+    os.close(descriptor)
+    if not is_overlay:
+        syscalls.bind(path, target)
         return
     for mount in mounts:
-        place = _ROOT + mount
-        if mount != path and mount in held and os.path.lexists(place):
-            syscalls.bind(_path_of(held[mount]), place, recursive=False)
+        # Some may not be looked at, as another user's.
+        if mount != path and os.path.lexists(mount) and os.path.lexists(_ROOT + mount):
+            syscalls.bind(mount, _ROOT + mount, recursive=False)
 
 
 def _overlay(folder: int, target: str) -> bool:
@@ -256,27 +257,11 @@ def _overlay(folder: int, target: str) -> bool:
     flags = syscalls.MS_NOSUID | syscalls.MS_NODEV
     try:
         # By its descriptor: in a path, commas and colons would have to be escaped.
-        data = f"lowerdir={_path_of(folder)}:{_EMPTY}"
+        data = f"lowerdir=/proc/self/fd/{folder}:{_EMPTY}"
         syscalls.mount("overlay", target, "overlay", flags, data)
     except OSError:
         return False
     return True
-
-
-def _path_of(descriptor: int) -> str:
-    return f"/proc/self/fd/{descriptor}"
-
-
-def _show_kernel() -> None:
-    """Show in the new root what is not files of the machine: /proc, /sys, and a few devices."""
-    for name in ("proc", "sys", "dev"):
-        os.makedirs(f"{_ROOT}/{name}", exist_ok=True)
-    syscalls.bind("/proc", f"{_ROOT}/proc")
-    try:
-        syscalls.bind("/sys", f"{_ROOT}/sys", recursive=False)
-    except OSError:  # what is mounted within may not be taken away there
-        syscalls.bind("/sys", f"{_ROOT}/sys")
-    _make_devices(f"{_ROOT}/dev")
 
 
 def _make_devices(folder: str) -> None:
