@@ -80,7 +80,7 @@ class Sandbox:
             "writable": writable,
             "scratch": SCRATCH,
             "uid": self.uid,
-            "reads_all": self.uid is not None and bool(private_folders(shown)),
+            "private": [] if self.uid is None else sorted(private_folders(shown)),
             "net": self.net,
             "group": "",
             "scope": self.scope,
@@ -124,7 +124,7 @@ def private_folders(paths: Iterable[str]) -> set[str]:
 
     Rows that run as another user could not reach what is needed in there.
     """
-    above = {folder for path in paths for folder in Path(path).parents}
+    above = {folder for path in paths for folder in Path(os.path.realpath(path)).parents}
     return {str(folder) for folder in above if _is_private(folder)} - {"/"}
 
 

@@ -255,6 +255,38 @@ def test_what_is_shown_may_lie_in_a_private_folder_of_another_one(place: Path, l
 
 
 @LEVELS
+def test_what_is_shown_may_lie_in_a_private_one_that_is_shown_too(place: Path, level: str) -> None:
+    write_tree(place / "outer", {"lib/added.py": "VALUE = 1\n"})
+    (place / "outer").chmod(0o700)
+    env = {"PYTHONPATH": os.pathsep.join([str(place / "outer"), str(place / "outer/lib")])}
+    assert verdict(place, level, ADDED, env=env) is Verdict.PASS
+
+
+@LEVELS
+def test_a_link_in_what_is_shown_may_lead_to_a_private_folder(place: Path, level: str) -> None:
+    write_tree(place, {"private/lib/added.py": "VALUE = 1\n", "outer/kept.py": ""})
+    (place / "private").chmod(0o700)
+    (place / "outer/link").symlink_to(place / "private")
+    packages = environment(place, "environment")
+    (packages / "added.pth").write_text(f"{place}/outer\n{place}/outer/link/lib\n", "utf-8")
+    python = str(place / "environment/bin/python")
+    assert verdict(place, level, ADDED, python=python) is Verdict.PASS
+
+
+@LEVELS
+def test_a_project_may_lie_in_a_private_folder_of_one_that_is_shown(
+    place: Path, level: str
+) -> None:
+    write_tree(place, {"outer/added.py": "VALUE = 1\n"})
+    inner = place / "outer/private"
+    make_project(inner / "project")
+    inner.chmod(0o700)
+    env = {"PYTHONPATH": str(place / "outer")}
+    with closing(open_on(inner / "project", sandbox=level, env=env)) as engine:
+        assert run_one(engine, ADDED).verdict is Verdict.PASS
+
+
+@LEVELS
 def test_a_shared_library_is_loaded_where_its_folder_is_shown(place: Path, level: str) -> None:
     folder = place / "libraries"
     folder.mkdir()

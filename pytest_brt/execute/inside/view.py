@@ -66,24 +66,26 @@ def mount_cell(config, keep):
     for name in ("home", "work"):
         os.mkdir(os.path.join(place, "tmp", name))
     covers = ("/tmp", "/dev/shm", os.path.dirname(scratch))
-    behind = [
+    behind = {
         path for path in (root, *config["shown"]) if any(_is_below(path, cover) for cover in covers)
-    ]
-    saved = [(path, os.open(path, os.O_PATH | os.O_CLOEXEC)) for path in behind if path != root]
+    }
+    # A path through a link comes last: what it leads to is there by then.
+    ordered = sorted(behind, key=lambda path: (os.path.realpath(path) != path, path))
+    saved = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in behind - {root}}
     if not keep:
         lower = [os.path.join(scratch, "row", "upper")] + lower_folders(config)
         _overlay(root, lower, place)
-    if behind:
-        saved.append((root, os.open(root, os.O_PATH | os.O_CLOEXEC)))
+    if root in behind:
+        saved[root] = os.open(root, os.O_PATH | os.O_CLOEXEC)
     calls.bind(place + "/tmp", "/tmp")
     if os.path.isdir("/dev/shm"):
         calls.bind(place + "/shm", "/dev/shm")
     calls.bind(place + "/run", os.path.dirname(scratch))
-    for path, descriptor in sorted(saved):
+    for path in ordered:
         if not os.path.exists(path):
-            calls.make_place(path, descriptor)
-            calls.bind("/proc/self/fd/%d" % descriptor, path)
-        os.close(descriptor)
+            calls.make_place(path, saved[path])
+            calls.bind("/proc/self/fd/%d" % saved[path], path)
+        os.close(saved[path])
 
 
 def _is_below(path, folder):

@@ -29,8 +29,8 @@ class Specification(TypedDict):
     scratch: str
     #: The user to become, or None.
     uid: int | None
-    #: Rows may read what only root may, as some of what is shown lies among that.
-    reads_all: bool
+    #: Folders above what is shown that only their owner can look into, where rows become another.
+    private: list[str]
     net: str
     #: The file by which to join a group whose memory is limited, or "".
     group: str

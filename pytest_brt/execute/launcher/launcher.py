@@ -71,7 +71,7 @@ class Launcher:
         syscalls.die_with_parent(os.getppid())
         os.close(self.life)
         if self.spec["level"] == "landlock":
-            drop_user(self.spec["uid"], keep_reading=self.spec["reads_all"])
+            drop_user(self.spec["uid"], keep_reading=bool(self.spec["private"]))
             restrict_files(self.spec)
         elif self.spec["level"] == "process":
             drop_user(self.spec["uid"], keep_reading=True)
@@ -140,7 +140,7 @@ def _readable(spec: Specification) -> Iterator[str]:
     """Yield the folders and files below which everything may be read."""
     yield from ("/proc", "/sys")
     for path in spec["shown"]:
-        if path == "/etc" and spec["reads_all"]:
+        if path == "/etc" and spec["private"]:
             yield from _public_files(path)
         else:
             yield path

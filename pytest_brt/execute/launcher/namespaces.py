@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import socket
-import stat
 import struct
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -78,7 +77,7 @@ def _arrange(spec: Specification, owner: int | None) -> None:
     base, project = syscalls.open_tree(root), syscalls.open_tree(root)
     if owner is not None:
         _show_as_owned(root, (base, project), owner)
-    _enter_new_root(spec["shown"], root, project, is_other=owner is not None)
+    _enter_new_root(spec, project)
     os.makedirs(scratch)
     syscalls.set_read_only("/")
     if owner is not None:
@@ -142,24 +141,22 @@ def _loopback_up() -> None:
         fcntl.ioctl(sock, 0x8914, request)  # SIOCSIFFLAGS
 
 
-def _enter_new_root(shown: Sequence[str], root: str, project: int, *, is_other: bool) -> None:
-    """Go on with a root of our own: the paths `shown`, the project, and nothing else.
+def _enter_new_root(spec: Specification, project: int) -> None:
+    """Go on with a root of our own: what is shown, the project, and nothing else.
 
-    Args:
-        shown: absolute paths.
-        root: the project's folder, which may lie in one of those, and they in it.
-        project: a detached tree to be shown there.
-        is_other: rows are another user's, who cannot enter what only its owner may.
+    The project may lie in what is shown, and that in the project; `project` is a detached tree
+    of it.
 
     Raises:
         OSError: the kernel does not have, or allow, what this takes.
     """
     mounts = _mounts()
     _make_root()
-    wanted = [path for path in shown if os.path.lexists(path) and not _is_below(path, root)]
-    closed = _closed_folders(wanted) if is_other else []
-    for path in _parts(wanted, closed):
-        if path not in closed:
+    root = spec["root"]
+    private = [path for path in spec["private"] if not _is_below(path, root)]
+    shown = [path for path in spec["shown"] if not _is_below(path, root) and os.path.lexists(path)]
+    for path in _parts(shown, private):
+        if path not in private:
             _show(path, [mount for mount in mounts if _is_below(mount, path)])
         elif os.path.isdir(_ROOT + path):
             _tmpfs(_ROOT + path)
@@ -195,31 +192,18 @@ def _open_sys() -> int:
     return tree
 
 
-def _parts(wanted: Sequence[str], closed: Sequence[str]) -> list[str]:
+def _parts(shown: Sequence[str], private: Sequence[str]) -> list[str]:
     """Return the paths of which the new root is made, the upper ones first.
 
-    What is wanted is seen through a wanted folder that it lies in, but through none that is
-    closed: that one is a part itself, empty but for the parts in it.
+    A path is seen through a shown folder that it lies in, but through no private one: that is a
+    part itself, empty but for the parts in it.
     """
     parts: list[str] = []
-    for path in sorted({*wanted, *closed}, key=lambda path: path.split("/")):
+    for path in sorted({*shown, *private}, key=lambda path: path.split("/")):
         above = [part for part in parts if _is_below(path, part)]
-        if path in closed or not above or above[-1] in closed:
+        if path in private or not above or above[-1] in private:
             parts.append(path)
     return parts
-
-
-def _closed_folders(paths: Iterable[str]) -> list[str]:
-    """Return the folders above the paths that only their owner may enter."""
-    above = {str(folder) for path in paths for folder in Path(path).parents} - {"/"}
-    return [folder for folder in above if _is_closed(folder)]
-
-
-def _is_closed(folder: str) -> bool:
-    try:
-        return not os.stat(folder).st_mode & stat.S_IXOTH
-    except OSError:
-        return False  # it is not there, and nothing in it
 
 
 def _is_below(path: str, folder: str) -> bool:
