@@ -62,7 +62,7 @@ def ask(subject: Subject, sandbox: Sandbox) -> SubjectAnswer:
             f"{subject.python!r} cannot import pytest: {answer.problem}"
             " (install pytest there, or choose another: --brt-python)"
         )
-    editable = editable_folders(answer.paths, subject.root)
+    editable = editable_folders(answer.paths, subject.root, subject.python)
     return replace(answer, paths=(*answer.paths, *editable))
 
 

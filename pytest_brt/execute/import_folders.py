@@ -46,13 +46,21 @@ def likely_folders(python: Path, user_base: Path) -> Iterator[str]:
                 yield from _named_in(packages)
 
 
-def editable_folders(paths: Sequence[str], root: str) -> Iterator[str]:
-    """Yield the folders of editable installs in `paths`, but for those of the project in `root`."""
-    for packages in map(Path, paths):
-        if packages.name in ("site-packages", "dist-packages"):
-            for path in _named_in(packages):
-                if path not in paths and not is_below(path, root) and not is_below(root, path):
-                    yield path
+def editable_folders(paths: Sequence[str], root: str, python: str) -> Iterator[str]:
+    """Yield the folders of editable installs in `paths`, but for those of the project in `root`.
+
+    A folder of the project is one of installed packages only in the environment of `python`: else
+    it can have the name, and name folders, whichever interpreter the user chose.
+    """
+    environment = str(Path(python).parent.parent)
+    for named in paths:
+        packages = Path(os.path.normpath(named))
+        is_projects = is_below(str(packages), root) and not is_below(str(packages), environment)
+        if is_projects or packages.name not in ("site-packages", "dist-packages"):
+            continue
+        for path in _named_in(packages):
+            if path not in paths and not is_below(path, root) and not is_below(root, path):
+                yield path
 
 
 def _read_base_prefixes(environment: Path) -> set[Path]:
@@ -65,11 +73,12 @@ def _read_base_prefixes(environment: Path) -> set[Path]:
 
 
 def _is_prefix(folder: Path) -> bool:
-    """Return whether a folder is that of an interpreter or an environment: any can be named."""
-    is_root = folder == Path("/")
-    return not is_root and (
-        is_environment(folder) or bool(_glob_folders(folder, "lib*/py*/encodings"))
-    )
+    """Return whether a folder is that of an interpreter or an environment: any can be named.
+
+    A home that looks like one, as where Python was installed to it, is shown by nobody's word.
+    """
+    looks_so = is_environment(folder) or bool(_glob_folders(folder, "lib*/py*/encodings"))
+    return looks_so and not shows_too_much(str(folder))
 
 
 def _glob_folders(folder: Path, pattern: str) -> list[Path]:

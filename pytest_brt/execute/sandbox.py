@@ -168,7 +168,9 @@ def _homes() -> set[str]:
     import pwd  # not on every platform that this module is imported on
 
     homes = {os.path.expanduser("~")}
-    homes.update(entry.pw_dir for entry in pwd.getpwall() if entry.pw_uid == os.getuid())
+    # With sudo, HOME is root's, and the files are those of who called it.
+    users = (str(os.getuid()), os.environ.get("SUDO_UID"))
+    homes.update(entry.pw_dir for entry in pwd.getpwall() if str(entry.pw_uid) in users)
     return {os.path.realpath(home) for home in homes if os.path.isdir(home)}
 
 

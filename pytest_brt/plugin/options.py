@@ -21,7 +21,7 @@ from pytest_brt.plugin.option_table import COMMANDS, GROUPS, SPECS, Options
 from pytest_brt.plugin.option_values import Spec
 
 #: Variables that name folders which tests may read, wherever these are.
-_FOLDERS_TO_READ = ("PYTHONPATH", "LD_LIBRARY_PATH")
+_FOLDERS_TO_READ = ("PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH")
 
 
 class Mode(StrEnum):

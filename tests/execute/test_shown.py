@@ -5,6 +5,7 @@ from __future__ import annotations
 import _ctypes
 import json
 import os
+import pwd
 import shutil
 import socket
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.execute.sandbox import shows_too_much
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import Verdict
@@ -135,6 +137,15 @@ def test_what_may_not_be_shown_is_an_error(monkeypatch: pytest.MonkeyPatch, plac
     assert open_sandbox("process", shown=("lib",)).shown == (str(home / "lib"),)
 
 
+def test_with_sudo_the_home_of_who_called_it_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    others = (user for user in pwd.getpwall() if Path(user.pw_dir).is_dir())
+    other = next(user for user in others if not shows_too_much(user.pw_dir))
+    monkeypatch.setenv("SUDO_UID", str(other.pw_uid))
+    assert shows_too_much(other.pw_dir)
+    with pytest.raises(UsageProblem, match=r"--brt-show: .* holds your home"):
+        open_sandbox("process", shown=(other.pw_dir,))
+
+
 @LEVELS
 def test_a_library_worked_on_beside_the_project_is_imported(place: Path, level: str) -> None:
     write_tree(place, {"by-path/added.py": "VALUE = 1\n"})
@@ -180,6 +191,37 @@ def test_a_project_shows_nothing_of_a_home_that_it_names(
         assert verdict(place, level, source) is Verdict.FAIL
     subject = find_subject(place / "project", python=None, env={}, sandbox=open_sandbox(level))
     assert not [path for path in subject.paths if Path(path).is_relative_to(home)]
+
+
+@LEVELS
+@pytest.mark.parametrize("mark", ["pyvenv.cfg", "lib/python3.11/encodings/aliases.py"])
+def test_a_home_that_looks_like_an_environment_is_not_shown(
+    place: Path, level: str, mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither as the one that the project's was made of, nor what lies hidden in it."""
+    home = place / "home"
+    write_tree(home, {mark: "", "key": "key", ".tool/it.py": "", ".tool/key": "key"})
+    monkeypatch.setenv("HOME", str(home))
+    packages = environment(place / "project", ".venv")
+    (packages / "more.pth").write_text(f"{home}\n{home}/.tool\n", "utf-8")
+    settings = place / "project/.venv/pyvenv.cfg"
+    settings.write_text(f"home = {home}/bin\n{settings.read_text('utf-8')}", "utf-8")
+    for key in ("key", ".tool/key"):
+        assert verdict(place, level, READS.format(path=str(home / key))) is Verdict.FAIL
+
+
+@LEVELS
+def test_a_folder_of_the_project_is_no_part_of_an_environment_elsewhere(
+    place: Path, level: str
+) -> None:
+    vendored = {"pyvenv.cfg": "", "site-packages/more.pth": f"{place}/work\n"}
+    write_tree(place / "project/vendor", vendored)
+    write_tree(place, {"project/pytest.ini": "[pytest]\npythonpath = vendor/site-packages\n"})
+    write_tree(place, {"work/it.py": "", "work/key": "key"})
+    environment(place, "environment")
+    python = str(place / "environment/bin/python")
+    source = READS.format(path=str(place / "work/key"))
+    assert verdict(place, level, source, python=python) is Verdict.FAIL
 
 
 @LEVELS

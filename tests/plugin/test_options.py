@@ -74,7 +74,7 @@ def test_a_project_says_nothing_of_what_shuts_it_in(
         read_options(pytester.parseconfig("--brt-issue=a.md"), {})
 
 
-@pytest.mark.parametrize("name", ["PYTHONPATH", "LD_LIBRARY_PATH"])
+@pytest.mark.parametrize("name", ["PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH"])
 def test_a_project_shows_no_folder_but_its_own(pytester: pytest.Pytester, name: str) -> None:
     (pytester.path / "out").symlink_to("/srv")
     for inside in ("", "lib", "lib:src/../lib"):
