@@ -83,17 +83,17 @@ def save_last_run(folder: Path, last: LastRun, name: str = WRITTEN) -> None:
 
 
 def load_last_run(folder: Path, name: str = WRITTEN) -> LastRun:
-    """Return what `save_last_run` kept; no tests when there is none of this version.
+    """Return what `save_last_run` kept; no tests when there is none of this version, or a link.
 
     Raises:
         StoreProblem: the file is damaged, or was changed since it was written; it says which,
             so that it can be deleted.
     """
     path = folder / name
-    if not path.exists():
+    if path.is_symlink() or not path.exists():
         return LastRun(tests=())
     try:
-        last = from_json(read_bounded(path, _MOST), LastRun)
+        last = from_json(read_bounded(path), LastRun)
     except (OSError, StoreProblem) as error:
         raise StoreProblem(f"cannot read {str(path)!r}: {error} (delete it)") from error
     if last.schema != _SCHEMA:
@@ -153,7 +153,7 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise StoreProblem(f"cannot write {str(path)!r}: {error.strerror}") from error
 
 
-#: Bytes of one file of ours: a journal holds all runs of a long study.
+#: Bytes of a journal, which holds all runs of a long study.
 _MOST = 1 << 32
 
 T = TypeVar("T")

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 from pathlib import Path
 
+from pytest_brt.bounded import is_file
 from pytest_brt.code.ini import cache_dir_of
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.render.answer import count
 from pytest_brt.render.causes import cause_words, run_words
-from pytest_brt.shown import say
+from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import RANKED, LastRun, load_last_run
 from pytest_brt.types import Patch, PatchResult, Rank, Verdict
 
@@ -21,7 +22,8 @@ from pytest_brt.types import Patch, PatchResult, Rank, Verdict
 def find_last_run(root: str, name: str, *others: str) -> tuple[Path, Path, LastRun]:
     """Return the project at `root` or above it, its folder of what was kept, and that as `name`.
 
-    It is the first folder in which `name` is kept, or one of the `others`.
+    It is the first folder in which `name` is kept, or one of the `others`. A checkout may bring a
+    link in its place: what that leads to was not kept there.
 
     Raises:
         UsageProblem: nothing was kept.
@@ -29,8 +31,10 @@ def find_last_run(root: str, name: str, *others: str) -> tuple[Path, Path, LastR
     """
     start = Path(root).resolve()
     for folder in (start, *start.parents):
-        kept = cache_dir_of(folder) / "d/brt"
-        if any((kept / one).is_file() for one in (name, *others)):
+        cache = cache_dir_of(folder)
+        kept = cache / "d/brt"
+        is_kept = any(is_file(kept / one) for one in (name, *others))
+        if is_kept and kept.resolve() == cache.resolve() / "d/brt":
             return folder, kept, load_last_run(kept, name)
     raise UsageProblem(
         f"no earlier run is kept in {str(start)!r} (run 'pytest-brt issue FILE' there, with "
@@ -59,7 +63,9 @@ def _diff(arguments: argparse.Namespace) -> int:
     told = list(_told_apart(one, other, {kept.test.id: kept.test.name for kept in last.tests}))
     say(f"\n{'These tests tell them apart:' if told else _alike(one, other)}")
     for test, first, second in told:
-        say(f"  {test}\n    {one.patch.name} {first}\n    {other.patch.name} {second}")
+        say(f"  {on_a_line(test)}")
+        say(f"    {on_a_line(one.patch.name)} {first}")
+        say(f"    {on_a_line(other.patch.name)} {second}")
     return 1 if told else 0
 
 
@@ -68,9 +74,8 @@ def _named(name: str, last: LastRun) -> Rank:
     names = {rank.name: rank for rank in last.ranks}
     found = [rank for full, rank in names.items() if name in (full, full.rpartition(".")[0])]
     if len(found) != 1:
-        raise UsageProblem(
-            f"diff: the last ranking has no patch {name!r} (it has: {', '.join(names) or 'none'})"
-        )
+        known = on_a_line(", ".join(names)) or "none"
+        raise UsageProblem(f"diff: the last ranking has no patch {name!r} (it has: {known})")
     return found[0]
 
 
@@ -89,7 +94,7 @@ def _text(one: Patch, other: Patch, root: Path) -> Iterator[str]:
         yield "They change the code in the same way."
     for path in paths:
         before, after = (_lines(files, path, root) for files in made)
-        first, second = (f"{path} ({patch.name})" for patch in (one, other))
+        first, second = (f"{path} ({on_a_line(patch.name)})" for patch in (one, other))
         yield from unified_diff(before, after, first, second, lineterm="")
 
 

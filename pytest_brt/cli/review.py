@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import os
 import shlex
 import subprocess
@@ -17,12 +16,13 @@ from pytest_brt.cli.last_run import find_last_run
 from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.scratch import HeldFolder
-from pytest_brt.rank.values import stating
+from pytest_brt.rank.values import stating, weak_assertion
 from pytest_brt.render.answer import count, listed, reviewed
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import RANKED, WRITTEN, load_last_run, save_last_run
+from pytest_brt.syntax import Function, parse
 from pytest_brt.types import Dispute, JudgedTest, Rank, Review, Value
 
 _ASKED = "accept, reject, edit, skip or quit? [a/r/e/s/q] "
@@ -84,7 +84,7 @@ def _review(arguments: argparse.Namespace) -> None:
     ruled = {**last.ruled, **said.ruled}
     save_last_run(folder, replace(last, tests=(*tests, *rest), ruled=ruled))
     for existing, is_right in said.ruled.items():
-        say(f"{existing}: you said that it is {'right' if is_right else 'wrong'}")
+        say(f"{on_a_line(existing)}: you said that it is {'right' if is_right else 'wrong'}")
     say(f"{reviewed(tests) or 'you accepted and rejected none'}, of {count(len(tests), 'test')}")
 
 
@@ -147,7 +147,7 @@ def _ask_existing(disputes: Sequence[Dispute], said: _Said, *, asked: bool) -> N
     for number, dispute in enumerate(disputes):
         if dispute.existing in said.ruled:
             continue
-        say(f"E{number + 1}  {dispute_sentence(dispute)}")
+        say(on_a_line(f"E{number + 1}  {dispute_sentence(dispute)}"))
         answer = _answer(_WHICH) if asked else "s"
         if answer == "q":
             break
@@ -161,7 +161,7 @@ def _ask_values(
     """Show the values that patches give, and take the one that the user calls right."""
     for number, value in enumerate(values):
         names = [rank.name for rank in ranks if value in rank.result.values]
-        say(f"V{number + 1}  {value.expression} gives {on_a_line(value.text)} ({listed(names)})")
+        say(on_a_line(f"V{number + 1}  {value.expression} gives {value.text} ({listed(names)})"))
     if not asked or not values:
         return
     try:
@@ -173,7 +173,7 @@ def _ask_values(
 
 def _values(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> list[Value]:
     """Return the different values that patches give where a bug test only says what is wrong."""
-    known = {judged.test.id for judged in tests}
+    known = {judged.test.id for judged in tests if weak_assertion(judged.test) is not None}
     found: dict[tuple[str, str], Value] = {}
     for rank in ranks:
         for value in rank.result.values:
@@ -193,7 +193,7 @@ def _answer(question: str) -> str:
 def _show(judged: JudgedTest, number: int, *, whole: bool) -> None:
     test, judgement = judged.test, judged.judgement
     state = "" if judged.review is Review.OPEN else f", {judged.review}"
-    say(f"T{number + 1}  {test.name}  ({judgement.confidence:.0%} sure{state})")
+    say(on_a_line(f"T{number + 1}  {test.name}  ({judgement.confidence:.0%} sure{state})"))
     say(textwrap.indent(textwrap.fill(test.oracle.sentence, 96), "    "))
     if judgement.runs:
         say(f"    now: {run_words(judgement.runs[0])}")
@@ -223,17 +223,17 @@ def _edited(judged: JudgedTest) -> JudgedTest:
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     with HeldFolder("pytest-brt-") as folder:
         file = folder / "test_edited.py"
-        file.write_text(judged.test.source or "", encoding="utf-8")
+        # Half of a character that a text may hold, and no file, is escaped as in Python.
+        file.write_text(judged.test.source or "", encoding="utf-8", errors="backslashreplace")
         try:
             subprocess.run([*shlex.split(editor), str(file)], check=True)
             source = file.read_text(encoding="utf-8")
-            body = ast.parse(source).body
+            body = parse(source).body
         except (OSError, subprocess.CalledProcessError) as error:
             raise UsageProblem(f"review: {editor!r} did not work: {error} (set EDITOR)") from error
         except (SyntaxError, UnicodeDecodeError) as error:
             raise UsageProblem(f"review: not Python: {error} (edit it again)") from error
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef)
-    names = [node.name for node in body if isinstance(node, kinds) and node.name[:4] == "test"]
+    names = [node.name for node in body if isinstance(node, Function) and node.name[:4] == "test"]
     if "::" not in judged.test.name and judged.test.name not in names:
         if not names:
             raise UsageProblem("review: no function is called test_… (edit it again)")

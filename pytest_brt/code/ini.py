@@ -14,6 +14,7 @@ from pathlib import Path
 
 import iniconfig
 
+from pytest_brt.bounded import bounded_text
 from pytest_brt.code.layout import USUAL, Collected
 
 #: Options of `addopts` that say how tests are imported and what they need; all others
@@ -25,8 +26,9 @@ KEPT_OPTIONS = ("--import-mode", "--asyncio-mode", "--ds", "--dc", "--django-con
 _NO_TESTS = (
     "*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}",
 )  # fmt: skip
-#: What reading a file of settings raises.
-_UNREADABLE = (OSError, iniconfig.ParseError, tomllib.TOMLDecodeError, UnicodeDecodeError)
+#: What reading a file of settings raises. `tomllib` raises a plain ValueError for a number of too
+#: many digits, and a RecursionError for lists within lists.
+_UNREADABLE = (OSError, iniconfig.ParseError, ValueError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,7 +270,7 @@ def _words(value: object) -> tuple[str, ...]:
 
 
 def _toml(path: Path, keys: tuple[str, ...]) -> Mapping[str, object] | None:
-    table: object = tomllib.loads(path.read_text(encoding="utf-8"))
+    table: object = tomllib.loads(bounded_text(path))
     for key in keys:
         table = table.get(key) if isinstance(table, dict) else None
     return table if isinstance(table, dict) else None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from pytest_brt.bounded import read_bounded
 from pytest_brt.patches.diff import read_diff
 from pytest_brt.patches.git_apply import apply_hunks
 from pytest_brt.patches.left_out import left_out_kind, needs_build
@@ -137,7 +138,7 @@ def _read_files(targets: Iterable[Target], root: Path) -> _Files:
 def _read_file(path: str, root: Path) -> _File | None:
     try:
         is_executable = bool((root / path).lstat().st_mode & stat.S_IXUSR)
-        return _File(content=(root / path).read_bytes(), executable=is_executable)
+        return _File(content=read_bounded(root / path), executable=is_executable)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
