@@ -33,6 +33,7 @@ def plan_edits(
 
     Raises:
         EditProblem: a test cannot be placed.
+        PatchProblem: a test would be written outside of the project.
     """
     if options.write is Write.NO:
         return ()
@@ -43,6 +44,7 @@ def plan_edits(
             tests = _kept(record, issue, options.keep, unsure=True)  # shown, not written
         if not tests:
             continue
+        _check_places(tests, root)
         if options.write is Write.INTO:
             edits.append(_into_host(tests[0], issue, options, root, cache))
         else:
@@ -65,6 +67,15 @@ def _kept(record: RunRecord, issue: Issue, keep: int, *, unsure: bool) -> list[C
     ]
     candidates.sort(key=lambda judged: -judged.judgement.confidence)
     return [judged.test for judged in candidates[:keep]]
+
+
+def _check_places(tests: list[CandidateTest], root: Path) -> None:
+    """Let no test name a file outside of the project: a checkout may bring a journal with some."""
+    from pytest_brt.patches.paths import check_path
+
+    for test in tests:
+        for path in filter(None, (test.path, test.host)):
+            check_path(path, root)
 
 
 def _as_file(tests: list[CandidateTest], issue: Issue, options: Options, root: Path) -> Edit:

@@ -1,4 +1,4 @@
-"""A project may bring what looks like its last run: ``review`` and ``diff`` take it as data."""
+"""A project may bring what looks like an earlier run of ours: it is data, whatever it says."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ import pytest
 
 from pytest_brt.bounded import MOST_TEXT
 from pytest_brt.cli.main import main
+from pytest_brt.patches.problem import PatchProblem
+from pytest_brt.plugin.files import plan_edits
+from pytest_brt.plugin.options import read_options
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.store import RANKED, WRITTEN, LastRun, save_last_run
-from pytest_brt.types import JudgedTest, Patch, Value
+from pytest_brt.types import Attempt, Issue, JudgedTest, Patch, RunRecord, Value
 from tests.support.rows import judged, row
 
 KEPT = ".pytest_cache/d/brt"
@@ -143,6 +146,23 @@ def test_a_patch_of_a_file_that_is_too_large(
     bring(project, judged(0), patches=patches)
     assert main(["diff", "a", "b"]) == 0
     assert "it holds more than 64 MB" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("path", "host"), [("../out/test_a.py", ""), ("test_a.py", "../key.py")])
+@pytest.mark.parametrize("write", ["new", "into", "diff"])
+def test_a_test_of_a_journal_is_written_in_the_project_only(
+    path: str, host: str, write: str, pytester: pytest.Pytester
+) -> None:
+    (pytester.path.parent / "key.py").write_text("key = 1\n", "utf-8")
+    source = "def test_a():\n    assert 0\n"
+    test = replace(judged(0).test, issue="i", source=source, path=path, host=host)
+    forged = replace(judged(0), test=test)
+    attempt = Attempt(issue="i", strategy="replay", index=0, tests=(forged,))
+    issue = Issue(id="i", title="", text="", source="a.md")
+    record = RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranks=(), sandbox="ns")
+    options = read_options(pytester.parseconfig("--brt-issue=a.md", f"--brt-write={write}"), {})
+    with pytest.raises(PatchProblem, match="'\\.\\./"):
+        plan_edits(record, options, pytester.path, None)
 
 
 @pytest.mark.parametrize("source", ["x = '\ud800'\n", "x = " + "-" * 100_000 + "1\n", "\0"])
