@@ -106,8 +106,15 @@ def read_assertion(
     """Return what the statement at a line of a test module asserts.
 
     `case` is the id of a parametrised test's case. None where no statement of a function stands
-    there, or the text is no Python.
+    there, the text is no Python, or it is nested too deeply to be walked.
     """
+    try:
+        return _read(source, line, case, is_module)
+    except RecursionError:
+        return None
+
+
+def _read(source: str, line: int, case: str, is_module: IsModule) -> Assertion | None:
     bindings = Bindings(is_module)
     found: ast.stmt | None = None
     for statement in _until(parse_or_empty(source).body, line):

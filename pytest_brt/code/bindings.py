@@ -26,7 +26,7 @@ def written(node: ast.AST) -> str:
     """
     try:
         return ast.unparse(node)
-    except (ValueError, RecursionError):
+    except ValueError:
         return ast.dump(node)
 
 

@@ -7,6 +7,7 @@ import doctest
 import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -141,12 +142,12 @@ def edits_of(
 
 def said_by(source: str) -> frozenset[str]:
     """Return the statements of a test, each on one line, and a block that has to raise as one."""
-    statements = (node for node in ast.walk(parse_or_empty(dedent(source))))
-    return frozenset(
-        " ".join(ast.unparse(node).split())
-        for node in statements
-        if isinstance(node, ast.Assert | ast.Expr | ast.With | ast.Assign | ast.Return)
-    )
+    found = set()
+    for node in ast.walk(parse_or_empty(dedent(source))):
+        if isinstance(node, ast.Assert | ast.Expr | ast.With | ast.Assign | ast.Return):
+            with suppress(RecursionError):  # one that is nested too deeply to be written
+                found.add(" ".join(ast.unparse(node).split()))
+    return frozenset(found)
 
 
 def _parts(text: str, collected: Collected) -> tuple[dict[str, str], str]:

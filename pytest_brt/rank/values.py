@@ -45,9 +45,19 @@ def weak_assertion(test: CandidateTest) -> Weak | None:
     for node in ast.walk(parse_or_empty(test.source)):
         if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare):
             operators, sides = node.test.ops, node.test.comparators
-            if len(operators) == 1 and isinstance(operators[0], ast.NotEq | ast.IsNot):
+            is_weak = isinstance(operators[0], ast.NotEq | ast.IsNot)
+            if len(operators) == 1 and is_weak and _can_be_written(node):
                 found = Weak(statement=node, given=node.test.left, reported=sides[0])
     return found
+
+
+def _can_be_written(node: ast.AST) -> bool:
+    """Say whether a tree is not nested too deeply for Python to write it."""
+    try:
+        ast.unparse(node)
+    except RecursionError:
+        return False
+    return True
 
 
 def showing(tests: Iterable[JudgedTest]) -> tuple[CandidateTest, ...]:

@@ -8,6 +8,7 @@ from textwrap import dedent, indent
 import pytest
 
 from pytest_brt.code.assertions import Assertion, contradict, read_assertion
+from pytest_brt.guard.suite import said_by
 
 IMPORTS = "import pytest\nfrom pkg.mod import f, g, Thing\nimport pkg\n\n"
 
@@ -148,6 +149,12 @@ def test_a_case_has_its_parameters(case: str, subject: str, value: str) -> None:
 @pytest.mark.parametrize("source", ["def test_a(:\n", "", "x = 1\n"])
 def test_where_nothing_stands_nothing_is_asserted(source: str) -> None:
     assert read_assertion(source, 7) is None
+
+
+def test_what_is_nested_too_deeply_is_passed_over() -> None:
+    deep = "+".join(["x"] * 900)
+    assert read_assertion(f"def test_a(x):\n    assert {deep} == 1\n", 2) is None
+    assert said_by(f"def test_a(x):\n    assert {deep} == 1\n    assert x\n") == {"assert x"}
 
 
 def test_every_line_of_a_test_can_be_read() -> None:

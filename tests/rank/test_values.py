@@ -80,6 +80,7 @@ def test_patches_are_grouped_by_what_they_give(engine: Engine) -> None:
         weak("name(2)", OracleKind.NO_RAISE),
         replace(NAME, test=replace(NAME.test, source=None)),
         replace(NAME, test=replace(NAME.test, source="def (")),
+        weak(f"assert {'+'.join(['1'] * 900)} != 1"),
     ],
 )
 def test_a_test_that_states_a_value_shows_none(test: JudgedTest) -> None:
