@@ -103,10 +103,12 @@ def test_an_answer_that_would_hold_us_up_is_one_line(
 ) -> None:
     answer, message = ANSWERS[name]
     raw = served(answer)
+    # What ends by its size does so in time on a busy machine, too.
+    seconds = 3.0 if message == "within" else 60.0
     start = time.monotonic()
     with pytest.raises(ModelProblem, match=message) as caught:
-        Loopback(raw.url).ask("/v1/models", 3.0)
-    assert time.monotonic() - start < 30
+        Loopback(raw.url).ask("/v1/models", seconds)
+    assert time.monotonic() - start < seconds + 30
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 600
 
