@@ -32,8 +32,7 @@ def plan_edits(
     index is kept between runs.
 
     Raises:
-        EditProblem: a test cannot be placed.
-        PatchProblem: a test would be written outside of the project.
+        EditProblem: a test cannot be placed, or would be written outside of the project.
     """
     if options.write is Write.NO:
         return ()
@@ -71,11 +70,15 @@ def _kept(record: RunRecord, issue: Issue, keep: int, *, unsure: bool) -> list[C
 
 def _check_places(tests: list[CandidateTest], root: Path) -> None:
     """Let no test name a file outside of the project: a checkout may bring a journal with some."""
-    from pytest_brt.patches.paths import check_path
+    from pytest_brt.code.layout import leads_out
 
     for test in tests:
         for path in filter(None, (test.path, test.host)):
-            check_path(path, root)
+            if "\0" in path or leads_out(root, path):
+                raise EditProblem(
+                    f"the test would be written outside of the project: {path!r} "
+                    "(a kept run that names it may be somebody else's: delete pytest's cache)"
+                )
 
 
 def _as_file(tests: list[CandidateTest], issue: Issue, options: Options, root: Path) -> Edit:

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_brt.bounded import MOST_TEXT
 from pytest_brt.cli.main import main
-from pytest_brt.patches.problem import PatchProblem
+from pytest_brt.errors import EditProblem
 from pytest_brt.plugin.files import plan_edits
 from pytest_brt.plugin.options import read_options
 from pytest_brt.rank.weighted import rank_by_weight
@@ -148,7 +148,9 @@ def test_a_patch_of_a_file_that_is_too_large(
     assert "it holds more than 64 MB" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("path", "host"), [("../out/test_a.py", ""), ("test_a.py", "../key.py")])
+@pytest.mark.parametrize(
+    ("path", "host"), [("../out/test_a.py", ""), ("test_a.py", "../key.py"), ("../a\0.py", "")]
+)
 @pytest.mark.parametrize("write", ["new", "into", "diff"])
 def test_a_test_of_a_journal_is_written_in_the_project_only(
     path: str, host: str, write: str, pytester: pytest.Pytester
@@ -161,7 +163,7 @@ def test_a_test_of_a_journal_is_written_in_the_project_only(
     issue = Issue(id="i", title="", text="", source="a.md")
     record = RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranks=(), sandbox="ns")
     options = read_options(pytester.parseconfig("--brt-issue=a.md", f"--brt-write={write}"), {})
-    with pytest.raises(PatchProblem, match="'\\.\\./"):
+    with pytest.raises(EditProblem, match="outside of the project: '\\.\\./"):
         plan_edits(record, options, pytester.path, None)
 
 
