@@ -208,6 +208,12 @@ def _nameless(node: ast.stmt) -> str:
     return ast.dump(same)
 
 
+def is_test_class(node: ast.ClassDef) -> bool:
+    """Say whether pytest takes a class for one of tests: by its name, or as a ``TestCase``."""
+    bases = [ast.unparse(base) for base in node.bases]
+    return node.name.startswith("Test") or any(base.endswith("TestCase") for base in bases)
+
+
 def read_test(source: str) -> tuple[SourceText, tuple[str, ...]]:
     """Return a test module that stands alone, and the names of its tests.
 
@@ -225,8 +231,8 @@ def read_test(source: str) -> tuple[SourceText, tuple[str, ...]]:
     tests = tuple(
         node.name
         for node in body
-        if isinstance(node, Function | ast.ClassDef)
-        and node.name.startswith("Test" if isinstance(node, ast.ClassDef) else "test")
+        if (isinstance(node, Function) and node.name.startswith("test"))
+        or (isinstance(node, ast.ClassDef) and is_test_class(node))
     )
     if not tests:
         raise EditProblem("the new test has no function called test_… (give it one)")

@@ -137,9 +137,8 @@ class Program:
     files: tuple[FileChange, ...] = ()
     #: Changes of the project's tree, as a patch makes them.
     changes: tuple[FileChange, ...] = ()
-    #: Wall-clock seconds for one statement, and for all of them.
-    statement_seconds: float = 20.0
-    total_seconds: float = 60.0
+    #: Share of `Limits.seconds` that one statement gets; all of them together get the whole.
+    statement_share: float = 1 / 3
     #: Number of the statement from which on it is noted which functions are called.
     calls_from: int | None = None
 
@@ -178,6 +177,8 @@ class Observed:
     raised: Raised | None = None
     #: It asked a database of Django's.
     database: bool = False
+    #: It used what is there to ask one: a model, or a request of the test client.
+    may_ask: bool = False
     seconds: float = 0.0
 
 

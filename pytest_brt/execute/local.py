@@ -107,11 +107,12 @@ class LocalEngine:
 
     def observe(self, program: Program) -> Observation:
         """Run the statements of `program`; see `Engine.observe`."""
-        seconds = program.statement_seconds
+        total = self._slots.setting.limits.seconds
+        seconds = total * program.statement_share
         order = CellOrder(
             deadlines=Deadlines(
                 start=STARTUP,
-                total=program.total_seconds,
+                total=total,
                 events={"statement": seconds, "observed": seconds, "evaluable": seconds},
             ),
             work=program.files,
@@ -125,7 +126,8 @@ class LocalEngine:
         )
         with self._slots.turns.beside(""), self._slots.lend() as slot:
             ended = self._cell(slot, order, program.changes)
-            return _observation(program, ended, self._slots.setting.places(slot.view.tree))
+            places = self._slots.setting.places(slot.view.tree)
+            return _observation(program, ended, places, order.deadlines)
 
     def close(self) -> None:
         """End every zygote and remove what was written."""
@@ -192,7 +194,9 @@ class LocalEngine:
         return checked
 
 
-def _observation(program: Program, ended: Ended, places: Places) -> Observation:
+def _observation(
+    program: Program, ended: Ended, places: Places, deadlines: Deadlines
+) -> Observation:
     """Return what the statements of a program did, from what its process told."""
     evaluable = {event.index for event in ended.events if event.event == "evaluable"}
     observed = [
@@ -203,9 +207,9 @@ def _observation(program: Program, ended: Ended, places: Places) -> Observation:
     if len(observed) == len(program.statements):
         how = ""
     elif ended.timed_out:
-        spent = program.statement_seconds
-        total = ended.seconds >= program.total_seconds
-        how = f"timed out after {program.total_seconds if total else spent:g} s"
+        over = ended.seconds >= deadlines.total
+        spent = deadlines.total if over else deadlines.events["statement"]
+        how = f"timed out after {spent:g} s"
     else:
         how = status_words(ended.status)
     finish = ended.first("finish")

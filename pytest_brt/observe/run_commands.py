@@ -176,7 +176,7 @@ def _observe(
 ) -> tuple[int, str, dict[str, str]] | None:
     """Return exit status, output and files; None when it was not run."""
     changes = tuple(FileChange(path=f.path, content=f.content.encode()) for f in files)
-    program = Program(statements=(statement,), files=changes, statement_seconds=40.0)
+    program = Program(statements=(statement,), files=changes, statement_share=2 / 3)
     observed = engine.observe(program).observed
     value = observed[0].value if observed else None
     if value is None:

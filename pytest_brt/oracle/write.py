@@ -113,7 +113,7 @@ def module(draft: Draft, replayed: Replayed, name: str) -> str | None:
     if awaits and not has_loop:
         imports = [*imports, "import asyncio"]
     used = "\n".join([*body, *marks, "asyncio" if awaits else ""])
-    header = _imports([*imports, "import pytest"], used)
+    header = import_block([*imports, "import pytest"], used)
     definitions, body = _definitions(body, header)
     arguments = ", ".join(draft.fixtures)
     parts = [f"@{mark}" for mark in marks]
@@ -136,7 +136,7 @@ def _marks(draft: Draft, replayed: Replayed, awaits: bool) -> tuple[list[str], b
     args = replayed.resolver.engine.subject.pytest_args
     loaded = {value for option, value in pairwise(args) if option == "-p"}
     runs = [] if draft.index is None else [*_setup(draft, replayed), replayed.seen[draft.index]]
-    asks = any(map(_asked_database, runs))
+    asks = any(map(_may_ask_database, runs))
     marks = ["pytest.mark.django_db"] if asks and "django" in loaded else []
     has_loop = awaits and "asyncio" in loaded
     return [*marks, *(["pytest.mark.asyncio"] if has_loop else [])], has_loop
@@ -149,6 +149,11 @@ def is_awaiting(source: str) -> bool:
     (True, False)
     """
     return bool(compiled(source).co_flags & inspect.CO_COROUTINE)
+
+
+def _may_ask_database(seen: Seen) -> bool:
+    """Say whether a statement asked a database, or may do so where the bug is gone."""
+    return seen.did is not None and (seen.did.database or seen.did.may_ask)
 
 
 def _asked_database(seen: Seen) -> bool:
@@ -197,7 +202,7 @@ def script(draft: Draft, replayed: Replayed) -> str | None:
     if parts_found is None or is_awaiting("\n".join(parts_found[1])):
         return None
     imports, body = parts_found
-    header = _imports(imports, "\n".join(body))
+    header = import_block(imports, "\n".join(body))
     return "\n".join([*header.split("\n"), *body] if header else body) + "\n"
 
 
@@ -234,7 +239,7 @@ def _setup(draft: Draft, replayed: Replayed) -> list[Seen]:
     body = "\n".join(draft.body)
     wanted = names_of(body).used if parses(body) else frozenset()
     chosen = {*needed([*sources, body], len(sources), wanted)}
-    objects = {n for line in sources if not _is_import(line) for n in names_of(line).bound}
+    objects = {n for line in sources if not is_import(line) for n in names_of(line).bound}
     for place, seen in enumerate(usable):
         own = sources[place].partition(".")[0] in objects
         # What a database holds is reached by no name.
@@ -279,7 +284,7 @@ def _hoist(lines: list[str]) -> tuple[list[str], list[str]]:
     bound: set[str] = set()
     for line in lines:
         names = names_of(line)
-        if _is_import(line) and not names.bound & bound:
+        if is_import(line) and not names.bound & bound:
             imports.append(line)
         else:
             rest.append(line)
@@ -287,11 +292,12 @@ def _hoist(lines: list[str]) -> tuple[list[str], list[str]]:
     return imports, rest
 
 
-def _is_import(line: str) -> bool:
+def is_import(line: str) -> bool:
+    """Say whether a statement is an import that stands on one line."""
     return line.startswith(("import ", "from ")) and "\n" not in line.strip()
 
 
-def _imports(lines: list[str], body: str) -> str:
+def import_block(lines: list[str], body: str) -> str:
     """Return the import block: only what `body` uses, one line per module, sorted."""
     used = {node.id for node in ast.walk(parse(body)) if isinstance(node, ast.Name)}
     items = [item for item in read_facts("\n".join(lines)).imports if item.bound in used]

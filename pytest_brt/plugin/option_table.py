@@ -241,7 +241,10 @@ class Options:
         repeat=True,
     )
     timeout: float = _SANDBOX(
-        "SECONDS", "time limit of one test (default: 60)", read.at_least(0.1), default=60.0
+        "SECONDS",
+        "time limit of one test; a statement of a report gets a third of it (default: 60)",
+        read.at_least(0.1),
+        default=60.0,
     )
     memory: int = _SANDBOX(
         "MB", "memory limit of one test (default: 2048)", read.at_least(64), default=2048

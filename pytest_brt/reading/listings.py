@@ -95,7 +95,6 @@ def read_python(reading: Reading, block: Block) -> None:
     cut = _note_left_out(reading, block.text, parts, block.line)
     if parts and "__doc__" in block.text and _is_docstring(parts[0]):
         parts = (replace(parts[0], source=f"__doc__ = {parts[0].source}"), *parts[1:])
-    parts = _with_calls(parts)
     added: list[int] = []
     for above, statement in zip((None, *parts), parts, strict=False):
         if added and above and _is_echo(statement, above):
@@ -113,23 +112,6 @@ def read_python(reading: Reading, block: Block) -> None:
 def _is_docstring(statement: Statement) -> bool:
     value = getattr(parse(statement.source).body[0], "value", None)
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
-
-
-def _with_calls(parts: tuple[Statement, ...]) -> tuple[Statement, ...]:
-    """Call the tests that a snippet defines, right after their definition."""
-    found: list[Statement] = []
-    for statement in parts:
-        found.append(statement)
-        node = parse(statement.source).body[-1]
-        if (
-            isinstance(node, ast.FunctionDef)
-            and node.name.startswith("test_")
-            and not ast.unparse(node.args)
-            and not node.decorator_list
-        ):
-            call = replace(statement, source=f"{node.name}()", above="", beside="", below="")
-            found.append(call)
-    return tuple(found)
 
 
 def _is_echo(statement: Statement, above: Statement) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
+from pytest_brt.render.causes import cause_words
 from pytest_brt.types import Miss
 from pytest_brt.types.miss import (
     AlreadyRight,
@@ -16,6 +17,8 @@ from pytest_brt.types.miss import (
     NoCode,
     NotComparable,
     NothingWrong,
+    OwnTestPasses,
+    OwnTestUnused,
     PassingTests,
     StatedValue,
     StatementEnded,
@@ -53,8 +56,9 @@ def miss_sentence(miss: Miss) -> str:
                 "the report's code uses names that neither it nor the project defines: "
                 f"{', '.join(names[:_NAMES])} (add their imports or definitions to the report)"
             )
-        case StatementEnded(line=line, source=source, said=said):
-            return f"line {line}: {said}: {source!r}"
+        case StatementEnded(line=line, source=source, said=said, timed_out=timed_out):
+            share = ", a third of --brt-timeout" if timed_out else ""
+            return f"line {line}: {said}{share}: {source!r}"
         case StatementRaised():
             return _raised_words(miss)
         case PassingTests(tests=tests):
@@ -63,6 +67,10 @@ def miss_sentence(miss: Miss) -> str:
                 f"passing on this tree: {made} made from the report (is this the version that the "
                 "report is about?)"
             )
+        case OwnTestPasses(name=name):
+            return f"the report's own test {name} passes on this tree"
+        case OwnTestUnused(name=name, cause=cause):
+            return f"the report's own test {name} was of no use: {cause_words(cause, None)}"
         case _:
             return _unused_words(miss)
 

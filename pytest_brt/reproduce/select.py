@@ -22,8 +22,9 @@ _ORDER = (Verdict.FAIL, Verdict.PASS, Verdict.FLAKY, Verdict.TIMEOUT, Verdict.CR
 def select(judged: Sequence[JudgedTest], keep: int | None = None) -> tuple[JudgedTest, ...]:
     """Return all tests, best first; beyond `keep` candidates the rest are none any more.
 
-    Candidates go by confidence, but one per cluster (same oracle and same failure) before
-    the second of any, as long as the next cluster is not much less likely.
+    The reporter's own tests stand first. Candidates go by confidence, but one per cluster (same
+    oracle and same failure) before the second of any, as long as the next cluster is not much less
+    likely.
     """
     candidates = sorted((j for j in judged if j.judgement.candidate), key=_candidate_key)
     every = without_doubles(candidates)
@@ -77,11 +78,13 @@ def _round_robin(items: list[JudgedTest]) -> list[JudgedTest]:
         key = cluster_key(item)
         weighed.append((item.judgement.confidence * 0.8 ** before[key], item))
         before[key] += 1
-    return [item for _, item in sorted(weighed, key=lambda pair: -pair[0])]
+    by_weight = [item for _, item in sorted(weighed, key=lambda pair: -pair[0])]
+    return sorted(by_weight, key=lambda item: not item.test.is_reporters)
 
 
-def _candidate_key(item: JudgedTest) -> tuple[float, int, str]:
-    return (-item.judgement.confidence, len(item.test.source or ""), item.test.id)
+def _candidate_key(item: JudgedTest) -> tuple[bool, float, int, str]:
+    judgement, test = item.judgement, item.test
+    return (not test.is_reporters, -judgement.confidence, len(test.source or ""), test.id)
 
 
 def _rest_key(item: JudgedTest) -> tuple[int, str]:

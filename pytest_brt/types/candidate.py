@@ -110,6 +110,11 @@ class CandidateTest:
     #: Fixtures and data that came with it.
     support: tuple[FileChange, ...] = ()
 
+    @property
+    def is_reporters(self) -> bool:
+        """Whether it stands in the report: written there, and not made from what it shows."""
+        return self.origin.author is Author.REPORT and self.oracle.kind is OracleKind.WRITTEN
+
 
 #: From this confidence on a failing test is said to reproduce the report; below it, it is only
 #: possible that it does. Measured on reports that no rule was written with (docs/replay.md).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_brt.types.cause import Cause
 from pytest_brt.types.fact import Fact
 
 
@@ -56,6 +57,8 @@ class StatementEnded(Fact, frozen=True, kw_only=True):
     source: str
     #: How, as in "timed out after 20 s".
     said: str
+    #: Its time was over, which is an option's share.
+    timed_out: bool = False
 
 
 class StatementRaised(Fact, frozen=True, kw_only=True):
@@ -71,6 +74,19 @@ class PassingTests(Fact, frozen=True, kw_only=True):
     """So many tests made from the report pass."""
 
     tests: int
+
+
+class OwnTestPasses(Fact, frozen=True, kw_only=True):
+    """A test that the report brings passes."""
+
+    name: str
+
+
+class OwnTestUnused(Fact, frozen=True, kw_only=True):
+    """A test that the report brings could not be run, or failed for another reason."""
+
+    name: str
+    cause: Cause
 
 
 class StatedValue(Fact, frozen=True, kw_only=True):
@@ -113,4 +129,6 @@ Miss = (
     | StatementEnded
     | StatementRaised
     | PassingTests
+    | OwnTestPasses
+    | OwnTestUnused
 )

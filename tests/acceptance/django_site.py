@@ -18,6 +18,25 @@ APP = {
         DATABASES = {"default": {"ENGINE": "django.db.backends.sqlite3", "NAME": "shop.sqlite3"}}
         DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
         FREE_FROM = 50
+        ROOT_URLCONF = "shop.urls"
+        ALLOWED_HOSTS = ["*"]
+    """,
+    "shop/urls.py": """
+        from django.urls import path
+
+        from cart.views import listed
+
+        urlpatterns = [path("items/", listed)]
+    """,
+    "cart/views.py": """
+        from django.http import HttpResponse
+
+        from cart.models import Item
+
+
+        def listed(request):
+            most = int(request.GET.get("most", "10"))
+            return HttpResponse(f"{Item.objects.count()} of {most}")
     """,
     "cart/__init__.py": "",
     "cart/models.py": """

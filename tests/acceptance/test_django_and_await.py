@@ -30,6 +30,18 @@ DATABASE = """
 
     I expected `6`.
 """
+VIEW = """
+    # A list that is asked for with an empty "most" is a server error
+
+    ```python
+    >>> from django.test import Client
+    >>> Client().get("/items/?most=")
+    Traceback (most recent call last):
+      File "cart/views.py", line 7, in listed
+        most = int(request.GET.get("most", "10"))
+    ValueError: invalid literal for int() with base 10: ''
+    ```
+"""
 QUEUE = {
     "box/__init__.py": """
         import asyncio
@@ -106,6 +118,14 @@ def test_what_needs_the_database_gets_the_mark_and_the_rows(tmp_path: Path, pyth
     assert body.endswith(
         "    Item.objects.create(price=2, quantity=3)\n    assert total() == 6\n"
     ), source
+
+
+def test_what_does_not_come_to_the_database_here_gets_the_mark(tmp_path: Path, python: str) -> None:
+    name, text, _ = PLACES["key"]
+    root = made(tmp_path / "shop", {**APP, name: text})
+    source = reproduced(root, VIEW, "--brt-python", python)
+    head, _, _ = source.partition("def test_")
+    assert head.endswith("@pytest.mark.django_db\n"), source
 
 
 def test_await_is_tested_with_the_plugin_of_the_project(tmp_path: Path, python: str) -> None:

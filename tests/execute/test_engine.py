@@ -270,17 +270,17 @@ def test_functions_that_statements_call_are_noted_from_one_on(engine: Engine) ->
 
 
 @pytest.mark.parametrize(
-    ("last", "seconds", "how"),
+    ("last", "share", "how"),
     [
-        ("import time; time.sleep(600)", 2.0, "timed out after 2 s"),
-        ("import os; os._exit(4)", 60.0, "exit status 4"),
-        ("import os; os.kill(os.getpid(), 9)", 60.0, "killed by SIGKILL"),
+        ("import time; time.sleep(600)", 1 / 30, "timed out after 2 s"),
+        ("import os; os._exit(4)", 1.0, "exit status 4"),
+        ("import os; os.kill(os.getpid(), 9)", 1.0, "killed by SIGKILL"),
     ],
 )
 def test_a_statement_that_ends_the_process_costs_only_itself(
-    engine: Engine, last: str, seconds: float, how: str
+    engine: Engine, last: str, share: float, how: str
 ) -> None:
-    program = Program(statements=("1 + 1", last, "3"), statement_seconds=seconds)
+    program = Program(statements=("1 + 1", last, "3"), statement_share=share)
     seen = engine.observe(program)
     assert [one.index for one in seen.observed] == [0]
     assert seen.ended == how

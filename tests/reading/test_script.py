@@ -147,14 +147,6 @@ def test_inline_code_comes_last_and_once() -> None:
     assert [(step.source, step.inline) for step in steps] == [("f(1)", False), ("g(2)", True)]
 
 
-def test_tests_in_a_snippet_are_called() -> None:
-    found = said(
-        "Title\n\n```python\ndef test_a():\n    assert f(1)\n\ndef test_b(x):\n    pass\n```"
-    )
-    assert "test_a()" in found
-    assert "test_b()" not in found
-
-
 def test_exceptions_that_are_named_anywhere() -> None:
     issue = read_issue("a `KeyError: 'x'` or a pkg.BadError\n\nValueError: no", "x")
     assert {raised.type for raised in named_exceptions(issue)} >= {"KeyError", "pkg.BadError"}

@@ -62,11 +62,15 @@ class Database:
     def __init__(self):
         self.is_made = False
         self.was_used = False
+        self.may_be_used = False
 
     def prepare(self):
-        """Set Django up, and watch for connections."""
+        """Set Django up, and watch for connections, and for what may lead to one."""
         import django
+        from django.core.signals import request_started
         from django.db.backends.base.base import BaseDatabaseWrapper
+        from django.db.models import QuerySet
+        from django.db.models.signals import pre_init
         from django.test.utils import setup_databases, setup_test_environment
 
         django.setup()
@@ -81,6 +85,24 @@ class Database:
             connect(connection)
 
         BaseDatabaseWrapper.ensure_connection = ensure_connection
+        # A tree without the bug may get further than this one does.
+        request_started.connect(self.note, weak=False)
+        pre_init.connect(self.note, weak=False)
+        begin = QuerySet.__init__
+
+        def __init__(queries, *arguments, **words):
+            self.may_be_used = True
+            begin(queries, *arguments, **words)
+
+        QuerySet.__init__ = __init__
+
+    def note(self, sender, **words):
+        """Keep that a request was made, or an object of a model."""
+        self.may_be_used = True
+
+    def forget(self):
+        """Begin anew, for the next statement."""
+        self.was_used = self.may_be_used = False
 
 
 class Calls:
@@ -138,7 +160,7 @@ class Session:
     def run(self, index, source):
         """Run statement number `index` and tell what it did."""
         self.caught = []
-        self.database.was_used = False
+        self.database.forget()
         self.wire.send("statement", index=index)
         begin = time.perf_counter()
         raised = value = None
@@ -160,6 +182,7 @@ class Session:
                 "stderr": stderr,
                 "warnings": self.caught,
                 "database": self.database.was_used,
+                "may_ask": self.database.may_be_used,
                 "seconds": time.perf_counter() - begin,
             },
             raised=raised,

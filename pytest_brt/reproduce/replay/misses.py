@@ -17,6 +17,8 @@ from pytest_brt.types.miss import (
     NoCode,
     NotComparable,
     NothingWrong,
+    OwnTestPasses,
+    OwnTestUnused,
     PassingTests,
     StatedValue,
     StatementEnded,
@@ -50,7 +52,9 @@ def misses_of(
         found.append(UndefinedNames(names=tuple(missing)))
     found += _ended(view)
     found += _raised(view)
-    passing = sum(item.judgement.verdict is Verdict.PASS for item in tests)
+    found += _own_tests(tests)
+    made = [item for item in tests if not item.test.is_reporters]
+    passing = sum(item.judgement.verdict is Verdict.PASS for item in made)
     if passing:
         found.append(PassingTests(tests=passing))
     if not tests:
@@ -58,10 +62,23 @@ def misses_of(
     return tuple(found)
 
 
+def _own_tests(tests: Sequence[JudgedTest]) -> Iterator[Miss]:
+    for item in tests:
+        if item.test.is_reporters and item.judgement.verdict is Verdict.PASS:
+            yield OwnTestPasses(name=item.test.name)
+        elif item.test.is_reporters and item.judgement.runs:
+            yield OwnTestUnused(name=item.test.name, cause=item.judgement.runs[0].cause)
+
+
 def _ended(view: ReportRun) -> list[Miss]:
     ended = [seen for seen in view.seen if seen.ended]
     return [
-        StatementEnded(line=seen.step.line, source=seen.step.source[:_SOURCE], said=seen.ended)
+        StatementEnded(
+            line=seen.step.line,
+            source=seen.step.source[:_SOURCE],
+            said=seen.ended,
+            timed_out=seen.timed_out,
+        )
         for seen in ended[:_MOST]
     ]
 

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, TestTarget
@@ -23,6 +24,7 @@ from pytest_brt.reading.compare import is_steady, likeness
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.script import complained, read_script
 from pytest_brt.reproduce.replay.misses import misses_of
+from pytest_brt.reproduce.replay.own import own_candidates
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.syntax import parse_expression
@@ -83,9 +85,10 @@ def replay(
     own = [draft for draft in apply_rules(view) if not (commands and draft.own_assertion)]
     drafts = tuple(sorted((*own, *commands), key=lambda draft: -draft.score))
     maker = _Maker(issue=issue, replayed=replayed, engine=engine, repeat=repeat)
+    own_tests = maker.own_tests()
     tests = maker.tests(drafts)
-    progress(f"trying {len(tests)} tests on the unpatched tree")
-    judged = maker.judge(tests)
+    progress(f"trying {len(own_tests) + len(tests)} tests on the unpatched tree")
+    judged = (*maker.judge_own(own_tests), *maker.judge(tests))
     again = maker.second_chances(drafts, judged)
     if again:
         progress(f"trying {len(again)} tests in another way")
@@ -116,6 +119,20 @@ class _Maker:
     repeat: int
     #: Names of the tests so far.
     taken: set[str] = field(default_factory=set)
+
+    def own_tests(self) -> tuple[CandidateTest, ...]:
+        """Return the tests that the report brings."""
+        called = slug(self.issue.source, self.issue.title)
+        folder = self.engine.subject.test_root
+        return tuple(own_candidates(self.issue, self.replayed.resolver, folder, called))
+
+    def judge_own(self, tests: Sequence[CandidateTest]) -> tuple[JudgedTest, ...]:
+        """Run the reporter's tests on the unpatched tree and judge them."""
+        runs = run_tests(tests, self.engine, self.repeat)
+        wrong, raised = complained(seen.step for seen in self.replayed.seen)
+        facts = Facts(text=self.issue.text, crash=False, context="", wrong=wrong, raised=raised)
+        rating = Rating(confidence=OracleKind.WRITTEN.prior)
+        return tuple(judge(test, runs[test.id], facts, lambda _: rating) for test in tests)
 
     def tests(self, drafts: Sequence[Draft]) -> list[_Written]:
         """Return the best drafts as tests, each once."""
@@ -195,8 +212,7 @@ class _Maker:
         )
 
     def _path(self, name: str) -> str:
-        folder = self.engine.subject.test_root.strip("/")
-        return f"{name}.py" if folder in ("", ".") else f"{folder}/{name}.py"
+        return (PurePosixPath(self.engine.subject.test_root) / f"{name}.py").as_posix()
 
     def _name(self, draft: Draft) -> str:
         about = re.sub(r"[^a-z0-9]+", "_", draft.about.lower()).strip("_")[:30]

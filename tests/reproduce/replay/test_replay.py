@@ -105,8 +105,8 @@ CASES = {
     ),
     "own assertion": Case(
         "double\n\n```python\nfrom pkg import double\n\ndef test_double():\n    assert double(2) == 4\n```\n",  # noqa: E501
-        OracleKind.NO_RAISE,
-        "    test_double()",
+        OracleKind.WRITTEN,
+        "    assert double(2) == 4",
     ),
     "command": Case(
         "long lines\n\n`a.txt`:\n```ini\nwords that go on\n```\n\n"

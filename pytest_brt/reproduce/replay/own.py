@@ -1,0 +1,54 @@
+"""The reporter's own tests as candidates: as they stand, with their imports completed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from pytest_brt.code.scope import undefined_names
+from pytest_brt.codec import content_id
+from pytest_brt.observe.watch import Resolver
+from pytest_brt.oracle.write import import_block, is_import
+from pytest_brt.reading.own_tests import OwnTest, own_tests
+from pytest_brt.types import CandidateTest, Issue, Oracle, OracleKind, Origin
+
+
+def own_candidates(
+    issue: Issue, resolver: Resolver, folder: str, called: str
+) -> Iterator[CandidateTest]:
+    """Yield the tests that a report brings, but for those that use names which nothing has.
+
+    Their files are to stand in `folder`; `called` is what tests of the report are called after.
+    """
+    for own in own_tests(issue):
+        source = _module(own, resolver)
+        if source is None:
+            continue
+        stem = own.name.rpartition("::")[2].removeprefix("test").strip("_").lower()
+        path = (PurePosixPath(folder) / f"test_{called}_{stem}.py").as_posix()
+        yield CandidateTest(
+            id=content_id(issue.id, path, source, own.name),
+            name=own.name,
+            issue=issue.id,
+            origin=Origin(strategy="replay"),
+            oracle=Oracle(
+                kind=OracleKind.WRITTEN,
+                sentence="The report brings this test.",
+                prior=OracleKind.WRITTEN.prior,
+            ),
+            path=path,
+            source=source,
+        )
+
+
+def _module(own: OwnTest, resolver: Resolver) -> str | None:
+    """Return the test as a module of its own, None when a name in it cannot be bound."""
+    imports = [line for line in own.needs if is_import(line)]
+    rest = [line for line in own.needs if not is_import(line)]
+    loose = undefined_names("\n".join([*imports, *rest, own.source]))
+    resolver.resolve(loose)
+    if resolver.missing(loose):
+        return None
+    body = "\n\n\n".join([*rest, own.source])
+    header = import_block([*imports, *resolver.imports_for(loose)], body)
+    return "\n\n\n".join(part for part in (header, body) if part) + "\n"
