@@ -16,7 +16,7 @@ from pytest_brt.execute.engine import Engine, Observation, Observed, Program
 from pytest_brt.observe.project import find_imports, main_packages
 from pytest_brt.reading.compare import is_steady
 from pytest_brt.reading.steps import ReportStep, Script
-from pytest_brt.syntax import parse
+from pytest_brt.syntax import bodies, parse
 
 _LACKS_MODULE = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
 #: A statement that ends the process is left out and the rest run again, this often.
@@ -159,7 +159,7 @@ class Display:
     """One form of the result of one statement."""
 
     form: Form
-    #: The expression whose value it is, or whose evaluation prints it.
+    #: The expression whose value it is; for STDOUT the statement that prints it.
     expression: str
     #: What it looked like on the buggy tree.
     text: str
@@ -178,7 +178,7 @@ def displays(seen: Seen, *, blank: bool = False) -> tuple[Display, ...]:
         return ()
     expression = shown_expression(seen.step.source)
     if not expression:
-        return ()
+        return _printed_inside(seen.step.source, did.stdout)
     found: list[Display] = []
     printed = printed_argument(seen.step.source)
     stdout = did.stdout.rstrip("\n")
@@ -205,6 +205,14 @@ def displays(seen: Seen, *, blank: bool = False) -> tuple[Display, ...]:
         else:
             found.append(Display(form=Form.STDOUT, expression=expression, text=did.stdout))
     return tuple(display for display in found if blank or display.text.strip())
+
+
+def _printed_inside(source: str, stdout: str) -> tuple[Display, ...]:
+    """Return what a loop, or another statement around others, printed; () where it did not."""
+    is_compound = any(bodies(parse(source).body[-1]))
+    if not is_compound or not stdout.strip():
+        return ()
+    return (Display(form=Form.STDOUT, expression=source, text=stdout),)
 
 
 def shown_expression(source: str) -> str:

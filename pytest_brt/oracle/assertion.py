@@ -21,6 +21,8 @@ def assertion(display: Display, other: str, *, differs: bool) -> tuple[tuple[str
     `other` is Python source where the result can be evaluated, else the text itself.
     """
     same = "!=" if differs else "=="
+    if display.form is Form.STDOUT:
+        return _printed(display, other, same, "reported" if differs else "expected"), True
     expression = _grouped(display.expression)
     if display.form is Form.VALUE and display.evaluable:
         if other.strip() in ("True", "False", "None") and display.type in _SINGLETONS:
@@ -31,13 +33,19 @@ def assertion(display: Display, other: str, *, differs: bool) -> tuple[tuple[str
     if "\n" in text:
         name = "reported" if differs else "expected"
         lines, text = [f"{name} = {text}"], name
-    if display.form is Form.STDOUT:
-        check = f"assert capsys.readouterr().out {same} {text}"
-        return (*lines, display.expression, check), True
     if display.form is Form.STR and display.type == "str":
         return (*lines, f"assert {expression} {same} {text}"), False
     wrap = "repr" if display.form is Form.VALUE else "str"
     return (*lines, f"assert {wrap}({display.expression}) {same} {text}"), False
+
+
+def _printed(display: Display, other: str, same: str, name: str) -> tuple[str, ...]:
+    """Return the lines that compare what a statement prints, with `name` for a text of lines."""
+    text = literal(other)
+    run = display.expression
+    if "\n" not in text:
+        return run, f"assert capsys.readouterr().out {same} {text}"
+    return f"{name} = {text}", run, f"assert capsys.readouterr().out {same} {name}"
 
 
 def _grouped(expression: str) -> str:

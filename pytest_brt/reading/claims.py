@@ -62,11 +62,14 @@ def claims(
 
 
 def _lone_value(given: Sentence, codes: list[Span], section: ClaimRole) -> list[Claim]:
-    """A section named "Expected" or "Actual" that holds nothing but a value."""
+    """A section named "Expected" or "Actual" that holds nothing but a value, or an exception."""
     text = given.text.strip().rstrip(".")
     if section not in (ClaimRole.EXPECTED, ClaimRole.OBSERVED):
         return []
     value = codes[0].text if len(codes) == 1 and len(text) - len(codes[0].text) <= 4 else text
+    exception = EXCEPTION.fullmatch(value)
+    if exception:
+        return [raises_claim("", exception, section, given)]
     if is_literal(value) or (codes and value == codes[0].text and parses(value)):
         return [value_claim("", value, section, given)]
     return []

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pytest_brt.observe.watch import displays
+from pytest_brt.observe.watch import Seen, displays
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.equals import equals
 from pytest_brt.oracle.rules.gone import MARKED, SPOKEN, gone
 from pytest_brt.oracle.rules.raises import must_end, must_raise, no_raise
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.write import Draft
-from pytest_brt.reading.compare import Likeness, quoted_in
+from pytest_brt.reading.compare import Likeness, is_steady, partly_in, quoted_in
 from pytest_brt.reading.steps import ClaimKind, ClaimRole
 from pytest_brt.types import OracleKind
 
 #: Drafts less likely than this are no evidence.
 _LEAST = 0.15
+#: The most that is believed of a value where something else has another one than in the report.
+_ANOTHER_STATE = 0.3
 RULES = (
     no_raise,
     must_raise,
@@ -37,7 +39,8 @@ def apply_rules(view: ReportRun) -> tuple[Draft, ...]:
                 found[key] = draft
     every = tuple(found.values())
     wanted = view.wanted_exceptions
-    drafts = (replace(draft, against=contradiction(view, draft, every, wanted)) for draft in every)
+    placed = (_in_its_state(view, draft) for draft in every)
+    drafts = (replace(draft, against=contradiction(view, draft, every, wanted)) for draft in placed)
     return tuple(sorted(_likely(drafts), key=lambda draft: -draft.score))
 
 
@@ -55,6 +58,36 @@ def _likely(drafts: Iterable[Draft]) -> Iterator[Draft]:
         score = draft.score - (0.35 if crash and in_passing else 0.0)
         if score >= _LEAST:
             yield replace(draft, score=score)
+
+
+def _in_its_state(view: ReportRun, draft: Draft) -> Draft:
+    """Return a draft about a value, believed little where the report was in another state."""
+    if draft.kind not in _OF_VALUES or draft.index is None:
+        return draft
+    place = view.seen[draft.index].step.block
+    upto = view.seen[: draft.index + 1]
+    before = (seen for seen in upto if seen.step.block == place)
+    if not any(map(_gives_another, before)):
+        return draft
+    return replace(
+        draft,
+        score=min(draft.score, _ANOTHER_STATE),
+        reasons=(*draft.reasons, "the code before it gives something else than the report shows"),
+    )
+
+
+def _gives_another(seen: Seen) -> bool:
+    """Say whether a statement shows something, and nothing that the report shows of it."""
+    told = seen.step.said(ClaimKind.VALUE)
+    if all(claim.role is ClaimRole.EXPECTED for claim in told):
+        return False
+    shown = [display.text for display in displays(seen, blank=True)]
+    comparable = all(map(is_steady, shown)) and all(is_steady(claim.text) for claim in told)
+    return bool(shown) and comparable and not _agree(shown, [claim.text for claim in told])
+
+
+def _agree(shown: Sequence[str], told: Sequence[str]) -> bool:
+    return any(quoted_in(text, claim) or partly_in(claim, text) for text in shown for claim in told)
 
 
 _OF_VALUES = (OracleKind.EQUALS, OracleKind.GONE)

@@ -15,6 +15,7 @@ from pytest_brt.oracle.rules.report_run import (
     is_said_of_the_call,
     quote,
     short,
+    wanted_words,
 )
 from pytest_brt.oracle.write import Draft
 from pytest_brt.reading.compare import Likeness, quoted_in, squeezed
@@ -66,9 +67,11 @@ def _in_place_of(index: int, seen: Seen, raised: Raised) -> Iterator[Draft]:
     source = seen.step.source.strip()
     if raised.in_project is None or not _is_expression(source):
         return
+    told = wanted_words(seen)
+    words = told[1] if told else None
     for said in seen.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED):
         text = said.text.strip()
-        if not is_literal(text):
+        if not is_literal(text) or words == said:
             continue
         score, reason = _wanted_score(said)
         if is_said_of_the_call(said, seen.step.source):

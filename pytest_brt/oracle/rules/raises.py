@@ -20,6 +20,7 @@ from pytest_brt.oracle.rules.report_run import (
     messages_agree,
     quote,
     short,
+    wanted_words,
 )
 from pytest_brt.oracle.write import Draft, indented, script
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
@@ -101,7 +102,7 @@ def no_raise_score(
     about = seen.step.said(ClaimKind.RAISES)
     wanted = any(s.exception for s in about if s.role is ClaimRole.EXPECTED)
     praised = any(s.direct for s in about if s.role is ClaimRole.CONTRAST)
-    if _is_sound(view, seen, about) or wanted or praised:
+    if _is_sound(view, seen, about) or wanted or praised or wanted_words(seen):
         return 0.0, (), None
     own = not any(frame.project for frame in raised.frames)
     if _is_own_assertion(raised):
@@ -220,6 +221,24 @@ def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterato
         if said.raised and said.exception and not {said.exception, _LACKING} & kinds:
             draft = _must_raise(index, seen, expression, said.raised.type, score, said)
             yield replace(draft, expects=raised)
+    words = wanted_words(seen)
+    if words is not None and words[0] not in raised.message:
+        kind = raised.type.removeprefix("builtins.")
+        draft = _must_raise(index, seen, expression, kind, score, words[1])
+        yield replace(
+            draft,
+            body=(
+                f"with pytest.raises({kind}, match={literal(_pattern(words[0]))}):",
+                f"    {expression}",
+            ),
+            sentence=f"The {simple(kind)} of `{short(expression)}` must say {literal(words[0])}.",
+            reasons=("the report says what the error should say",),
+        )
+
+
+def _pattern(text: str) -> str:
+    """Return the regular expression that finds `text`, with its blanks as they are."""
+    return re.escape(text).replace(r"\ ", " ")
 
 
 def _must_raise(

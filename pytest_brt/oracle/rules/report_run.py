@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import dataclass
 from keyword import iskeyword
@@ -12,6 +13,7 @@ from pytest_brt.oracle.assertion import one_line
 from pytest_brt.oracle.facts import simple, without_values
 from pytest_brt.reading.claims import claims
 from pytest_brt.reading.lexicon import plain
+from pytest_brt.reading.mentions import is_literal
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, Script
 from pytest_brt.types import BlockKind, Issue, Raised
 
@@ -19,6 +21,11 @@ from pytest_brt.types import BlockKind, Issue, Raised
 PLAIN = 0.67
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
 _RAISES = re.compile(r"\b(?:rais|error|exception|fail|crash|got|get)", re.IGNORECASE)
+#: What stands before the words that an exception is to have.
+_SAYS = re.compile(
+    r"\b(?:says?|reads?|states?|mentions?|tells?|reports?|complains?|message)\b[^.;]{0,40}$",
+    re.IGNORECASE,
+)
 #: Blocks in which an exception is spoken of, or comes out.
 _SHOWN = (BlockKind.PROSE, BlockKind.HEADING, BlockKind.OUTPUT, BlockKind.TRACEBACK)
 _COMMON = frozenset(
@@ -102,6 +109,21 @@ def is_said_of_the_call(said: Claim, source: str) -> bool:
         rf"(?:an? )?`{re.escape(wanted)}"
     )
     return bool(re.search(asked, plain(said.sentence)))
+
+
+def wanted_words(seen: Seen) -> tuple[str, Claim] | None:
+    """Return what the report wants the exception of a statement to say, and where it says so.
+
+    As in "it should say 'expected a name'" of a call that raises; None where it wants no words.
+    """
+    if seen.did is None or seen.did.raised is None:
+        return None
+    for said in seen.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED):
+        text = said.text.strip()
+        value = ast.literal_eval(text) if is_literal(text) else None
+        if isinstance(value, str) and _SAYS.search(said.sentence.partition(text)[0]):
+            return value, said
+    return None
 
 
 def messages_agree(reported: str, seen: str) -> bool:

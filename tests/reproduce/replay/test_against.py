@@ -45,6 +45,36 @@ def test_an_exception_that_is_wanted_is_not_forbidden(engine: Engine) -> None:
     assert OracleKind.NO_RAISE not in kinds(engine, report)
 
 
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "# Expected\n\n`ValueError: empty`\n",
+        'It should say "nothing is there".\n',
+    ],
+)
+def test_where_another_exception_or_message_is_wanted_none_is_forbidden(
+    engine: Engine, wish: str
+) -> None:
+    report = (
+        "first() of nothing\n\n```\n>>> from pkg import first\n>>> first([])\n"
+        "Traceback (most recent call last):\nIndexError: list index out of range\n```\n\n"
+    )
+    assert kinds(engine, report) == [OracleKind.NO_RAISE]
+    assert kinds(engine, report + wish) == [OracleKind.MUST_RAISE]
+
+
+def test_a_value_is_believed_little_in_another_state_than_the_reports(engine: Engine) -> None:
+    report = (
+        "Scales do not work\n\n```python\nfrom pkg.more import Scale, scaled\nprint(Scale.by)\n"
+        "print(scaled(2))\n```\n\nThis gives\n\n```\n{by}\n3\n```\n\nIt should give\n\n"
+        "```\n{by}\n2\n```\n"
+    )
+    same = candidates(attempt(engine, report.format(by=1)))
+    other = candidates(attempt(engine, report.format(by=7)))
+    assert max(item.judgement.confidence for item in same) > 0.5
+    assert max(item.judgement.confidence for item in other) <= 0.3
+
+
 CRASH = """\
 first() of nothing
 

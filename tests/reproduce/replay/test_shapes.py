@@ -43,6 +43,28 @@ SHAPES = {
         "KeyError: 'no room for a'\n```\n",
         "shelf['a'] = 1",
     ),
+    "a loop that prints": (
+        "```python\nfrom pkg import double\nfor n in range(2):\n    print(double(n))\n```\n\n"
+        "Output:\n\n```\n1\n3\n```\n\nExpected:\n\n```\n0\n2\n```\n",
+        "    for n in range(2):\n        print(double(n))\n"
+        '    assert capsys.readouterr().out == "0\\n2\\n"',
+    ),
+    "a loop that prints in a session": (
+        "```\n>>> from pkg import double\n>>> for n in range(2):\n...     print(double(n))\n"
+        "1\n3\n```\n",
+        '    assert capsys.readouterr().out != "1\\n3\\n"',
+    ),
+    "another exception in a section": (
+        "```python\nfrom pkg import first\nfirst([])\n```\n\n# Actual results\n\n"
+        "`IndexError: list index out of range`\n\n# Expected results\n\n`ValueError: empty`\n",
+        "    with pytest.raises(ValueError):\n        first([])",
+    ),
+    "other words of an exception": (
+        "```\n>>> from pkg.more import match\n>>> match('a')\nTraceback (most recent call last):\n"
+        "pkg.more.Mismatch: expected identifier, found a\n```\n\n"
+        'It should say "expected a name".\n',
+        "    with pytest.raises(pkg.more.Mismatch, match=\"expected a name\"):\n        match('a')",
+    ),
     "a quoted wish": (
         'The result of `encode("a b")` says "A B". We would expect to see "A-B".\n\n'
         "```python\nfrom pkg.core import encode\nprint(encode('a b'))\n```\n",
