@@ -47,7 +47,7 @@ from pytest_brt.execute.sandbox import Sandbox
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import load_issue
 from pytest_brt.reproduce.replay.run import replay
-from pytest_brt.types import REPRODUCES, JudgedTest, Verdict
+from pytest_brt.types import COUNTS, JudgedTest, Verdict
 from pytest_brt.types.subject import Subject
 
 QUICK = 6
@@ -299,9 +299,7 @@ def _tables(outcomes: Sequence[Outcome]) -> None:
 
 def _line_table(outcomes: Sequence[Outcome]) -> None:
     """Print how far what is said to reproduce a report can be believed."""
-    print(
-        f"data set                  n  rank 1    any  tests >= {REPRODUCES:.2f}  right  first right"
-    )
+    print(f"data set                  n  rank 1    any  tests >= {COUNTS:.2f}  right  first right")
     sets: dict[str, list[Outcome]] = {"all": list(outcomes)}
     for outcome in outcomes:
         sets.setdefault(outcome.data, []).append(outcome)
@@ -313,8 +311,8 @@ def _line_table(outcomes: Sequence[Outcome]) -> None:
         }
     for name, group in sets.items():
         ranks = [outcome.first() for outcome in group]
-        above = [one for out in group for one in out.tried if one.confidence >= REPRODUCES]
-        first = [o.tried[0] for o in group if o.tried and o.tried[0].confidence >= REPRODUCES]
+        above = [one for out in group for one in out.tried if one.confidence >= COUNTS]
+        first = [o.tried[0] for o in group if o.tried and o.tried[0].confidence >= COUNTS]
         print(
             f"{name[:22]:22} {len(group):4}  {sum(r == 1 for r in ranks) / len(group):6.0%}"
             f"  {sum(r > 0 for r in ranks) / len(group):5.0%}  {len(above):13}"

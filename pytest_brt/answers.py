@@ -44,29 +44,35 @@ from pytest_brt.types.miss import CodeRead, NeedsMore
 
 
 def bug_tests(tests: Iterable[JudgedTest]) -> tuple[tuple[JudgedTest, ...], tuple[JudgedTest, ...]]:
-    """Return the bug tests, and the possible ones, which are less certain; best first."""
+    """Return the bug tests that count, and the others, which are less certain; best first."""
     failing = sorted(
         (test for test in tests if test.judgement.candidate),
-        key=lambda test: -test.judgement.confidence,
+        key=lambda judged: (not judged.test.is_reporters, -judged.judgement.confidence),
     )
-    sure = tuple(test for test in failing if test.judgement.reproduces)
-    return sure, tuple(test for test in failing if not test.judgement.reproduces)
+    sure = tuple(test for test in failing if test.judgement.counts)
+    return sure, tuple(test for test in failing if not test.judgement.counts)
 
 
 def answer_issue(attempts: Sequence[Attempt]) -> IssueAnswer:
     """Return whether a report was reproduced, by all attempts at it."""
     sure, possible = bug_tests(test for attempt in attempts for test in attempt.tests)
-    if sure:
-        best = sure[0]
-        confidence = best.judgement.confidence
-        return Reproduced(best=best.test.name, confidence=confidence, tests=len(sure))
-    if possible:
-        best = possible[0]
+    said = next((test for test in sure if test.judgement.reproduces), None)
+    if said is not None:
+        return Reproduced(
+            best=said.test.name,
+            confidence=said.judgement.confidence,
+            tests=len(sure),
+            measured=said.judgement.measured,
+        )
+    best = next(iter((*sure, *possible)), None)
+    if best is not None:
         kind = best.test.oracle.kind
         return PossiblyReproduced(
             best=best.test.name,
             confidence=best.judgement.confidence,
             needs_value=kind.sees_wrong_value and kind is not OracleKind.EQUALS,
+            evidence=best.judgement.evidence,
+            measured=best.judgement.measured,
         )
     return _not_reproduced(attempts)
 

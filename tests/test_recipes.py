@@ -61,7 +61,7 @@ try:
     best = replay(read_issue(text, "issue.md"), engine=engine).tests[0]
 finally:
     engine.close()
-print(best.judgement.reproduces, best.judgement.reason)
+print(best.judgement.counts, best.judgement.reason)
 print(best.test.source)
 """
 STRATEGY = '''\

@@ -64,7 +64,7 @@ def with_contradictions(
         Contradiction(
             bug_test=judged.test.id,
             demands=demand.text,
-            is_settled=judged.judgement.reproduces and _is_stated(judged),
+            is_settled=judged.judgement.counts and _is_stated(judged),
         )
         for judged in tests
         if (demand := _demand(judged, root)) is not None

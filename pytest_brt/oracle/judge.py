@@ -17,9 +17,11 @@ from dataclasses import dataclass, replace
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.oracle.asked import is_about_python, pinned
 from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple, without_values
+from pytest_brt.oracle.measured import measured
 from pytest_brt.render.causes import failure_words, run_words
 from pytest_brt.types import (
     CandidateTest,
+    Evidence,
     JudgedTest,
     Judgement,
     OracleKind,
@@ -62,6 +64,8 @@ class Rating:
     #: Samples or runs that fail alike, this one too, and how many there were.
     agree: int = 1
     samples: int = 1
+    #: What it rests on, where a rule or the report's own test says so.
+    evidence: Evidence | None = None
 
 
 #: Rates a failing test by how it fails.
@@ -113,6 +117,8 @@ def judge(
         runs=runs,
         agree=rating.agree,
         samples=rating.samples,
+        evidence=rating.evidence,
+        measured=measured(rating.evidence) if rating.evidence else None,
     )
     return JudgedTest(test=test, judgement=judgement)
 

@@ -17,7 +17,7 @@ from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.oracle.assertion import WIDTH, docstring
 from pytest_brt.reading.mend import parses
 from pytest_brt.syntax import compiled, parse
-from pytest_brt.types import OracleKind, Raised
+from pytest_brt.types import Evidence, OracleKind, Raised
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +50,7 @@ class Draft:
     own_assertion: bool = False
     #: Has to do with the name of the test: the function at fault.
     about: str = ""
+    evidence: Evidence = Evidence.OTHER
 
     @property
     def docstring(self) -> str:

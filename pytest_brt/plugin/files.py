@@ -61,7 +61,7 @@ def _kept(record: RunRecord, issue: Issue, keep: int, *, unsure: bool) -> list[C
         for attempt in record.attempts
         if attempt.issue == issue.id
         for judged in attempt.tests
-        if (judged.judgement.reproduces or (unsure and judged.judgement.candidate))
+        if (judged.judgement.counts or (unsure and judged.judgement.candidate))
         and judged.test.source is not None
     ]
     candidates.sort(key=lambda judged: -judged.judgement.confidence)

@@ -26,6 +26,7 @@ from pytest_brt.types import Attempt, Localised, Patch, PatchResult, Repair
 T = TypeVar("T")
 
 REPRODUCED = Status(category="reproduced", letter=".", word="REPRODUCED")
+LIKELY = Status(category="possibly reproduced", letter=".", word="POSSIBLY REPRODUCED")
 POSSIBLE = Status(category="possibly reproduced", letter="F", word="POSSIBLY REPRODUCED")
 NOT_REPRODUCED = Status(category="not reproduced", letter="F", word="NOT REPRODUCED")
 PASSING = Status(category="passing", letter=".", word="PASSES")
@@ -100,7 +101,8 @@ class AttemptItem(Work):
         self.keep(attempt_json(result))
         sure, possible = bug_tests(result.tests)
         if sure:
-            self.status = REPRODUCED
+            said = any(test.judgement.reproduces for test in sure)
+            self.status = REPRODUCED if said else LIKELY
             return
         works = [item for item in self.session.items if isinstance(item, Work)]
         alike = [item for item in works if item.case.issue_id == self.key.issue]
@@ -126,7 +128,7 @@ class PatchItem(Work):
         if not result.verdicts:
             raise Missed("no bug test could be run on it")
         tests = self.work.tests(self.case)
-        trusted = {t.test.id: t.judgement.reproduces for t in tests if t.judgement.candidate}
+        trusted = {t.test.id: t.judgement.counts for t in tests if t.judgement.candidate}
         short = shortcoming(result, trusted)
         if short:
             raise Missed(short, FAILING)

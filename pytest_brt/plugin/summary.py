@@ -197,7 +197,7 @@ class Summary:
             place = place_of(run)
             if place:
                 self._say(f"  {self._cut(place)}")
-        unsure = sum(not test.judgement.reproduces for test in failing[1:])
+        unsure = sum(not test.judgement.counts for test in failing[1:])
         if unsure:
             tests, fail = ("test", "fails") if unsure == 1 else ("tests", "fail")
             said = f"{unsure} less certain {tests} made from the report {fail} as well"
@@ -205,7 +205,7 @@ class Summary:
 
     def _show_unwritten(self, record: RunRecord, edits: tuple[Edit, ...]) -> None:
         """Show what could be written: the best test of each report, all with ``-v``."""
-        unsure = not any(t.judgement.reproduces for a in record.attempts for t in a.tests)
+        unsure = not any(t.judgement.counts for a in record.attempts for t in a.tests)
         option = "--brt-write new --brt-write-unsure" if unsure else "--brt-write new"
         self.reporter.section(f"not written ({option} writes it)", sep="-")
         for edit in edits:

@@ -118,7 +118,7 @@ def _by_believed(
 
     Without such a test, or without a run of one, a patch is neither.
     """
-    believed = {judged.test.id for judged in tests if judged.judgement.reproduces}
+    believed = {judged.test.id for judged in tests if judged.judgement.counts}
     fixing: list[PatchResult] = []
     failing: list[PatchResult] = []
     for result in results:

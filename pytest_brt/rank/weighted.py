@@ -51,7 +51,7 @@ def rank_by_weight(
 
 def _is_upside_down(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> bool:
     """Say whether a patch that passes no bug test stands above one that passes those believed."""
-    believed = [judged.test.id for judged in tests if judged.judgement.reproduces]
+    believed = [judged.test.id for judged in tests if judged.judgement.counts]
     at_none = next((at for at, rank in enumerate(ranks) if not rank.passed), len(ranks))
     below = (rank.result.verdicts for rank in ranks[at_none:])
     return bool(believed) and any(
@@ -114,7 +114,7 @@ def is_at_fault(result: PatchResult, tests: Sequence[JudgedTest]) -> bool:
     return bool(result.regressions) or any(
         verdicts.get(judged.test.id, Verdict.PASS) is not Verdict.PASS
         for judged in tests
-        if judged.judgement.reproduces
+        if judged.judgement.counts
     )
 
 
@@ -242,7 +242,7 @@ def with_standings(ranks: Sequence[Rank], tests: Sequence[JudgedTest] = ()) -> t
 def _doubt(leader: Rank, tests: Sequence[JudgedTest]) -> Doubt | None:
     """Return why the leading patch does not lead clearly, whatever its odds."""
     verdicts = leader.result.verdicts
-    believed = [judged.test.id for judged in tests if judged.judgement.reproduces]
+    believed = [judged.test.id for judged in tests if judged.judgement.counts]
     if not any(verdicts.get(test) is Verdict.PASS for test in believed):
         return Doubt.NO_SURE_TEST
     if leader.result.regressions:

@@ -22,6 +22,7 @@ from pytest_brt.types import (
     Contradicted,
     Doubt,
     Ending,
+    Evidence,
     Frame,
     Guarded,
     IssueAnswer,
@@ -29,6 +30,7 @@ from pytest_brt.types import (
     Lack,
     Leader,
     Level,
+    Measured,
     Miss,
     NoLeader,
     NoneFixes,
@@ -64,10 +66,10 @@ _SAY_WHAT_IS_RIGHT = (
     "it only checks that the reported result is gone; add to the report what should happen "
     "instead, as in '`f(1)` should return `2`'"
 )
-_READ_IT = (
-    "the report may mean something else; read the test, and accept it with 'pytest-brt review' if "
-    "it is right"
-)
+_ACCEPT = "read the test, and accept it with 'pytest-brt review' if it is right"
+_READ_IT = f"the report may mean something else; {_ACCEPT}"
+#: What is known of tests of stated values: the fix of a project often gives another one.
+_STATED = "as the value that the report states does not come out"
 #: What to do where no test runs: the project's own set-up, mostly.
 _OTHER_PYTHON = (
     "if the project's own tests do not run with this interpreter either, choose another: "
@@ -121,15 +123,18 @@ def issue_sentence(answer: IssueAnswer) -> str:
     As in "Reproduced: test_a fails, probably because of this bug (67% sure)."
     """
     match answer:
-        case Reproduced(best=name, confidence=confidence, tests=tests):
+        case Reproduced(best=name, confidence=confidence, tests=tests, measured=measured):
             best = f"{name} fails, probably because of this bug"
             if tests > 1:
                 fail = f"{tests} bug tests fail, probably because of this bug"
                 best = f"{fail}; the best is {name}"
-            return f"Reproduced: {best} ({how_sure(confidence)})."
-        case PossiblyReproduced(best=name, confidence=confidence, needs_value=needs_value):
-            advice = _SAY_WHAT_IS_RIGHT if needs_value else _READ_IT
-            return f"Possibly reproduced: {name} fails ({how_sure(confidence)}), but {advice}."
+            return f"Reproduced: {best} ({how_sure(confidence, None, measured)})."
+        case PossiblyReproduced():
+            sure = how_sure(answer.confidence, answer.evidence, answer.measured)
+            if answer.evidence is Evidence.STATED_VALUE:
+                return f"Possibly reproduced: {answer.best} fails, {_STATED} ({sure}); {_ACCEPT}."
+            advice = _SAY_WHAT_IS_RIGHT if answer.needs_value else _READ_IT
+            return f"Possibly reproduced: {answer.best} fails ({sure}), but {advice}."
         case NotReproduced(why=why, advice=advice):
             more = "" if advice is None else f"; {advice_words(advice)}"
             return f"Not reproduced: {_because(why)}{more}."
@@ -137,8 +142,13 @@ def issue_sentence(answer: IssueAnswer) -> str:
             assert_never(answer)
 
 
-def how_sure(confidence: float) -> str:
-    """Return how likely a test is right, as in "67% sure"."""
+def how_sure(confidence: float, evidence: Evidence | None, measured: Measured | None) -> str:
+    """Return how likely a test is right: by what was measured, or as in "67% sure"."""
+    if measured is not None:
+        were = "was" if measured.right == 1 else "were"
+        return f"{measured.right} of {measured.of} such tests {were} right"
+    if evidence is Evidence.OWN_TEST:
+        return "the reporter's own test; how often these are right was not measured"
     return f"{confidence:.0%} sure"
 
 

@@ -13,7 +13,7 @@ from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 
 from pytest_brt.answers import bug_tests
-from pytest_brt.render.answer import does, of_ranking, of_report, tests_of
+from pytest_brt.render.answer import does, how_sure, of_ranking, of_report, tests_of
 from pytest_brt.render.causes import cause_words, run_words
 from pytest_brt.render.disputes import dispute_sentences
 from pytest_brt.render.notes import attempt_words
@@ -167,20 +167,20 @@ def _line(line: str) -> tuple[str, str]:
 
 
 def _test(judged: JudgedTest, ranks: tuple[Rank, ...]) -> Part:
-    test = judged.test
+    test, judgement = judged.test, judged.judgement
     cells = [
         (rank.name, cell) for rank in ranks for cell in rank.result.cells if cell.test == test.id
     ]
-    runs = judged.judgement.runs
+    runs = judgement.runs
     return {
         "name": _name(judged),
         "state": "" if judged.review is Review.OPEN else f"{judged.review} by you",
         "kind": test.oracle.kind,
         "sentence": test.oracle.sentence,
-        "confidence": judged.judgement.confidence,
-        "is_possible": not judged.judgement.reproduces,
+        "sure": how_sure(judgement.confidence, judgement.evidence, judgement.measured),
+        "is_possible": not judgement.reproduces,
         "source": _coloured(test.source or f"# in the tree: {test.path}"),
-        "before": _failure(runs[0]) if runs else judged.judgement.reason,
+        "before": _failure(runs[0]) if runs else judgement.reason,
         "after": [
             f"{name}: {'passes' if cell.verdict is Verdict.PASS else run_words(cell)}"
             for name, cell in cells

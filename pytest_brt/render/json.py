@@ -201,6 +201,7 @@ def _rounded(score: float | None) -> float | None:
 
 def _test_json(judged: JudgedTest) -> Json:
     test, judgement = judged.test, judged.judgement
+    measured = judgement.measured
     return {
         "id": test.id,
         "name": test.name,
@@ -215,6 +216,9 @@ def _test_json(judged: JudgedTest) -> Json:
         "source": test.source,
         "candidate": judgement.candidate,
         "reproduces": judgement.reproduces,
+        "counts": judgement.counts,
+        "evidence": judgement.evidence,
+        "measured": measured and {"right": measured.right, "of": measured.of},
         "verdict": judgement.verdict,
         "reason": judgement.reason,
         "confidence": round(judgement.confidence, 3),

@@ -225,7 +225,7 @@ class _Auto:
         stand = [item for item in self.tests if said[item.test.id] is not False]
         if approved:
             stand = [item for item in stand if said[item.test.id]]
-        found = [item.judgement.confidence for item in stand if item.judgement.reproduces]
+        found = [item.judgement.confidence for item in stand if item.judgement.counts]
         many = len(found) >= self.bench.keep and any(said.values())
         return many or max(found, default=0.0) >= ENOUGH
 

@@ -18,11 +18,13 @@ from pytest_brt.types.answer import RankingAnswer as RankingAnswer
 from pytest_brt.types.answer import Unfinished as Unfinished
 from pytest_brt.types.attempt import Attempt as Attempt
 from pytest_brt.types.attempt import AttemptNote as AttemptNote
-from pytest_brt.types.candidate import REPRODUCES as REPRODUCES
+from pytest_brt.types.candidate import COUNTS as COUNTS
 from pytest_brt.types.candidate import Author as Author
 from pytest_brt.types.candidate import CandidateTest as CandidateTest
+from pytest_brt.types.candidate import Evidence as Evidence
 from pytest_brt.types.candidate import JudgedTest as JudgedTest
 from pytest_brt.types.candidate import Judgement as Judgement
+from pytest_brt.types.candidate import Measured as Measured
 from pytest_brt.types.candidate import Oracle as Oracle
 from pytest_brt.types.candidate import OracleKind as OracleKind
 from pytest_brt.types.candidate import Origin as Origin

@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from pytest_brt.types.attempt import AttemptNote, VerdictCount, WithoutModel
+from pytest_brt.types.candidate import Evidence, Measured
 from pytest_brt.types.cause import Cause
 from pytest_brt.types.dialogue import Ending
 from pytest_brt.types.fact import Fact
@@ -19,6 +20,8 @@ class Reproduced(Fact, frozen=True, kw_only=True):
     best: str
     confidence: float
     tests: int
+    #: How often such tests were right, where it was measured.
+    measured: Measured | None = None
 
 
 class PossiblyReproduced(Fact, frozen=True, kw_only=True):
@@ -28,6 +31,9 @@ class PossiblyReproduced(Fact, frozen=True, kw_only=True):
     confidence: float
     #: The report does not say what should happen instead.
     needs_value: bool
+    #: What it rests on, and how often such tests were right, where that is known.
+    evidence: Evidence | None = None
+    measured: Measured | None = None
 
 
 class OtherTests(Fact, frozen=True, kw_only=True):

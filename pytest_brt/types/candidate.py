@@ -116,9 +116,35 @@ class CandidateTest:
         return self.origin.author is Author.REPORT and self.oracle.kind is OracleKind.WRITTEN
 
 
-#: From this confidence on a failing test is said to reproduce the report; below it, it is only
-#: possible that it does. Measured on reports that no rule was written with (docs/replay.md).
-REPRODUCES = 0.6
+#: From this confidence on a failing test counts: it decides which patch leads, is written, and ends
+#: the search. What is said of it is another matter: see `Judgement.reproduces`.
+COUNTS = 0.6
+
+
+class Evidence(StrEnum):
+    """What a failing test rests on, as far as it was measured how often that is right."""
+
+    #: The exception that the report shows, with its message, comes out of the project.
+    REPORTED_EXCEPTION = "reported-exception"
+    #: Another exception, or one that the report only speaks of.
+    EXCEPTION = "exception"
+    #: The report states what the very call should give.
+    STATED_VALUE = "stated-value"
+    #: The result that the report complains about comes out.
+    REPORTED_VALUE = "reported-value"
+    OTHER = "other"
+    #: The reporter's own test.
+    OWN_TEST = "own-test"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """How many tests with the same evidence were right, on reports no rule was written with."""
+
+    right: int
+    of: int
+    #: Nine in ten of enough tests.
+    reliable: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,17 +155,31 @@ class Judgement:
     #: FAIL on the buggy tree, every time, for a reason that can be named.
     candidate: bool
     reason: str
-    #: Probability that the test is F→P, in 0..1, 0 when not a candidate.
+    #: How much the test counts, in 0..1, 0 when not a candidate.
     confidence: float
     runs: tuple[TestRun, ...] = ()
+    #: What it rests on, where that is not for the confidence alone to say.
+    evidence: Evidence | None = None
+    measured: Measured | None = None
     #: Samples or runs of its strategy that fail alike, this one too, and how many there were.
     agree: int = 1
     samples: int = 1
 
     @property
-    def reproduces(self) -> bool:
+    def counts(self) -> bool:
         """Whether the test is believed: it fails, and that is likely enough to be the bug."""
-        return self.candidate and self.confidence >= REPRODUCES
+        return self.candidate and self.confidence >= COUNTS
+
+    @property
+    def reproduces(self) -> bool:
+        """Whether it may be said that the test reproduces the report.
+
+        Evidence of the rules must have been right in nine of ten cases; of a person's or a model's
+        test the confidence alone decides.
+        """
+        if self.evidence is None:
+            return self.counts
+        return self.counts and self.measured is not None and self.measured.reliable
 
 
 class Review(StrEnum):
@@ -165,5 +205,5 @@ def doubting(tests: Iterable[JudgedTest], doubted: Collection[str]) -> tuple[Jud
 
 
 def _possible(judged: JudgedTest) -> JudgedTest:
-    confidence = min(judged.judgement.confidence, REPRODUCES - 0.01)
+    confidence = min(judged.judgement.confidence, COUNTS - 0.01)
     return replace(judged, judgement=replace(judged.judgement, confidence=confidence))

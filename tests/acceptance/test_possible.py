@@ -35,10 +35,10 @@ def test_it_is_listed_as_possible_and_not_written_but_one_that_says_what_should_
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
-            "Possibly reproduced: *not_as_reported fails (*% sure), but it only checks*; add to*",
-            "Reproduced: *gives_expected fails, probably because of this bug (*% sure).",
+            "Possibly reproduced: *not_as_reported fails (* such tests *), but it only*; add to*",
+            "Possibly reproduced: *gives_expected fails, as the value that the report states *",
             "written: *",
-            "*1 possibly reproduced*in*",
+            "*2 possibly reproduced*in*",
         ]
     )
     report = json.loads(project.path.joinpath("out.json").read_text("utf-8"))

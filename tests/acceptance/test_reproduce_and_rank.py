@@ -75,7 +75,7 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(
         [
             "*= bug report =*",
             "*clamp() always returns the lower bound*",
-            "Reproduced: 2 bug tests fail, probably because of this bug; the best is test_clamp*",
+            "Possibly reproduced: test_clamp_gives_expected fails, as the value that the report *",
             "*= patch ranking =*",
             "No patch stands out: a-right.diff and d-right-too.diff behave alike*",
             "*1-? *a-right.diff *4/4 pass*",

@@ -9,10 +9,10 @@ import pytest
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.score import sigmoid
 from pytest_brt.rank.weighted import with_standings, without_separation
-from pytest_brt.types import REPRODUCES, Doubt, Rank, Standing
+from pytest_brt.types import COUNTS, Doubt, Rank, Standing
 from tests.support.rows import broken, judged, row
 
-BELIEVED = (judged(0, REPRODUCES),)
+BELIEVED = (judged(0, COUNTS),)
 
 
 def rank(
@@ -104,7 +104,7 @@ def test_nobody_leads_while_patches_are_missing() -> None:
     [
         ({"cells": "f"}, Doubt.NO_SURE_TEST),
         (
-            {"confidence": REPRODUCES - 0.01},
+            {"confidence": COUNTS - 0.01},
             Doubt.NO_SURE_TEST,
         ),
         ({"guarded": broken(1)}, Doubt.BREAKS_TESTS),
@@ -116,7 +116,7 @@ def test_nobody_leads_while_patches_are_missing() -> None:
 def test_nobody_leads_clearly_by_odds_alone(change: dict[str, object], doubt: Doubt | None) -> None:
     result = row("a", str(change.get("cells", "p")) + "p", guarded=change.get("guarded", broken(0)))
     (plain,) = rank_by_epr((result,), ())
-    tests = (judged(0, float(str(change.get("confidence", REPRODUCES)))), judged(1, 0.3))
+    tests = (judged(0, float(str(change.get("confidence", COUNTS)))), judged(1, 0.3))
     leader = replace(plain, score=sigmoid(4), group=1)
     found = with_standings((leader, rank("b", 0, 2)), tests)
     standing = Standing.UNSURE if doubt else Standing.SEPARATED

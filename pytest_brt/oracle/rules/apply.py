@@ -14,7 +14,7 @@ from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.write import Draft
 from pytest_brt.reading.compare import Likeness, is_steady, partly_in, quoted_in
 from pytest_brt.reading.steps import ClaimKind, ClaimRole
-from pytest_brt.types import OracleKind
+from pytest_brt.types import Evidence, OracleKind
 
 #: Drafts less likely than this are no evidence.
 _LEAST = 0.15
@@ -55,9 +55,11 @@ def _likely(drafts: Iterable[Draft]) -> Iterator[Draft]:
     )
     for draft in every:
         in_passing = draft.kind is OracleKind.GONE and not {SPOKEN, MARKED} & set(draft.reasons)
-        score = draft.score - (0.35 if crash and in_passing else 0.0)
-        if score >= _LEAST:
-            yield replace(draft, score=score)
+        placed = draft
+        if crash and in_passing:
+            placed = replace(draft, score=draft.score - 0.35, evidence=Evidence.OTHER)
+        if placed.score >= _LEAST:
+            yield placed
 
 
 def _in_its_state(view: ReportRun, draft: Draft) -> Draft:
@@ -72,6 +74,7 @@ def _in_its_state(view: ReportRun, draft: Draft) -> Draft:
     return replace(
         draft,
         score=min(draft.score, _ANOTHER_STATE),
+        evidence=Evidence.OTHER,
         reasons=(*draft.reasons, "the code before it gives something else than the report shows"),
     )
 

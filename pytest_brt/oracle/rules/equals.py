@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pytest_brt.observe.watch import Display, Form, Seen, displays
 from pytest_brt.oracle.assertion import assertion
@@ -23,7 +24,7 @@ from pytest_brt.reading.mend import parses
 from pytest_brt.reading.mentions import is_literal
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 from pytest_brt.syntax import parse
-from pytest_brt.types import OracleKind, Raised
+from pytest_brt.types import Evidence, OracleKind, Raised
 
 #: For a wanted value where the wrong one is known to come out.
 _CONFIRMED = 0.12
@@ -50,16 +51,19 @@ def equals(view: ReportRun) -> Iterator[Draft]:
         is_confirmed, is_text = _is_confirmed(seen, shown), shown[0].type == "str"
         for said in seen.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED):
             score, reason = _wanted_score(said)
+            plainly = is_said_of_the_call(said, seen.step.source)
             if is_confirmed:
                 score, reason = _confirmed(said, score, reason, is_text)
-            elif is_said_of_the_call(said, seen.step.source):
+            elif plainly:
                 score, reason = PLAIN, "the report says what this very call should give"
             if _is_text_for_an_object(said, shown):
                 score = min(score, _ANOTHER_KIND)
                 reason = f"{reason}; it is a text, and an object comes out"
             draft = _equals(index, seen, shown, said, score, reason)
-            if draft is not None:
-                yield draft
+            if draft is None:
+                continue
+            of_the_call = is_confirmed or plainly
+            yield replace(draft, evidence=Evidence.STATED_VALUE) if of_the_call else draft
 
 
 def _in_place_of(index: int, seen: Seen, raised: Raised) -> Iterator[Draft]:
@@ -88,6 +92,7 @@ def _in_place_of(index: int, seen: Seen, raised: Raised) -> Iterator[Draft]:
             reasons=(reason,),
             expects=raised,
             about=called(seen.step.source),
+            evidence=Evidence.STATED_VALUE,
         )
 
 

@@ -13,10 +13,12 @@ from pytest_brt.reading.compare import Likeness, partly_in, quoted_in, squeezed
 from pytest_brt.reading.lexicon import plain
 from pytest_brt.reading.mentions import is_runnable
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
-from pytest_brt.types import BlockKind, OracleKind
+from pytest_brt.types import BlockKind, Evidence, OracleKind
 
 _SUSPECT = (ClaimRole.OBSERVED, ClaimRole.SHOWN)
 _ABOUT_A_CRASH = re.compile(r"\b(?:crash|rais|exception|traceback)", re.IGNORECASE)
+#: What is believed, at least, of a result of which the report plainly complains.
+_PLAIN = 0.51
 #: Reasons for which a result counts also where the report is about a crash.
 SPOKEN = "the report says that this is the result"
 MARKED = "the report marks this result as wrong"
@@ -51,6 +53,7 @@ def gone(view: ReportRun) -> Iterator[Draft]:
                 reasons=reasons,
                 fixtures=("capsys",) if capsys else (),
                 about=called(seen.step.source),
+                evidence=Evidence.REPORTED_VALUE if score >= _PLAIN else Evidence.OTHER,
             )
             break
 

@@ -24,7 +24,7 @@ from pytest_brt.oracle.rules.report_run import (
 )
 from pytest_brt.oracle.write import Draft, indented, script
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
-from pytest_brt.types import OracleKind, Raised
+from pytest_brt.types import Evidence, OracleKind, Raised
 
 #: Raised by the snippet's own mistakes, not by the project, unless the report says so.
 _OWN_MISTAKES = frozenset({"NameError", "ModuleNotFoundError", "ImportError", "SyntaxError"})
@@ -34,6 +34,8 @@ _LACKING = "ModuleNotFoundError"
 _STANDARD = re.compile(
     r"^module '(?P<name>[\w.]+)' has no attribute|^cannot import name '\w+' from '(?P<from>[\w.]+)'"
 )
+#: What is believed, at least, where the report shows the very exception of the project.
+_REPORTED = OracleKind.NO_RAISE.prior + 0.05
 #: The most that is believed where no line of the project raises: the call may be the mistake.
 _OUTSIDE = 0.5
 #: Asks for another exception or message: a right fix raises too.
@@ -86,6 +88,7 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
             expects=raised,
             about=called(seen.step.source),
             own_assertion=own,
+            evidence=(Evidence.REPORTED_EXCEPTION if score >= _REPORTED else Evidence.EXCEPTION),
         )
 
 

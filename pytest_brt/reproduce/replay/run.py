@@ -31,6 +31,7 @@ from pytest_brt.syntax import parse_expression
 from pytest_brt.types import (
     Attempt,
     CandidateTest,
+    Evidence,
     Issue,
     JudgedTest,
     Oracle,
@@ -131,7 +132,7 @@ class _Maker:
         runs = run_tests(tests, self.engine, self.repeat)
         wrong, raised = complained(seen.step for seen in self.replayed.seen)
         facts = Facts(text=self.issue.text, crash=False, context="", wrong=wrong, raised=raised)
-        rating = Rating(confidence=OracleKind.WRITTEN.prior)
+        rating = Rating(confidence=OracleKind.WRITTEN.prior, evidence=Evidence.OWN_TEST)
         return tuple(judge(test, runs[test.id], facts, lambda _: rating) for test in tests)
 
     def tests(self, drafts: Sequence[Draft]) -> list[_Written]:
@@ -158,7 +159,7 @@ class _Maker:
             wrong=wrong if draft.kind is OracleKind.EQUALS else (),
             raised=raised if draft.kind is OracleKind.MUST_RAISE else (),
         )
-        rating = Rating(confidence=draft.score, reasons=draft.reasons)
+        rating = Rating(confidence=draft.score, reasons=draft.reasons, evidence=draft.evidence)
         judged = judge(test, runs, facts, lambda _: rating)
         if draft.against and judged.judgement.candidate:
             return replace(judged, judgement=refused(Verdict.FAIL, draft.against, runs))

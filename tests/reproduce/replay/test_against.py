@@ -161,10 +161,10 @@ def test_what_is_said_of_no_python_is_said_of_nothing(engine: Engine) -> None:
         # The exception with its message, out of the project.
         ("first\n\n```\n>>> first([])\nTraceback (most recent call last):\n"
          '  File "x.py", line 1, in f\nIndexError: list index out of range\n```\n', True),
-        # The wrong value that comes out, and the right one.
-        ("double\n\n`double(2)` gives `5` but should be `4`.\n", True),
+        # The wrong value that comes out, and the right one: fixes often give another.
+        ("double\n\n`double(2)` gives `5` but should be `4`.\n", False),
         # The right one alone: of the very call, as we advise, or of the one above.
-        ("double\n\n`double(2)` should return `4`.\n", True),
+        ("double\n\n`double(2)` should return `4`.\n", False),
         ("double\n\n```\n>>> double(2)\n```\n\nIt should return `4`.\n", False),
         # The right one is a text, and an object comes out.
         ("double\n\n```\n>>> from decimal import Decimal\n>>> double(Decimal('Infinity'))\n"
@@ -176,9 +176,23 @@ def test_what_is_said_of_no_python_is_said_of_nothing(engine: Engine) -> None:
          '  File "x.py", line 1, in f\nIndexError: no such item in the pool\n```\n', False),
     ],
 )  # fmt: skip
-def test_only_what_the_report_states_plainly_reproduces_it(
+def test_only_what_was_right_nine_times_in_ten_reproduces_a_report(
     engine: Engine, report: str, sure: bool
 ) -> None:
     found = candidates(attempt(engine, report))
     assert found
     assert found[0].judgement.reproduces is sure, found[0].judgement.reason
+
+
+@pytest.mark.parametrize(
+    ("report", "counts"),
+    [
+        ("double\n\n`double(2)` gives `5` but should be `4`.\n", True),
+        ("double\n\n`double(2)` should return `4`.\n", True),
+        ("double\n\n```\n>>> double(2)\n```\n\nIt should return `4`.\n", False),
+        ("double is wrong\n\n```\n>>> double(2)\n5\n```\n", False),
+    ],
+)
+def test_what_the_report_states_plainly_counts(engine: Engine, report: str, counts: bool) -> None:
+    found = candidates(attempt(engine, report))
+    assert found[0].judgement.counts is counts, found[0].judgement.reason

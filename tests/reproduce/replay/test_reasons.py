@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_brt.execute.engine import Engine
-from pytest_brt.types import REPRODUCES
+from pytest_brt.types import COUNTS
 from tests.reproduce.replay.project import attempt, candidates
 
 
@@ -156,4 +156,4 @@ def test_a_stated_value_above_the_session_that_breaks_it_reproduces(engine: Engi
     )
     kind, last, confidence = found(engine, session)[0]
     assert (kind, last) == ("equals-expected", "assert double(2) == 4")
-    assert confidence >= REPRODUCES
+    assert confidence >= COUNTS
