@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pytest_brt.observe.watch import Display, Form, Seen, displays
-from pytest_brt.oracle.assertion import assertion
+from pytest_brt.oracle.assertion import assertion, loose_assertion
 from pytest_brt.oracle.rules.report_run import (
     PLAIN,
     ReportRun,
@@ -19,7 +19,7 @@ from pytest_brt.oracle.rules.report_run import (
     wanted_words,
 )
 from pytest_brt.oracle.write import Draft
-from pytest_brt.reading.compare import Likeness, quoted_in, squeezed
+from pytest_brt.reading.compare import Likeness, quoted_in, squeezed, trimmed
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.mentions import is_literal
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
@@ -161,8 +161,14 @@ def _equals(
     if found is None:
         return None
     display, text = found
-    lines, capsys = assertion(display, text + _ending(seen, display), differs=False)
     verb = "be" if seen.step.source.isidentifier() else "give"
+    if _is_part(said, display):
+        lines, capsys = loose_assertion(display, text, part=True)
+        verb = "have in it"
+    elif _is_spaced(seen, display, text):
+        lines, capsys = loose_assertion(display, text, part=False)
+    else:
+        lines, capsys = assertion(display, text + _ending(seen, display), differs=False)
     return Draft(
         kind=OracleKind.EQUALS,
         index=index,
@@ -174,6 +180,24 @@ def _equals(
         fixtures=("capsys",) if capsys else (),
         about=called(seen.step.source),
     )
+
+
+def _is_part(said: Claim, display: Display) -> bool:
+    """Say whether a sentence calls right what can only be a part of a text, as in "`AS X`"."""
+    text = said.text.strip()
+    is_text = display.form is not Form.VALUE
+    alone = not said.direct and text in said.sentence and not is_literal(text)
+    return is_text and alone and "\n" not in text and 3 * len(text) < len(display.text)
+
+
+def _is_spaced(seen: Seen, display: Display, text: str) -> bool:
+    """Say whether the report lays a text out in its own way: what comes out, it shows so too."""
+    if display.form is Form.VALUE or text == "".join(text.split()):
+        return False
+    shown = "".join(display.text.split())
+    told = (c for c in seen.step.said(ClaimKind.VALUE) if c.role is not ClaimRole.EXPECTED)
+    same = [claim.text for claim in told if "".join(claim.text.split()) == shown]
+    return bool(same) and all(trimmed(text) != trimmed(display.text) for text in same)
 
 
 def _compared(shown: tuple[Display, ...], said: Claim) -> tuple[Display, str] | None:
