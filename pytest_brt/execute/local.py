@@ -36,6 +36,10 @@ ATTEMPTS = 3
 STARTUP = 60.0
 
 
+#: Wall-clock seconds that a statement of a program gets in any case: it may be a large import.
+_STATEMENT = 5.0
+
+
 class LocalEngine:
     """Runs rows in sandboxes; see `Engine`."""
 
@@ -107,8 +111,9 @@ class LocalEngine:
 
     def observe(self, program: Program) -> Observation:
         """Run the statements of `program`; see `Engine.observe`."""
-        total = self._slots.setting.limits.seconds
-        seconds = total * program.statement_share
+        limit = self._slots.setting.limits.seconds
+        seconds = max(limit * program.statement_share, _STATEMENT)
+        total = max(limit, seconds)
         order = CellOrder(
             deadlines=Deadlines(
                 start=STARTUP,

@@ -5,22 +5,26 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_brt.syntax import is_constant, parse_or_empty
 from pytest_brt.types import CandidateTest
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set)
+#: The fixture of tests that look at what is printed.
+_PRINTED = "capsys"
 #: Letters of a text of which each is left out in turn.
 _LETTERS = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """An expression, with the statements that must run before it."""
+    """An expression, or a statement that prints, with the statements that must run before it."""
 
     setup: tuple[str, ...]
     expression: str
+    #: What it prints counts, and not its value.
+    prints: bool = False
 
     @property
     def statements(self) -> tuple[str, ...]:
@@ -41,22 +45,31 @@ def call_of(test: CandidateTest) -> Call | None:
     tree = parse_or_empty(test.source or "")
     functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
     function = next((node for node in functions if node.name == test.name), None)
-    if function is None or ast.unparse(function.args) or function.decorator_list:
+    if function is None or function.decorator_list:
         return None
+    fixtures = ast.unparse(function.args)
     body = [node for node in function.body if not is_constant(node)]
-    expression = _asked(body[-1]) if body else None
-    if expression is None:
+    prints = fixtures == _PRINTED
+    if prints:
+        # What looks at the output is left out, and so is what throws some of it away.
+        body = [node for node in body if _PRINTED not in ast.unparse(node)]
+    elif fixtures:
+        return None
+    asked = _asked(body[-1], whole=prints) if body else None
+    if asked is None:
         return None
     setup = [node for node in tree.body if node is not function] + body[:-1]
-    return Call(setup=tuple(map(ast.unparse, setup)), expression=ast.unparse(expression))
+    return Call(setup=tuple(map(ast.unparse, setup)), expression=ast.unparse(asked), prints=prints)
 
 
-def _asked(node: ast.stmt) -> ast.expr | None:
-    """Return the expression that a statement looks at: it is compared, or only run."""
+def _asked(node: ast.stmt, *, whole: bool) -> ast.stmt | ast.expr | None:
+    """Return what a statement looks at: an expression that it compares or runs, or itself."""
+    if whole:
+        return node
     if isinstance(node, ast.Assert):
         return node.test.left if isinstance(node.test, ast.Compare) else node.test
     if isinstance(node, ast.With):
-        return _asked(node.body[-1])
+        return _asked(node.body[-1], whole=whole)
     return node.value if isinstance(node, ast.Expr) else None
 
 
@@ -67,7 +80,7 @@ def varied(call: Call) -> list[Call]:
         for text in _variants(statement):
             statements = [*call.statements]
             statements[number] = text
-            one = Call(setup=tuple(statements[:-1]), expression=statements[-1])
+            one = replace(call, setup=tuple(statements[:-1]), expression=statements[-1])
             found.setdefault(one.statements, one)
     first, *others = found.values()
     return [first, *sorted(others, key=lambda one: (one.size, one.statements))]

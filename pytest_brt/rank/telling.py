@@ -54,6 +54,7 @@ def find_telling(
                         test=judged.test.id,
                         setup=one.setup,
                         expression=one.expression,
+                        prints=one.prints,
                         gives=gives,
                     )
     return None
@@ -103,19 +104,20 @@ def outcomes(
     found, begin = [], 0
     for call in calls:
         end = begin + len(call.statements)
-        found.append(_outcome([seen.get(place) for place in range(begin, end)]))
+        parts = [seen.get(place) for place in range(begin, end)]
+        found.append(_outcome(parts, prints=call.prints))
         begin = end
     return found
 
 
-def _outcome(parts: Sequence[Observed | None]) -> Outcome | None:
+def _outcome(parts: Sequence[Observed | None], *, prints: bool) -> Outcome | None:
     """Return what a call gives; None where its set-up fails, as it does for impossible values."""
     *setup, last = parts
     if last is None or any(part is None or part.raised is not None for part in setup):
         return None
     if last.raised is not None:
         return "", last.raised.type
-    text = last.value.repr if last.value is not None else repr(last.stdout)
+    text = repr(last.stdout) if prints or last.value is None else last.value.repr
     return (text[:_LONGEST], "") if is_steady(text) else None
 
 
@@ -130,14 +132,17 @@ def saying(judged: JudgedTest, telling: Telling, given: Given) -> JudgedTest:
         module, _, name = given.raised.removeprefix("builtins.").rpartition(".")
         imports += ["import pytest", *([f"import {module}"] if module else [])]
         kind = f"{module}.{name}" if module else name
-        inner.append(f"with pytest.raises({kind}):\n    {telling.expression}")
+        inner.append(f"with pytest.raises({kind}):\n{indented(telling.expression)}")
+    elif telling.prints:
+        inner += [telling.expression, f"assert capsys.readouterr().out == {given.text}"]
     elif is_written(given.text):
         inner.append(f"assert {telling.expression} == {given.text}")
     else:
         inner.append(f"assert repr({telling.expression}) == {given.text!r}")
+    fixtures = "capsys" if telling.prints and not given.raised else ""
     name = f"{judged.test.name}_as_you_said"
     body = "\n".join(indented(text) for text in inner)
-    source = "\n".join(dict.fromkeys(imports)) + f"\n\n\ndef {name}():\n{body}\n"
+    source = "\n".join(dict.fromkeys(imports)) + f"\n\n\ndef {name}({fixtures}):\n{body}\n"
     oracle = replace(
         judged.test.oracle, kind=OracleKind.EQUALS, sentence="You said that this is right."
     )

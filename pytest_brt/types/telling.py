@@ -29,8 +29,10 @@ class Telling:
     #: Id of the issue, "" when only tests were given, and of the bug test whose call was varied.
     issue: str
     test: str
-    #: What is run first, imports among it, and the expression.
+    #: What is run first, imports among it, and the expression, or the statement that prints.
     setup: tuple[str, ...]
     expression: str
+    #: What it prints is what it gives, and not its value.
+    prints: bool = False
     #: What it gives, in the order of the patches.
     gives: tuple[Given, ...]

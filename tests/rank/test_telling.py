@@ -130,8 +130,39 @@ def test_a_call_is_what_the_last_line_looks_at(body: str, call: Call | None) -> 
 
 
 def test_a_test_with_fixtures_has_no_call() -> None:
-    head = "from core import size\n\n\ndef test_size(capsys):\n"
+    head = "from core import size\n\n\ndef test_size(tmp_path):\n"
     assert call_of(asking("assert size('1') == 1", head).test) is None
+
+
+PRINTING = asking(
+    "capsys.readouterr()\n    for n in range(2):\n        print(size('1'))\n"
+    "    assert capsys.readouterr().out != '2'",
+    "from core import size\n\n\ndef test_size(capsys):\n",
+)
+
+
+def test_what_a_test_has_printed_counts_where_it_looks_at_that(engine: Engine) -> None:
+    call = call_of(PRINTING.test)
+    assert call == Call(
+        setup=("from core import size",),
+        expression="for n in range(2):\n    print(size('1'))",
+        prints=True,
+    )
+    changes = {
+        name: (FileChange(path="core.py", content=text.encode()),)
+        for name, text in {"a": HEAD + "return 1\n", "b": HEAD + "return 2\n"}.items()
+    }
+    telling = find_telling((PRINTING,), changes, engine, 60.0)
+    assert telling is not None
+    assert telling.prints
+    (right,) = [given for given in telling.gives if "a" in given.patches]
+    made = saying(PRINTING, telling, right)
+    assert "def test_size_as_you_said(capsys):" in (made.test.source or "")
+    targets = (target_of(replace(made.test, path="test_said.py")),)
+    verdicts = [
+        engine.run(Row(changes=c, targets=targets)).runs[0].verdict for c in changes.values()
+    ]
+    assert verdicts == [Verdict.PASS, Verdict.FAIL]
 
 
 @given(st.recursive(st.integers() | st.text() | st.booleans() | st.none(), st.lists))
