@@ -12,25 +12,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_brt.code.file_facts import read_facts
-from pytest_brt.code.scope import bound_names
 from pytest_brt.errors import EditProblem
-from pytest_brt.syntax import Function, first_line, parse
+from pytest_brt.syntax.names import bound_names
+from pytest_brt.syntax.parse import Function, first_line, parse
 from pytest_brt.types import FileChange
 
 if TYPE_CHECKING:
     import libcst as cst
-
-
-def decode(data: bytes) -> str:
-    """Return the text of a Python file: PEP 263 encoding, newlines normalised.
-
-    Bytes that are not in the declared encoding are read as Latin-1, so that any file is text.
-    """
-    try:
-        text = read_source("", data).text
-    except EditProblem:
-        text = data.decode("latin-1")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from pytest_brt.execute.slots import Talk
 from pytest_brt.execute.touched import module_names, touched_files
 from pytest_brt.execute.verdict import Scene, missing_nodes, verdicts
 from pytest_brt.execute.views import RowDied
-from pytest_brt.syntax import parse_or_empty
+from pytest_brt.syntax.parse import parse_or_empty
 from pytest_brt.types import Cause, FileChange, TestRun, Verdict
 from pytest_brt.types.cause import NotStarted, RowEnded, Timed, TookTooLong
 from pytest_brt.types.subject import Subject

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pytest_brt.issue.sessions import is_prompt
 from pytest_brt.issue.tracebacks import read_tracebacks
-from pytest_brt.syntax import parse_or_empty, tree_of
+from pytest_brt.syntax.parse import parse_or_empty, tree_of
 from pytest_brt.types import Block, BlockKind
 
 _FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")

@@ -19,7 +19,7 @@ from pytest_brt.observe.project import main_packages
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.reported_files import Command, File, ReportedFiles, read_reported_files
 from pytest_brt.reading.steps import ClaimRole
-from pytest_brt.syntax import parse
+from pytest_brt.syntax.parse import parse
 from pytest_brt.types import FileChange, Issue
 from pytest_brt.types.subject import Subject
 

@@ -15,7 +15,7 @@ from pytest_brt.reading.compare import Likeness, likeness
 from pytest_brt.reading.lexicon import misses_exception, must_fail
 from pytest_brt.reading.script import complained, read_script, values_of
 from pytest_brt.reading.steps import ClaimRole
-from pytest_brt.syntax import called_name, parse
+from pytest_brt.syntax.parse import called_name, parse
 from pytest_brt.types import BlockKind, Issue, Raised
 
 _SIDES = re.compile(r"^(?:AssertionError: )?(?:assert )?(.+?) (?:==|!=|is not|is|not in|in) (.+)$")

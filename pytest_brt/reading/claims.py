@@ -29,7 +29,7 @@ from pytest_brt.reading.mentions import (
     object_at,
 )
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, raises_claim, value_claim
-from pytest_brt.syntax import parse_expression
+from pytest_brt.syntax.parse import parse_expression
 
 _LABEL = re.compile(
     r"(?:^(?:[-*+•] )?|(?<=[\n.,;]) ?)(?:\*\*)?(?P<label>expected|actual|observed|got|should be"

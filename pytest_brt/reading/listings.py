@@ -22,7 +22,7 @@ from pytest_brt.reading.progress import (
     say,
 )
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
-from pytest_brt.syntax import called_name, parse
+from pytest_brt.syntax.parse import called_name, parse
 from pytest_brt.types import Block
 from pytest_brt.types.miss import CodeLeftOut
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from pytest_brt.code.scope import names_of
-from pytest_brt.syntax import first_line, parse, symbols
+from pytest_brt.syntax.names import names_of
+from pytest_brt.syntax.parse import first_line, parse, symbols
 
 _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u2212": "-"})
 _ANNOTATION = re.compile(r"\s*(?:<[-=]+|[-=]{2,}>|←|⇐|<==)\s.*$")

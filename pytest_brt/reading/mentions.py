@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pytest_brt.issue.prose import Sentence, Span
 from pytest_brt.reading.mend import parses
-from pytest_brt.syntax import parse
+from pytest_brt.syntax.parse import parse
 
 #: An exception by its name, and its message where that follows.
 EXCEPTION = re.compile(

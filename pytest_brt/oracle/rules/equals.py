@@ -23,7 +23,7 @@ from pytest_brt.reading.compare import Likeness, quoted_in, squeezed, trimmed
 from pytest_brt.reading.mend import parses
 from pytest_brt.reading.mentions import is_literal
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
-from pytest_brt.syntax import parse
+from pytest_brt.syntax.parse import parse
 from pytest_brt.types import Evidence, OracleKind, Raised
 
 #: For a wanted value where the wrong one is known to come out.

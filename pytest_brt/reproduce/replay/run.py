@@ -28,7 +28,7 @@ from pytest_brt.reproduce.replay.misses import misses_of
 from pytest_brt.reproduce.replay.own import own_candidates
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.syntax import parse_expression
+from pytest_brt.syntax.parse import parse_expression
 from pytest_brt.types import (
     Attempt,
     CandidateTest,

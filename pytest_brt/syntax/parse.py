@@ -9,6 +9,7 @@ one lock, and everything that parses takes it.
 from __future__ import annotations
 
 import ast
+import importlib.util
 import symtable
 import sys
 import warnings
@@ -33,6 +34,17 @@ def _parsing() -> Iterator[None]:
             yield
         except (ValueError, RecursionError, MemoryError) as error:
             raise SyntaxError(str(error)) from error
+
+
+def decode(data: bytes) -> str:
+    """Return the text of a Python file: PEP 263 encoding, newlines normalised.
+
+    Bytes that are not in the declared encoding are read as Latin-1, so that any file is text.
+    """
+    try:
+        return importlib.util.decode_source(data)
+    except (SyntaxError, UnicodeDecodeError, LookupError):
+        return data.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def parse(text: str | bytes) -> ast.Module:
