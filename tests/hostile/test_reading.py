@@ -29,6 +29,11 @@ LENGTH = 60_000
         "`",
         "(",
         "File ",
+        "> ",
+        ">\n",
+        "> a\n",
+        ">>> a\n",
+        "```\n",
     ],
 )
 def test_a_token_repeated_is_read(token: str) -> None:
