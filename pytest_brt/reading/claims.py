@@ -13,6 +13,7 @@ from pytest_brt.reading.lexicon import (
     hidden_quotes,
     is_approved,
     is_complaint,
+    is_praise,
     misses_exception,
     must_fail,
     must_work,
@@ -296,11 +297,8 @@ def comment_said(text: str) -> tuple[Claim, ...]:
 def _said(text: str) -> tuple[Claim, ...]:
     spoken = tuple(_of_a_line(c) for c in claims(sentence(text, 0)) if not c.subject)
     if EXCEPTION.search(text):
-        # "works (raises ValueError)": what it does is right.
-        fine = role_of(re.split(r"[(,;:]", text)[0]) is ClaimRole.CONTRAST
-        if fine and not re.search(r"\bbut\b|\d\.\d", text):
-            return tuple(replace(claim, role=ClaimRole.CONTRAST) for claim in spoken)
-        return spoken
+        right = is_praise(text)
+        return tuple(replace(c, role=ClaimRole.CONTRAST) for c in spoken) if right else spoken
     arrow = _ARROW.match(text)
     rest = text[arrow.end() :] if arrow else text
     words = _COMMENT_VERB.match(rest)

@@ -205,6 +205,14 @@ _RIGHT_ABOVE = re.compile(
     rf"(?<!not )(?:\b(?:is|are|looks) {_FINE}|\bworks?(?: fine| well| correctly)?)[,:;] [^,:;]*$",
     re.IGNORECASE,
 )
+_PRAISE = re.compile(
+    r"^\W*(?:works?|fine|ok(?:ay)?|good|correct|right)\b|\b(?:as expected|correctly|rightly)\b",
+    re.IGNORECASE,
+)
+#: Words that take praise back, or speak of another time or place.
+_TAKEN_BACK = re.compile(
+    r"\b(?:but|however|not|should|instead|until|used|in|on|with|before|if)\b|n't\b", re.IGNORECASE
+)
 
 
 def role_of(text: str) -> ClaimRole:
@@ -270,6 +278,16 @@ def is_complaint(text: str) -> bool:
     """Say whether `text` calls something wrong."""
     text = own_words(text)
     return bool(_UNEXPECTED.search(text) or _BROKEN.search(text)) and not _WORKS_AGAIN.search(text)
+
+
+def is_praise(text: str) -> bool:
+    """Say whether a remark calls what it names right.
+
+    >>> is_praise("works (i.e., raises ValueError)"), is_praise("fine before; raises ValueError")
+    (True, False)
+    """
+    words = own_words(text)
+    return bool(_PRAISE.search(words)) and not _TAKEN_BACK.search(words)
 
 
 def is_approved(before: str, after: str) -> bool:
