@@ -12,6 +12,10 @@ from pytest_brt.reading.claims import comment_said
     [
         ("-> 3", ("value", "observed", "3")),
         ("returns 3", ("value", "observed", "3")),
+        ("this returns False", ("value", "observed", "False")),
+        ("it is None", ("value", "observed", "None")),
+        ("result {1: 2}", ("value", "observed", "{1: 2}")),
+        ("expects 4", ("value", "expected", "4")),
         ("should be 4", ("value", "expected", "4")),
         ("5, should be 4", ("value", "expected", "4")),
         ("[1, 2]", ("value", "shown", "[1, 2]")),
