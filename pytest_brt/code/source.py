@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pytest_brt.code.file_facts import read_facts
 from pytest_brt.errors import EditProblem
 from pytest_brt.syntax.names import bound_names
-from pytest_brt.syntax.parse import Function, first_line, parse
+from pytest_brt.syntax.parse import Function, first_line, is_test_class, parse
 from pytest_brt.types import FileChange
 
 if TYPE_CHECKING:
@@ -194,12 +194,6 @@ def _nameless(node: ast.stmt) -> str:
     if isinstance(same, Function | ast.ClassDef):
         same.name = ""
     return ast.dump(same)
-
-
-def is_test_class(node: ast.ClassDef) -> bool:
-    """Say whether pytest takes a class for one of tests: by its name, or as a ``TestCase``."""
-    bases = [ast.unparse(base) for base in node.bases]
-    return node.name.startswith("Test") or any(base.endswith("TestCase") for base in bases)
 
 
 def read_test(source: str) -> tuple[SourceText, tuple[str, ...]]:

@@ -15,12 +15,11 @@ from pathlib import Path
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.execute.layout import files_of
+from pytest_brt.issue.files import Command, File, ReportedFiles, read_reported_files
 from pytest_brt.observe.project import main_packages
-from pytest_brt.reading.mend import parses
-from pytest_brt.reading.reported_files import Command, File, ReportedFiles, read_reported_files
-from pytest_brt.reading.steps import ClaimRole
-from pytest_brt.syntax.parse import parse
+from pytest_brt.syntax.parse import parse, parses
 from pytest_brt.types import FileChange, Issue
+from pytest_brt.types.reading import ClaimRole
 from pytest_brt.types.subject import Subject
 
 _BUILDS = re.compile(

@@ -12,11 +12,11 @@ from importlib import import_module
 from itertools import accumulate
 
 from pytest_brt.execute.engine import Engine, Observation, Observed, Program
+from pytest_brt.issue.alike import is_steady
 from pytest_brt.observe.project import find_imports, main_packages
-from pytest_brt.reading.compare import is_steady
-from pytest_brt.reading.steps import ReportStep, Script
 from pytest_brt.syntax.names import Names, names_of
 from pytest_brt.syntax.parse import bodies, parse
+from pytest_brt.types.reading import ReportStep, Script
 
 _LACKS_MODULE = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
 #: A statement that ends the process is left out and the rest run again, this often.

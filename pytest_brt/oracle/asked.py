@@ -7,7 +7,7 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 
-from pytest_brt.reading.compare import Likeness, likeness
+from pytest_brt.issue.alike import Likeness, likeness
 from pytest_brt.syntax.names import names_of, needed
 from pytest_brt.syntax.parse import bodies, parse
 

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pytest_brt.reading.compare import Likeness, likeness
-from pytest_brt.reading.lexicon import misses_exception, must_fail
-from pytest_brt.reading.script import complained, read_script, values_of
-from pytest_brt.reading.steps import ClaimRole
+from pytest_brt.issue.alike import Likeness, likeness
+from pytest_brt.issue.read import complained, read_script, values_of
+from pytest_brt.issue.words import misses_exception, must_fail
 from pytest_brt.syntax.parse import called_name, parse
 from pytest_brt.types import BlockKind, Issue, Raised
+from pytest_brt.types.reading import ClaimRole
 
 _SIDES = re.compile(r"^(?:AssertionError: )?(?:assert )?(.+?) (?:==|!=|is not|is|not in|in) (.+)$")
 _NOT_RAISED = re.compile(r"DID NOT RAISE (?:any of )?\(?<class '([\w.]+)'>")

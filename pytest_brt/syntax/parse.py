@@ -92,6 +92,25 @@ def symbols(text: str) -> symtable.SymbolTable:
         return symtable.symtable(text, "<source>", "exec")
 
 
+def parses(source: str) -> bool:
+    """Say whether `source` is Python of the version that runs us, whose names mean something."""
+    try:
+        parse(source)
+        symbols(source)
+    except SyntaxError:
+        return False
+    return True
+
+
+def is_literal(text: str) -> bool:
+    """Say whether `text` is a value that needs no name: a number, a string, a list of them."""
+    try:
+        ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return False
+    return True
+
+
 class _Generators(ast.NodeTransformer):
     """Makes generators of comprehensions, which are no scopes of their own from 3.12 on."""
 
@@ -122,6 +141,12 @@ def first_line(node: ast.stmt) -> int:
 def is_constant(node: ast.stmt) -> bool:
     """Return whether `node` is nothing but a constant: a docstring, or an ellipsis."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def is_test_class(node: ast.ClassDef) -> bool:
+    """Say whether pytest takes a class for one of tests: by its name, or as a ``TestCase``."""
+    bases = [ast.unparse(base) for base in node.bases]
+    return node.name.startswith("Test") or any(base.endswith("TestCase") for base in bases)
 
 
 def bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:

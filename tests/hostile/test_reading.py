@@ -7,8 +7,8 @@ import time
 import pytest
 
 from pytest_brt.issue.load import read_issue
+from pytest_brt.issue.read import read_script
 from pytest_brt.localise.suspects import query_of
-from pytest_brt.reading.script import read_script
 
 LENGTH = 60_000
 

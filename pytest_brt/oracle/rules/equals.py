@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from pytest_brt.issue.alike import Likeness, quoted_in, squeezed, trimmed
 from pytest_brt.observe.watch import Display, Form, Seen, displays, printed_argument
 from pytest_brt.oracle.assertion import assertion, loose_assertion
 from pytest_brt.oracle.rules.report_run import (
@@ -19,12 +20,9 @@ from pytest_brt.oracle.rules.report_run import (
     wanted_words,
 )
 from pytest_brt.oracle.write import Draft
-from pytest_brt.reading.compare import Likeness, quoted_in, squeezed, trimmed
-from pytest_brt.reading.mend import parses
-from pytest_brt.reading.mentions import is_literal
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
-from pytest_brt.syntax.parse import parse
+from pytest_brt.syntax.parse import is_literal, parse, parses
 from pytest_brt.types import Evidence, OracleKind, Raised
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 
 #: For a wanted value where the wrong one is known to come out.
 _CONFIRMED = 0.12

@@ -23,8 +23,8 @@ from pytest_brt.oracle.rules.report_run import (
     wanted_words,
 )
 from pytest_brt.oracle.write import Draft, indented, script
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 from pytest_brt.types import Evidence, OracleKind, Raised
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 
 #: Raised by the snippet's own mistakes, not by the project, unless the report says so.
 _OWN_MISTAKES = frozenset({"NameError", "ModuleNotFoundError", "ImportError", "SyntaxError"})

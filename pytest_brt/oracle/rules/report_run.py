@@ -7,15 +7,15 @@ import re
 from dataclasses import dataclass
 from keyword import iskeyword
 
+from pytest_brt.issue.claims import claims
 from pytest_brt.issue.prose import sentences
+from pytest_brt.issue.words import plain
 from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.oracle.assertion import one_line
 from pytest_brt.oracle.facts import simple, without_values
-from pytest_brt.reading.claims import claims
-from pytest_brt.reading.lexicon import plain
-from pytest_brt.reading.mentions import is_literal
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, Script
+from pytest_brt.syntax.parse import is_literal
 from pytest_brt.types import BlockKind, Issue, Raised
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole, Script
 
 #: For what the report says of the very call, in the words that we advise.
 PLAIN = 0.67

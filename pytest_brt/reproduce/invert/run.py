@@ -14,11 +14,11 @@ from dataclasses import replace
 
 from pytest_brt.code.index import Index
 from pytest_brt.errors import OutOfTime
+from pytest_brt.issue.read import read_script
 from pytest_brt.model.base import Prompt, Role, Sampling
 from pytest_brt.observe.watch import watch
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.write import slug
-from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.asking import PREFILL, STOP, Talk, answer_room, seed_of
 from pytest_brt.reproduce.invert.tries import TriedVersion, Tries, starts
 from pytest_brt.reproduce.model_tests.make import Maker

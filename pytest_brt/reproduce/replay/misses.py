@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pytest_brt.issue.alike import quoted_in
 from pytest_brt.observe.watch import Seen, displays
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.report_run import ReportRun
-from pytest_brt.reading.compare import quoted_in
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 from pytest_brt.types import BlockKind, JudgedTest, Miss, Verdict
 from pytest_brt.types.miss import (
     AlreadyRight,
@@ -25,6 +24,7 @@ from pytest_brt.types.miss import (
     StatementRaised,
     UndefinedNames,
 )
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 
 _CODE = (BlockKind.PYTHON, BlockKind.REPL)
 #: Statements that are told of.

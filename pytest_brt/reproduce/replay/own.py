@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from pytest_brt.codec import content_id
+from pytest_brt.issue.own_tests import OwnTest, own_tests
 from pytest_brt.observe.watch import Resolver
 from pytest_brt.oracle.write import import_block, is_import
-from pytest_brt.reading.own_tests import OwnTest, own_tests
 from pytest_brt.syntax.names import undefined_names
 from pytest_brt.types import CandidateTest, Issue, Oracle, OracleKind, Origin
 

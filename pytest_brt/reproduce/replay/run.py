@@ -11,6 +11,8 @@ from pathlib import PurePosixPath
 
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, TestTarget
+from pytest_brt.issue.alike import is_steady, likeness
+from pytest_brt.issue.read import complained, read_script
 from pytest_brt.observe.run_commands import play
 from pytest_brt.observe.watch import Replayed, watch
 from pytest_brt.oracle.assertion import literal
@@ -21,14 +23,11 @@ from pytest_brt.oracle.rules.commands import tool_drafts, tool_misses
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.rules.settled import settled
 from pytest_brt.oracle.write import Draft, module, script, slug
-from pytest_brt.reading.compare import is_steady, likeness
-from pytest_brt.reading.mend import parses
-from pytest_brt.reading.script import complained, read_script
 from pytest_brt.reproduce.replay.misses import misses_of
 from pytest_brt.reproduce.replay.own import own_candidates
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.syntax.parse import parse_expression
+from pytest_brt.syntax.parse import parse_expression, parses
 from pytest_brt.types import (
     Attempt,
     CandidateTest,

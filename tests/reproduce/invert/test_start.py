@@ -6,8 +6,8 @@ import pytest
 
 from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.issue.load import read_issue
+from pytest_brt.issue.read import read_script
 from pytest_brt.observe.watch import watch
-from pytest_brt.reading.script import read_script
 from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.invert.tries import starts
 from pytest_brt.types import Verdict

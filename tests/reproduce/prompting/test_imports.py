@@ -10,8 +10,8 @@ import pytest
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
+from pytest_brt.issue.read import read_script
 from pytest_brt.observe.watch import watch
-from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.prompting.context import Hints, imports_of
 from pytest_brt.types import Place
 

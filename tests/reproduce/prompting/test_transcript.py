@@ -6,8 +6,8 @@ import pytest
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
+from pytest_brt.issue.read import read_script
 from pytest_brt.observe.watch import Seen, watch
-from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.prompting.transcript import Stance, session_of, stance_of
 
 

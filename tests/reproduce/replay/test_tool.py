@@ -12,8 +12,8 @@ from pytest_brt.errors import IssueProblem
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue import read_issue
+from pytest_brt.issue.files import File, ReportedFiles, read_reported_files
 from pytest_brt.observe.run_commands import completed, entries
-from pytest_brt.reading.reported_files import File, ReportedFiles, read_reported_files
 from tests.reproduce.replay.project import make_project
 
 

@@ -6,14 +6,9 @@ import ast
 import re
 from dataclasses import replace
 
-from pytest_brt.issue.prose import sentence
-from pytest_brt.issue.sessions import read_session
-from pytest_brt.reading.claims import claims, comment_said, shown_below
-from pytest_brt.reading.compare import is_same
-from pytest_brt.reading.lexicon import must_work
-from pytest_brt.reading.mend import Statement, left_out, parses, statements
-from pytest_brt.reading.mentions import is_literal
-from pytest_brt.reading.progress import (
+from pytest_brt.issue.alike import is_same
+from pytest_brt.issue.claims import claims, comment_said, shown_below
+from pytest_brt.issue.progress import (
     Reading,
     add_step,
     close_block,
@@ -21,10 +16,14 @@ from pytest_brt.reading.progress import (
     displays_value,
     say,
 )
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
-from pytest_brt.syntax.parse import called_name, parse
+from pytest_brt.issue.prose import sentence
+from pytest_brt.issue.sessions import read_session
+from pytest_brt.issue.snippets import Statement, left_out, statements
+from pytest_brt.issue.words import must_work
+from pytest_brt.syntax.parse import called_name, is_literal, parse, parses
 from pytest_brt.types import Block
 from pytest_brt.types.miss import CodeLeftOut
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 
 #: So many places that were left out are noted, of one piece of code.
 _MOST_NOTES = 3

@@ -6,9 +6,8 @@ import ast
 import re
 from dataclasses import replace
 
-from pytest_brt.issue.prose import Sentence, Span
-from pytest_brt.reading.mend import parses
-from pytest_brt.syntax.parse import parse
+from pytest_brt.syntax.parse import is_literal, parse, parses
+from pytest_brt.types.reading import Sentence, Span
 
 #: An exception by its name, and its message where that follows.
 EXCEPTION = re.compile(
@@ -78,15 +77,6 @@ def is_runnable(text: str) -> bool:
         return isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Name)
     kinds = (ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.UnaryOp)
     return any(isinstance(child, kinds) for child in ast.walk(node)) and not is_literal(text)
-
-
-def is_literal(text: str) -> bool:
-    """Say whether `text` is a value that needs no name: a number, a string, a list of them."""
-    try:
-        ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return False
-    return True
 
 
 def masked(text: str, codes: list[Span]) -> str:

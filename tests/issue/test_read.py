@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from pytest_brt.errors import IssueProblem
 from pytest_brt.issue import read_issue
-from pytest_brt.reading.mend import parses
-from pytest_brt.reading.script import named_exceptions, read_script
+from pytest_brt.issue.read import named_exceptions, read_script
+from pytest_brt.syntax.parse import parses
 from pytest_brt.types.miss import CodeLeftOut, TooManyStatements
 
 LINES = st.lists(

@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from pytest_brt.issue.prose import Sentence, sentences
+from pytest_brt.issue.prose import sentences
+from pytest_brt.issue.snippets import Statement
 from pytest_brt.issue.tracebacks import final_exception
-from pytest_brt.reading.lexicon import heading_role, role_of
-from pytest_brt.reading.mend import Statement
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, ReportStep
+from pytest_brt.issue.words import heading_role, role_of
 from pytest_brt.syntax.names import names_of
 from pytest_brt.syntax.parse import parse
 from pytest_brt.types import Block, BlockKind, Miss
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole, ReportStep, Sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

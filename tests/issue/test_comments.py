@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.reading.claims import comment_said
+from pytest_brt.issue.claims import comment_said
 
 
 @pytest.mark.parametrize(

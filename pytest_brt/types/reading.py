@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_brt.issue.prose import Sentence
-from pytest_brt.types import Miss, Raised
+from pytest_brt.types.miss import Miss
+from pytest_brt.types.outcome import Raised
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A piece of code in a sentence, mostly between backticks."""
+
+    text: str
+    #: Where it stands within the sentence, the ticks included.
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """One sentence of prose, or a heading."""
+
+    text: str
+    #: 1-based line in the report where its paragraph starts.
+    line: int
+    spans: tuple[Span, ...] = ()
 
 
 class ClaimRole(StrEnum):
@@ -89,23 +108,3 @@ class Script:
     named: tuple[Raised, ...] = ()
     #: What could not be read.
     misses: tuple[Miss, ...] = ()
-
-
-def raises_claim(
-    subject: str, match: re.Match[str] | None, role: ClaimRole, sentence: Sentence
-) -> Claim:
-    """Return the claim that `subject` raises what `match`, of `EXCEPTION`, names."""
-    raised = Raised(
-        type=match["type"] if match else "",
-        message=(match["message"] or "").strip() if match else "",
-    )
-    return Claim(
-        kind=ClaimKind.RAISES, role=role, raised=raised, sentence=sentence.text, subject=subject
-    )
-
-
-def value_claim(subject: str, text: str, role: ClaimRole, sentence: Sentence) -> Claim:
-    """Return the claim that `subject` has the value `text`."""
-    return Claim(
-        kind=ClaimKind.VALUE, role=role, text=text, sentence=sentence.text, subject=subject
-    )

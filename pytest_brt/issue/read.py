@@ -7,15 +7,15 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from itertools import islice
 
-from pytest_brt.issue.prose import Sentence, sentences
+from pytest_brt.issue.claims import claims
+from pytest_brt.issue.listings import read_output, read_python, read_repl, read_traceback_block
+from pytest_brt.issue.mentions import EXCEPTION, code_in, is_runnable
+from pytest_brt.issue.progress import Reading, add_inline, merged, say, walk
+from pytest_brt.issue.prose import sentences
 from pytest_brt.issue.tracebacks import read_tracebacks
-from pytest_brt.reading.claims import claims
-from pytest_brt.reading.listings import read_output, read_python, read_repl, read_traceback_block
-from pytest_brt.reading.mentions import EXCEPTION, code_in, is_runnable
-from pytest_brt.reading.progress import Reading, add_inline, merged, say, walk
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, ReportStep, Script
 from pytest_brt.types import Block, BlockKind, Issue, Raised
 from pytest_brt.types.miss import TooManyStatements
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole, ReportStep, Script, Sentence
 
 #: Statements of one report that are run, in blocks and in sentences; more is a program.
 _MOST_STEPS, _MOST_INLINE = 150, 40

@@ -7,13 +7,13 @@ import shlex
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from pytest_brt.issue.progress import Stretch, walk
 from pytest_brt.issue.prose import sentences
 from pytest_brt.issue.sessions import read_shell
-from pytest_brt.reading.lexicon import role_of
-from pytest_brt.reading.mend import parses
-from pytest_brt.reading.progress import Stretch, walk
-from pytest_brt.reading.steps import ClaimRole
+from pytest_brt.issue.words import role_of
+from pytest_brt.syntax.parse import parses
 from pytest_brt.types import Block, BlockKind, Issue
+from pytest_brt.types.reading import ClaimRole
 
 #: The name of a file that a report may show.
 NAME = r"(?:[\w.-]+/)*(?:[\w-]+\.(?:py|pyi|ini|cfg|toml|rst|txt|md|ya?ml|json|html|conf)|\.\w+rc)"

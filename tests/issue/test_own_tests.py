@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 from pytest_brt.issue import read_issue
-from pytest_brt.reading.own_tests import OwnTest, own_tests
+from pytest_brt.issue.own_tests import OwnTest, own_tests
 
 
 def found(*blocks: str) -> tuple[OwnTest, ...]:

@@ -7,8 +7,9 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
-from pytest_brt.issue.prose import Sentence, Span, sentence
-from pytest_brt.reading.lexicon import (
+from pytest_brt.issue.mentions import EXCEPTION, code_in, is_runnable, masked, object_at
+from pytest_brt.issue.prose import sentence
+from pytest_brt.issue.words import (
     ADVERBS,
     hidden_quotes,
     is_approved,
@@ -20,17 +21,30 @@ from pytest_brt.reading.lexicon import (
     plain,
     role_of,
 )
-from pytest_brt.reading.mend import parses
-from pytest_brt.reading.mentions import (
-    EXCEPTION,
-    code_in,
-    is_literal,
-    is_runnable,
-    masked,
-    object_at,
-)
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, raises_claim, value_claim
-from pytest_brt.syntax.parse import parse_expression
+from pytest_brt.syntax.parse import is_literal, parse_expression, parses
+from pytest_brt.types import Raised
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole, Sentence, Span
+
+
+def raises_claim(
+    subject: str, match: re.Match[str] | None, role: ClaimRole, sentence: Sentence
+) -> Claim:
+    """Return the claim that `subject` raises what `match`, of `EXCEPTION`, names."""
+    raised = Raised(
+        type=match["type"] if match else "",
+        message=(match["message"] or "").strip() if match else "",
+    )
+    return Claim(
+        kind=ClaimKind.RAISES, role=role, raised=raised, sentence=sentence.text, subject=subject
+    )
+
+
+def value_claim(subject: str, text: str, role: ClaimRole, sentence: Sentence) -> Claim:
+    """Return the claim that `subject` has the value `text`."""
+    return Claim(
+        kind=ClaimKind.VALUE, role=role, text=text, sentence=sentence.text, subject=subject
+    )
+
 
 _LABEL = re.compile(
     r"(?:^(?:[-*+•] )?|(?<=[\n.,;]) ?)(?:\*\*)?(?P<label>expected|actual|observed|got|should be"

@@ -6,10 +6,9 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.code.source import is_test_class
-from pytest_brt.reading.mend import Statement, statements
+from pytest_brt.issue.snippets import Statement, statements
 from pytest_brt.syntax.names import needed
-from pytest_brt.syntax.parse import Function, first_line, parse
+from pytest_brt.syntax.parse import Function, first_line, is_test_class, parse
 from pytest_brt.types import BlockKind, Issue
 
 #: Tests of one report; more is somebody's suite.

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_brt.issue.claims import claims
 from pytest_brt.issue.prose import sentence
-from pytest_brt.reading.claims import claims
-from pytest_brt.reading.steps import ClaimRole
+from pytest_brt.types.reading import ClaimRole
 
 
 def told(text: str, section: ClaimRole = ClaimRole.SHOWN) -> list[tuple[str, str, str, str]]:

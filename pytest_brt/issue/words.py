@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_brt.reading.steps import ClaimRole
+from pytest_brt.types.reading import ClaimRole
 
 #: What is quoted is a number between these while the words around it are rewritten.
 _HOLD, _END = "\ue000", "\ue001"
