@@ -7,7 +7,7 @@ import time
 import pytest
 
 from pytest_brt.issue.load import read_issue
-from pytest_brt.issue.read import read_script
+from pytest_brt.issue.read import read_report
 from pytest_brt.localise.suspects import query_of
 
 LENGTH = 60_000
@@ -39,6 +39,6 @@ LENGTH = 60_000
 def test_a_token_repeated_is_read(token: str) -> None:
     begin = time.process_time()
     issue = read_issue(f"word\n\n{token * (LENGTH // len(token))}", "x.md")
-    read_script(issue)
+    read_report(issue)
     query_of(issue)
     assert time.process_time() - begin < 30  # what grows with the square takes a minute

@@ -38,7 +38,7 @@ def apply_rules(view: ReportRun) -> tuple[Draft, ...]:
             if key not in found or found[key].score < draft.score:
                 found[key] = draft
     every = tuple(found.values())
-    wanted = view.wanted_exceptions
+    wanted = view.reading.wanted
     placed = (_in_its_state(view, draft) for draft in every)
     drafts = (replace(draft, against=contradiction(view, draft, every, wanted)) for draft in placed)
     return tuple(sorted(_likely(drafts), key=lambda draft: -draft.score))

@@ -142,7 +142,7 @@ def _unspoken_score(
     view: ReportRun, seen: Seen, about: tuple[Claim, ...]
 ) -> tuple[float, tuple[str, ...], Claim | None]:
     """Return score and reasons for an exception of which the report does not speak."""
-    if view.script.named:
+    if view.reading.named:
         return 0.15, ("the report names a different exception",), None
     given = [one for one in seen.step.said(ClaimKind.VALUE) if one.role is not ClaimRole.EXPECTED]
     if not about and any(one.direct for one in given):

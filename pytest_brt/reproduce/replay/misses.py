@@ -42,7 +42,7 @@ def misses_of(
     """
     if any(item.judgement.candidate for item in tests):
         return ()
-    found = [*view.script.misses, *commands]
+    found = [*view.reading.misses, *commands]
     if not view.seen:
         return (*found, NoCode())
     blocks = sum(block.kind in _CODE for block in view.issue.blocks)

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from pytest_brt.errors import IssueProblem
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.subject import find_subject
-from pytest_brt.issue import read_issue
-from pytest_brt.issue.files import File, ReportedFiles, read_reported_files
+from pytest_brt.issue.files import File, ReportedFiles, read_files
+from pytest_brt.issue.load import read_issue
+from pytest_brt.issue.read import read_report
 from pytest_brt.observe.run_commands import completed, entries
 from tests.reproduce.replay.project import make_project
 
 
 def world(report: str) -> ReportedFiles:
-    return read_reported_files(read_issue(report, "x.md"), {"tool", "pkg"})
+    return read_files(read_report(read_issue(report, "x.md")), {"tool", "pkg"})
 
 
 def test_files_named_in_their_first_line_or_in_prose() -> None:
@@ -139,5 +140,5 @@ def test_any_text_is_read(text: str) -> None:
         issue = read_issue(text, "x.md")
     except IssueProblem:
         return
-    for file in read_reported_files(issue, {"tool"}).files:
+    for file in read_files(read_report(issue), {"tool"}).files:
         assert file.path
