@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
-from pytest_brt.issue.mentions import EXCEPTION, code_in, is_runnable, masked, object_at
+from pytest_brt.issue.mentions import EXCEPTION, code_in, is_runnable, is_word, masked, object_at
 from pytest_brt.issue.prose import sentence
 from pytest_brt.issue.words import (
     ADVERBS,
@@ -295,11 +295,6 @@ _COMMENT_VERB = re.compile(
 )
 
 
-def _is_word(text: str) -> bool:
-    """Say whether `text` is an English word rather than a name: lower case, and not short."""
-    return text.isalpha() and text.islower() and len(text) > 3
-
-
 def comment_said(text: str) -> tuple[Claim, ...]:
     """Return what a comment beside, above or below a statement says about it."""
     written, text = text.strip(), plain(text.strip())
@@ -322,7 +317,7 @@ def _said(text: str) -> tuple[Claim, ...]:
         return values
     marked = bool(arrow or (words and words[0].strip()))
     is_value = is_literal(value) or (marked and parses(value))
-    if 0 < len(value) < 300 and not _is_word(value) and is_value:
+    if 0 < len(value) < 300 and not is_word(value) and is_value:
         shown = ClaimRole.OBSERVED if marked else ClaimRole.SHOWN
         role = ClaimRole.EXPECTED if words and words["modal"] else shown
         return (Claim(kind=ClaimKind.VALUE, role=role, text=value),)

@@ -41,7 +41,7 @@ def _prompt(line: str) -> re.Match[str] | None:
 def read_session(text: str) -> tuple[Exchange, ...]:
     r"""Return the exchanges in `text`; lines before the first prompt are left out.
 
-    >>> read_session(">>> 1 + 1\\n2")[0].output
+    >>> read_session(">>> 1 + 1\n2")[0].output
     '2'
     """
     lines = text.split("\n")

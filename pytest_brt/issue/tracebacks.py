@@ -36,7 +36,7 @@ def read_tracebacks(text: str) -> tuple[Raised, ...]:
     A chain ("During handling of the above exception …") gives one entry per link; the
     last is what the caller saw.
 
-    >>> read_tracebacks('Traceback (most recent call last):\\nKeyError: 1')[0].type
+    >>> read_tracebacks('Traceback (most recent call last):\nKeyError: 1')[0].type
     'KeyError'
     """
     found: list[Raised] = []
