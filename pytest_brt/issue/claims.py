@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 
 from pytest_brt.issue.mentions import EXCEPTION, code_in, is_runnable, is_word, masked, object_at
 from pytest_brt.issue.prose import sentence
@@ -25,27 +25,6 @@ from pytest_brt.syntax.parse import is_literal, parse_expression, parses
 from pytest_brt.types import Raised
 from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole, Sentence, Span
 
-
-def raises_claim(
-    subject: str, match: re.Match[str] | None, role: ClaimRole, sentence: Sentence
-) -> Claim:
-    """Return the claim that `subject` raises what `match`, of `EXCEPTION`, names."""
-    raised = Raised(
-        type=match["type"] if match else "",
-        message=(match["message"] or "").strip() if match else "",
-    )
-    return Claim(
-        kind=ClaimKind.RAISES, role=role, raised=raised, sentence=sentence.text, subject=subject
-    )
-
-
-def value_claim(subject: str, text: str, role: ClaimRole, sentence: Sentence) -> Claim:
-    """Return the claim that `subject` has the value `text`."""
-    return Claim(
-        kind=ClaimKind.VALUE, role=role, text=text, sentence=sentence.text, subject=subject
-    )
-
-
 _LABEL = re.compile(
     r"(?:^(?:[-*+•] )?|(?<=[\n.,;]) ?)(?:\*\*)?(?P<label>expected|actual|observed|got|should be"
     r"|result|(?:expected|actual|observed|current) (?:result|output|value|behaviou?r))"
@@ -57,77 +36,6 @@ _FAILS = re.compile(
     r"|raises an? (?:error|exception)|gives? an? error)\b",
     re.IGNORECASE,
 )
-
-
-def claims(
-    given: Sentence, known: Collection[str] = (), section: ClaimRole = ClaimRole.SHOWN
-) -> tuple[Claim, ...]:
-    """Return what a sentence says about code, and about the variables `known` in the report.
-
-    A lone value has the role of the section that it stands in.
-    """
-    told = sentence(plain(given.text), given.line)
-    codes = code_in(told)
-    hidden = hidden_quotes(masked(told.text, codes))
-    found = _verb_claims(told, codes, hidden, known)
-    found += _label_claims(told, codes, hidden)
-    found += _lone_value(told, codes, section) if not found else []
-    runnable = [code for code in codes if is_runnable(code.text)]
-    subject = runnable[0].text if runnable else ""
-    found += general_claims(told, subject, found)
-    return tuple(dict.fromkeys(replace(claim, sentence=given.text) for claim in found))
-
-
-def _lone_value(given: Sentence, codes: list[Span], section: ClaimRole) -> list[Claim]:
-    """A section named "Expected" or "Actual" that holds nothing but a value, or an exception."""
-    text = given.text.strip().rstrip(".")
-    if section not in (ClaimRole.EXPECTED, ClaimRole.OBSERVED):
-        return []
-    value = codes[0].text if len(codes) == 1 and len(text) - len(codes[0].text) <= 4 else text
-    exception = EXCEPTION.fullmatch(value)
-    if exception:
-        return [raises_claim("", exception, section, given)]
-    if is_literal(value) or (codes and value == codes[0].text and parses(value)):
-        return [value_claim("", value, section, given)]
-    return []
-
-
-def _label_claims(given: Sentence, codes: list[Span], hidden: str) -> list[Claim]:
-    found = []
-    for match in _LABEL.finditer(hidden):
-        label = match["label"].lower()
-        role = ClaimRole.EXPECTED if re.match(r"expected|should", label) else ClaimRole.OBSERVED
-        text, end = object_at(given.text, codes, match.end())
-        exception = EXCEPTION.match(text) if text else None
-        if exception:
-            found.append(raises_claim("", exception, role, given))
-        elif text:
-            claim = value_claim("", text, role, given)
-            found += _of_one(claim, given.text, codes, end)
-    return found
-
-
-def general_claims(sentence: Sentence, subject: str, found: list[Claim]) -> list[Claim]:
-    """Return the claim of a sentence about `subject`, where `found` has no exception already."""
-    text = sentence.text
-    exception = EXCEPTION.search(text)
-    if any(claim.kind is ClaimKind.RAISES for claim in found):
-        return []
-    if must_fail(text) or (exception and misses_exception(text)):
-        return [raises_claim(subject, exception, ClaimRole.EXPECTED, sentence)]
-    if must_work(text):
-        return [
-            Claim(kind=ClaimKind.WORKS, role=ClaimRole.EXPECTED, sentence=text, subject=subject)
-        ]
-    if exception and role_of(text) in (ClaimRole.OBSERVED, ClaimRole.SHOWN):
-        return [raises_claim(subject, exception, ClaimRole.OBSERVED, sentence)]
-    if _FAILS.search(text) and role_of(text) is not ClaimRole.CONTRAST:
-        return [raises_claim(subject, None, ClaimRole.OBSERVED, sentence)]
-    if is_complaint(text) and not found:
-        return [
-            Claim(kind=ClaimKind.WRONG, role=ClaimRole.OBSERVED, sentence=text, subject=subject)
-        ]
-    return []
 
 
 _VERB = re.compile(
@@ -162,32 +70,116 @@ _INSTEAD = re.compile(
 )
 
 
-def _verb_claims(
-    sentence: Sentence, codes: list[Span], hidden: str, known: Collection[str]
-) -> list[Claim]:
-    """Return what the verbs of a sentence say of its code, and of the variables `known`.
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """A sentence in plain words, ready to be read."""
 
-    `hidden` is its text with the code and the quotations hidden.
+    text: str
+    codes: list[Span]
+    #: The text, with signs that no word has in place of code and quotations.
+    hidden: str
+    #: Variables of the report.
+    known: Collection[str]
+
+    def calls_before(self, end: int) -> list[str]:
+        """Return the code before that place which can be run."""
+        return [code.text for code in self.codes if code.end <= end + 1 and is_runnable(code.text)]
+
+    def claims_at(self, start: int, subject: str, role: ClaimRole) -> list[Claim]:
+        """Return what the value or exception right there says of `subject`.
+
+        Another one may follow, "instead of" which it is; then that one is of the opposite role.
+        """
+        text, end = self.object_at(start)
+        claim = _claim(subject, text, role)
+        several = claim.kind is ClaimKind.VALUE and not subject and self._is_one_of_several(end)
+        found = [] if several else [claim]
+        rest = self.text[end:].lstrip(" `,")
+        instead = _INSTEAD.match(rest)
+        if instead:
+            other, _ = self.object_at(len(self.text) - len(rest) + instead.end())
+            opposite = _claim(subject, other, _opposite(role))
+            found += [opposite] if other and opposite.kind is claim.kind else []
+        return found
+
+    def object_at(self, start: int) -> tuple[str, int]:
+        """Return the code, literal or exception right after `start`, and where it ends."""
+        return object_at(self.text, self.codes, start)
+
+    def _is_one_of_several(self, end: int) -> bool:
+        """Say whether a value that ends there is one of several: "`10` and `5`", "the first"."""
+        more = _AND_MORE.match(self.text, end)
+        other = self.object_at(more.end())[0] if more else ""
+        return is_literal(other) or bool(_ONE_OF.search(self.text))
+
+
+def claims(
+    given: Sentence, known: Collection[str] = (), section: ClaimRole = ClaimRole.SHOWN
+) -> tuple[Claim, ...]:
+    """Return what a sentence says about code, and about the variables `known` in the report.
+
+    A lone value has the role of the section that it stands in.
     """
-    found: list[Claim] = []
-    for match in _VERB.finditer(hidden):
-        found += _claims_of(sentence, codes, hidden, match, known)
-    for match in _EXPECTS.finditer(hidden):
-        found += _expected(sentence, codes, match)
-    return found
+    told = sentence(plain(given.text), given.line)
+    codes = code_in(told)
+    hidden = hidden_quotes(masked(told.text, codes))
+    words = _Words(told.text, codes, hidden, known)
+    found = [*_of_verbs(words), *_of_wishes(words), *_of_labels(words)]
+    found = found or _of_lone_value(words, section)
+    found += _of_the_whole(words, found)
+    return tuple(dict.fromkeys(replace(claim, sentence=given.text) for claim in found))
 
 
-def _expected(sentence: Sentence, codes: list[Span], match: re.Match[str]) -> list[Claim]:
-    """Return what "expect" with a value says; only of values that stand for themselves."""
-    text, end = object_at(sentence.text, codes, match.end())
-    if not text or not (is_literal(text) or _is_object(text, sentence.text, end)):
-        return []
-    role = ClaimRole.OBSERVED if match["not"] else ClaimRole.EXPECTED
-    calls = [code for code in codes if is_runnable(code.text) and code.text != text]
-    before = [code.text for code in calls if code.end <= match.start() + 1]
-    alone = [code.text for code in calls] if len(calls) == 1 else []
-    subject = (before or alone or [""])[-1]
-    return _values(value_claim(subject, text, role, sentence), sentence, codes, end)
+def _claim(subject: str, text: str, role: ClaimRole) -> Claim:
+    """Return the claim that `subject` raises the exception `text`, or has that value."""
+    exception = EXCEPTION.match(text)
+    if exception:
+        return _raises(subject, exception, role)
+    return Claim(kind=ClaimKind.VALUE, role=role, text=text, subject=subject)
+
+
+def _raises(subject: str, exception: re.Match[str] | None, role: ClaimRole) -> Claim:
+    """Return the claim that `subject` raises an exception, None for one without a name."""
+    name, message = exception.group("type", "message") if exception else ("", "")
+    raised = Raised(type=name, message=(message or "").strip())
+    return Claim(kind=ClaimKind.RAISES, role=role, raised=raised, subject=subject)
+
+
+def _of_verbs(words: _Words) -> Iterator[Claim]:
+    """Yield what the verbs of a sentence say of its code."""
+    for match in _VERB.finditer(words.hidden):
+        before = [code.text for code in words.codes if code.end <= match.start() + 1]
+        subjects = [text for text in before if is_runnable(text) or text in words.known]
+        if before and not subjects and _is_foreign(before[-1]):
+            continue
+        subject = subjects[-1] if subjects else ""
+        modal = (match["modal"] or "").lower().strip()
+        weak = match["verb"].lower() in ("is", "be", "are", "was")
+        text, _ = words.object_at(match.end())
+        if not text or (weak and not subject and not modal):
+            continue
+        no_value = _RAISING.search(match["verb"]) or "Warning" in text
+        if not EXCEPTION.match(text) and (no_value or _is_type(text, subject, match[0])):
+            continue
+        yield from words.claims_at(match.end(), subject, _verb_role(words.hidden, match, modal))
+
+
+def _is_foreign(code: str) -> bool:
+    """Say whether code is not Python that could be run, and no value either."""
+    return bool(re.search(r"[\s(]\S", code)) and not is_literal(code)
+
+
+def _of_wishes(words: _Words) -> Iterator[Claim]:
+    """Yield what "expect" says with a value; only of values that stand for themselves."""
+    for match in _EXPECTS.finditer(words.hidden):
+        text, end = words.object_at(match.end())
+        if not text or not (is_literal(text) or _is_object(text, words.text, end)):
+            continue
+        calls = [call for call in words.calls_before(len(words.text)) if call != text]
+        before = [call for call in words.calls_before(match.start()) if call != text]
+        subjects = before or (calls if len(calls) == 1 else [""])
+        role = ClaimRole.OBSERVED if match["not"] else ClaimRole.EXPECTED
+        yield from words.claims_at(match.end(), subjects[-1], role)
 
 
 def _is_object(text: str, sentence: str, end: int) -> bool:
@@ -199,50 +191,45 @@ def _is_object(text: str, sentence: str, end: int) -> bool:
     return all(is_literal(ast.unparse(argument)) for argument in node.args)
 
 
-def _values(claim: Claim, sentence: Sentence, codes: list[Span], end: int) -> list[Claim]:
-    """Return a claim about a value, and the one about what is named "instead of" it."""
-    found = _of_one(claim, sentence.text, codes, end)
-    other = _instead(sentence.text, codes, end)
-    if other and not EXCEPTION.match(other):
-        found.append(value_claim(claim.subject, other, _opposite(claim.role), sentence))
-    return found
+def _of_labels(words: _Words) -> Iterator[Claim]:
+    """Yield what stands behind a label, as in "Expected: 5"."""
+    for match in _LABEL.finditer(words.hidden):
+        expected = match["label"].lower().startswith(("expected", "should"))
+        if words.object_at(match.end())[0]:
+            role = ClaimRole.EXPECTED if expected else ClaimRole.OBSERVED
+            yield from words.claims_at(match.end(), "", role)
 
 
-def _of_one(claim: Claim, text: str, codes: list[Span], end: int) -> list[Claim]:
-    """Return a claim about a value, [] where it is one of several: "`10` and `5`", "the first"."""
-    more = _AND_MORE.match(text, end)
-    other = object_at(text, codes, more.end())[0] if more else ""
-    several = is_literal(other) or _ONE_OF.search(text)
-    return [] if several and not claim.subject else [claim]
-
-
-def _claims_of(
-    sentence: Sentence, codes: list[Span], hidden: str, match: re.Match[str], known: Collection[str]
-) -> list[Claim]:
-    before = [code.text for code in reversed(codes) if code.end <= match.start() + 1]
-    subject = next((text for text in before if is_runnable(text) or text in known), "")
-    if before and not subject and re.search(r"[\s(]\S", before[0]) and not is_literal(before[0]):
-        return []  # it speaks of something that is not Python, and of no result of the report's
-    verb = match["verb"].lower()
-    weak = verb in ("is", "be", "are", "was")
-    modal = (match["modal"] or "").lower().strip()
-    role = _verb_role(hidden, match, modal)
-    if weak and not subject and not modal:
+def _of_lone_value(words: _Words, section: ClaimRole) -> list[Claim]:
+    """Return what a section named "Expected" or "Actual" says by a value, or exception, alone."""
+    if section not in (ClaimRole.EXPECTED, ClaimRole.OBSERVED):
         return []
-    text, end = object_at(sentence.text, codes, match.end())
-    if not text:
+    text = words.text.strip().rstrip(".")
+    code = words.codes[0].text if len(words.codes) == 1 else ""
+    value = code if code and len(text) - len(code) <= 4 else text
+    alone = EXCEPTION.fullmatch(value) or is_literal(value) or (value == code and parses(value))
+    return [_claim("", value, section)] if alone else []
+
+
+def _of_the_whole(words: _Words, found: Collection[Claim]) -> list[Claim]:
+    """Return what a sentence says as a whole, where `found` has no exception already."""
+    text = words.text
+    if any(claim.kind is ClaimKind.RAISES for claim in found):
         return []
-    exception = EXCEPTION.fullmatch(text) or EXCEPTION.match(text)
-    if exception:
-        found = [raises_claim(subject, exception, role, sentence)]
-        other = _instead(sentence.text, codes, end)
-        second = EXCEPTION.match(other) if other else None
-        if second:
-            found.append(raises_claim(subject, second, _opposite(role), sentence))
-        return found
-    if _RAISING.search(verb) or "Warning" in text or _is_type(text, subject, match[0]):
-        return []
-    return _values(value_claim(subject, text, role, sentence), sentence, codes, end)
+    exception = EXCEPTION.search(text)
+    subject = next(iter(words.calls_before(len(text))), "")
+    if must_fail(text) or (exception and misses_exception(text)):
+        return [_raises(subject, exception, ClaimRole.EXPECTED)]
+    if must_work(text):
+        return [Claim(kind=ClaimKind.WORKS, role=ClaimRole.EXPECTED, subject=subject)]
+    role = role_of(text)
+    if exception and role in (ClaimRole.OBSERVED, ClaimRole.SHOWN):
+        return [_raises(subject, exception, ClaimRole.OBSERVED)]
+    if _FAILS.search(text) and role is not ClaimRole.CONTRAST:
+        return [_raises(subject, None, ClaimRole.OBSERVED)]
+    if is_complaint(text) and not found:
+        return [Claim(kind=ClaimKind.WRONG, role=ClaimRole.OBSERVED, subject=subject)]
+    return []
 
 
 def _is_type(text: str, subject: str, before: str) -> bool:
@@ -250,16 +237,6 @@ def _is_type(text: str, subject: str, before: str) -> bool:
     if subject.startswith("type(") or not _TYPE.fullmatch(text):
         return False
     return text in _BUILTIN_TYPES or bool(re.search(r"\ban?\s*$", before))
-
-
-def _instead(text: str, codes: list[Span], end: int) -> str:
-    """Return what follows "instead of" right after `end`, "" when nothing does."""
-    rest = text[end:].lstrip(" `,")
-    match = _INSTEAD.match(rest)
-    if match is None:
-        return ""
-    start = len(text) - len(rest) + match.end()
-    return object_at(text, codes, start)[0]
 
 
 def _opposite(role: ClaimRole) -> ClaimRole:
