@@ -205,9 +205,10 @@ def _of_lone_value(words: _Words, section: ClaimRole) -> list[Claim]:
     if section not in (ClaimRole.EXPECTED, ClaimRole.OBSERVED):
         return []
     text = words.text.strip().rstrip(".")
-    code = words.codes[0].text if len(words.codes) == 1 else ""
-    value = code if code and len(text) - len(code) <= 4 else text
-    alone = EXCEPTION.fullmatch(value) or is_literal(value) or (value == code and parses(value))
+    code = words.codes[0].text if words.codes else ""
+    value = code if len(words.codes) == 1 and len(text) - len(code) <= 4 else text
+    is_code = bool(code) and value == code and parses(code)
+    alone = is_code or is_literal(value) or EXCEPTION.fullmatch(value)
     return [_claim("", value, section)] if alone else []
 
 
