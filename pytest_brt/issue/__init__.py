@@ -1,1 +1,1 @@
-"""Reads bug reports: text in, statements, commands and files out, with what is said of each."""
+"""Reads bug reports: text in; statements, commands and files out, and what is said of each."""

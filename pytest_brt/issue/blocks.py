@@ -1,6 +1,6 @@
 """The text of a report → its blocks, in document order.
 
-Markdown, and what people paste into it without a fence: sessions, tracebacks and indented code.
+Markdown, and what people paste into it without a fence: sessions, tracebacks, indented code.
 """
 
 from __future__ import annotations
@@ -131,7 +131,8 @@ def _session(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     while not silent and stop < end and not _opens_fence(state, stop):
         if state.isEmpty(stop):
             after = _next_line(state, stop + 1, end)
-            if after == end or not (is_prompt(_line(state, after)) or _is_indented(state, after)):
+            goes_on = after < end and (is_prompt(_line(state, after)) or _is_indented(state, after))
+            if not goes_on:
                 break
         stop += 1
     return silent or _push(state, "session", start, stop)
@@ -152,7 +153,7 @@ def _traceback(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Read code four columns deep, below a blank line or a colon; no second line of a list item."""
+    """Read code four columns deep, below a blank line or a colon; nothing of a list."""
     above = _line(state, start - 1).rstrip() if start else ""
     if not _is_indented(state, start) or _LIST.match(_line(state, start)):
         return False

@@ -83,17 +83,19 @@ class _Words:
 
     def calls_before(self, end: int) -> list[str]:
         """Return the code before that place which can be run."""
-        return [code.text for code in self.codes if code.end <= end + 1 and is_runnable(code.text)]
+        before = [code.text for code in self.codes if code.end <= end + 1]
+        return [text for text in before if is_runnable(text)]
 
     def claims_at(self, start: int, subject: str, role: ClaimRole) -> list[Claim]:
         """Return what the value or exception right there says of `subject`.
 
-        Another one may follow, "instead of" which it is; then that one is of the opposite role.
+        What follows as "instead of" something is of the opposite role.
         """
         text, end = self.object_at(start)
         claim = _claim(subject, text, role)
-        several = claim.kind is ClaimKind.VALUE and not subject and self._is_one_of_several(end)
-        found = [] if several else [claim]
+        is_value = claim.kind is ClaimKind.VALUE
+        nobodys = is_value and not subject and self._is_one_of_several(end)
+        found = [] if nobodys else [claim]
         rest = self.text[end:].lstrip(" `,")
         instead = _INSTEAD.match(rest)
         if instead:
@@ -161,7 +163,8 @@ def _of_verbs(words: _Words) -> Iterator[Claim]:
         no_value = _RAISING.search(match["verb"]) or "Warning" in text
         if not EXCEPTION.match(text) and (no_value or _is_type(text, subject, match[0])):
             continue
-        yield from words.claims_at(match.end(), subject, _verb_role(words.hidden, match, modal))
+        role = _verb_role(words.hidden, match, modal)
+        yield from words.claims_at(match.end(), subject, role)
 
 
 def _is_foreign(code: str) -> bool:
@@ -201,7 +204,7 @@ def _of_labels(words: _Words) -> Iterator[Claim]:
 
 
 def _of_lone_value(words: _Words, section: ClaimRole) -> list[Claim]:
-    """Return what a section named "Expected" or "Actual" says by a value, or exception, alone."""
+    """Return what a value or exception says that is all of a section named "Expected"."""
     if section not in (ClaimRole.EXPECTED, ClaimRole.OBSERVED):
         return []
     text = words.text.strip().rstrip(".")

@@ -64,7 +64,7 @@ def _guess(text: str, before: str) -> BlockKind:
 
 
 def _start(text: str) -> str:
-    """Return what stands above the line that is not Python, if that calls or imports, else ""."""
+    """Return the code above the first line that is not Python, "" where it does nothing."""
     start = ""
     try:
         tree_of(text)
@@ -75,7 +75,7 @@ def _start(text: str) -> str:
 
 
 def code_strength(text: str) -> int:
-    """Say how surely `text` is Python: 2 surely, 1 an expression to run, 0 not or a bare value."""
+    """Say how surely `text` is Python: 2 surely, 1 an expression to run, 0 not, or a value."""
     body = parse_or_empty(text).body
     strength = 0
     for statement in body:

@@ -1,4 +1,4 @@
-"""A report → all that is read of it: its statements in order, each with what is said about it."""
+"""A report → all that is read of it: its statements, each with what is said about it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _AHEAD = re.compile(r"\b(?:following|below|next)\b|\bhere (?:is|are)\b|:\s*$", r
 
 
 def read_report(issue: Issue) -> Reading:
-    """Read a report: the statements in its blocks and sentences, and what it says about each."""
+    """Return the statements of a report, what it says about each, and all else that is read."""
     progress = Progress()
     blocks = tuple(_in_context(issue.blocks))
     for place in blocks:
@@ -138,8 +138,8 @@ def _give(progress: Progress, claim: Claim, sentence: Sentence, *, ahead: bool) 
 def _place_of(progress: Progress, claim: Claim, sentence: Sentence) -> int:
     """Return which statement of the last block a claim is about: its last, as a rule.
 
-    Where an exception is wanted of a function, it is the last that calls this, as in "`parse()`
-    should raise a `ValueError`": what is shown last may be something else.
+    Where an exception is wanted of a function, it is the last that calls this, as in
+    "`parse()` should raise a `ValueError`": what is shown last may be something else.
     """
     if claim.kind is not ClaimKind.RAISES or claim.role is not ClaimRole.EXPECTED:
         return progress.latest[-1]
@@ -180,12 +180,10 @@ def _named_exceptions(issue: Issue) -> tuple[Raised, ...]:
         if key not in found or len(found[key].frames) < len(raised.frames):
             found[key] = raised
     for match in islice(EXCEPTION.finditer(issue.text), _MOST_NAMED):
-        message = (match["message"] or "").strip()
-        known = any(match["type"].split(".")[-1] == r.type.split(".")[-1] for r in found.values())
-        if not known or message:
-            found.setdefault(
-                f"{match['type']}:{message}", Raised(type=match["type"], message=message)
-            )
+        named, message = match["type"], (match["message"] or "").strip()
+        simple = {raised.type.rpartition(".")[2] for raised in found.values()}
+        if message or named.rpartition(".")[2] not in simple:
+            found.setdefault(f"{named}:{message}", Raised(type=named, message=message))
     return tuple(found.values())
 
 

@@ -13,7 +13,7 @@ from pytest_brt.types.reading import Reading
 
 
 class Reports:
-    """What the reports of one pytest run say, and what their code does on the unpatched tree."""
+    """What the reports of one run say, and what their code does on the unpatched tree."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -104,7 +104,7 @@ def watch(reading: Reading, engine: Engine) -> Replayed:
 
 
 def _with_submodules(replayed: Replayed) -> Reading:
-    """Return the reading with an import of each module that it takes for imported with its package.
+    """Return the reading with an import of each module that its code takes for imported.
 
     A report that names an AttributeError may be about just that, and stays as it is.
     """

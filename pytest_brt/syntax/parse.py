@@ -93,7 +93,7 @@ def symbols(text: str) -> symtable.SymbolTable:
 
 
 def parses(source: str) -> bool:
-    """Say whether `source` is Python of the version that runs us, whose names mean something."""
+    """Say whether `source` is Python of this version, whose names mean something."""
     try:
         parse(source)
         symbols(source)

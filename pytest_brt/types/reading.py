@@ -120,7 +120,7 @@ class BlockInContext:
     number: int
     #: What the section that it stands in speaks of, by its heading.
     section: ClaimRole
-    #: The role of what stands here, and the words that give it: those right above, or the heading.
+    #: The role of what stands here, and the words that give it: right above, or the heading.
     role: ClaimRole
     words: str
     #: Its own sentences, where it is prose or a heading.

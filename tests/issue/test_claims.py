@@ -82,6 +82,7 @@ def test_the_name_of_a_type_is_no_value(text: str) -> None:
 def test_a_lone_value_has_the_role_of_its_section() -> None:
     assert told("`'9 hours'`", ClaimRole.EXPECTED) == [("", "value", "expected", "'9 hours'")]
     assert told("`'9 hours'`") == []
+    assert told("...", ClaimRole.EXPECTED) == []
 
 
 @pytest.mark.parametrize("text", ["The first should be `5`.", "Expected `4` and `10`."])

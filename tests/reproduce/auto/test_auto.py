@@ -118,7 +118,7 @@ def test_the_agent_comes_last_and_knows_what_replay_saw(engine: Engine, tmp_path
     assert len(made.trajectories) >= 2
 
 
-def test_a_report_is_read_once_and_run_once_for_all_ways(engine: Engine, tmp_path: Path) -> None:
+def test_a_report_is_read_and_run_once_for_all(engine: Engine, tmp_path: Path) -> None:
     calls: Counter[str] = Counter()
 
     def count(frame: FrameType, event: str, _: object) -> None:
