@@ -253,16 +253,16 @@ def _is_tree(text: str) -> bool:
 
 def _tree_paths(text: str) -> list[str]:
     """Return the files of a drawn tree; a folder is a name that others are below."""
-    drawn = filter(None, map(_TREE_LINE.match, text.split("\n")))
-    rows = [(len(match["indent"]), match["name"]) for match in drawn]
     paths: list[str] = []
-    stack: list[tuple[int, str]] = []
-    for number, (depth, name) in enumerate(rows):
-        while stack and stack[-1][0] >= depth:
-            stack.pop()
-        has_children = number + 1 < len(rows) and rows[number + 1][0] > depth
-        if has_children or name.endswith("/"):
-            stack.append((depth, name.rstrip("/")))
-        else:
-            paths.append("/".join([*(folder for _, folder in stack), name]))
-    return paths
+    above: dict[int, str] = {}
+    for row in filter(None, map(_TREE_LINE.match, text.split("\n"))):
+        depth, name = len(row["indent"]), row["name"]
+        above = {other: folder for other, folder in above.items() if other < depth}
+        above[depth] = name.rstrip("/")
+        paths.append("/".join([*list(above.values())[:-1], name]))
+    folders = tuple(f"{path.rstrip('/')}/" for path in paths)
+    return [
+        path
+        for path, folder in zip(paths, folders, strict=True)
+        if not any(other.startswith(folder) for other in paths)
+    ]

@@ -37,6 +37,10 @@ def test_files_named_in_their_first_line_or_in_prose() -> None:
 def test_drawn_trees_are_empty_files() -> None:
     found = world("Title\n\n```\n.\n`-- a/\n    |-- a.py\n    `-- b.py\n```\n")
     assert [file.path for file in found.files] == ["a/a.py", "a/b.py"]
+    deep = world(
+        "Title\n\n```\n├── a\n│   ├── b.py\n│   └── c/\n├── ba\n│   └── d.py\n└── e.py\n```\n"
+    )
+    assert [file.path for file in deep.files] == ["a/b.py", "ba/d.py", "e.py"]
 
 
 def test_commands_of_the_project_and_their_output() -> None:
