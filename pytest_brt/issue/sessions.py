@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-#: PyPy's has four; five and more are a banner, as pytest draws them.
+#: PyPy's have four; five and more are a banner, as pytest draws them.
 _PROMPT = re.compile(r"^[ \t]*>>>(?:>(?= [^>]))?(?!>)(?P<rest>.*)$")
-_CONTINUATION = re.compile(r"^[ \t]*\.\.\.(?: (?P<rest>.*)|(?P<bare>\S.*)?)$")
+_CONTINUATION = re.compile(r"^[ \t]*\.{3,4}(?: (?P<rest>.*)|(?P<bare>[^\s.].*)?)$")
 _IN = re.compile(r"^[ \t]*In ?\[ ?\d* ?\]:? ?(?P<rest>.*)$")
 _IN_CONTINUATION = re.compile(r"^[ \t]*\.{3,}: ?(?P<rest>.*)$")
 _OUT = re.compile(r"^[ \t]*Out ?\[ ?\d* ?\]:? ?(?P<rest>.*)$")

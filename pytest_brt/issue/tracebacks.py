@@ -23,9 +23,7 @@ _PYTHON_FRAME = re.compile(
 _JUPYTER_FRAME = re.compile(
     r"^(?P<path>[~/\w<.][^\s()]*(?:\.py|>))(?:\:(?P<line>\d+))? in (?P<function>[\w<>.]+)\("
 )
-_JUPYTER_NEW_FRAME = re.compile(
-    r"^(?:File|Cell|Input In) (?P<path>[^\s:,]+)[^:\n]*:(?P<line>\d+), in (?P<function>[\w<>.]+)"
-)
+_JUPYTER_NEW_FRAME = re.compile(r"^File (?P<path>[^\s:]+):(?P<line>\d+), in (?P<function>[\w<>.]+)")
 _PYTEST_FRAME = re.compile(r"^(?P<path>[\w./\\-]+\.py):(?P<line>\d+): (?:in (?P<function>\S+))?")
 _ARROW_LINE = re.compile(r"^-+> ?(?P<line>\d+)\b")
 
