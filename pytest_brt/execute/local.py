@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pytest_brt.errors import SandboxProblem, StoreProblem, SubjectProblem
@@ -115,7 +115,7 @@ class LocalEngine:
                 total=total,
                 events={"statement": seconds, "observed": seconds, "evaluable": seconds},
             ),
-            work=program.files,
+            work=tuple(_files_beside(program)),
             script="observe",
             spec={
                 "statements": program.statements,
@@ -192,6 +192,14 @@ class LocalEngine:
                 f"a first trial failed: {ended.tail.strip() or status_words(ended.status)}"
             )
         return checked
+
+
+def _files_beside(program: Program) -> Iterator[FileChange]:
+    """Yield the files of a program, their paths relative to the parent of its working directory."""
+    for file in program.files:
+        path = os.path.normpath(f"work/{file.path}")
+        if not path.startswith("../"):
+            yield replace(file, path=path)
 
 
 def _observation(

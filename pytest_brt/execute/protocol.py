@@ -137,7 +137,7 @@ class CellOrder:
 
     #: They are watched by the tool alone.
     deadlines: Deadlines
-    #: Files of the tree, and of the working directory.
+    #: Files of the tree, and of the parent of the working directory.
     files: Sequence[FileChange] = ()
     work: Sequence[FileChange] = ()
     #: For pytest, in a row that was forked.

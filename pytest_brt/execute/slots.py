@@ -12,7 +12,6 @@ from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, SubjectProblem
 from pytest_brt.execute.alone import Alone
-from pytest_brt.execute.below import remove_tree
 from pytest_brt.execute.process import Deadlines
 from pytest_brt.execute.protocol import (
     CellOrder,
@@ -22,6 +21,7 @@ from pytest_brt.execute.protocol import (
     WorkerSilent,
 )
 from pytest_brt.execute.scratch import ROOM, end_marked
+from pytest_brt.execute.tree import remove_tree
 from pytest_brt.execute.turns import Turns
 from pytest_brt.execute.views import CopiedView, RowDied, View
 from pytest_brt.execute.zygote import WARM_SECONDS, Worker

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import shutil
 import tempfile
@@ -12,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.errors import UnsafeChange
-from pytest_brt.execute.below import remove_tree
+from pytest_brt.execute.inside.tree import Tree
 from pytest_brt.execute.sandbox import SCRATCH
-from pytest_brt.execute.tree import FULL, TreeCopy
+from pytest_brt.execute.tree import FULL, TreeCopy, remove_tree
 from pytest_brt.types import FileChange
 
 
@@ -54,7 +53,7 @@ class View:
 
     @contextmanager
     def cell(self, files: Sequence[FileChange], work: Sequence[FileChange]) -> Iterator[Folders]:
-        """Lend the folders of one test, with its `files` in the tree, `work` where it works."""
+        """Lend the folders of one test, with its `files` in the tree, `work` in its `tmp`."""
         yield _folders_in("/tmp", "/tmp/home")
 
     def keep(self) -> None:
@@ -128,7 +127,7 @@ class CopiedView(View):
             place = Path(made) / name
             for folder in ("home", "tmp/work"):
                 (place / folder).mkdir(parents=True)
-            _put(place / "tmp/work", work)
+            Tree(str(place / "tmp")).apply(work)
             if self._owner is not None:
                 for path in (place, *place.rglob("*")):
                     shutil.chown(path, self._owner, self._owner)
@@ -139,12 +138,3 @@ class CopiedView(View):
 
 def _folders_in(tmp: str, home: str) -> Folders:
     return Folders(tmp=tmp, home=home, work=f"{tmp}/work")
-
-
-def _put(folder: Path, files: Sequence[FileChange]) -> None:
-    """Put the files of a program in (or beside) its working directory."""
-    for file in files:
-        path = Path(os.path.normpath(folder / file.path))
-        if path.is_relative_to(folder.parent):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.content or b"")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import suppress
 from mmap import mmap
 from pathlib import Path
 
@@ -129,6 +130,7 @@ def test_restore_always_brings_back_the_source(changes: list[tuple[str, bytes | 
         for name, content in changes:
             if content is None and (tree.place / name).is_dir():
                 continue
-            tree.apply([FileChange(path=name, content=content)])
+            with suppress(UnsafeChange):  # a file stands where a folder would have to be
+                tree.apply([FileChange(path=name, content=content)])
         tree.restore()
         assert _content(tree.place) == {"p/a.py": b"1", "d": b"2"}

@@ -11,8 +11,9 @@ import threading
 
 start = sys.modules["_brt_start"]
 calls = start.load("syscalls")
-view = start.load("view")
+overlay = start.load("overlay")
 seccomp = start.load("seccomp")
+trees = start.load("tree")
 
 
 class Cell:
@@ -50,8 +51,11 @@ class Cell:
             os.dup2(self.output, number)
         os.environ.update(self.request["env"])
         if self.config["level"] == "ns":
-            view.write_files(self.config["root"], self.request["files"])
-            view.write_files(self.folders["work"], self.request["work"])
+            for root, files in (
+                (self.config["root"], self.request["files"]),
+                (self.folders["tmp"], self.request["work"]),
+            ):
+                trees.Tree(root).apply(trees.read_changes(files))
         importlib.invalidate_caches()
         os.chdir(self.request["cwd"])
         start.apply_limits(self.request["limits"])
@@ -62,7 +66,7 @@ class Cell:
         flags = calls.CLONE_NEWUSER | calls.CLONE_NEWNS
         calls.unshare(flags | (calls.CLONE_NEWPID if apart else 0))
         calls.map_own_ids(uid, gid)
-        view.mount_cell(self.config, self.request["keep"])
+        overlay.mount_cell(self.config, self.request["keep"])
         if apart:
             self._become_apart()
         seccomp.close_up()

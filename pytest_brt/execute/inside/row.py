@@ -15,10 +15,11 @@ import warnings
 
 start = sys.modules["_brt_start"]
 cells = start.load("cell")
+overlay = start.load("overlay")
 processes = start.load("processes")
 syscalls = start.load("syscalls")
-view = start.load("view")
 touches = start.load("touched")
+trees = start.load("tree")
 
 #: Bytes of the end of what was printed.
 TAIL = 16384
@@ -42,8 +43,9 @@ class Row:
     def set_up(self):
         """Get a private view of the tree, make the changes, and give up every privilege."""
         if self.config["level"] == "ns":
-            view.mount_row(self.config, self.request["keep"])
-            view.write_files(self.root, self.request["changes"])
+            overlay.mount_row(self.config, self.request["keep"])
+            changes = trees.read_changes(self.request["changes"])
+            trees.Tree(self.root).apply(changes)
             syscalls.set_capabilities(())
         syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
         syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
