@@ -6,7 +6,7 @@ import os
 import socket
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_brt.codec import from_json, to_json
@@ -20,6 +20,8 @@ from pytest_brt.execute.views import Folders, View
 from pytest_brt.types import FileChange
 from pytest_brt.types.subject import Subject
 
+#: Seconds within which what the project needs must have been loaded, or compiled.
+WARM_SECONDS = 300.0
 #: Seconds in which a process must end that said it is done.
 ENDING = 10.0
 #: Seconds within which a message must have been taken.
@@ -127,8 +129,6 @@ class RowOrder:
     touched: Sequence[TouchedFile] = ()
     watch: Sequence[str] = ()
     args: Sequence[str] = ()
-    #: What it writes is what later rows start from: no code of the project may run in it.
-    keep: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,9 +151,8 @@ class CellOrder:
     script: str = ""
     #: Its interpreter's own options.
     flags: Sequence[str] = ()
-    spec: Mapping[str, object] | None = None
+    spec: Mapping[str, object] = field(default_factory=dict)
     in_work: bool = False
-    keep: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,9 +166,8 @@ class Reply:
     seconds: float = 0.0
     cpu: float = 0.0
     modules: tuple[str, ...] = ()
-    in_tree: bool = False
-    threads: int = 1
-    shielded: bool = False
+    #: Rows can be forked: pytest can, and is not the subject itself.
+    forks: bool = False
 
 
 class Line:

@@ -14,6 +14,7 @@ from pytest_brt.errors import SandboxProblem
 from pytest_brt.execute.follower import Follower, wait
 from pytest_brt.execute.process import Ended, end_group
 from pytest_brt.execute.protocol import (
+    WARM_SECONDS,
     CellOrder,
     EngineSetting,
     Line,
@@ -24,15 +25,13 @@ from pytest_brt.execute.protocol import (
     WorkerSilent,
     test_deadlines,
 )
-from pytest_brt.execute.sandbox import FORKABLE, JOINING, make_group, remove_group
+from pytest_brt.execute.sandbox import JOINING, make_group, remove_group
 from pytest_brt.execute.views import RowDied, View
 from pytest_brt.types import FileChange
 
 LAUNCHER = Path(__file__).parent / "launcher" / "__main__.py"
 #: Seconds within which a zygote must have loaded pytest.
 START_SECONDS = 60.0
-#: Seconds within which it must have loaded what the project needs.
-WARM_SECONDS = 300.0
 #: Seconds that a worker gets to end by itself.
 END_SECONDS = 5.0
 #: Seconds in which a row must do what it is told at once; one that does not is held to be dead.
@@ -83,12 +82,8 @@ class Worker:
         if ready.event != "ready":
             self.close()
             raise SandboxProblem(ready.text)
-        if setting.sandbox.level == "ns" and not ready.shielded:
-            self.close()
-            raise SandboxProblem("no process namespace of its own")
-        able = setting.subject.pytest_version >= FORKABLE
-        #: Rows can be forked: pytest can, and is not the subject itself.
-        self.forkable = able and not ready.in_tree and ready.threads == 1
+        #: Rows can be forked, with the project imported.
+        self.forkable = ready.forks
 
     def _start(self, log: Path) -> None:
         theirs = self._line.theirs
@@ -112,6 +107,11 @@ class Worker:
         """Have the zygote load libraries that all rows need."""
         self.loaded = True
         self._line.send({"op": "preload", "names": names})
+        self._reply(WARM_SECONDS)
+
+    def compile(self, paths: Sequence[str]) -> None:
+        """Compile modules of the project, before any row begins."""
+        self._line.send({"op": "compile", "paths": paths})
         self._reply(WARM_SECONDS)
 
     def begin(self, order: RowOrder) -> Reply:
@@ -163,7 +163,6 @@ class Worker:
                     "cwd": folders.work if order.in_work else self.view.tree,
                     "env": self._setting.changed_environment(folders),
                     "limits": self._rlimits,
-                    "spec": {**(order.spec or {}), "limits": self._rlimits},
                 },
                 follower.writer,
             )

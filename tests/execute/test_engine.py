@@ -193,6 +193,22 @@ def test_the_hash_seed_is_the_rows(engine: Engine) -> None:
     assert engine.run(Row(targets=(target,))).runs[0].verdict is Verdict.FAIL
 
 
+#: Looks whether its module had been compiled before.
+COMPILED = """
+import os, pkg.core
+def test_a(): assert os.path.exists(pkg.core.__cached__)
+"""
+
+
+def test_modules_are_compiled_once_for_rows_of_every_hash_seed(engine: Engine) -> None:
+    target = TestTarget(id="t", path="tests/test_compiled.py", source=COMPILED, node="test_a")
+    for seed in (0, 5):
+        (run,) = engine.run(Row(targets=(target,), hash_seed=seed)).runs
+        assert run.verdict is Verdict.PASS, run
+    patched = run_one(engine, COMPILED, changes=(FileChange(path="pkg/core.py", content=b""),))
+    assert patched.verdict is Verdict.FAIL
+
+
 def test_the_project_itself_is_left_alone(engine: Engine) -> None:
     root = Path(engine.subject.root)
     before = _digest(root)

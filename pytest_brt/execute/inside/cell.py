@@ -66,7 +66,7 @@ class Cell:
         flags = calls.CLONE_NEWUSER | calls.CLONE_NEWNS
         calls.unshare(flags | (calls.CLONE_NEWPID if apart else 0))
         calls.map_own_ids(uid, gid)
-        overlay.mount_cell(self.config, self.request["keep"])
+        overlay.mount_cell(self.config)
         if apart:
             self._become_apart()
         seccomp.close_up()

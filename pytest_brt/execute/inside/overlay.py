@@ -30,26 +30,35 @@ def lower_folders(config):
     return [warm, base] if os.path.isdir(warm) else [base]
 
 
-def mount_row(config, keep):
+def mount_warm(config):
+    """Give the calling process a view of the project in which what is written is kept for all rows.
+
+    No code of the project may run in it.
+    """
+    calls.unshare(calls.CLONE_NEWNS)
+    scratch = config["scratch"]
+    place = os.path.join(scratch, "warm")
+    for name in ("upper", "work"):
+        os.makedirs(os.path.join(place, name), exist_ok=True)
+    _overlay(config["root"], [os.path.join(scratch, "base")], place)
+
+
+def mount_row(config):
     """Give the calling process its own view of the project, to be changed at will.
 
-    All else of the scratch file system is read-only from then on. With `keep`, for a row in
-    which no code of the project runs, what is written is what later rows start from.
+    All else of the scratch file system is read-only from then on.
     """
     calls.unshare(calls.CLONE_NEWNS | calls.CLONE_NEWIPC)
     scratch = config["scratch"]
-    place = os.path.join(scratch, "warm" if keep else "row")
-    lower = lower_folders(config)
-    if not keep:
-        _private(place, config["size"])
+    place = os.path.join(scratch, "row")
+    _private(place, config["size"])
     for name in ("upper", "work", "tmp", "home"):
-        os.makedirs(os.path.join(place, name))
-    _overlay(config["root"], lower, place)
-    if not keep:
-        calls.set_read_only(scratch, recursive=False)
+        os.mkdir(os.path.join(place, name))
+    _overlay(config["root"], lower_folders(config), place)
+    calls.set_read_only(scratch, recursive=False)
 
 
-def mount_cell(config, keep):
+def mount_cell(config):
     """Give the calling process a view on top of the row's, hidden from all others.
 
     The process must have left for its own user and mount namespaces. What the row and the
@@ -70,9 +79,7 @@ def mount_cell(config, keep):
     # A path through a link comes last: what it leads to is there by then.
     ordered = sorted(behind, key=lambda path: (os.path.realpath(path) != path, path))
     saved = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in behind - {root}}
-    if not keep:
-        lower = [os.path.join(scratch, "row", "upper")] + lower_folders(config)
-        _overlay(root, lower, place)
+    _overlay(root, [os.path.join(scratch, "row", "upper")] + lower_folders(config), place)
     if root in behind:
         saved[root] = os.open(root, os.O_PATH | os.O_CLOEXEC)
     calls.bind(place + "/tmp", "/tmp")

@@ -43,7 +43,7 @@ class Row:
     def set_up(self):
         """Get a private view of the tree, make the changes, and give up every privilege."""
         if self.config["level"] == "ns":
-            overlay.mount_row(self.config, self.request["keep"])
+            overlay.mount_row(self.config)
             changes = trees.read_changes(self.request["changes"])
             trees.Tree(self.root).apply(changes)
             syscalls.set_capabilities(())
