@@ -100,7 +100,7 @@ class LocalEngine:
                     ours = isinstance(error, RowNotReady)
                     verdict = Verdict.INVALID if ours else Verdict.CRASH
                     run.give_up(verdict, WorkerEnded(said=str(error)))
-            if len(run.done) == len(row.targets):
+            if not run.left():
                 break
         if run.modules and not self._slots.modules:
             self._slots.modules = tuple(run.modules)

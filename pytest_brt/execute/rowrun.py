@@ -74,27 +74,22 @@ class RowRun:
         Raises:
             WorkerGone: the worker ended meanwhile; another may go on.
         """
-        groups = [list(range(len(self.row.targets)))]
-        while groups:
-            group, fork = groups.pop(0), talk.forkable
-            while left := [number for number in group if number not in self.done]:
-                self.starting = left
-                if fork and not self._begin_forked(talk, left):
-                    parts = self._by_folder(left)
-                    if len(parts) > 1:  # their conftests may not go together
-                        groups = [*parts, *groups]
-                        break
-                    fork = False
-                    continue
-                if not fork:
-                    talk.begin(RowOrder(changes=self.row.changes))
-                try:
-                    self._targets(talk, left, fork)
-                    talk.end()
-                except RowDied as death:
-                    talk.end()
-                    fork = False
-                    self._blame(str(death))
+        forks = talk.forkable
+        while left := self.left():
+            self.starting = left
+            forks = forks and self._begin_forked(talk, left)
+            if not forks:
+                talk.begin(RowOrder(changes=self.row.changes))
+            try:
+                self._targets(talk, left, forks)
+            except RowDied as death:
+                forks = False
+                self._blame(str(death))
+            talk.end()
+
+    def left(self) -> list[int]:
+        """Return the places of the targets that are not done yet."""
+        return [number for number in range(len(self.row.targets)) if number not in self.done]
 
     def lose(self, error: WorkerGone) -> None:
         """Take note of the end of a worker: the second time it is the running test's doing.
@@ -115,10 +110,9 @@ class RowRun:
 
     def give_up(self, verdict: Verdict, cause: Cause) -> None:
         """Report what is not done as lost."""
-        for number in range(len(self.row.targets)):
-            if number not in self.done:
-                self.starved.add(number)
-                self._close(number, verdict, cause)
+        for number in self.left():
+            self.starved.add(number)
+            self._close(number, verdict, cause)
 
     def _close(self, number: int, verdict: Verdict, cause: Cause) -> None:
         """Report a target of which no more is to be learnt."""
@@ -149,13 +143,6 @@ class RowRun:
         if number in self.blamed:
             self._close(number, Verdict.CRASH, RowEnded(said=why))
         self.blamed.add(number)
-
-    def _by_folder(self, numbers: Iterable[int]) -> list[list[int]]:
-        """Return targets by the folder that they lie in."""
-        folders: dict[str, list[int]] = {}
-        for number in numbers:
-            folders.setdefault(_folder(self.row.targets[number]), []).append(number)
-        return list(folders.values())
 
     def _begin_forked(self, talk: Talk, group: Sequence[int]) -> bool:
         """Start a row that has imported the project and configured pytest, if it can be."""

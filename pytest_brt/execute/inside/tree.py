@@ -165,7 +165,8 @@ class Tree:
             self._drop_bytecode(name)
             if change.content is not None:
                 self.make_folder(parent)
-                self.remove(name)
+                if before is not None:
+                    self.remove(name)
                 later = max(time.time_ns(), (before.st_mtime_ns if before else 0) + 2000000000)
                 mode = 0o755 if change.executable else 0o644
                 self.write(name, io.BytesIO(change.content), mode, (later, later))
@@ -180,11 +181,11 @@ class Tree:
             return
         folder, _, last = name.rpartition("/")
         cache = folder + "/__pycache__" if folder else "__pycache__"
-        for entry in self.names(cache):
-            if entry.startswith(last[:-2]):
-                self.remove(cache + "/" + entry)
-        self.remove(name + "c")
+        stale = [entry for entry in self.names(cache) if entry.startswith(last[:-2])]
+        for entry in stale:
+            self.remove(cache + "/" + entry)
         self._drop_if_empty(cache)
+        self.remove(name + "c")
 
     def _drop_if_empty(self, name):
         if self.stat(name) is None or self.names(name):
