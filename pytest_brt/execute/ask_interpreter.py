@@ -16,10 +16,11 @@ from pytest_brt.errors import StoreProblem, SubjectProblem
 from pytest_brt.execute.alone import run_script
 from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.import_folders import editable_folders, likely_folders
+from pytest_brt.execute.inside.tree import is_below
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.process import Deadlines, Ended, scrubbed
 from pytest_brt.execute.protocol import CellOrder
-from pytest_brt.execute.sandbox import Sandbox, is_below, shown_paths
+from pytest_brt.execute.sandbox import Sandbox, shown_paths
 from pytest_brt.types.subject import Subject
 
 #: Seconds within which an interpreter must have said what it is.

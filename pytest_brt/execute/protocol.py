@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import socket
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -205,8 +204,7 @@ class Line:
         try:
             self._socket.settimeout(seconds)
             if passed is not None:
-                extra = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", passed))]
-                data = data[self._socket.sendmsg([data], extra) :]
+                data = data[socket.send_fds(self._socket, [data], [passed]) :]
             self._socket.sendall(data)
             self._socket.settimeout(None)  # what is received is never waited for
         except OSError as error:

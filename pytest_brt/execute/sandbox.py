@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_brt.execute.inside.tree import is_below
 from pytest_brt.execute.process import INSIDE, scrubbed
 from pytest_brt.types.subject import Subject
 from pytest_brt.types.trouble import LevelTrouble
@@ -157,11 +158,6 @@ def shows_too_much(folder: str) -> bool:
     """Return whether a folder is, or holds, the user's home or what a sandbox has of its own."""
     real = os.path.realpath(folder)
     return any(is_below(path, real) for path in (*_homes(), *_OWN_FOLDERS))
-
-
-def is_below(path: str, folder: str) -> bool:
-    """Return whether a path is that of a folder, or of something in it."""
-    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
 def _homes() -> set[str]:

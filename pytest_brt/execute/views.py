@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import secrets
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_brt.errors import UnsafeChange
 from pytest_brt.execute.inside.tree import Tree
 from pytest_brt.execute.sandbox import SCRATCH
-from pytest_brt.execute.tree import FULL, TreeCopy, remove_tree
+from pytest_brt.execute.tree import FULL, TreeCopy
 from pytest_brt.types import FileChange
 
 
@@ -72,13 +70,12 @@ class CopiedView(View):
 
     def __init__(self, source: Path, place: Path, owner: int | None) -> None:
         """Copy `source` below `place`, as files of the user `owner`."""
-        self._own = place / "own"
-        self._owner = owner
-        place.mkdir()
-        self._own.mkdir()
+        own = place / "own"
+        own.mkdir(parents=True)
+        self._own = Tree(str(own), owner)
         self._copy = TreeCopy(source, place / "tree", owner=owner)
         self.tree = str(self._copy.place)
-        self.writable = (self.tree, str(self._own))
+        self.writable = (self.tree, self._own.root)
         self._changes: Sequence[FileChange] = ()
         self.first_folders = self.row_folders = self._folders("row")
 
@@ -109,30 +106,24 @@ class CopiedView(View):
         try:
             yield folders
         finally:
-            remove_tree(self._own / name)
+            self._own.remove(name)
 
     def clear(self) -> None:
         """Remove the folders of a row and its tests, and make the row's anew."""
-        for entry in list(self._own.iterdir()):
-            remove_tree(entry)
+        for name in self._own.names(""):
+            self._own.remove(name)
         self._folders("row")
 
     def keep(self) -> None:
         """Take the tree as it is to be what `begin_row` sets back to."""
         self._copy.settle()
 
-    def _folders(self, name: str, work: Sequence[FileChange] = ()) -> Folders:
-        """Make the folders of a row or a test, which nobody else can reach meanwhile."""
-        with tempfile.TemporaryDirectory(dir=self._own.parent) as made:
-            place = Path(made) / name
-            for folder in ("home", "tmp/work"):
-                (place / folder).mkdir(parents=True)
-            Tree(str(place / "tmp")).apply(work)
-            if self._owner is not None:
-                for path in (place, *place.rglob("*")):
-                    shutil.chown(path, self._owner, self._owner)
-            place.rename(self._own / name)
-        place = self._own / name
+    def _folders(self, name: str, work: Iterable[FileChange] = ()) -> Folders:
+        """Make the folders of a row or a test, as the owner's."""
+        for folder in ("home", "tmp/work"):
+            self._own.make_folder(f"{name}/{folder}")
+        self._own.apply([replace(file, path=f"{name}/tmp/{file.path}") for file in work])
+        place = f"{self._own.root}/{name}"
         return _folders_in(f"{place}/tmp", f"{place}/home")
 
 

@@ -4,7 +4,6 @@ import atexit
 import importlib
 import json
 import os
-import signal
 import sys
 import tempfile
 import threading
@@ -76,27 +75,18 @@ class Cell:
     def _become_apart(self):
         """Go on as the child of a first process of a new process namespace.
 
-        For kernels whose Landlock cannot keep signals in. The first process ignores
-        signals by nature, so the test must not be it.
+        For kernels whose Landlock cannot keep signals in.
         """
         first = os.fork()
         if first:
             os.close(self.writer)
             os.close(self.status_writer)
             _, status = os.waitpid(first, 0)
-            os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 1)
-        calls.prctl(calls.PR_SET_PDEATHSIG, signal.SIGKILL)
-        calls.mount("proc", "/proc", "proc", calls.MS_NOSUID | calls.MS_NODEV | calls.MS_NOEXEC)
-        second = os.fork()
-        if second == 0:
-            return
-        os.close(self.writer)
-        while True:
-            pid, status = os.waitpid(-1, 0)
-            if pid == second:
-                text = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-                os.write(self.status_writer, str(text).encode())
-                os._exit(0)
+            os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 1)  # no test ended
+        calls.fork_from_first((self.writer,), self._tell_status)
+
+    def _tell_status(self, code):
+        os.write(self.status_writer, b"%d" % code)
 
     def adopt(self, session):
         """Make the pytest session of the row the cell's own."""

@@ -7,19 +7,15 @@ when the last process that sees it ends.
 import os
 import sys
 
-calls = sys.modules["_brt_start"].load("syscalls")
+start = sys.modules["_brt_start"]
+calls = start.load("syscalls")
+trees = start.load("tree")
 
 
 def _overlay(target, lower, place):
     """Show the project at `target`, with changes of its own that are kept in `place`."""
     data = "lowerdir=%s,upperdir=%s/upper,workdir=%s/work,userxattr"
     calls.mount("overlay", target, "overlay", 0, data % (":".join(lower), place, place))
-
-
-def _private(place, size):
-    """Mount a new, empty file system at `place`."""
-    data = "mode=700,size=%d" % size
-    calls.mount("tmpfs", place, "tmpfs", calls.MS_NOSUID | calls.MS_NODEV, data)
 
 
 def lower_folders(config):
@@ -51,7 +47,7 @@ def mount_row(config):
     calls.unshare(calls.CLONE_NEWNS | calls.CLONE_NEWIPC)
     scratch = config["scratch"]
     place = os.path.join(scratch, "row")
-    _private(place, config["size"])
+    calls.mount_empty(place, 0o700, config["size"])
     for name in ("upper", "work", "tmp", "home"):
         os.mkdir(os.path.join(place, name))
     _overlay(config["root"], lower_folders(config), place)
@@ -66,16 +62,15 @@ def mount_cell(config):
     """
     scratch, root = config["scratch"], config["root"]
     place = os.path.join(scratch, "cell")
-    _private(place, config["size"])
+    calls.mount_empty(place, 0o700, config["size"])
     for name in ("upper", "work", "tmp", "shm", "run"):
         os.mkdir(os.path.join(place, name))
     os.chmod(place + "/tmp", 0o777)
     for name in ("home", "work"):
         os.mkdir(os.path.join(place, "tmp", name))
     covers = ("/tmp", "/dev/shm", os.path.dirname(scratch))
-    behind = {
-        path for path in (root, *config["shown"]) if any(_is_below(path, cover) for cover in covers)
-    }
+    seen = (root, *config["shown"])
+    behind = {path for path in seen if any(trees.is_below(path, cover) for cover in covers)}
     # A path through a link comes last: what it leads to is there by then.
     ordered = sorted(behind, key=lambda path: (os.path.realpath(path) != path, path))
     saved = {path: os.open(path, os.O_PATH | os.O_CLOEXEC) for path in behind - {root}}
@@ -91,7 +86,3 @@ def mount_cell(config):
             calls.make_place(path, saved[path])
             calls.bind("/proc/self/fd/%d" % saved[path], path)
         os.close(saved[path])
-
-
-def _is_below(path, folder):
-    return path == folder or path.startswith(folder + "/")

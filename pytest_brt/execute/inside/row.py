@@ -127,7 +127,7 @@ class Row:
             os.close(descriptor)
         self.control.send(
             "cell_end",
-            status=int(said) if said else _signed(status),
+            status=int(said) if said else syscalls.exit_code(status),
             tail=tail,
             seconds=time.monotonic() - begin,
             cpu=cpu,
@@ -214,13 +214,6 @@ def run_pytest(row, touched):
         row.cell.leave(code, touched)
     row.control.send("returned", code=code, tail=_tail(row.output))
     return 0
-
-
-def _signed(status):
-    """Return an exit status, or minus the signal, from what waitpid gave."""
-    if os.WIFSIGNALED(status):
-        return -os.WTERMSIG(status)
-    return os.WEXITSTATUS(status)
 
 
 def _unnamed_file():

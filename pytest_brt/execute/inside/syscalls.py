@@ -5,6 +5,7 @@ Numbers above 423 are the same on every architecture; see the manual pages of ea
 
 import ctypes
 import os
+import signal
 import stat
 import struct
 
@@ -87,6 +88,14 @@ def mount(source, target, kind, flags=0, data=None):
     _check(result, "mount %s on %s" % (kind or "bind", target))
 
 
+def mount_empty(path, mode=0o755, size="4m", owner=None):
+    """Attach a new file system in memory, of `size` as tmpfs(5) has it."""
+    data = "mode=%o,size=%s" % (mode, size)
+    if owner is not None:
+        data += ",uid=%d,gid=%d" % (owner, owner)
+    mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, data)
+
+
 def bind(source, target, recursive=True):
     """Show the tree at `source` at `target` too, with what is mounted below it."""
     mount(source, target, None, MS_BIND | (MS_REC if recursive else 0))
@@ -156,9 +165,38 @@ def prctl(option, value=0, third=0):
 
 def die_with_parent(parent):
     """Have the kernel kill this process when `parent` ends; end now if it has."""
-    prctl(PR_SET_PDEATHSIG, 9)
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def exit_code(status):
+    """Return an exit status, or minus the signal, from what `os.waitpid` gave."""
+    if os.WIFSIGNALED(status):
+        return -os.WTERMSIG(status)
+    return os.WEXITSTATUS(status)
+
+
+def fork_from_first(unneeded, on_end):
+    """Be the first process of a new process namespace, and return in a child of it.
+
+    The first process ignores signals by nature, so it is the child that has work to do. It closes
+    the descriptors `unneeded`, collects orphans, and ends when the child does, after `on_end` was
+    called with what `exit_code` says of that.
+    """
+    # The parent has no number in this namespace, so it cannot be asked for.
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    child = os.fork()
+    if child == 0:
+        return
+    for descriptor in unneeded:
+        os.close(descriptor)
+    while True:
+        pid, status = os.waitpid(-1, 0)
+        if pid == child:
+            on_end(exit_code(status))
+            os._exit(0)
 
 
 def set_capabilities(wanted, ambient=False):

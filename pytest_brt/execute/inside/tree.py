@@ -213,6 +213,11 @@ class Tree:
             os.close(there)
 
 
+def is_below(path, folder):
+    """Return whether a path is that of a folder, or of something in it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
 def _lstat(last, folder):
     try:
         return os.stat(last, dir_fd=folder, follow_symlinks=False)

@@ -37,10 +37,9 @@ class Launcher:
             enter_namespaces(self.spec)
         else:
             syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
-        me = os.getpid()
         child = os.fork()
         if child == 0:
-            self._start(me)
+            self._start()
         os.close(self.control)
         try:
             return self._wait(child)
@@ -64,10 +63,12 @@ class Launcher:
             processes.kill_descendants(os.getpid())
         processes.reap()
 
-    def _start(self, parent: int) -> None:
+    def _start(self) -> None:
         """Become the subject's interpreter, with one process in between where needed."""
         if self.spec["level"] == "ns":
-            self._be_first(parent)
+            syscalls.fork_from_first((self.control,), lambda code: None)
+            # Over exec only ambient capabilities stay with a user that is not root.
+            syscalls.set_capabilities(syscalls.FOR_MOUNTING, ambient=True)
         syscalls.die_with_parent(os.getppid())
         os.close(self.life)
         if self.spec["level"] == "landlock":
@@ -95,23 +96,6 @@ class Launcher:
             steps = seccomp.program(groups, seccomp.NETWORKS, attributes=True, no_users=True)
         if steps is not None:
             seccomp.install(steps)
-
-    def _be_first(self, parent: int) -> None:
-        """Be the first process of the namespace: collect orphans; return in its child."""
-        # The parent has no number in this namespace, so it cannot be asked for.
-        syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-        flags = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
-        syscalls.mount("proc", "/proc", "proc", flags)
-        child = os.fork()
-        if child == 0:
-            # Over exec only ambient capabilities stay with a user that is not root.
-            syscalls.set_capabilities(syscalls.FOR_MOUNTING, ambient=True)
-            return
-        os.close(self.control)
-        while True:
-            pid, _ = os.waitpid(-1, 0)
-            if pid == child:
-                os._exit(0)
 
 
 def restrict_files(spec: Specification) -> None:
