@@ -172,20 +172,19 @@ class LocalEngine:
         outside = self._scratch.path / "outside"
         outside.mkdir(mode=0o777, exist_ok=True)
         outside.chmod(0o777)
-        with self._slots.lend() as slot:
-            order = CellOrder(
-                deadlines=Deadlines(start=STARTUP, total=STARTUP),
-                script="check",
-                flags=("-I", "-S"),
-                spec={
-                    "outside": str(outside / "x"),
-                    # No project has a folder of that name.
-                    "inside": f"{slot.view.tree}/brt-{secrets.token_hex(8)}",
-                    "signal": os.getpid(),
-                    "hidden": [str(self._scratch.path)],
-                },
-            )
-            ended = self._cell(slot, order, ())
+        order = CellOrder(
+            deadlines=Deadlines(start=STARTUP, total=STARTUP),
+            script="check",
+            flags=("-I", "-S"),
+            spec={
+                "outside": str(outside / "x"),
+                # In the tree, of which it starts in the root; no project has a folder of that name.
+                "inside": f"brt-{secrets.token_hex(8)}",
+                "signal": os.getpid(),
+                "hidden": [str(self._scratch.path)],
+            },
+        )
+        ended = self.start(order)
         checked = ended.first("checked")
         if checked is None:
             raise SandboxProblem(

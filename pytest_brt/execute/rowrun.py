@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from pytest_brt.code.file_facts import imported
 from pytest_brt.execute.engine import Row, TestTarget, worst
 from pytest_brt.execute.process import INSIDE, Ended
 from pytest_brt.execute.protocol import (
@@ -308,14 +309,10 @@ def project_imports(source: str, packages: frozenset[str]) -> frozenset[str]:
     """
     found: set[str] = set()
     for node in parse_or_empty(source).body:
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names = [node.module]
-        else:
+        if not isinstance(node, ast.Import | ast.ImportFrom):
             continue
-        for name in names:
-            parts = name.split(".")
+        for item in imported(node):
+            parts = item.module.split(".")
             if parts[0] in packages:
                 found.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
     return frozenset(found)

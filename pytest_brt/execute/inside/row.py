@@ -7,7 +7,6 @@ pytest read its configuration once, and then forks a cell for each test it is as
 import gc
 import importlib
 import os
-import select
 import signal
 import sys
 import time
@@ -139,24 +138,13 @@ class Row:
 
         What the cell left running has ended then, so nobody tells anything in its name.
         """
-        if self.is_told_first(pid):
+        if self.control.pending or not syscalls.ends_before(pid, self.control.socket):
             if self.control.read() is None:
                 os._exit(0)
             os.kill(pid, signal.SIGKILL)
         _, status, used = os.wait4(pid, 0)
         self.kill_rest()
         return status, used.ru_utime + used.ru_stime
-
-    def is_told_first(self, pid):
-        """Wait for a word of the tool, or the end of a cell; return whether the word came first."""
-        if self.control.pending:
-            return True
-        ending = syscalls.pidfd_open(pid)
-        try:
-            ready, _, _ = select.select([ending, self.control.socket], [], [])
-        finally:
-            os.close(ending)
-        return ending not in ready
 
     def kill_rest(self):
         """End whatever a cell left running."""

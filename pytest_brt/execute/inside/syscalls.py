@@ -5,6 +5,7 @@ Numbers above 423 are the same on every architecture; see the manual pages of ea
 
 import ctypes
 import os
+import select
 import signal
 import stat
 import struct
@@ -211,11 +212,17 @@ def set_capabilities(wanted, ambient=False):
             prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number)
 
 
-def pidfd_open(pid):
-    """Return a descriptor that becomes readable when the process ends."""
+def ends_before(pid, descriptor):
+    """Wait until a process ends or there is something to read; return whether it has ended."""
     if hasattr(os, "pidfd_open"):
-        return os.pidfd_open(pid)
-    return _syscall("pidfd_open", _PIDFD_OPEN, pid, 0)
+        ending = os.pidfd_open(pid)
+    else:
+        ending = _syscall("pidfd_open", _PIDFD_OPEN, pid, 0)
+    try:
+        ready, _, _ = select.select([ending, descriptor], [], [])
+    finally:
+        os.close(ending)
+    return ending in ready
 
 
 def keep_signals_in():

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import stat
 import sys
@@ -48,9 +47,7 @@ class Launcher:
 
     def _wait(self, child: int) -> int:
         """Return when the child ends, or the tool does."""
-        ending: int = syscalls.pidfd_open(child)
-        ready, _, _ = select.select([self.life, ending], [], [])
-        if ending not in ready:
+        if not syscalls.ends_before(child, self.life):
             return 1
         os.waitpid(child, 0)
         return 0
