@@ -21,6 +21,7 @@ from pytest_brt.execute.sandbox import (
     can_group,
     can_keep_signals_in,
     drop_to,
+    read_text,
     shows_too_much,
 )
 from pytest_brt.execute.scratch import HeldFolder
@@ -245,23 +246,16 @@ def _find_leaks(sandbox: Sandbox, seen: Event) -> Iterator[Leak]:
 def _find_switch() -> Switch | None:
     """Return the setting by which user namespaces are off, None when none is known."""
     for path, value in _SWITCHES.items():
-        if _text(path).strip() == value:
+        if read_text(Path(path)).strip() == value:
             return Switch(path=path, value=value)
     return None
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return ""
 
 
 def in_container() -> bool:
     """Return whether this process runs in a container (docker, podman, kubernetes, lxc)."""
     if "container" in os.environ or any(Path(name).exists() for name in _CONTAINER_FILES):
         return True
-    text = _text("/proc/1/cgroup")
+    text = read_text(Path("/proc/1/cgroup"))
     return any(word in text for word in _CONTAINER_WORDS)
 
 

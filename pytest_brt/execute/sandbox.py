@@ -104,11 +104,17 @@ def drop_to() -> int | None:
 
 def _has_user(id_map: Path, user: int) -> bool:
     """Return whether a user namespace's map (user_namespaces(7)) has `user` in it."""
+    rows = [line.split() for line in read_text(id_map).splitlines()]
+    # Without such a map there are no such namespaces here.
+    return not rows or any(int(first) <= user < int(first) + int(count) for first, _, count in rows)
+
+
+def read_text(path: Path) -> str:
+    """Return what a file of the system says, "" where there is none."""
     try:
-        rows = [line.split() for line in id_map.read_text(encoding="ascii").splitlines()]
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return True  # no such namespaces here
-    return any(int(first) <= user < int(first) + int(count) for first, _, count in rows)
+        return ""
 
 
 def can_keep_signals_in() -> bool:
@@ -245,11 +251,7 @@ def remove_group(place: Path) -> None:
 
 
 def _parents() -> Iterator[Path]:
-    try:
-        lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return
-    for line in lines:
+    for line in read_text(Path("/proc/self/cgroup")).splitlines():
         _, controllers, path = line.split(":", 2)
         own = path.lstrip("/")
         if "memory" in controllers.split(","):
