@@ -14,11 +14,11 @@ from pytest_brt.errors import SandboxProblem, SubjectProblem, UsageProblem
 from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.layout import code_places
 from pytest_brt.execute.local import LocalEngine
+from pytest_brt.execute.memory_group import can_group
 from pytest_brt.execute.process import Event
 from pytest_brt.execute.sandbox import (
     SAFE_LEVELS,
     Sandbox,
-    can_group,
     can_keep_signals_in,
     drop_to,
     read_text,

@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 from pytest_brt.errors import SandboxProblem, StoreProblem, SubjectProblem
 from pytest_brt.execute.engine import (
     Limits,
     Observation,
-    Observed,
     Program,
     Row,
     RowResult,
 )
-from pytest_brt.execute.process import Deadlines, Ended, Event, Places, ToldException
+from pytest_brt.execute.observation import STARTUP, observation_of, order_for
+from pytest_brt.execute.process import Deadlines, Ended, Event
 from pytest_brt.execute.protocol import CellOrder, EngineSetting, RowNotReady, RowOrder, WorkerGone
 from pytest_brt.execute.rowrun import RowRun
 from pytest_brt.execute.sandbox import Sandbox
@@ -32,8 +31,6 @@ from pytest_brt.types.subject import Subject
 
 #: Workers that a row gets, one after the other.
 ATTEMPTS = 3
-#: Seconds for starting Python and importing the project, at least.
-STARTUP = 60.0
 
 
 class LocalEngine:
@@ -107,27 +104,11 @@ class LocalEngine:
 
     def observe(self, program: Program) -> Observation:
         """Run the statements of `program`; see `Engine.observe`."""
-        total = self._slots.setting.limits.seconds
-        seconds = total * program.statement_share
-        order = CellOrder(
-            deadlines=Deadlines(
-                start=STARTUP,
-                total=total,
-                events={"statement": seconds, "observed": seconds, "evaluable": seconds},
-            ),
-            work=tuple(_files_beside(program)),
-            script="observe",
-            spec={
-                "statements": program.statements,
-                "packages": self.subject.packages,
-                "calls_from": program.calls_from,
-            },
-            in_work=True,
-        )
+        order = order_for(program, self.subject.packages, self._slots.setting.limits.seconds)
         with self._slots.turns.beside(""), self._slots.lend() as slot:
             ended = self._cell(slot, order, program.changes)
             places = self._slots.setting.places(slot.view.tree)
-            return _observation(program, ended, places, order.deadlines)
+            return observation_of(program, ended, places, order.deadlines)
 
     def close(self) -> None:
         """End every zygote and remove what was written."""
@@ -191,52 +172,3 @@ class LocalEngine:
                 f"a first trial failed: {ended.tail.strip() or status_words(ended.status)}"
             )
         return checked
-
-
-def _files_beside(program: Program) -> Iterator[FileChange]:
-    """Yield the files of a program, their paths relative to the parent of its working directory."""
-    for file in program.files:
-        path = os.path.normpath(f"work/{file.path}")
-        if not path.startswith("../"):
-            yield replace(file, path=path)
-
-
-def _observation(
-    program: Program, ended: Ended, places: Places, deadlines: Deadlines
-) -> Observation:
-    """Return what the statements of a program did, from what its process told."""
-    evaluable = {event.index for event in ended.events if event.event == "evaluable"}
-    observed = [
-        _observed(told, event.raised, places, evaluable=told.index in evaluable)
-        for event in ended.events
-        if (told := event.observed)
-    ]
-    if len(observed) == len(program.statements):
-        how = ""
-    elif ended.timed_out:
-        over = ended.seconds >= deadlines.total
-        spent = deadlines.total if over else deadlines.events["statement"]
-        how = f"timed out after {spent:g} s"
-    else:
-        how = status_words(ended.status)
-    finish = ended.first("finish")
-    called = ((places.relative(path), line) for path, line in finish.called) if finish else ()
-    ours = frozenset((path, line) for path, line in called if path is not None)
-    timed_out = bool(how) and ended.timed_out
-    return Observation(observed=tuple(observed), ended=how, timed_out=timed_out, called=ours)
-
-
-def _observed(
-    told: Observed, raised: ToldException | None, places: Places, *, evaluable: bool
-) -> Observed:
-    value = told.value
-    if value is not None:
-        text, shown = places.text(value.repr), places.text(value.text)
-        value = replace(value, repr=text, text=shown, evaluable=evaluable)
-    return replace(
-        told,
-        value=value,
-        stdout=places.text(told.stdout),
-        stderr=places.text(told.stderr),
-        raised=None if raised is None else places.raised(raised),
-    )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 
-from pytest_brt.code.file_facts import imported
+from pytest_brt.execute.common_imports import common_imports
 from pytest_brt.execute.engine import Row, TestTarget, worst
 from pytest_brt.execute.process import INSIDE, Ended
 from pytest_brt.execute.protocol import (
@@ -25,7 +23,6 @@ from pytest_brt.execute.slots import Talk
 from pytest_brt.execute.touched import module_names, touched_files
 from pytest_brt.execute.verdict import Scene, missing_nodes, verdicts
 from pytest_brt.execute.views import RowDied
-from pytest_brt.syntax import parse_or_empty
 from pytest_brt.types import Cause, FileChange, TestRun, Verdict
 from pytest_brt.types.cause import NotStarted, RowEnded, Timed, TookTooLong
 from pytest_brt.types.subject import Subject
@@ -298,33 +295,3 @@ def pytest_options(subject: Subject, tree: str) -> list[str]:
     if not subject.ini:
         options += ["-c", str(INSIDE / "empty.ini")]
     return options
-
-
-@lru_cache(maxsize=1 << 8)  # asked of the same test files with each patch
-def project_imports(source: str, packages: frozenset[str]) -> frozenset[str]:
-    r"""Return the modules of `packages` that a module's top level imports, parents included.
-
-    >>> sorted(project_imports("from a.b import c\nimport os, d", frozenset("a")))
-    ['a', 'a.b']
-    """
-    found: set[str] = set()
-    for node in parse_or_empty(source).body:
-        if not isinstance(node, ast.Import | ast.ImportFrom):
-            continue
-        for item in imported(node):
-            parts = item.module.split(".")
-            if parts[0] in packages:
-                found.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
-    return frozenset(found)
-
-
-def common_imports(sources: Iterable[str], packages: Iterable[str]) -> tuple[str, ...]:
-    """Return the modules that every one of the test files imports, parents first.
-
-    Only these may be loaded before the tests part ways: what one of them would not have
-    loaded could change what it does.
-    """
-    wanted = frozenset(packages)
-    sets = [project_imports(source, wanted) for source in set(sources)]
-    common = frozenset.intersection(*sets) if sets else frozenset()
-    return tuple(sorted(common, key=lambda name: (name.count("."), name)))

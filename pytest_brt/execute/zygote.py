@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem
 from pytest_brt.execute.follower import Follower, wait
+from pytest_brt.execute.memory_group import JOINING, make_group, remove_group
 from pytest_brt.execute.process import Ended, end_group
 from pytest_brt.execute.protocol import (
     WARM_SECONDS,
@@ -25,7 +26,6 @@ from pytest_brt.execute.protocol import (
     WorkerSilent,
     test_deadlines,
 )
-from pytest_brt.execute.sandbox import JOINING, make_group, remove_group
 from pytest_brt.execute.views import RowDied, View
 from pytest_brt.types import FileChange
 
