@@ -82,9 +82,14 @@ class Tree:
         except (FileNotFoundError, NotADirectoryError):
             return []
 
-    def walk(self, name=""):
-        """Yield all that is below a folder, a folder before what it holds, and let it be read."""
+    def walk(self, name="", mode=0o700):
+        """Yield all that is below a folder of that mode, a folder before what it holds.
+
+        Each folder is made one that can be read.
+        """
         try:
+            if mode & 0o700 != 0o700:
+                self._unlock(name)
             with self.folder(name) as here:
                 found = [(entry, _lstat(entry, here)) for entry in sorted(os.listdir(here))]
         except (FileNotFoundError, NotADirectoryError):
@@ -94,8 +99,7 @@ class Tree:
             if seen is not None:
                 yield path, seen
                 if stat.S_ISDIR(seen.st_mode):
-                    self._unlock(path, seen)
-                    yield from self.walk(path)
+                    yield from self.walk(path, seen.st_mode)
 
     def remove(self, name):
         """Remove a file, a link, or a folder with all in it, whatever permissions it has."""
@@ -104,8 +108,7 @@ class Tree:
             return
         found = [(name, seen)]
         if stat.S_ISDIR(seen.st_mode):
-            self._unlock(name, seen)
-            found += self.walk(name)
+            found += self.walk(name, seen.st_mode)
         for path, known in reversed(found):
             with self.at(path) as (last, folder):
                 if stat.S_ISDIR(known.st_mode):
@@ -197,10 +200,8 @@ class Tree:
         if self.owner is not None:
             os.chown(last, self.owner, self.owner, dir_fd=folder, follow_symlinks=False)
 
-    def _unlock(self, name, seen):
+    def _unlock(self, name):
         """Let the owner into a folder that cannot even be opened."""
-        if seen.st_mode & 0o700 == 0o700:
-            return
         with self.at(name) as (last, folder):
             if not hasattr(os, "O_PATH"):
                 os.chmod(last, 0o755, dir_fd=folder, follow_symlinks=False)
