@@ -165,7 +165,7 @@ class Reply:
     seconds: float = 0.0
     cpu: float = 0.0
     modules: tuple[str, ...] = ()
-    #: Rows can be forked: pytest can, and is not the subject itself.
+    #: Nothing stands in the way of forking it: no thread, and pytest is not the subject itself.
     forks: bool = False
 
 

@@ -26,6 +26,7 @@ from pytest_brt.execute.protocol import (
     WorkerSilent,
     test_deadlines,
 )
+from pytest_brt.execute.sandbox import FORKABLE
 from pytest_brt.execute.views import RowDied, View
 from pytest_brt.types import FileChange
 
@@ -78,8 +79,9 @@ class Worker:
         if ready.event != "ready":
             self.close()
             raise SandboxProblem(ready.text)
+        able = setting.subject.pytest_version >= FORKABLE
         #: Rows can be forked, with the project imported.
-        self.forkable = ready.forks
+        self.forkable = able and ready.forks
 
     def _start(self, log: Path) -> None:
         theirs = self._line.theirs

@@ -193,6 +193,6 @@ def main(descriptor):
     if config["level"] == "ns" and not zygote.shielded:
         control.send("problem", text="no process namespace of its own")
         return
-    forks = config["fork"] and not zygote.is_in_tree() and rows.threads() == 1
+    forks = not zygote.is_in_tree() and rows.threads() == 1
     control.send("ready", forks=forks)
     zygote.serve()
