@@ -209,12 +209,6 @@ def _try_level(sandbox: Sandbox, root: Path) -> NoTrial | Leaked | None:
         root=str(root),
         # Not that of an environment, which may lie in a project.
         python=os.path.realpath(sys.executable),
-        python_version=sys.version_info[:2],
-        pytest_version=(0, 0),
-        found="",
-        source_roots=(),
-        packages=(),
-        test_root=".",
         paths=(sys.base_prefix, sys.base_exec_prefix),
     )
     try:

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """The project under test."""
+    """The project under test, as far as its interpreter was asked."""
 
     #: Absolute path.
     root: str
     #: Absolute path of the interpreter that runs it.
     python: str
-    python_version: tuple[int, int]
-    pytest_version: tuple[int, int]
+    python_version: tuple[int, int] = (0, 0)
+    pytest_version: tuple[int, int] = (0, 0)
     #: How the interpreter was found, for the header.
-    found: str
+    found: str = ""
     #: Folders put on the import path, relative to the root ("src", "."), in order.
-    source_roots: tuple[str, ...]
+    source_roots: tuple[str, ...] = ()
     #: Top-level import names of the project's own code, tests left out.
-    packages: tuple[str, ...]
+    packages: tuple[str, ...] = ()
     #: Folder for new test files, relative to the root ("tests", "pkg/tests", ".").
-    test_root: str
+    test_root: str = "."
     #: Extra environment of the test processes.
     env: tuple[tuple[str, str], ...] = ()
     #: Options of pytest that the project's tests need, as in ("-p", "asyncio").
