@@ -58,12 +58,14 @@ class Alone:
 
     def _run(self, order: CellOrder, folders: Folders) -> Ended:
         setting, tree = self._setting, self.view.tree
+        env = setting.environment(folders, self._seed)
+        env["PYTHONPATH"] = os.pathsep.join(setting.subject.import_path(tree))
         return run_script(
             [setting.subject.python, *order.flags],
             order.script,
             {**order.spec, "limits": setting.rlimits()},
             Path(folders.tmp),
-            env=setting.environment(tree, folders, self._seed),
+            env=env,
             cwd=folders.work if order.in_work else tree,
             deadlines=order.deadlines,
         )

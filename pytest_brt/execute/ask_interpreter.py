@@ -79,9 +79,7 @@ def _is_running(subject: Subject) -> bool:
 
 
 def _spec(subject: Subject, *, may_import: bool) -> dict[str, object]:
-    outer = dict(subject.env).get("PYTHONPATH", "").split(os.pathsep)
-    roots = [os.path.normpath(f"{subject.root}/{root}") for root in subject.source_roots]
-    return {"roots": [*roots, *filter(None, outer)], "import": may_import}
+    return {"roots": subject.import_path(subject.root), "import": may_import}
 
 
 def _ask_outside(subject: Subject, sandbox: Sandbox, *, may_import: bool) -> SubjectAnswer:

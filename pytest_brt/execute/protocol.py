@@ -66,17 +66,14 @@ class EngineSetting:
             found["NPROC"] = sandbox.processes + (0 if apart else tasks_of(sandbox.uid))
         return found
 
-    def environment(self, tree: str, folders: Folders, seed: int) -> dict[str, str]:
-        """Return the whole environment of a process that runs code of the subject in `tree`.
+    def environment(self, folders: Folders, seed: int) -> dict[str, str]:
+        """Return the environment of a process that runs code of the subject, but its import path.
 
-        The user's PYTHONPATH comes after the source roots; the interpreter's folder is the first
-        on PATH, so that the tests' own subprocesses find the same one.
+        The interpreter's folder is the first on PATH, so that the tests' own subprocesses find
+        the same one.
         """
         given = {**dict(self.subject.env), MARK: str(self.scratch.path)}
         env = scrubbed(given)
-        entries = [os.path.normpath(f"{tree}/{root}") for root in self.subject.source_roots]
-        entries += [part for part in given.get("PYTHONPATH", "").split(os.pathsep) if part]
-        env["PYTHONPATH"] = os.pathsep.join(entries)
         env["PATH"] = os.pathsep.join([str(Path(self.subject.python).parent), env["PATH"]])
         env["PYTHONHASHSEED"] = str(seed)
         env["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -88,12 +85,10 @@ class EngineSetting:
 
     def specification(self, view: View, seed: int) -> dict[str, object]:
         """Return what the launcher of a zygote takes, and the zygote after it."""
-        env = self.environment(view.tree, view.first_folders, seed)
+        env = self.environment(view.first_folders, seed)
         for name in ONE_THREAD:
             env.setdefault(name, "1")
-        return self.sandbox.specification(
-            self.subject, tree=view.tree, writable=view.writable, env=env
-        )
+        return self.sandbox.specification(self.subject, view.tree, view.writable, env)
 
     def changed_environment(self, folders: Folders) -> dict[str, str]:
         """Return what the folders of a test change in its environment."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,20 +58,17 @@ class Sandbox:
         return self.level in SAFE_LEVELS
 
     def specification(
-        self, subject: Subject, *, tree: str, writable: Sequence[str], env: dict[str, str]
+        self, subject: Subject, tree: str, writable: Sequence[str], env: Mapping[str, str]
     ) -> dict[str, object]:
         """Return what the launcher takes, its `Specification`, and `inside/zygote.py` after it."""
         shown = shown_paths(subject, tree, self.shown)
-        # What the project's folders hold must not be run while the interpreter starts.
-        path = env.pop("PYTHONPATH")
-        if outer := dict(subject.env).get("PYTHONPATH"):
-            env["PYTHONPATH"] = outer
         return {
             "level": self.level,
             "python": subject.python,
             "script": str(INSIDE / "start.py"),
             "env": env,
-            "path": path,
+            # Not in the environment: what lies there must not run while the interpreter starts.
+            "path": subject.import_path(tree),
             "root": tree,
             "packages": subject.packages,
             "libraries": [path for path in subject.paths if path.startswith(f"{subject.root}/")],
@@ -145,11 +142,10 @@ def shown_paths(subject: Subject, tree: str, added: Iterable[str] = ()) -> list[
 
     What its variables name is among them, unless that would show more than libraries.
     """
-    given = dict(subject.env)
-    named = [given.get("PYTHONPATH", ""), scrubbed(given).get("LD_LIBRARY_PATH", "")]
+    loaded = scrubbed(dict(subject.env)).get("LD_LIBRARY_PATH", "").split(os.pathsep)
     libraries = [
         path
-        for path in os.pathsep.join(named).split(os.pathsep)
+        for path in (*subject.users_path, *loaded)
         if os.path.isabs(path) and not shows_too_much(path)
     ]
     paths = {str(INSIDE), *subject.paths, *_links(subject.python), *libraries, *added}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 
@@ -31,3 +32,13 @@ class Subject:
     ini: str = ""
     #: Absolute folders outside the tree that the interpreter reads its modules from.
     paths: tuple[str, ...] = ()
+
+    @property
+    def users_path(self) -> tuple[str, ...]:
+        """The folders outside of the project that the user has modules imported from."""
+        return tuple(filter(None, dict(self.env).get("PYTHONPATH", "").split(os.pathsep)))
+
+    def import_path(self, tree: str) -> tuple[str, ...]:
+        """Return the folders to import from where the project lies in `tree`."""
+        roots = (os.path.normpath(f"{tree}/{root}") for root in self.source_roots)
+        return (*roots, *self.users_path)

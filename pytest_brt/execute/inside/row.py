@@ -240,10 +240,11 @@ def is_of_project(module, config):
 
 def is_in_project(path, config):
     """Return whether a path is the project's folder or below it, and not among its libraries."""
-    path = os.path.join(os.path.abspath(path), "")
-    if not path.startswith(os.path.join(config["root"], "")):
-        return False
-    return not path.startswith(tuple(os.path.join(one, "") for one in config["libraries"]))
+    path = os.path.abspath(path)
+    libraries = config["libraries"]
+    return trees.is_below(path, config["root"]) and not any(
+        trees.is_below(path, library) for library in libraries
+    )
 
 
 def threads():

@@ -180,9 +180,9 @@ def main(descriptor):
         return
     # Only now, and not by the variable: a sitecustomize of the project must not be run here.
     outer = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    entries = [entry for entry in config["path"].split(os.pathsep) if entry]
+    entries = config["path"]
     sys.path[:] = entries + [entry for entry in sys.path if entry not in outer + entries]
-    os.environ["PYTHONPATH"] = config["path"]
+    os.environ["PYTHONPATH"] = os.pathsep.join(entries)
     if config["fork"]:
         beforehand.rehearse(config["packages"])
     zygote = Zygote(control, config)
