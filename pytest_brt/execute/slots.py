@@ -171,6 +171,8 @@ class Slots:
         Raises:
             WorkerGone: the zygote ended.
         """
+        if not slot.view.is_untouched:
+            return
         subject, tree = self.setting.subject, slot.view.tree
         paths = [
             os.path.normpath(f"{tree}/{root}/{name}")

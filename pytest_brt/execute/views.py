@@ -38,6 +38,8 @@ class View:
 
     #: Folders that its processes may write to.
     writable: tuple[str, ...] = ()
+    #: What a process that forks rows writes before the first one is there for all of its rows.
+    is_untouched = True
 
     def __init__(self, tree: str) -> None:
         """Show the project at `tree`."""
@@ -81,6 +83,7 @@ class CopiedView(View):
 
     def begin_row(self, changes: Sequence[FileChange]) -> None:
         """Set the tree back and make the changes."""
+        self.is_untouched = False
         self._changes = changes
         self.clear()
         self._copy.restore()

@@ -62,7 +62,6 @@ class Worker:
         self._row = Line()
         #: What the zygote said of the end of the row.
         self._over: Reply | None = None
-        self._rlimits: dict[str, int] = {}
         # All that is started there may use this together, where that can be limited.
         self._group = make_group(setting.limits.memory_mb)
         specification = setting.specification(view, seed)
@@ -119,7 +118,6 @@ class Worker:
             RowNotReady: it is to run new interpreters, and cannot.
         """
         setting = self._setting
-        self._rlimits = setting.rlimits()
         self.view.begin_row(order.changes)
         self._row.close()  # the zygote waits for its end
         self._row, self._over = Line(), None
@@ -130,7 +128,7 @@ class Worker:
                 **vars(order),
                 "changes": self._sent(order.changes),
                 "bare": not order.changes,
-                "limits": self._rlimits,
+                "limits": setting.rlimits(),
                 "env": setting.changed_environment(self.view.row_folders),
             }
         )
@@ -160,7 +158,6 @@ class Worker:
                     "folders": folders,
                     "cwd": folders.work if order.in_work else self.view.tree,
                     "env": self._setting.changed_environment(folders),
-                    "limits": self._rlimits,
                 },
                 follower.writer,
             )

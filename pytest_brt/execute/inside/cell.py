@@ -57,7 +57,6 @@ class Cell:
                 trees.Tree(root).apply(trees.read_changes(files))
         importlib.invalidate_caches()
         os.chdir(self.request["cwd"])
-        start.apply_limits(self.request["limits"])
 
     def _enter_namespaces(self):
         uid, gid = os.getuid(), os.getgid()
