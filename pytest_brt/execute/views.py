@@ -21,8 +21,11 @@ class Folders:
 
     tmp: str
     home: str
-    #: Working directory of a program.
-    work: str
+
+    @property
+    def work(self) -> str:
+        """The working directory of a program."""
+        return f"{self.tmp}/work"
 
     def env(self) -> dict[str, str]:
         """Return the variables that name them."""
@@ -45,8 +48,8 @@ class View:
         """Show the project at `tree`."""
         self.tree = tree
         #: Folders of the process that rows are forked from, and of a row's.
-        self.first_folders = _folders_in(f"{SCRATCH}/tmp", f"{SCRATCH}/tmp")
-        self.row_folders = _folders_in(f"{SCRATCH}/row/tmp", f"{SCRATCH}/row/home")
+        self.first_folders = Folders(tmp=f"{SCRATCH}/tmp", home=f"{SCRATCH}/tmp")
+        self.row_folders = Folders(tmp=f"{SCRATCH}/row/tmp", home=f"{SCRATCH}/row/home")
 
     def begin_row(self, changes: Sequence[FileChange]) -> None:
         """Start a row: have its changes in the tree."""
@@ -54,7 +57,7 @@ class View:
     @contextmanager
     def cell(self, files: Sequence[FileChange], work: Sequence[FileChange]) -> Iterator[Folders]:
         """Lend the folders of one test, with its `files` in the tree, `work` in its `tmp`."""
-        yield _folders_in("/tmp", "/tmp/home")
+        yield Folders(tmp="/tmp", home="/tmp/home")
 
     def keep(self) -> None:
         """Take what was written to be what rows start from."""
@@ -127,8 +130,4 @@ class CopiedView(View):
             self._own.make_folder(f"{name}/{folder}")
         self._own.apply([replace(file, path=f"{name}/tmp/{file.path}") for file in work])
         place = f"{self._own.root}/{name}"
-        return _folders_in(f"{place}/tmp", f"{place}/home")
-
-
-def _folders_in(tmp: str, home: str) -> Folders:
-    return Folders(tmp=tmp, home=home, work=f"{tmp}/work")
+        return Folders(tmp=f"{place}/tmp", home=f"{place}/home")

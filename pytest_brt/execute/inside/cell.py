@@ -82,9 +82,7 @@ class Cell:
             # Of those that all rows of a user have together, usually 128.
             calls.write_setting("/proc/sys/user/max_inotify_instances", b"16")
         except OSError:
-            steps = seccomp.program([], no_users=True)
-            if steps is not None:
-                seccomp.install(steps)
+            seccomp.install(seccomp.program([], no_users=True))
 
     def _become_apart(self):
         """Go on as the child of a first process of a new process namespace.

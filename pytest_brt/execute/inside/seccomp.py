@@ -147,11 +147,13 @@ def _never(number, place, test, values):
 
 
 def install(steps):
-    """Refuse from now on what the filter says, to this process and all that stem from it.
+    """Refuse from now on what a filter says, if there is one, to this process and its children.
 
     Raises:
         OSError: the kernel has no such filters.
     """
+    if steps is None:
+        return
     libc = ctypes.CDLL(None, use_errno=True)
     held = ctypes.create_string_buffer(steps, len(steps))
     head = struct.pack("=HxxxxxxQ", len(steps) // 8, ctypes.addressof(held))

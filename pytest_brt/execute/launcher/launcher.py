@@ -91,8 +91,7 @@ class Launcher:
             if self.spec["uid"] is None:  # else no file but the copy's is the user's own
                 groups.append(seccomp.METADATA)
             steps = seccomp.program(groups, seccomp.NETWORKS, attributes=True, no_users=True)
-        if steps is not None:
-            seccomp.install(steps)
+        seccomp.install(steps)
 
 
 def restrict_files(spec: Specification) -> None:
