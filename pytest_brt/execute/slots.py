@@ -171,7 +171,7 @@ class Slots:
         Raises:
             WorkerGone: the zygote ended.
         """
-        if not slot.view.is_untouched:
+        if not slot.view.is_untouched:  # what rows left there would be kept too
             return
         subject, tree = self.setting.subject, slot.view.tree
         paths = [

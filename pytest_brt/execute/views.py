@@ -41,7 +41,7 @@ class View:
 
     #: Folders that its processes may write to.
     writable: tuple[str, ...] = ()
-    #: What a process that forks rows writes before the first one is there for all of its rows.
+    #: A process that forks rows sees the project as it is, before the first of them.
     is_untouched = True
 
     def __init__(self, tree: str) -> None:
