@@ -9,8 +9,8 @@ import os
 import shutil
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from pytest_brt.errors import UnsafeChange
 from pytest_brt.execute.inside.tree import Tree
@@ -37,8 +37,7 @@ def _tells_of_mapped_writes(probe: Path) -> bool:
         probe.unlink(missing_ok=True)
 
 
-@dataclass(frozen=True, slots=True)
-class _Stamp:
+class _Stamp(NamedTuple):
     """What shows that a file or folder was touched."""
 
     mode: int
@@ -47,6 +46,7 @@ class _Stamp:
 
     @property
     def kind(self) -> int:
+        """Whether it is a file, a folder or what else."""
         return stat.S_IFMT(self.mode)
 
 
