@@ -159,7 +159,7 @@ class LocalEngine:
             flags=("-I", "-S"),
             spec={
                 "outside": str(outside / "x"),
-                # In the tree, of which it starts in the root; no project has a folder of that name.
+                # It starts in the root of the tree, where no project has such a name.
                 "inside": f"brt-{secrets.token_hex(8)}",
                 "signal": os.getpid(),
                 "hidden": [str(self._scratch.path)],

@@ -37,7 +37,7 @@ def order_for(program: Program, packages: Sequence[str], total: float) -> CellOr
 
 
 def _files_beside(program: Program) -> Iterator[FileChange]:
-    """Yield the files of a program, their paths relative to the parent of its working directory."""
+    """Yield the files of a program by their paths from the parent of its working directory."""
     for file in program.files:
         path = os.path.normpath(f"work/{file.path}")
         if not path.startswith("../"):

@@ -67,7 +67,7 @@ class EngineSetting:
         return found
 
     def environment(self, folders: Folders, seed: int) -> dict[str, str]:
-        """Return the environment of a process that runs code of the subject, but its import path.
+        """Return the environment of a process of the subject, except for its import path.
 
         The interpreter's folder is the first on PATH, so that the tests' own subprocesses find
         the same one.
@@ -160,7 +160,7 @@ class Reply:
     seconds: float = 0.0
     cpu: float = 0.0
     modules: tuple[str, ...] = ()
-    #: Nothing stands in the way of forking it: no thread, and pytest is not the subject itself.
+    #: It can be forked: it has no second thread, and pytest is not the subject itself.
     forks: bool = False
 
 

@@ -67,7 +67,7 @@ class Sandbox:
             "python": subject.python,
             "script": str(INSIDE / "start.py"),
             "env": env,
-            # Not in the environment: what lies there must not run while the interpreter starts.
+            # Not in the environment: nothing of it may run while the interpreter starts.
             "path": subject.import_path(tree),
             "root": tree,
             "packages": subject.packages,
@@ -101,7 +101,8 @@ def _has_user(id_map: Path, user: int) -> bool:
     """Return whether a user namespace's map (user_namespaces(7)) has `user` in it."""
     rows = [line.split() for line in read_text(id_map).splitlines()]
     # Without such a map there are no such namespaces here.
-    return not rows or any(int(first) <= user < int(first) + int(count) for first, _, count in rows)
+    ranges = [range(int(first), int(first) + int(count)) for first, _, count in rows]
+    return not ranges or any(user in known for known in ranges)
 
 
 def read_text(path: Path) -> str:

@@ -41,7 +41,7 @@ class _Stamp(NamedTuple):
     """What shows that a file or folder was touched."""
 
     mode: int
-    #: Of a file alone: times, among them that of its change, which cannot be set back, and so on.
+    #: Of a file: its size, times (that of its change cannot be set back), and so on.
     facts: tuple[int | bytes, ...] = ()
 
     @property

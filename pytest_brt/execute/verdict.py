@@ -170,7 +170,7 @@ def verdicts(scene: Scene, ended: Ended) -> tuple[TestRun, ...]:
 
 
 def _oddity(ended: Ended, *, begun: bool) -> Cause | None:
-    """Return what no probe of ours does, if there is such a thing; `begun` says if an item was."""
+    """Return what no probe of ours does, if anything; `begun` says if an item was."""
     finish = ended.first("finish")
     if ended.first("trap"):
         return Odd(oddity=Oddity.TRAP)

@@ -216,11 +216,11 @@ def test_modules_are_compiled_for_rows_of_every_hash_seed_and_never_those_of_a_p
     change = FileChange(path="pkg/__init__.py", content=b"patched = True\n")
     for seed in (11, 12):
         row = Row(targets=(compiled, patched), hash_seed=seed)
-        assert tuple(run.verdict for run in engine.run(row).runs) == (Verdict.PASS, Verdict.FAIL)
+        assert [run.verdict for run in engine.run(row).runs] == [Verdict.PASS, Verdict.FAIL]
     for seed in (11, 13, 11):
         row = Row(targets=(compiled, patched), hash_seed=seed)
         on_patch = engine.run(replace(row, changes=(change,))).runs
-        assert tuple(run.verdict for run in on_patch) == (Verdict.FAIL, Verdict.PASS)
+        assert [run.verdict for run in on_patch] == [Verdict.FAIL, Verdict.PASS]
         assert engine.run(row).runs[1].verdict is Verdict.FAIL
 
 

@@ -49,9 +49,9 @@ OPTIONS = (
 
 
 def rehearse(packages):
-    """Run pytest on a few tests of ours, in silence, and put back what it does not put back itself.
+    """Run pytest on a few tests of ours, in silence, and put back what it leaves changed.
 
-    Of pytest 6.2 to 9.2 that is all that follows.
+    With pytest 6.2 to 9.2 that is all that follows.
     """
     import pytest
 

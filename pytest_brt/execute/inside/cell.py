@@ -72,10 +72,10 @@ class Cell:
         calls.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
 
     def _close_up(self):
-        """Refuse further user namespaces, and more than a share of what all rows have together.
+        """Refuse further user namespaces, and more than a share of what rows have together.
 
-        Without those, and without capabilities, nothing can be mounted. A setting of the namespace
-        costs less than a filter, where it can be set.
+        Without those, and without capabilities, nothing can be mounted. A setting of the
+        namespace costs less than a filter, where it can be set.
         """
         try:
             calls.write_setting("/proc/sys/user/max_user_namespaces", b"0")

@@ -27,7 +27,7 @@ def lower_folders(config):
 
 
 def mount_warm(config):
-    """Give the calling process a view of the project in which what is written is kept for all rows.
+    """Give the calling process a view of the project in which what it writes is for all rows.
 
     No code of the project may run in it.
     """

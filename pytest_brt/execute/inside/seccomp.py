@@ -147,7 +147,7 @@ def _never(number, place, test, values):
 
 
 def install(steps):
-    """Refuse from now on what a filter says, if there is one, to this process and its children.
+    """Refuse what a filter says, if there is one, to this process and its children.
 
     Raises:
         OSError: the kernel has no such filters.

@@ -181,9 +181,9 @@ def exit_code(status):
 def fork_from_first(unneeded, on_end):
     """Be the first process of a new process namespace, and return in a child of it.
 
-    The first process ignores signals by nature, so it is the child that has work to do. It closes
-    the descriptors `unneeded`, collects orphans, and ends when the child does, after `on_end` was
-    called with what `exit_code` says of that.
+    The first process ignores signals by nature, so the child does the work. The first one closes
+    the descriptors `unneeded`, collects orphans, and ends when the child does, once `on_end` was
+    called with the child's `exit_code`.
     """
     # The parent has no number in this namespace, so it cannot be asked for.
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
