@@ -81,7 +81,7 @@ def show_alone(bugs: Sequence[Bug], options: argparse.Namespace) -> None:
         pool = from_json(place.read_bytes(), Pool)
         right, found = truly(pool), excused(pool, pool.rows)
         if right:
-            believed = sum(judged.judgement.reproduces for judged in pool.candidates())
+            believed = sum(judged.judgement.counts for judged in pool.candidates())
             print(
                 f"{bug.instance}: {len(found)} of {len(right)} found, "
                 f"{len(pool.candidates())} bug tests, {believed} believed",

@@ -34,6 +34,7 @@ from pytest_brt.types.answer import (
     CheckInterpreter,
     CheckVersion,
     LookCloser,
+    NotHere,
     NotReproduced,
     OtherTests,
     PossiblyReproduced,
@@ -74,6 +75,9 @@ def answer_issue(attempts: Sequence[Attempt]) -> IssueAnswer:
             evidence=best.judgement.evidence,
             measured=best.judgement.measured,
         )
+    for attempt in attempts:
+        for judged in attempt.settled:
+            return NotHere(seen=judged.test.oracle.sentence, fix=attempt.fix)
     return _not_reproduced(attempts)
 
 

@@ -21,7 +21,7 @@ from typing import TypeVar
 from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem
-from pytest_brt.types import Cost, Dispute, JudgedTest, Rank, Review
+from pytest_brt.types import Cost, Dispute, JudgedTest, Rank, Review, Telling
 
 #: Files of what was kept: the tests that were written last, and the last ranking.
 WRITTEN = "last-run.json"
@@ -43,6 +43,8 @@ class LastRun:
     others: tuple[JudgedTest, ...] = ()
     #: Of a ranking: existing tests against which something speaks.
     disputes: tuple[Dispute, ...] = ()
+    #: Of a ranking: calls on which its leading patches differ.
+    tellings: tuple[Telling, ...] = ()
     #: Whether a person says that an existing test is right, by its name.
     ruled: Mapping[str, bool] = field(default_factory=dict)
     #: SHA-256 of the rest, as `to_json` writes it.

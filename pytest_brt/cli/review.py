@@ -16,20 +16,24 @@ from pytest_brt.cli.last_run import find_last_run
 from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.scratch import HeldFolder
+from pytest_brt.rank.telling import saying
 from pytest_brt.rank.values import stating, weak_assertion
 from pytest_brt.render.answer import count, listed, reviewed
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.disputes import dispute_sentence
+from pytest_brt.render.values import given_sentence
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import RANKED, WRITTEN, load_last_run, save_last_run
 from pytest_brt.syntax import Function, parse
-from pytest_brt.types import Dispute, JudgedTest, Rank, Review, Value
+from pytest_brt.types import Dispute, Given, JudgedTest, Rank, Review, Telling, Value
 
 _ASKED = "accept, reject, edit, skip or quit? [a/r/e/s/q] "
 _WHICH = "is this existing test right? accept, reject, skip or quit? [a/r/s/q] "
 _RIGHT = "which of these values is right? [V1, V2, …, or nothing] "
+#: What a call gives that tells patches apart.
+_Given = tuple[Telling, Given]
 #: What can be said of: a bug test by its place, an existing test by its name, or a value.
-_Named = int | str | Value
+_Named = int | str | Value | _Given
 
 
 @dataclass(slots=True)
@@ -39,8 +43,8 @@ class _Said:
     reviews: dict[int, Review] = field(default_factory=dict)
     #: Whether existing tests are right, by their names.
     ruled: dict[str, bool] = field(default_factory=dict)
-    #: Values that are right.
-    values: list[Value] = field(default_factory=list)
+    #: Values that are right, of bug tests and of calls that tell patches apart.
+    values: list[Value | _Given] = field(default_factory=list)
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
@@ -50,8 +54,8 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         "then ranked by the tests that you accepted, or, where you accepted none, by those that "
         "you did not reject: 'pytest --rank-fixes PATH'. Existing tests that are in dispute are "
         "shown, too: one that you accept counts against the patches that break it. So are the "
-        "values that patches give where a bug test only says what is wrong: the one that you "
-        "accept becomes a test."
+        "values that patches give where a bug test only says what is wrong, or where a call tells "
+        "the leading patches apart: the one that you accept becomes a test."
     )
     for option, what in (("--accept", "these are right"), ("--reject", "these are wrong")):
         parser.add_argument(
@@ -69,7 +73,10 @@ def _review(arguments: argparse.Namespace) -> None:
     _, folder, last = find_last_run(arguments.root, WRITTEN, RANKED)
     ranking = load_last_run(folder, RANKED)
     tests = [test for some in bug_tests(last.tests) for test in some]
-    values = _values(ranking.ranks, tests)
+    values: list[Value | _Given] = [
+        *_values(ranking.ranks, tests),
+        *_givens(ranking.tellings, tests),
+    ]
     if not tests and not ranking.disputes:
         raise UsageProblem("the last run found no bug test: there is nothing to review")
     known = _known(tests, ranking.disputes, values)
@@ -79,7 +86,7 @@ def _review(arguments: argparse.Namespace) -> None:
     _ask_existing(ranking.disputes, said, asked=asked)
     _ask_values(values, ranking.ranks, said, asked=asked)
     by_id = {judged.test.id: judged for judged in tests}
-    tests += [stating(by_id[value.test], value) for value in said.values]
+    tests += [_as_test(by_id, value) for value in said.values]
     rest = (test for test in last.tests if not test.judgement.candidate)
     ruled = {**last.ruled, **said.ruled}
     save_last_run(folder, replace(last, tests=(*tests, *rest), ruled=ruled))
@@ -89,7 +96,7 @@ def _review(arguments: argparse.Namespace) -> None:
 
 
 def _known(
-    tests: Sequence[JudgedTest], disputes: Sequence[Dispute], values: Sequence[Value]
+    tests: Sequence[JudgedTest], disputes: Sequence[Dispute], values: Sequence[Value | _Given]
 ) -> dict[str, _Named]:
     """Return what can be named."""
     known: dict[str, _Named] = {judged.test.name: n for n, judged in enumerate(tests)}
@@ -156,12 +163,16 @@ def _ask_existing(disputes: Sequence[Dispute], said: _Said, *, asked: bool) -> N
 
 
 def _ask_values(
-    values: Sequence[Value], ranks: Sequence[Rank], said: _Said, *, asked: bool
+    values: Sequence[Value | _Given], ranks: Sequence[Rank], said: _Said, *, asked: bool
 ) -> None:
     """Show the values that patches give, and take the one that the user calls right."""
     for number, value in enumerate(values):
-        names = [rank.name for rank in ranks if value in rank.result.values]
-        say(on_a_line(f"V{number + 1}  {value.expression} gives {value.text} ({listed(names)})"))
+        if isinstance(value, Value):
+            names = [rank.name for rank in ranks if value in rank.result.values]
+            shown = f"{value.expression} gives {value.text} ({listed(names)})"
+        else:
+            shown = given_sentence(*value)
+        say(on_a_line(f"V{number + 1}  {shown}"))
     if not asked or not values:
         return
     try:
@@ -180,6 +191,20 @@ def _values(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> list[Value]:
             if value.test in known and not value.raised and value.text != value.before:
                 found.setdefault((value.test, value.text), value)
     return list(found.values())
+
+
+def _givens(tellings: Sequence[Telling], tests: Sequence[JudgedTest]) -> list[_Given]:
+    """Return what calls give that tell patches apart, of those that were made from known tests."""
+    known = {judged.test.id for judged in tests}
+    return [(found, given) for found in tellings if found.test in known for given in found.gives]
+
+
+def _as_test(by_id: Mapping[str, JudgedTest], value: Value | _Given) -> JudgedTest:
+    """Return the test that wants what the user calls right."""
+    if isinstance(value, Value):
+        return stating(by_id[value.test], value)
+    telling, given = value
+    return saying(by_id[telling.test], telling, given)
 
 
 def _answer(question: str) -> str:

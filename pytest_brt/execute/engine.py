@@ -137,7 +137,8 @@ class Program:
     files: tuple[FileChange, ...] = ()
     #: Changes of the project's tree, as a patch makes them.
     changes: tuple[FileChange, ...] = ()
-    #: Share of `Limits.seconds` that one statement gets; all of them together get the whole.
+    #: Share of `Limits.seconds` that one statement gets, but a few seconds in any case; all of them
+    #: together get the whole.
     statement_share: float = 1 / 3
     #: Number of the statement from which on it is noted which functions are called.
     calls_from: int | None = None

@@ -14,11 +14,14 @@ from pytest_brt.types import FileChange
 
 #: Seconds for starting Python and importing the project, at least.
 STARTUP = 60.0
+#: Wall-clock seconds that a statement of a program gets in any case: it may be a large import.
+_STATEMENT = 5.0
 
 
-def order_for(program: Program, packages: Sequence[str], total: float) -> CellOrder:
-    """Return what the process of a program is to do, within `total` seconds."""
-    seconds = total * program.statement_share
+def order_for(program: Program, packages: Sequence[str], limit: float) -> CellOrder:
+    """Return what the process of a program is to do, where a test has `limit` seconds."""
+    seconds = max(limit * program.statement_share, _STATEMENT)
+    total = max(limit, seconds)
     return CellOrder(
         deadlines=Deadlines(
             start=STARTUP,

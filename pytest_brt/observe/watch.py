@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from importlib import import_module
@@ -55,7 +55,13 @@ def watch(script: Script, engine: Engine) -> Replayed:
     steps = script.steps
     every = [names_of(step.source) for step in steps]
     stars = tuple(dict.fromkeys(star for names in every for star in names.stars))
-    resolver = Resolver(engine=engine, stars=stars, own=_own_imports(steps), called=_called(steps))
+    resolver = Resolver(
+        engine=engine,
+        stars=stars,
+        own=_own_imports(steps),
+        called=_called(steps),
+        attributes=_attributes(steps),
+    )
     bound = accumulate((names.bound for names in every), frozenset.union, initial=frozenset[str]())
     unbound = [names.used - before for names, before in zip(every, bound, strict=False)]
     loose = frozenset[str]().union(*unbound)
@@ -130,6 +136,16 @@ def _called(steps: tuple[ReportStep, ...]) -> frozenset[str]:
     nodes = (node for step in steps for node in ast.walk(parse(step.source)))
     calls = (node.func for node in nodes if isinstance(node, ast.Call))
     return frozenset(func.id for func in calls if isinstance(func, ast.Name))
+
+
+def _attributes(steps: tuple[ReportStep, ...]) -> dict[str, set[str]]:
+    """Return what is asked of each name after a dot."""
+    found: dict[str, set[str]] = {}
+    for step in steps:
+        for node in ast.walk(parse(step.source)):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                found.setdefault(node.value.id, set()).add(node.attr)
+    return found
 
 
 def _is_alone(source: str) -> bool:
@@ -266,6 +282,8 @@ class Resolver:
     own: dict[str, str] = field(default_factory=dict)
     #: Names that are called: a module's is then its function or class of that name.
     called: frozenset[str] = frozenset()
+    #: What is asked of names after a dot: a module that has it may be meant.
+    attributes: Mapping[str, Collection[str]] = field(default_factory=dict)
     #: name → statement that imports it, "" when nothing has it.
     known: dict[str, str] = field(default_factory=dict)
 
@@ -298,9 +316,17 @@ class Resolver:
         """Ways that cost nothing to think of: the report's own, the package, its exports."""
         packages = main_packages(self.engine.subject)
         ways = [self.own[name]] if name in self.own else []
+        ways += [f"import {name}"] if self._is_standard_module(name) else []
         ways += [f"from {name} import {name}"] if name in self.called & {*packages} else []
         ways += [f"import {name}"] if name in packages else []
         return ways + [f"from {m} import {name}" for m in (*self.stars, *packages) if m]
+
+    def _is_standard_module(self, name: str) -> bool:
+        """Say whether a name is only used as the module of the standard library of that name."""
+        asked = self.attributes.get(name, ())
+        if not asked or name in self.called or name not in _COMMON:
+            return False
+        return all(hasattr(import_module(name), attribute) for attribute in asked)
 
     def _try(self, ways: Mapping[str, list[str]]) -> None:
         """Run every way of importing and keep the first that works."""

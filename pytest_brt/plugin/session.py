@@ -181,6 +181,7 @@ class Session(OurFiles):
             if isinstance(item, Work):
                 item.start()
         result = yield
+        self._tell_apart(session.items)
         self.unreached = self._unreached(session.items)
         # That some patches fail is what a ranking is for; that none passes is told below.
         no_fix = [item for item in session.items if isinstance(item, PatchItem) and item.missed]
@@ -188,6 +189,15 @@ class Session(OurFiles):
         if not session.testsfailed and self.unreached:
             session.testsfailed = 1
         return result
+
+    def _tell_apart(self, items: list[pytest.Item]) -> None:
+        """Have leading patches told apart where every row was asked for."""
+        cases = {item.case.issue_id: item.case for item in items if isinstance(item, PatchItem)}
+        for case in cases.values():
+            try:
+                self.run.tell_apart(case)
+            except BrtError as problem:
+                self.closing.append(f"leading patches were not compared further: {problem}")
 
     def _unreached(self, items: list[pytest.Item]) -> str:
         """Say what was not reached of what was selected, "" when all of it was."""
@@ -300,7 +310,9 @@ class Session(OurFiles):
             return
         tests = tuple(judged for attempt in record.attempts for judged in attempt.tests)
         tested = (*tests, *record.given)
-        ranking = LastRun(tests=tested, ranks=record.ranks, disputes=record.disputes)
+        ranking = LastRun(
+            tests=tested, ranks=record.ranks, disputes=record.disputes, tellings=record.tellings
+        )
         reports = ", ".join(issue.source for issue in record.issues)
         about = f"{reports}, {datetime.now():%Y-%m-%d %H:%M}"
         try:

@@ -44,7 +44,7 @@ from pytest_brt.render.table import (
     table,
     with_harm,
 )
-from pytest_brt.render.values import values
+from pytest_brt.render.values import tellings, values
 from pytest_brt.shown import show
 from pytest_brt.types import Attempt, Issue, IssueAnswer, JudgedTest, Rank, RunRecord
 from pytest_brt.types.attempt import Interrupted, WithoutModel
@@ -267,6 +267,8 @@ class Summary:
                     self._say(f"  {line.text}", green=line.good)
                 for text in dispute_sentences(record.disputes, issue, whole=self.verbose):
                     self._say(f"  {text}")
+                for text in tellings(record.tellings, issue):
+                    self._say(f"  {text} (pytest-brt review takes which is right)")
                 if self.verbose:
                     self._show_grounds(ranks, ranking_tests_of(record, issue))
                 self._show_selected(ranks)

@@ -105,7 +105,7 @@ def stating(judged: JudgedTest, value: Value) -> JudgedTest:
     assert weak is not None, "values come from tests that have such an assertion"
     given = ast.unparse(weak.given)
     # What the test compares is a text, or can be written down.
-    text = value.text if _is_written(value.text) and not _is_text(weak) else repr(value.text)
+    text = value.text if is_written(value.text) and not _is_text(weak) else repr(value.text)
     line = f"assert {given} == {text}"
     source = _with_assertion(judged.test.source or "", weak.statement, line)
     name = judged.test.name.removesuffix("_not_as_reported") + "_gives_expected"
@@ -127,7 +127,8 @@ def _is_text(weak: Weak) -> bool:
     return isinstance(weak.reported, ast.Constant) and isinstance(weak.reported.value, str)
 
 
-def _is_written(text: str) -> bool:
+def is_written(text: str) -> bool:
+    """Say whether a value, as Python shows it, can be written down."""
     try:
         ast.literal_eval(parse_expression(text))
     except (SyntaxError, ValueError):

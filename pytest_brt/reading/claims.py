@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection
 from dataclasses import replace
@@ -28,6 +29,7 @@ from pytest_brt.reading.mentions import (
     object_at,
 )
 from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, raises_claim, value_claim
+from pytest_brt.syntax import parse_expression
 
 _LABEL = re.compile(
     r"(?:^(?:[-*+•] )?|(?<=[\n.,;]) ?)(?:\*\*)?(?P<label>expected|actual|observed|got|should be"
@@ -132,6 +134,7 @@ _EXPECTS = re.compile(
 _RAISING = re.compile(r"rais|fail|error|crash|die", re.IGNORECASE)
 #: Words that name one of several results; of which, only the report's layout could tell.
 _ONE_OF = re.compile(r"\bthe (?:first|former|second|third|fourth|last|latter)\b", re.IGNORECASE)
+_CLAUSE_ENDS = re.compile(r"\s*(?:[.,;!)]|$|\bhere\b|\binstead\b)")
 _AND_MORE = re.compile(r"\s*(?:,\s*(?:and\s+)?|and\s+(?:then\s+)?)", re.IGNORECASE)
 _BUILTIN_TYPES = frozenset(
     {"str", "int", "float", "bool", "list", "dict", "tuple", "set", "bytes", "complex", "object"}
@@ -162,14 +165,23 @@ def _verb_claims(
 def _expected(sentence: Sentence, codes: list[Span], match: re.Match[str]) -> list[Claim]:
     """Return what "expect" with a value says; only of values that stand for themselves."""
     text, end = object_at(sentence.text, codes, match.end())
-    if not text or not is_literal(text):
+    if not text or not (is_literal(text) or _is_object(text, sentence.text, end)):
         return []
     role = ClaimRole.OBSERVED if match["not"] else ClaimRole.EXPECTED
-    calls = [code for code in codes if is_runnable(code.text)]
+    calls = [code for code in codes if is_runnable(code.text) and code.text != text]
     before = [code.text for code in calls if code.end <= match.start() + 1]
     alone = [code.text for code in calls] if len(calls) == 1 else []
     subject = (before or alone or [""])[-1]
     return _values(value_claim(subject, text, role, sentence), sentence, codes, end)
+
+
+def _is_object(text: str, sentence: str, end: int) -> bool:
+    """Say whether code that ends there is an object written out, as in "expect `Point(1, 2)`."."""
+    alone = sentence[end - 1 : end] == "`" and _CLAUSE_ENDS.match(sentence, end)
+    node = parse_expression(text) if alone and parses(text) and "=" not in text else None
+    if not isinstance(node, ast.Call):
+        return False
+    return all(is_literal(ast.unparse(argument)) for argument in node.args)
 
 
 def _values(claim: Claim, sentence: Sentence, codes: list[Span], end: int) -> list[Claim]:

@@ -52,6 +52,7 @@ from pytest_brt.types.answer import (
     CheckInterpreter,
     CheckVersion,
     LookCloser,
+    NotHere,
     NotReproduced,
     OtherTests,
     PossiblyReproduced,
@@ -59,6 +60,7 @@ from pytest_brt.types.answer import (
 )
 from pytest_brt.types.attempt import WithoutModel
 from pytest_brt.types.cause import CannotRun
+from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
 
 #: What to do about a test that may fail for another reason: where the report says nothing about
 #: what is right, and else.
@@ -135,11 +137,34 @@ def issue_sentence(answer: IssueAnswer) -> str:
                 return f"Possibly reproduced: {answer.best} fails, {_STATED} ({sure}); {_ACCEPT}."
             advice = _SAY_WHAT_IS_RIGHT if answer.needs_value else _READ_IT
             return f"Possibly reproduced: {answer.best} fails ({sure}), but {advice}."
+        case NotHere(seen=seen, fix=fix):
+            return _not_here(seen, fix)
         case NotReproduced(why=why, advice=advice):
             more = "" if advice is None else f"; {advice_words(advice)}"
             return f"Not reproduced: {_because(why)}{more}."
         case _:
             assert_never(answer)
+
+
+def _not_here(seen: str, fix: Fix | None) -> str:
+    """Return that a bug does not show, what is seen instead, and what made it go away."""
+    ask = f"{seen[:-1]}; check that this is the version the report is about."
+    match fix:
+        case FixedBy(commit=commit, about=about, files=files):
+            changed = f", which changed {listed(files)}" if files else ""
+            return f"Not reproduced here: fixed by {commit} ({about}){changed}. {seen}"
+        case FixedAmong(first=first, last=last, commits=commits):
+            among = f"one of the {commits} commits from {first} to {last}"
+            return f"Not reproduced here: fixed by {among}. {seen}"
+        case FixedHere():
+            return f"Not reproduced here: fixed by what is not committed yet. {seen}"
+        case NeverSeen(revisions=revisions, oldest=oldest):
+            tried = "an older revision" if revisions == 1 else f"{revisions} older revisions"
+            return f"Not reproduced here, nor in {tried}, back to {oldest}: {ask}"
+        case None:
+            return f"Not reproduced here: {ask}"
+        case _:
+            assert_never(fix)
 
 
 def how_sure(confidence: float, evidence: Evidence | None, measured: Measured | None) -> str:

@@ -19,7 +19,7 @@ from pytest_brt.render.disputes import dispute_sentences
 from pytest_brt.render.notes import attempt_words
 from pytest_brt.render.table import existing, note, place
 from pytest_brt.render.template import filled
-from pytest_brt.render.values import values
+from pytest_brt.render.values import tellings, values
 from pytest_brt.types import Cell, Issue, JudgedTest, Rank, Review, RunRecord, TestRun, Verdict
 
 _TEMPLATE = Path(__file__).parent / "page.html.jinja"
@@ -59,6 +59,7 @@ def _part(record: RunRecord, issue: Issue | None, ranks: tuple[Rank, ...]) -> Pa
         "broken": broken,
         "remarks": [
             *existing(ranks),
+            *tellings(record.tellings, issue.id if issue else ""),
             *values(ranks),
             *dispute_sentences(record.disputes, issue.id if issue else "", whole=True),
         ],

@@ -12,6 +12,7 @@ from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.render.notes import attempt_words
 from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import remark_sentence
+from pytest_brt.render.values import telling_sentence
 from pytest_brt.types import (
     Attempt,
     Cell,
@@ -50,6 +51,9 @@ def record_json(record: RunRecord, selected: Mapping[str, Sequence[Rank]] | None
         "attempts": [_attempt_json(attempt) for attempt in record.attempts],
         "patches": [_rank_json(rank) for rank in record.ranks],
         "rankings": _rankings_json(record),
+        "tellings": [
+            {"fact": telling, "sentence": telling_sentence(telling)} for telling in record.tellings
+        ],
         "disputes": [
             {"fact": dispute, "sentence": dispute_sentence(dispute)} for dispute in record.disputes
         ],

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_brt.render.answer import listed
 from pytest_brt.render.table import shortened
 from pytest_brt.shown import on_a_line
-from pytest_brt.types import Rank, Value
+from pytest_brt.types import Given, Rank, Telling, Value
 
 
 def values(ranks: Sequence[Rank]) -> Iterator[str]:
@@ -30,6 +30,39 @@ def values(ranks: Sequence[Rank]) -> Iterator[str]:
         unchanged = [f"{len(same)} unchanged"] if same else []
         shown = "; ".join([f"before {_shown_value(before)}", *parts, *unchanged])
         yield f"`{shortened(first[test].expression, 80)}`: {shown}"
+
+
+def tellings(found: Iterable[Telling], issue: str) -> Iterator[str]:
+    """Yield the calls on which the leading patches of an issue differ, with what they give."""
+    for telling in found:
+        if telling.issue == issue:
+            yield telling_sentence(telling)
+
+
+def telling_sentence(telling: Telling) -> str:
+    """Return a call and what it gives, as in "`f(1)`: a.diff gives `2`; b.diff raises KeyError"."""
+    parts = []
+    for given in telling.gives:
+        several = len(given.patches) > 1
+        does = f"{'raise' if given.raised else 'give'}{'' if several else 's'}"
+        parts.append(f"{listed(given.patches)} {does} {_result(given)}")
+    return f"`{_call(telling)}`: {'; '.join(parts)}"
+
+
+def given_sentence(telling: Telling, given: Given) -> str:
+    """Return what a call gives on some patches, as in "f(1) gives 2 (a.diff)"."""
+    does = "raises" if given.raised else "gives"
+    return f"{_call(telling)} {does} {given.raised or given.text} ({listed(given.patches)})"
+
+
+def _call(telling: Telling) -> str:
+    """Return a call with its set-up, but for imports, on one line."""
+    inner = [line for line in telling.setup if not line.startswith(("import ", "from "))]
+    return shortened(on_a_line("; ".join([*inner, telling.expression])), 120)
+
+
+def _result(given: Given) -> str:
+    return given.raised or _shown_value(given.text)
 
 
 def _given(text: str, raised: str) -> str:

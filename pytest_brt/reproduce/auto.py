@@ -90,6 +90,7 @@ class _Auto:
         self.project = project
         self.tests: list[JudgedTest] = []
         self.misses: tuple[Miss, ...] = ()
+        self.settled: tuple[JudgedTest, ...] = ()
         self.notes: list[AttemptNote] = []
         self.trajectories: list[Trajectory] = []
         #: Whether a model ever answered, and why it did not.
@@ -103,6 +104,7 @@ class _Auto:
     def run(self) -> Attempt:
         first = replay(self.issue, self.index, self.bench)
         self.misses = first.misses
+        self.settled = first.settled
         self._take("replay", first)
         ways = {
             Untried.LIBRO: self._libro,
@@ -149,6 +151,7 @@ class _Auto:
             index=self.index,
             tests=together(self.tests, self.bench.keep, doubted),
             misses=self.misses,
+            settled=() if self._candidates() else self.settled,
             notes=tuple(dict.fromkeys(self.notes)),
             trajectories=tuple(self.trajectories),
         )

@@ -64,19 +64,28 @@ class History:
         none = f"no such revision: {name!r} (in a shallow clone: fetch it first)"
         return self._described(self._git("rev-parse", *wanted, none=none))
 
-    def between(self, good: Revision, bad: Revision) -> tuple[Revision, ...]:
-        """Return the commits after `good` up to `bad`, along first parents, oldest first.
+    def first_parents(self) -> tuple[Revision, ...]:
+        """Return what is checked out and the commits before it, along first parents, undescribed.
 
-        Raises:
-            UsageProblem: `good` is no ancestor of `bad`.
+        In a shallow clone they end where it does; () where nothing is committed.
         """
-        base = self._git("merge-base", good.sha, bad.sha).decode().strip()
-        if base != good.sha:
-            raise UsageProblem(
-                f"{good.short} is not an ancestor of {bad.short} (their common one is {base[:10]})"
-            )
-        listed = self._git("rev-list", "--first-parent", "--reverse", f"{good.sha}..{bad.sha}")
-        return tuple(self._described(sha) for sha in listed.split())
+        done = run_git(
+            self.root, "rev-list", "--first-parent", "HEAD", "--", repository=self._repository
+        )
+        shas = done.stdout.decode().split() if done.returncode == 0 else []
+        return tuple(Revision(sha=sha, about="") for sha in shas)
+
+    def described(self, revision: Revision) -> Revision:
+        """Return a commit with what it is about."""
+        return self._described(revision.sha.encode())
+
+    def changed_files(self, revision: Revision) -> tuple[str, ...]:
+        """Return the files of the project that a commit changes, against its first parent."""
+        options = ("--name-only", "-z", "--no-renames", "--relative", "--root", "-m")
+        listed = self._git(
+            "diff-tree", "-r", "--no-commit-id", "--first-parent", *options, revision.sha, "--"
+        )
+        return tuple(dict.fromkeys(decode(name) for name in listed.split(b"\0") if name))
 
     def fork(self, base: Revision, head: Revision) -> Revision:
         """Return the commit at which `head` left `base`.

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from pathlib import Path
 
-from pytest_brt.errors import OutOfTime
+from pytest_brt.errors import OutOfTime, UsageProblem
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.plan import AttemptKey, Plan
 from pytest_brt.types import Attempt, Issue, JudgedTest
 from pytest_brt.types.attempt import Interrupted, ModelFailed, ModelGaveNothing, WithoutModel
+
+#: Wall-clock seconds for finding the commit that fixed a bug.
+_SEARCH_SECONDS = 60.0
 
 
 class Attempting:
@@ -49,6 +53,7 @@ class Attempting:
         )
         try:
             attempt = _advised(strategy.attempt(issue, key.index, bench), asks=strategy.asks)
+            attempt = _with_fix(attempt, bench)
         except OutOfTime as over:
             told = (ModelFailed(said=str(over)),)
             attempt = Attempt(
@@ -75,6 +80,25 @@ class Attempting:
             )
             return replace(judged, judgement=refused)
         return judged
+
+
+def _with_fix(attempt: Attempt, bench: Workbench) -> Attempt:
+    """Return an attempt with the commit that fixed what it could not reproduce."""
+    nothing = not any(item.judgement.candidate for item in attempt.tests)
+    if not attempt.settled or not nothing or attempt.index:
+        return attempt
+    from pytest_brt.revisions.commits import History  # git is asked for this alone
+    from pytest_brt.revisions.fixed import find_fix
+
+    deadline = min(bench.deadline, time.monotonic() + _SEARCH_SECONDS)
+    bench.say("looking in the history for the commit that fixed it")
+    try:
+        history = History(Path(bench.engine.subject.root))
+        fix = find_fix(history, bench.engine, attempt.settled[0].test, deadline, bench.say)
+    except UsageProblem as problem:
+        bench.say(str(problem))
+        return attempt
+    return replace(attempt, fix=fix)
 
 
 def _advised(attempt: Attempt, *, asks: bool) -> Attempt:

@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from pytest_brt.answers import answer_ranking
 from pytest_brt.reproduce.select import agreed
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.attempts import Attempting
@@ -24,12 +25,14 @@ from pytest_brt.types import (
     Attempt,
     JudgedTest,
     Localised,
+    NoLeader,
     NotRun,
     Patch,
     PatchResult,
     Rank,
     Repair,
     RunRecord,
+    Telling,
     distinct,
     doubting,
 )
@@ -40,6 +43,9 @@ if TYPE_CHECKING:  # what patches need is a quarter of the package: a run withou
     from pytest_brt.rank.guarding import Guarding
     from pytest_brt.rank.matrix import Ran
     from pytest_brt.run.repairs import Repairing
+
+#: Wall-clock seconds for telling the leading patches of a case apart.
+_TELLING_SECONDS = 10.0
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -69,6 +75,7 @@ class Run:
         self._deadline = math.inf
         self._repairs: dict[AttemptKey, Future[Repair]] = {}
         self._localised: dict[str, Future[Localised]] = {}
+        self._tellings: dict[str, Telling] = {}
         self._attempting = Attempting(plan, workbench)
         self._repairing: Repairing | None = None
 
@@ -141,11 +148,37 @@ class Run:
                 for rank in self._ranks(case, lacking)
             ),
             disputes=tuple(dispute for found in settled for dispute in found.disputes),
+            tellings=tuple(self._tellings.values()),
             sandbox=self.workbench.engine.level,
             repairs=tuple(_results(self._repairs.values())),
             localised=tuple(_results(self._localised.values())),
             not_run=tuple(filter(None, missing)),
         )
+
+    def tell_apart(self, case: Case) -> None:
+        """Look for a call on which the leading patches of a case differ, if all were run.
+
+        It ends within seconds; what is found is in the record.
+        """
+        results = self._results_of(case, None) if not self._not_run(case) else ()
+        ranks = self.plan.rank(results, self.tests(case)) if len(results) > 1 else ()
+        answer = answer_ranking(ranks) if ranks else None
+        if not isinstance(answer, NoLeader):
+            return
+        from pytest_brt.patches import apply_patch
+        from pytest_brt.rank.telling import find_telling
+
+        engine = self.workbench.engine
+        root = Path(engine.subject.root)
+        self.workbench.say("looking for a call on which the leading patches differ")
+        changes = {
+            row.patch.name: apply_patch(row.patch, root).changes
+            for row in results
+            if row.patch.name in answer.patches
+        }
+        telling = find_telling(self.tests(case), changes, engine, _TELLING_SECONDS)
+        if telling is not None:
+            self._tellings[case.issue_id] = telling
 
     def _found(self) -> Iterator[Attempt]:
         for key, future in self._attempts.items():

@@ -84,3 +84,5 @@ from pytest_brt.types.remark import SinglesOutInput as SinglesOutInput
 from pytest_brt.types.remark import SyntaxErrorAfter as SyntaxErrorAfter
 from pytest_brt.types.shortfall import ChosenBy as ChosenBy
 from pytest_brt.types.shortfall import Shortfall as Shortfall
+from pytest_brt.types.telling import Given as Given
+from pytest_brt.types.telling import Telling as Telling

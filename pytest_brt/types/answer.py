@@ -9,6 +9,7 @@ from pytest_brt.types.candidate import Evidence, Measured
 from pytest_brt.types.cause import Cause
 from pytest_brt.types.dialogue import Ending
 from pytest_brt.types.fact import Fact
+from pytest_brt.types.fixed import Fix
 from pytest_brt.types.miss import Miss, NeedsMore
 from pytest_brt.types.outcome import Raised
 
@@ -83,7 +84,16 @@ class NotReproduced(Fact, frozen=True, kw_only=True):
     advice: Advice | None
 
 
-IssueAnswer = Reproduced | PossiblyReproduced | NotReproduced
+class NotHere(Fact, frozen=True, kw_only=True):
+    """What the report complains about does not show on this tree."""
+
+    #: What a test sees instead, as in "`f(1)` gives 2."
+    seen: str
+    #: What changed it, as far as that was found.
+    fix: Fix | None
+
+
+IssueAnswer = Reproduced | PossiblyReproduced | NotReproduced | NotHere
 
 
 class Doubt(StrEnum):

@@ -9,6 +9,7 @@ from pytest_brt.types.candidate import JudgedTest
 from pytest_brt.types.cause import Cause
 from pytest_brt.types.dialogue import Cost, Ending, Trajectory
 from pytest_brt.types.fact import Fact
+from pytest_brt.types.fixed import Fix
 from pytest_brt.types.miss import Miss
 from pytest_brt.types.outcome import Raised, Verdict
 
@@ -171,6 +172,10 @@ class Attempt:
     #: Why the report's own code gave no bug test, in order; () when it gave one.
     misses: tuple[Miss, ...] = ()
     notes: tuple[AttemptNote, ...] = ()
+    #: Tests that pass, of what the report complains about: only where no other was found.
+    settled: tuple[JudgedTest, ...] = ()
+    #: What made the first of them pass, as far as that was looked for.
+    fix: Fix | None = None
     seconds: float = 0.0
     #: What a model was paid for it.
     cost: Cost = field(default_factory=Cost)

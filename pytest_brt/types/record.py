@@ -13,6 +13,7 @@ from pytest_brt.types.dialogue import Cost, Trajectory
 from pytest_brt.types.dispute import Dispute
 from pytest_brt.types.issue import Issue
 from pytest_brt.types.patch import Guarded, Patch, PatchResult
+from pytest_brt.types.telling import Telling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +200,8 @@ class RunRecord:
     not_run: tuple[NotRun, ...] = ()
     #: Existing tests that patches break and against which something speaks.
     disputes: tuple[Dispute, ...] = ()
+    #: Calls on which leading patches differ that nothing else tells apart.
+    tellings: tuple[Telling, ...] = ()
 
     @property
     def tests(self) -> tuple[JudgedTest, ...]:

@@ -45,7 +45,7 @@ def test_the_action_shows_the_answer_and_ends_with_its_code(
     ]
     assert codes == [0, code]
     summary = (temporary / "summary").read_text("utf-8")
-    assert ("**Reproduced: " if code == 0 else "**Not reproduced: ") in summary
+    assert ("**Possibly reproduced: " if code == 0 else "**Not reproduced: ") in summary
     assert ("| a-right.diff |" in summary) == (code == 0)
 
 

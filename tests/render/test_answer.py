@@ -9,7 +9,13 @@ import pytest
 
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.render.answer import of_ranking, of_report, place_of, shortcoming
+from pytest_brt.render.answer import (
+    issue_sentence,
+    of_ranking,
+    of_report,
+    place_of,
+    shortcoming,
+)
 from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import warning_words
 from pytest_brt.types import (
@@ -29,6 +35,7 @@ from pytest_brt.types import (
     Trajectory,
     Verdict,
 )
+from pytest_brt.types.answer import NotHere
 from pytest_brt.types.attempt import (
     DialogueEnded,
     NotTried,
@@ -37,6 +44,7 @@ from pytest_brt.types.attempt import (
     Untried,
     WithoutModel,
 )
+from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
 from pytest_brt.types.miss import AlreadyRight, CodeRead, NothingWrong, StatedValue
 from pytest_brt.types.refused import EmptyPatch
 from tests.support.outcomes import caused
@@ -285,3 +293,35 @@ def failed(*frames: Frame, values: tuple[tuple[str, str], ...] = ()) -> TestRun:
 )
 def test_the_last_place_in_the_project_is_named(run: TestRun, place: str) -> None:
     assert place_of(run) == place
+
+
+@pytest.mark.parametrize(
+    ("fix", "sentence"),
+    [
+        (
+            FixedBy(commit="abc", about="2026-03-01 A: Mend", files=("a.py", "b.py")),
+            "Not reproduced here: fixed by abc (2026-03-01 A: Mend), which changed a.py and b.py. "
+            "`f(1)` gives 2.",
+        ),
+        (
+            FixedAmong(first="abc", last="def", commits=3),
+            "Not reproduced here: fixed by one of the 3 commits from abc to def. `f(1)` gives 2.",
+        ),
+        (
+            FixedHere(),
+            "Not reproduced here: fixed by what is not committed yet. `f(1)` gives 2.",
+        ),
+        (
+            NeverSeen(revisions=4, oldest="abc 2020-01-01 A: Start"),
+            "Not reproduced here, nor in 4 older revisions, back to abc 2020-01-01 A: Start: "
+            "`f(1)` gives 2; check that this is the version the report is about.",
+        ),
+        (
+            None,
+            "Not reproduced here: `f(1)` gives 2; check that this is the version the report is "
+            "about.",
+        ),
+    ],
+)
+def test_what_does_not_show_here_is_told_with_what_fixed_it(fix: Fix | None, sentence: str) -> None:
+    assert issue_sentence(NotHere(seen="`f(1)` gives 2.", fix=fix)) == sentence

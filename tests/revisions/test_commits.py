@@ -131,14 +131,30 @@ def test_what_git_says_is_passed_on_where_a_revision_is_there(repository: Reposi
         History(repository.root).revision("HEAD")
 
 
-def test_commits_between_are_in_order_and_without_the_good_one(repository: Repository) -> None:
-    shas = [repository.commit(f"number {number}") for number in range(4)]
+def test_first_parents_lead_back_from_what_is_checked_out(repository: Repository) -> None:
+    shas = [repository.commit(f"number {number}") for number in range(2)]
+    repository.git("checkout", "-q", "-b", "side", shas[0])
+    repository.commit("beside", b_py="1\n")
+    repository.git("checkout", "-q", "main")
+    repository.git("merge", "-q", "--no-edit", "side")
     history = History(repository.root)
-    good, bad = history.revision(shas[0]), history.revision(shas[3])
-    assert [commit.sha for commit in history.between(good, bad)] == shas[1:]
-    assert history.between(bad, bad) == ()
-    with pytest.raises(UsageProblem, match=f"{bad.short} is not an ancestor of {good.short}"):
-        history.between(bad, good)
+    head, *older = history.first_parents()
+    assert [revision.sha for revision in older[:2]] == shas[::-1]
+    assert history.described(older[0]).about.endswith("A: number 1")
+    assert history.changed_files(head) == ("b.py",)
+
+
+def test_where_nothing_is_committed_there_are_no_parents(tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    assert History(repository.root).first_parents() == ()
+
+
+def test_what_a_commit_changes_is_told_within_the_project(repository: Repository) -> None:
+    first = repository.commit("one", a_py="1\n", pkg__b_py="1\n")
+    second = repository.commit("two", a_py="2\n", pkg__b_py="2\n")
+    history = History(repository.root / "pkg")
+    assert history.changed_files(history.revision(first)) == ("b.py",)
+    assert history.changed_files(history.revision(second)) == ("b.py",)
 
 
 def test_without_a_repository_there_is_no_history(

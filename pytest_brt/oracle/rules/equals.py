@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pytest_brt.observe.watch import Display, Form, Seen, displays
+from pytest_brt.observe.watch import Display, Form, Seen, displays, printed_argument
 from pytest_brt.oracle.assertion import assertion, loose_assertion
 from pytest_brt.oracle.rules.report_run import (
     PLAIN,
@@ -28,6 +28,8 @@ from pytest_brt.types import Evidence, OracleKind, Raised
 
 #: For a wanted value where the wrong one is known to come out.
 _CONFIRMED = 0.12
+#: What a text of several lines is believed less.
+_OF_LINES = 0.2
 #: The most that is believed of a text in place of an object.
 _ANOTHER_KIND = 0.5
 _ROUGHLY = re.compile(
@@ -71,16 +73,23 @@ def _in_place_of(index: int, seen: Seen, raised: Raised) -> Iterator[Draft]:
     source = seen.step.source.strip()
     if raised.in_project is None or not _is_expression(source):
         return
+    printed = printed_argument(source)
     told = wanted_words(seen)
     words = told[1] if told else None
     for said in seen.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED):
         text = said.text.strip()
-        if not is_literal(text) or words == said:
-            continue
         score, reason = _wanted_score(said)
+        if words == said:
+            continue
+        if _is_value(text) and not printed:
+            display = Display(form=Form.VALUE, expression=source, text="", evaluable=True)
+        elif printed and text not in said.sentence:
+            display = Display(form=Form.STR, expression=printed, text="")
+            score -= _OF_LINES if "\n" in text else 0.0
+        else:
+            continue
         if is_said_of_the_call(said, seen.step.source):
             score, reason = PLAIN, "the report says what this very call should give"
-        display = Display(form=Form.VALUE, expression=source, text="", evaluable=True)
         lines, _ = assertion(display, text, differs=False)
         yield Draft(
             kind=OracleKind.EQUALS,
@@ -92,8 +101,16 @@ def _in_place_of(index: int, seen: Seen, raised: Raised) -> Iterator[Draft]:
             reasons=(reason,),
             expects=raised,
             about=called(seen.step.source),
-            evidence=Evidence.STATED_VALUE,
+            evidence=Evidence.OTHER if printed else Evidence.STATED_VALUE,
         )
+
+
+def _is_value(text: str) -> bool:
+    """Say whether a text is a value written out: a literal, or an object's maker called."""
+    if is_literal(text):
+        return True
+    node = parse(text).body[0] if _is_expression(text) else None
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
 
 
 def _is_expression(source: str) -> bool:
@@ -175,7 +192,7 @@ def _equals(
         body=lines,
         sentence=f"`{short(seen.step.source)}` should {verb} {' '.join(text.split())[:100]}.",
         quote=quote(said),
-        score=score if "\n" not in text else score - 0.2,
+        score=score if "\n" not in text else score - _OF_LINES,
         reasons=(reason,),
         fixtures=("capsys",) if capsys else (),
         about=called(seen.step.source),

@@ -19,6 +19,7 @@ from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
 from pytest_brt.oracle.rules.apply import apply_rules
 from pytest_brt.oracle.rules.commands import tool_drafts, tool_misses
 from pytest_brt.oracle.rules.report_run import ReportRun
+from pytest_brt.oracle.rules.settled import settled
 from pytest_brt.oracle.write import Draft, module, script, slug
 from pytest_brt.reading.compare import is_steady, likeness
 from pytest_brt.reading.mend import parses
@@ -41,8 +42,8 @@ from pytest_brt.types import (
     Verdict,
 )
 
-#: Drafts that are run, best first.
-_MOST = 16
+#: Drafts that are run, best first, and those of what may be fixed.
+_MOST, _MOST_SETTLED = 16, 3
 
 
 def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
@@ -95,12 +96,14 @@ def replay(
         progress(f"trying {len(again)} tests in another way")
         judged = (*judged, *maker.judge(again))
     kept = select(judged, keep)
+    found = any(item.judgement.candidate for item in kept)
     return Attempt(
         issue=issue.id,
         strategy="replay",
         index=index,
         tests=kept,
         misses=misses_of(view, kept, tool_misses(issue, stage)),
+        settled=() if found else maker.settled(view),
         seconds=time.monotonic() - begin,
     )
 
@@ -144,6 +147,12 @@ class _Maker:
                 self.taken.add(test.name)
                 found[test.id] = (test, draft)
         return list(found.values())
+
+    def settled(self, view: ReportRun) -> tuple[JudgedTest, ...]:
+        """Return tests that pass because the report's complaint does not hold here."""
+        drafts = sorted(settled(view), key=lambda draft: -draft.score)
+        judged = self.judge(self.tests(drafts)[:_MOST_SETTLED])
+        return tuple(item for item in judged if item.judgement.verdict is Verdict.PASS)
 
     def judge(self, tests: Sequence[_Written]) -> tuple[JudgedTest, ...]:
         """Run every test on the unpatched tree and judge it."""

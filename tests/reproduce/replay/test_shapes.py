@@ -65,6 +65,16 @@ SHAPES = {
         'It should say "expected a name".\n',
         "    with pytest.raises(pkg.more.Mismatch, match=\"expected a name\"):\n        match('a')",
     ),
+    "an object that is expected in place of an exception": (
+        "```\n>>> from pkg import first\n>>> first([])\nTraceback (most recent call last):\n"
+        "IndexError: list index out of range\n```\n\nI'd expect `datetime.date(2020, 1, 2)`.\n",
+        "assert first([]) == datetime.date(2020, 1, 2)",
+    ),
+    "an output that is expected in place of an exception": (
+        "```\n>>> from pkg import first\n>>> print(first([]))\nTraceback (most recent call last):\n"
+        "IndexError: list index out of range\n```\n\nIt should print:\n\n```\na b\nc d\n```\n",
+        'assert str(first([])) == "a b\\nc d"',
+    ),
     "a text laid out in another way": (
         "```python\nfrom pkg.core import encode\nprint(encode('select 1 of t'))\n```\n\nIt says\n\n"
         "```\nSELECT 1\nOF T\n```\n\nIt should print\n\n```\nselect 1\nof t\n```\n",

@@ -1,0 +1,76 @@
+"""What a report complains about and this tree does not show: it may be fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_brt.observe.watch import Seen, can_compare, displays, ran_expression
+from pytest_brt.oracle.assertion import assertion
+from pytest_brt.oracle.rules.report_run import ReportRun, called, short
+from pytest_brt.oracle.write import Draft
+from pytest_brt.reading.compare import quoted_in
+from pytest_brt.reading.mentions import is_literal
+from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
+from pytest_brt.types import OracleKind
+
+_COMPLAINT = (ClaimRole.OBSERVED, ClaimRole.SHOWN)
+
+
+def settled(view: ReportRun) -> Iterator[Draft]:
+    """Yield tests that pass here, and would fail where the report is right.
+
+    An exception that it shows does not come, a value that it wants comes out, or one that it
+    complains about does not.
+    """
+    for index, seen in enumerate(view.seen):
+        if seen.did is None or seen.did.raised is not None or seen.missing:
+            continue
+        yield from _without_exception(index, seen)
+        yield from _with_value(index, seen)
+
+
+def _without_exception(index: int, seen: Seen) -> Iterator[Draft]:
+    expression = ran_expression(seen.step.source)
+    if not called(seen.step.source) or not expression:
+        return
+    for said in seen.step.said(ClaimKind.RAISES, *_COMPLAINT):
+        if said.raised is not None and said.exception:
+            yield Draft(
+                kind=OracleKind.NO_RAISE,
+                index=index,
+                body=(expression,),
+                sentence=f"`{short(expression)}` does not raise {said.exception}.",
+                score=_weight(said),
+                expects=said.raised,
+                about=called(seen.step.source),
+            )
+
+
+def _with_value(index: int, seen: Seen) -> Iterator[Draft]:
+    shown = [display for display in displays(seen) if can_compare(display)]
+    for said in seen.step.said(ClaimKind.VALUE):
+        text = said.text.strip()
+        same = [display for display in shown if quoted_in(display.text, text)]
+        wanted = said.role is ClaimRole.EXPECTED
+        if wanted and same:
+            lines, capsys = assertion(same[0], same[0].text, differs=False)
+            gives = f"gives {short(text)}"
+        elif not wanted and shown and not same and said.role in _COMPLAINT and is_literal(text):
+            lines, capsys = assertion(shown[0], text, differs=True)
+            gives = f"does not give {short(text)}"
+        else:
+            continue
+        yield Draft(
+            kind=OracleKind.EQUALS if wanted else OracleKind.GONE,
+            index=index,
+            body=lines,
+            sentence=f"`{short(seen.step.source)}` {gives}.",
+            score=_weight(said) + (0.3 if wanted else 0.0),
+            fixtures=("capsys",) if capsys else (),
+            about=called(seen.step.source),
+        )
+
+
+def _weight(said: Claim) -> float:
+    """Return how telling a claim is: best what is shown right below the code."""
+    return 0.5 + (0.2 if said.direct else 0.0) + (0.1 if said.role is ClaimRole.OBSERVED else 0.0)

@@ -1,0 +1,149 @@
+"""The search for the commit that fixed a bug, on small real histories."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.revisions.commits import History
+from pytest_brt.revisions.fixed import RevisionState, find_fix, state_of
+from pytest_brt.types import (
+    CandidateTest,
+    Oracle,
+    OracleKind,
+    Origin,
+    Raised,
+    TestRun,
+    Verdict,
+)
+from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
+from tests.support.outcomes import caused
+from tests.support.projects import open_on
+from tests.support.repository import Repository
+
+TEXTS = {
+    "fixed": "def double(n):\n    return 2 * n\n",
+    "buggy": "def double(n):\n    return 2 * n + 1\n",
+    "other": "def double(n):\n    raise ValueError(n)\n",
+    "broken": "def triple(n):\n    return 3 * n\n",
+}
+SOURCE = "from pkg import double\n\n\ndef test_two():\n    assert double(2) == 4\n"
+
+
+def the_test(expects: Raised | None = None) -> CandidateTest:
+    return CandidateTest(
+        id="t",
+        name="test_two",
+        issue="i",
+        origin=Origin(strategy="replay"),
+        oracle=Oracle(kind=OracleKind.EQUALS, sentence="`double(2)` gives 4.", prior=0.5),
+        path="tests/test_two.py",
+        source=SOURCE,
+        expects=expects,
+    )
+
+
+class Project:
+    """A repository with a commit per state, and an engine on its tree."""
+
+    def __init__(self, root: Path) -> None:
+        self.repository = Repository(root)
+        self.repository.commit("start", pkg_py=TEXTS["broken"])
+        self.engine: Engine = open_on(root)
+        self.tried: list[str] = []
+
+    def search(
+        self, states: Sequence[str], deadline: float = math.inf
+    ) -> tuple[Fix | None, list[str]]:
+        """Return what is found on a history of these states, and its commits."""
+        self.repository.git("checkout", "-q", "--orphan", f"line-{time.monotonic_ns()}")
+        shas = [
+            self.repository.commit(f"{number} {state}", pkg_py=f"{TEXTS[state]}# {number}\n")[:10]
+            for number, state in enumerate(states)
+        ]
+        self.tried = []
+        history = History(self.repository.root)
+        return find_fix(history, self.engine, the_test(), deadline, self.tried.append), shas
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    project = Project(tmp_path_factory.mktemp("fixed"))
+    yield project
+    project.engine.close()
+
+
+@pytest.mark.parametrize("place", [1, 6, 9])
+def test_the_commit_is_found_in_few_steps(project: Project, place: int) -> None:
+    found, shas = project.search(["buggy"] * place + ["fixed"] * (10 - place))
+    assert isinstance(found, FixedBy)
+    assert found.commit == shas[place]
+    assert found.about.endswith(f"A: {place} fixed")
+    assert found.files == ("pkg.py",)
+    assert len(project.tried) <= 7
+
+
+def test_a_bug_that_never_was_is_not_called_fixed(project: Project) -> None:
+    found, shas = project.search(["fixed"] * 6)
+    assert isinstance(found, NeverSeen)
+    assert found.oldest.startswith(shas[0])
+    assert found.revisions == len(project.tried)
+
+
+def test_what_cannot_be_tried_is_passed_over(project: Project) -> None:
+    found, shas = project.search(["buggy", "buggy", "broken", "fixed", "fixed"])
+    assert found == FixedAmong(first=shas[2], last=shas[3], commits=2)
+
+
+def test_a_failure_of_another_kind_is_not_the_bug(project: Project) -> None:
+    found, _ = project.search(["other", "other", "fixed", "fixed"])
+    assert isinstance(found, NeverSeen)
+
+
+def test_where_nothing_older_can_be_tried_nothing_is_said(project: Project) -> None:
+    found, _ = project.search(["broken", "broken", "fixed"])
+    assert found is None
+
+
+def test_what_is_not_committed_may_be_the_fix(project: Project) -> None:
+    project.repository.git("checkout", "-q", "--orphan", "dirty")
+    project.repository.commit("buggy", pkg_py=TEXTS["buggy"])
+    project.repository.root.joinpath("pkg.py").write_text(TEXTS["fixed"], "utf-8")
+    history = History(project.repository.root)
+    assert find_fix(history, project.engine, the_test(), math.inf) == FixedHere()
+    project.repository.git("checkout", "-q", "pkg.py")
+
+
+def test_nothing_is_tried_after_the_deadline(project: Project) -> None:
+    found, _ = project.search(["buggy", "fixed", "fixed"], deadline=time.monotonic())
+    assert found is None
+    assert project.tried == []
+
+
+@pytest.mark.parametrize("verdict", sorted(set(Verdict) - {Verdict.PASS, Verdict.FAIL}))
+def test_only_passing_is_fixed_and_only_failing_is_buggy(verdict: Verdict) -> None:
+    run = TestRun(test="t", node="n", verdict=verdict, cause=caused(verdict))
+    assert state_of(run, the_test()) is RevisionState.UNTESTABLE
+
+
+def test_a_failure_is_the_bug_when_it_is_what_the_report_shows() -> None:
+    def state(raised: str, wanted: str) -> RevisionState:
+        run = TestRun(
+            test="t",
+            node="n",
+            verdict=Verdict.FAIL,
+            cause=caused(Verdict.FAIL),
+            raised=Raised(type=raised, message="a"),
+        )
+        return state_of(run, the_test(Raised(type=wanted, message="") if wanted else None))
+
+    assert state("KeyError", "KeyError") is RevisionState.BUGGY
+    assert state("pkg.BadError", "BadError") is RevisionState.BUGGY
+    assert state("ValueError", "KeyError") is RevisionState.UNTESTABLE
+    assert state("AssertionError", "") is RevisionState.BUGGY
+    assert state("KeyError", "") is RevisionState.UNTESTABLE
