@@ -14,8 +14,8 @@ from pytest_brt.codec import to_json
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.execute.follower import Follower, wait
 from pytest_brt.execute.process import INSIDE, Deadlines, Ended, end_group
-from pytest_brt.execute.protocol import CellOrder, EngineSetting, Reply, RowOrder
-from pytest_brt.execute.views import View
+from pytest_brt.execute.protocol import WARM_SECONDS, CellOrder, EngineSetting, Reply, RowOrder
+from pytest_brt.execute.views import Folders, View
 
 #: Bytes of output that are kept: the end of it.
 TAIL = 16_384
@@ -40,23 +40,35 @@ class Alone:
         self.view.begin_row(order.changes)
         return Reply(event="row_ready")
 
+    def compile(self, paths: Sequence[str]) -> None:
+        """Compile modules of the project, before anything is run."""
+        deadlines = Deadlines(start=WARM_SECONDS, total=WARM_SECONDS)
+        spec = {"paths": paths}
+        order = CellOrder(deadlines=deadlines, script="warm", flags=("-I", "-S"), spec=spec)
+        self._run(order, self.view.first_folders)
+
     def cell(self, order: CellOrder) -> Ended:
         """Run one process to its end.
 
         Raises:
             RowDied: the tree cannot be set back.
         """
-        setting, tree = self._setting, self.view.tree
         with self.view.cell(order.files, order.work) as folders:
-            return run_script(
-                [setting.subject.python, *order.flags],
-                order.script,
-                {**(order.spec or {}), "limits": setting.rlimits()},
-                Path(folders.tmp),
-                env=setting.environment(tree, folders, self._seed),
-                cwd=folders.work if order.in_work else tree,
-                deadlines=order.deadlines,
-            )
+            return self._run(order, folders)
+
+    def _run(self, order: CellOrder, folders: Folders) -> Ended:
+        setting, tree = self._setting, self.view.tree
+        env = setting.environment(folders, self._seed)
+        env["PYTHONPATH"] = os.pathsep.join(setting.subject.import_path(tree))
+        return run_script(
+            [setting.subject.python, *order.flags],
+            order.script,
+            {**order.spec, "limits": setting.rlimits()},
+            Path(folders.tmp),
+            env=env,
+            cwd=folders.work if order.in_work else tree,
+            deadlines=order.deadlines,
+        )
 
     def end(self) -> None:
         """Nothing runs between the cells."""

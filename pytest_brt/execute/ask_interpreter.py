@@ -16,10 +16,11 @@ from pytest_brt.errors import StoreProblem, SubjectProblem
 from pytest_brt.execute.alone import run_script
 from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.import_folders import editable_folders, likely_folders
+from pytest_brt.execute.inside.tree import is_below
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.process import Deadlines, Ended, scrubbed
 from pytest_brt.execute.protocol import CellOrder
-from pytest_brt.execute.sandbox import Sandbox, is_below, shown_paths
+from pytest_brt.execute.sandbox import Sandbox, shown_paths
 from pytest_brt.types.subject import Subject
 
 #: Seconds within which an interpreter must have said what it is.
@@ -78,9 +79,7 @@ def _is_running(subject: Subject) -> bool:
 
 
 def _spec(subject: Subject, *, may_import: bool) -> dict[str, object]:
-    outer = dict(subject.env).get("PYTHONPATH", "").split(os.pathsep)
-    roots = [os.path.normpath(f"{subject.root}/{root}") for root in subject.source_roots]
-    return {"roots": [*roots, *filter(None, outer)], "import": may_import}
+    return {"roots": subject.import_path(subject.root), "import": may_import}
 
 
 def _ask_outside(subject: Subject, sandbox: Sandbox, *, may_import: bool) -> SubjectAnswer:

@@ -13,8 +13,9 @@ from urllib.parse import unquote, urlsplit
 from pytest_brt.bounded import is_folder, read_bounded
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem
+from pytest_brt.execute.inside.tree import is_below
 from pytest_brt.execute.layout import is_environment
-from pytest_brt.execute.sandbox import is_below, shows_too_much
+from pytest_brt.execute.sandbox import shows_too_much
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

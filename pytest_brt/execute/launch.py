@@ -14,13 +14,14 @@ from pytest_brt.errors import SandboxProblem, SubjectProblem, UsageProblem
 from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.layout import code_places
 from pytest_brt.execute.local import LocalEngine
+from pytest_brt.execute.memory_group import can_group
 from pytest_brt.execute.process import Event
 from pytest_brt.execute.sandbox import (
     SAFE_LEVELS,
     Sandbox,
-    can_group,
     can_keep_signals_in,
     drop_to,
+    read_text,
     shows_too_much,
 )
 from pytest_brt.execute.scratch import HeldFolder
@@ -208,12 +209,6 @@ def _try_level(sandbox: Sandbox, root: Path) -> NoTrial | Leaked | None:
         root=str(root),
         # Not that of an environment, which may lie in a project.
         python=os.path.realpath(sys.executable),
-        python_version=sys.version_info[:2],
-        pytest_version=(0, 0),
-        found="",
-        source_roots=(),
-        packages=(),
-        test_root=".",
         paths=(sys.base_prefix, sys.base_exec_prefix),
     )
     try:
@@ -245,23 +240,16 @@ def _find_leaks(sandbox: Sandbox, seen: Event) -> Iterator[Leak]:
 def _find_switch() -> Switch | None:
     """Return the setting by which user namespaces are off, None when none is known."""
     for path, value in _SWITCHES.items():
-        if _text(path).strip() == value:
+        if read_text(Path(path)).strip() == value:
             return Switch(path=path, value=value)
     return None
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return ""
 
 
 def in_container() -> bool:
     """Return whether this process runs in a container (docker, podman, kubernetes, lxc)."""
     if "container" in os.environ or any(Path(name).exists() for name in _CONTAINER_FILES):
         return True
-    text = _text("/proc/1/cgroup")
+    text = read_text(Path("/proc/1/cgroup"))
     return any(word in text for word in _CONTAINER_WORDS)
 
 

@@ -6,18 +6,17 @@ import os
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 
 from pytest_brt.errors import SandboxProblem, StoreProblem, SubjectProblem
 from pytest_brt.execute.engine import (
     Limits,
     Observation,
-    Observed,
     Program,
     Row,
     RowResult,
 )
-from pytest_brt.execute.process import Deadlines, Ended, Event, Places, ToldException
+from pytest_brt.execute.observation import STARTUP, observation_of, order_for
+from pytest_brt.execute.process import Deadlines, Ended, Event
 from pytest_brt.execute.protocol import CellOrder, EngineSetting, RowNotReady, RowOrder, WorkerGone
 from pytest_brt.execute.rowrun import RowRun
 from pytest_brt.execute.sandbox import Sandbox
@@ -32,12 +31,6 @@ from pytest_brt.types.subject import Subject
 
 #: Workers that a row gets, one after the other.
 ATTEMPTS = 3
-#: Seconds for starting Python and importing the project, at least.
-STARTUP = 60.0
-
-
-#: Wall-clock seconds that a statement of a program gets in any case: it may be a large import.
-_STATEMENT = 5.0
 
 
 class LocalEngine:
@@ -104,35 +97,18 @@ class LocalEngine:
                     ours = isinstance(error, RowNotReady)
                     verdict = Verdict.INVALID if ours else Verdict.CRASH
                     run.give_up(verdict, WorkerEnded(said=str(error)))
-            if len(run.done) == len(row.targets):
+            if not run.left():
                 break
         if run.modules and not self._slots.modules:
             self._slots.modules = tuple(run.modules)
 
     def observe(self, program: Program) -> Observation:
         """Run the statements of `program`; see `Engine.observe`."""
-        limit = self._slots.setting.limits.seconds
-        seconds = max(limit * program.statement_share, _STATEMENT)
-        total = max(limit, seconds)
-        order = CellOrder(
-            deadlines=Deadlines(
-                start=STARTUP,
-                total=total,
-                events={"statement": seconds, "observed": seconds, "evaluable": seconds},
-            ),
-            work=program.files,
-            script="observe",
-            spec={
-                "statements": program.statements,
-                "packages": self.subject.packages,
-                "calls_from": program.calls_from,
-            },
-            in_work=True,
-        )
+        order = order_for(program, self.subject.packages, self._slots.setting.limits.seconds)
         with self._slots.turns.beside(""), self._slots.lend() as slot:
             ended = self._cell(slot, order, program.changes)
             places = self._slots.setting.places(slot.view.tree)
-            return _observation(program, ended, places, order.deadlines)
+            return observation_of(program, ended, places, order.deadlines)
 
     def close(self) -> None:
         """End every zygote and remove what was written."""
@@ -177,64 +153,22 @@ class LocalEngine:
         outside = self._scratch.path / "outside"
         outside.mkdir(mode=0o777, exist_ok=True)
         outside.chmod(0o777)
-        with self._slots.lend() as slot:
-            order = CellOrder(
-                deadlines=Deadlines(start=STARTUP, total=STARTUP),
-                script="check",
-                flags=("-I", "-S"),
-                spec={
-                    "outside": str(outside / "x"),
-                    # No project has a folder of that name.
-                    "inside": f"{slot.view.tree}/brt-{secrets.token_hex(8)}",
-                    "signal": os.getpid(),
-                    "hidden": [str(self._scratch.path)],
-                },
-            )
-            ended = self._cell(slot, order, ())
+        order = CellOrder(
+            deadlines=Deadlines(start=STARTUP, total=STARTUP),
+            script="check",
+            flags=("-I", "-S"),
+            spec={
+                "outside": str(outside / "x"),
+                # It starts in the root of the tree, where no project has such a name.
+                "inside": f"brt-{secrets.token_hex(8)}",
+                "signal": os.getpid(),
+                "hidden": [str(self._scratch.path)],
+            },
+        )
+        ended = self.start(order)
         checked = ended.first("checked")
         if checked is None:
             raise SandboxProblem(
                 f"a first trial failed: {ended.tail.strip() or status_words(ended.status)}"
             )
         return checked
-
-
-def _observation(
-    program: Program, ended: Ended, places: Places, deadlines: Deadlines
-) -> Observation:
-    """Return what the statements of a program did, from what its process told."""
-    evaluable = {event.index for event in ended.events if event.event == "evaluable"}
-    observed = [
-        _observed(told, event.raised, places, evaluable=told.index in evaluable)
-        for event in ended.events
-        if (told := event.observed)
-    ]
-    if len(observed) == len(program.statements):
-        how = ""
-    elif ended.timed_out:
-        over = ended.seconds >= deadlines.total
-        spent = deadlines.total if over else deadlines.events["statement"]
-        how = f"timed out after {spent:g} s"
-    else:
-        how = status_words(ended.status)
-    finish = ended.first("finish")
-    called = ((places.relative(path), line) for path, line in finish.called) if finish else ()
-    ours = frozenset((path, line) for path, line in called if path is not None)
-    timed_out = bool(how) and ended.timed_out
-    return Observation(observed=tuple(observed), ended=how, timed_out=timed_out, called=ours)
-
-
-def _observed(
-    told: Observed, raised: ToldException | None, places: Places, *, evaluable: bool
-) -> Observed:
-    value = told.value
-    if value is not None:
-        text, shown = places.text(value.repr), places.text(value.text)
-        value = replace(value, repr=text, text=shown, evaluable=evaluable)
-    return replace(
-        told,
-        value=value,
-        stdout=places.text(told.stdout),
-        stderr=places.text(told.stderr),
-        raised=None if raised is None else places.raised(raised),
-    )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_brt.codec import from_json, to_json
@@ -20,6 +19,8 @@ from pytest_brt.execute.views import Folders, View
 from pytest_brt.types import FileChange
 from pytest_brt.types.subject import Subject
 
+#: Seconds within which what the project needs must have been loaded, or compiled.
+WARM_SECONDS = 300.0
 #: Seconds in which a process must end that said it is done.
 ENDING = 10.0
 #: Seconds within which a message must have been taken.
@@ -65,17 +66,14 @@ class EngineSetting:
             found["NPROC"] = sandbox.processes + (0 if apart else tasks_of(sandbox.uid))
         return found
 
-    def environment(self, tree: str, folders: Folders, seed: int) -> dict[str, str]:
-        """Return the whole environment of a process that runs code of the subject in `tree`.
+    def environment(self, folders: Folders, seed: int) -> dict[str, str]:
+        """Return the environment of a process of the subject, except for its import path.
 
-        The user's PYTHONPATH comes after the source roots; the interpreter's folder is the first
-        on PATH, so that the tests' own subprocesses find the same one.
+        The interpreter's folder is the first on PATH, so that the tests' own subprocesses find
+        the same one.
         """
         given = {**dict(self.subject.env), MARK: str(self.scratch.path)}
         env = scrubbed(given)
-        entries = [os.path.normpath(f"{tree}/{root}") for root in self.subject.source_roots]
-        entries += [part for part in given.get("PYTHONPATH", "").split(os.pathsep) if part]
-        env["PYTHONPATH"] = os.pathsep.join(entries)
         env["PATH"] = os.pathsep.join([str(Path(self.subject.python).parent), env["PATH"]])
         env["PYTHONHASHSEED"] = str(seed)
         env["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -87,12 +85,10 @@ class EngineSetting:
 
     def specification(self, view: View, seed: int) -> dict[str, object]:
         """Return what the launcher of a zygote takes, and the zygote after it."""
-        env = self.environment(view.tree, view.first_folders, seed)
+        env = self.environment(view.first_folders, seed)
         for name in ONE_THREAD:
             env.setdefault(name, "1")
-        return self.sandbox.specification(
-            self.subject, tree=view.tree, writable=view.writable, env=env
-        )
+        return self.sandbox.specification(self.subject, view.tree, view.writable, env)
 
     def changed_environment(self, folders: Folders) -> dict[str, str]:
         """Return what the folders of a test change in its environment."""
@@ -127,8 +123,6 @@ class RowOrder:
     touched: Sequence[TouchedFile] = ()
     watch: Sequence[str] = ()
     args: Sequence[str] = ()
-    #: What it writes is what later rows start from: no code of the project may run in it.
-    keep: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +131,7 @@ class CellOrder:
 
     #: They are watched by the tool alone.
     deadlines: Deadlines
-    #: Files of the tree, and of the working directory.
+    #: Files of the tree, and of the parent of the working directory.
     files: Sequence[FileChange] = ()
     work: Sequence[FileChange] = ()
     #: For pytest, in a row that was forked.
@@ -151,9 +145,8 @@ class CellOrder:
     script: str = ""
     #: Its interpreter's own options.
     flags: Sequence[str] = ()
-    spec: Mapping[str, object] | None = None
+    spec: Mapping[str, object] = field(default_factory=dict)
     in_work: bool = False
-    keep: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,9 +160,8 @@ class Reply:
     seconds: float = 0.0
     cpu: float = 0.0
     modules: tuple[str, ...] = ()
-    in_tree: bool = False
-    threads: int = 1
-    shielded: bool = False
+    #: It can be forked: it has no second thread, and pytest is not the subject itself.
+    forks: bool = False
 
 
 class Line:
@@ -207,8 +199,7 @@ class Line:
         try:
             self._socket.settimeout(seconds)
             if passed is not None:
-                extra = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", passed))]
-                data = data[self._socket.sendmsg([data], extra) :]
+                data = data[socket.send_fds(self._socket, [data], [passed]) :]
             self._socket.sendall(data)
             self._socket.settimeout(None)  # what is received is never waited for
         except OSError as error:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 
+from pytest_brt.execute.common_imports import common_imports
 from pytest_brt.execute.engine import Row, TestTarget, worst
 from pytest_brt.execute.process import INSIDE, Ended
 from pytest_brt.execute.protocol import (
@@ -24,7 +23,6 @@ from pytest_brt.execute.slots import Talk
 from pytest_brt.execute.touched import module_names, touched_files
 from pytest_brt.execute.verdict import Scene, missing_nodes, verdicts
 from pytest_brt.execute.views import RowDied
-from pytest_brt.syntax.parse import parse_or_empty
 from pytest_brt.types import Cause, FileChange, TestRun, Verdict
 from pytest_brt.types.cause import NotStarted, RowEnded, Timed, TookTooLong
 from pytest_brt.types.subject import Subject
@@ -74,27 +72,22 @@ class RowRun:
         Raises:
             WorkerGone: the worker ended meanwhile; another may go on.
         """
-        groups = [list(range(len(self.row.targets)))]
-        while groups:
-            group, fork = groups.pop(0), talk.forkable
-            while left := [number for number in group if number not in self.done]:
-                self.starting = left
-                if fork and not self._begin_forked(talk, left):
-                    parts = self._by_folder(left)
-                    if len(parts) > 1:  # their conftests may not go together
-                        groups = [*parts, *groups]
-                        break
-                    fork = False
-                    continue
-                if not fork:
-                    talk.begin(RowOrder(changes=self.row.changes))
-                try:
-                    self._targets(talk, left, fork)
-                    talk.end()
-                except RowDied as death:
-                    talk.end()
-                    fork = False
-                    self._blame(str(death))
+        forks = talk.forkable
+        while left := self.left():
+            self.starting = left
+            forks = forks and self._begin_forked(talk, left)
+            if not forks:
+                talk.begin(RowOrder(changes=self.row.changes))
+            try:
+                self._targets(talk, left, forks)
+            except RowDied as death:
+                forks = False
+                self._blame(str(death))
+            talk.end()
+
+    def left(self) -> list[int]:
+        """Return the places of the targets that are not done yet."""
+        return [number for number in range(len(self.row.targets)) if number not in self.done]
 
     def lose(self, error: WorkerGone) -> None:
         """Take note of the end of a worker: the second time it is the running test's doing.
@@ -115,10 +108,9 @@ class RowRun:
 
     def give_up(self, verdict: Verdict, cause: Cause) -> None:
         """Report what is not done as lost."""
-        for number in range(len(self.row.targets)):
-            if number not in self.done:
-                self.starved.add(number)
-                self._close(number, verdict, cause)
+        for number in self.left():
+            self.starved.add(number)
+            self._close(number, verdict, cause)
 
     def _close(self, number: int, verdict: Verdict, cause: Cause) -> None:
         """Report a target of which no more is to be learnt."""
@@ -149,13 +141,6 @@ class RowRun:
         if number in self.blamed:
             self._close(number, Verdict.CRASH, RowEnded(said=why))
         self.blamed.add(number)
-
-    def _by_folder(self, numbers: Iterable[int]) -> list[list[int]]:
-        """Return targets by the folder that they lie in."""
-        folders: dict[str, list[int]] = {}
-        for number in numbers:
-            folders.setdefault(_folder(self.row.targets[number]), []).append(number)
-        return list(folders.values())
 
     def _begin_forked(self, talk: Talk, group: Sequence[int]) -> bool:
         """Start a row that has imported the project and configured pytest, if it can be."""
@@ -310,37 +295,3 @@ def pytest_options(subject: Subject, tree: str) -> list[str]:
     if not subject.ini:
         options += ["-c", str(INSIDE / "empty.ini")]
     return options
-
-
-@lru_cache(maxsize=1 << 8)  # asked of the same test files with each patch
-def project_imports(source: str, packages: frozenset[str]) -> frozenset[str]:
-    r"""Return the modules of `packages` that a module's top level imports, parents included.
-
-    >>> sorted(project_imports("from a.b import c\nimport os, d", frozenset("a")))
-    ['a', 'a.b']
-    """
-    found: set[str] = set()
-    for node in parse_or_empty(source).body:
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            names = [node.module]
-        else:
-            continue
-        for name in names:
-            parts = name.split(".")
-            if parts[0] in packages:
-                found.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
-    return frozenset(found)
-
-
-def common_imports(sources: Iterable[str], packages: Iterable[str]) -> tuple[str, ...]:
-    """Return the modules that every one of the test files imports, parents first.
-
-    Only these may be loaded before the tests part ways: what one of them would not have
-    loaded could change what it does.
-    """
-    wanted = frozenset(packages)
-    sets = [project_imports(source, wanted) for source in set(sources)]
-    common = frozenset.intersection(*sets) if sets else frozenset()
-    return tuple(sorted(common, key=lambda name: (name.count("."), name)))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 import stat
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_brt.execute.inside.tree import is_below
 from pytest_brt.execute.process import INSIDE, scrubbed
 from pytest_brt.types.subject import Subject
 from pytest_brt.types.trouble import LevelTrouble
@@ -59,20 +58,17 @@ class Sandbox:
         return self.level in SAFE_LEVELS
 
     def specification(
-        self, subject: Subject, *, tree: str, writable: Sequence[str], env: dict[str, str]
+        self, subject: Subject, tree: str, writable: Sequence[str], env: Mapping[str, str]
     ) -> dict[str, object]:
         """Return what the launcher takes, its `Specification`, and `inside/zygote.py` after it."""
         shown = shown_paths(subject, tree, self.shown)
-        # What the project's folders hold must not be run while the interpreter starts.
-        path = env.pop("PYTHONPATH")
-        if outer := dict(subject.env).get("PYTHONPATH"):
-            env["PYTHONPATH"] = outer
         return {
             "level": self.level,
             "python": subject.python,
             "script": str(INSIDE / "start.py"),
             "env": env,
-            "path": path,
+            # Not in the environment: nothing of it may run while the interpreter starts.
+            "path": subject.import_path(tree),
             "root": tree,
             "packages": subject.packages,
             "libraries": [path for path in subject.paths if path.startswith(f"{subject.root}/")],
@@ -103,11 +99,18 @@ def drop_to() -> int | None:
 
 def _has_user(id_map: Path, user: int) -> bool:
     """Return whether a user namespace's map (user_namespaces(7)) has `user` in it."""
+    rows = [line.split() for line in read_text(id_map).splitlines()]
+    # Without such a map there are no such namespaces here.
+    ranges = [range(int(first), int(first) + int(count)) for first, _, count in rows]
+    return not ranges or any(user in known for known in ranges)
+
+
+def read_text(path: Path) -> str:
+    """Return what a file of the system says, "" where there is none."""
     try:
-        rows = [line.split() for line in id_map.read_text(encoding="ascii").splitlines()]
+        return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return True  # no such namespaces here
-    return any(int(first) <= user < int(first) + int(count) for first, _, count in rows)
+        return ""
 
 
 def can_keep_signals_in() -> bool:
@@ -140,11 +143,10 @@ def shown_paths(subject: Subject, tree: str, added: Iterable[str] = ()) -> list[
 
     What its variables name is among them, unless that would show more than libraries.
     """
-    given = dict(subject.env)
-    named = [given.get("PYTHONPATH", ""), scrubbed(given).get("LD_LIBRARY_PATH", "")]
+    loaded = scrubbed(dict(subject.env)).get("LD_LIBRARY_PATH", "").split(os.pathsep)
     libraries = [
         path
-        for path in os.pathsep.join(named).split(os.pathsep)
+        for path in (*subject.users_path, *loaded)
         if os.path.isabs(path) and not shows_too_much(path)
     ]
     paths = {str(INSIDE), *subject.paths, *_links(subject.python), *libraries, *added}
@@ -157,11 +159,6 @@ def shows_too_much(folder: str) -> bool:
     """Return whether a folder is, or holds, the user's home or what a sandbox has of its own."""
     real = os.path.realpath(folder)
     return any(is_below(path, real) for path in (*_homes(), *_OWN_FOLDERS))
-
-
-def is_below(path: str, folder: str) -> bool:
-    """Return whether a path is that of a folder, or of something in it."""
-    return path == folder or path.startswith(f"{folder.rstrip('/')}/")
 
 
 def _homes() -> set[str]:
@@ -195,80 +192,3 @@ def tasks_of(uid: int | None) -> int:
             if folder.stat().st_uid == wanted:
                 count += sum(1 for _ in (folder / "task").iterdir())
     return count
-
-
-_CGROUPS = Path("/sys/fs/cgroup")
-#: What the zygote and the row have anyway, on top of a test's own memory: MiB.
-_BESIDES = 256
-#: Limits by version: the file that must be there, and one for swap that may be.
-_FILES = (("memory.max", "memory.swap.max", "0"), ("memory.limit_in_bytes", "", ""))
-#: The file of a group by which a process joins: it writes its number there.
-JOINING = "cgroup.procs"
-
-
-def make_group(memory_mb: int) -> Path | None:
-    """Make a group whose processes may use so much memory together, None if there can be none.
-
-    Limits of single processes do not count what many of them hold, nor files in memory. Groups are
-    made beside our own, as systemd delegates them to a user, or below it: cgroups(7).
-    """
-    limit = str((memory_mb + _BESIDES) << 20)
-    for parent in _parents():
-        _clear(parent)
-        place = parent / f"brt-{os.getpid()}-{secrets.token_hex(4)}"
-        try:
-            place.mkdir()
-        except OSError:
-            continue
-        for name, swap, none in _FILES:
-            with suppress(OSError):
-                (place / name).write_text(limit, encoding="ascii")
-                if swap and (place / swap).exists():
-                    (place / swap).write_text(none, encoding="ascii")
-                return place
-        place.rmdir()
-    return None
-
-
-def can_group() -> bool:
-    """Return whether such groups can be made here."""
-    group = make_group(1)
-    if group is not None:
-        remove_group(group)
-    return group is not None
-
-
-def remove_group(place: Path) -> None:
-    """Remove a group, when the last of its processes has ended."""
-    for _ in range(50):
-        with suppress(OSError):
-            place.rmdir()
-        if not place.exists():
-            return
-        time.sleep(0.02)
-
-
-def _parents() -> Iterator[Path]:
-    try:
-        lines = Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        own = path.lstrip("/")
-        if "memory" in controllers.split(","):
-            yield _CGROUPS / "memory" / own
-        elif not controllers:
-            for mount in (_CGROUPS, _CGROUPS / "unified"):
-                if (mount / "cgroup.controllers").is_file():
-                    yield (mount / own).parent if own else mount
-                    yield mount / own
-
-
-def _clear(parent: Path) -> None:
-    """Remove the groups of tools that were killed."""
-    for place in parent.glob("brt-*-*"):
-        pid = place.name.split("-")[1]
-        if pid.isdigit() and not Path("/proc", pid).exists():
-            with suppress(OSError):  # somebody is in it still
-                place.rmdir()

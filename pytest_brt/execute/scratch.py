@@ -14,8 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pytest_brt.errors import StoreProblem
-from pytest_brt.execute.below import remove_tree
-from pytest_brt.execute.tree import FULL
+from pytest_brt.execute.tree import FULL, remove_tree
 from pytest_brt.store import hold
 
 #: Names the engine's folder in the environment of every process that it starts, to know it by.

@@ -12,19 +12,16 @@ from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, SubjectProblem
 from pytest_brt.execute.alone import Alone
-from pytest_brt.execute.below import remove_tree
-from pytest_brt.execute.process import Deadlines
 from pytest_brt.execute.protocol import (
-    CellOrder,
     EngineSetting,
-    RowOrder,
     WorkerGone,
     WorkerSilent,
 )
 from pytest_brt.execute.scratch import ROOM, end_marked
+from pytest_brt.execute.tree import remove_tree
 from pytest_brt.execute.turns import Turns
-from pytest_brt.execute.views import CopiedView, RowDied, View
-from pytest_brt.execute.zygote import WARM_SECONDS, Worker
+from pytest_brt.execute.views import CopiedView, View
+from pytest_brt.execute.zygote import Worker
 from pytest_brt.render.levels import not_started_words
 
 #: Zygotes that one slot keeps, each with a hash seed of its own.
@@ -101,7 +98,9 @@ class Slots:
             WorkerGone: the zygote ended.
         """
         if not self.setting.sandbox.forks:
-            return Alone(slot.view, self.setting, seed)
+            alone = Alone(slot.view, self.setting, seed)
+            self._compile(slot, alone)
+            return alone
         worker = slot.workers.pop(seed, None)
         if worker is None:
             while len(slot.workers) >= KEPT_SEEDS:
@@ -122,7 +121,13 @@ class Slots:
         if self._closed:
             raise SubjectProblem("the run is over")
         try:
-            return self._try_to_start(slot, seed)
+            worker = self._try_to_start(slot, seed)
+            try:
+                self._compile(slot, worker)
+            except WorkerGone:
+                worker.close()
+                worker = self._try_to_start(slot, seed)
+            return worker
         except (WorkerGone, SandboxProblem) as error:
             python, level = self.setting.subject.python, self.setting.sandbox.level
             raise SubjectProblem(not_started_words(python, level, error)) from error
@@ -158,33 +163,25 @@ class Slots:
         slot = Slot(log=folder.with_suffix(".log"), view=view)
         with self._lock:
             self.slots.append(slot)
-        self._warm(slot)
         return slot
 
-    def _warm(self, slot: Slot) -> None:
-        """Compile the project's modules once, where they are not compiled yet; run none."""
-        subject = self.setting.subject
-        paths = [f"{root}/{name}" for root in subject.source_roots for name in subject.packages]
+    def _compile(self, slot: Slot, talk: Talk) -> None:
+        """Compile the project's modules once, where they are not compiled yet; run none.
+
+        Raises:
+            WorkerGone: the zygote ended.
+        """
+        if not slot.view.is_untouched:  # what rows left there would be kept too
+            return
+        subject, tree = self.setting.subject, slot.view.tree
+        paths = [
+            os.path.normpath(f"{tree}/{root}/{name}")
+            for root in subject.source_roots
+            for name in subject.packages
+        ]
         major, minor = subject.python_version
         compiled = f"__pycache__/__init__.cpython-{major}{minor}.pyc"
-        folders = [Path(subject.root, path) for path in paths]
-        if all(
-            (folder / compiled).is_file() or not (folder / "__init__.py").is_file()
-            for folder in folders
-        ):
-            return
-        order = CellOrder(
-            deadlines=Deadlines(start=WARM_SECONDS, total=WARM_SECONDS),
-            script="warm",
-            flags=("-I", "-S"),
-            spec={"paths": [os.path.normpath(f"{slot.view.tree}/{path}") for path in paths]},
-            keep=True,
-        )
-        try:
-            talk = self.talk(slot, 0)
-            talk.begin(RowOrder(keep=True))
-            talk.cell(order)
-            talk.end()
+        packages = [path for path in map(Path, paths) if (path / "__init__.py").is_file()]
+        if not all((package / compiled).is_file() for package in packages):
+            talk.compile(paths)
             slot.view.keep()
-        except (WorkerGone, RowDied):
-            self.drop(slot, 0)

@@ -55,9 +55,14 @@ def find_subject(
     root = root.resolve()
     ini = read_ini(root)
     extra, inner = _environment(root, ini, env)
-    asked = _unasked(root, python, source_roots(root, (*inner, *ini.pythonpath)), extra)
+    chosen, found = _choose(root, python)
+    asked = Subject(
+        root=str(root),
+        python=chosen,
+        source_roots=source_roots(root, (*inner, *ini.pythonpath)),
+        env=tuple(sorted(extra.items())),
+    )
     answer = ask(asked, sandbox)
-    found = asked.found
     if ini.is_broken:
         found += "; the project's pytest settings cannot be read and are left out"
     if extra.get(DJANGO) and not any(name == "django" for name, _ in answer.plugins):
@@ -77,24 +82,6 @@ def find_subject(
         pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.keys, *extra)),
         ini=ini.file,
         paths=tuple(path for path in answer.paths if _is_outside(path, root)),
-    )
-
-
-def _unasked(
-    root: Path, python: str | None, roots: tuple[str, ...], env: Mapping[str, str]
-) -> Subject:
-    """Return the subject as far as it is known before its interpreter is asked."""
-    chosen, found = _choose(root, python)
-    return Subject(
-        root=str(root),
-        python=chosen,
-        python_version=(0, 0),
-        pytest_version=(0, 0),
-        found=found,
-        source_roots=roots,
-        packages=(),
-        test_root=".",
-        env=tuple(sorted(env.items())),
     )
 
 

@@ -107,9 +107,9 @@ class Edit:
 def edits(old: Sequence[str], new: Sequence[str]) -> Iterator[Edit]:
     """Yield where the lines of two texts differ."""
     # A patch changes little of a file, and comparing takes time that grows with its square.
-    same = _common(old, new)
+    same = shared(old, new)
     before, after = old[same:], new[same:]
-    tail = _common(before[::-1], after[::-1])
+    tail = shared(before[::-1], after[::-1])
     before, after = before[: len(before) - tail], after[: len(after) - tail]
     matcher = difflib.SequenceMatcher(a=before, b=after, autojunk=False)
     for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
@@ -122,7 +122,7 @@ def edits(old: Sequence[str], new: Sequence[str]) -> Iterator[Edit]:
             )
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
+def shared(one: Sequence[str], other: Sequence[str]) -> int:
     """Return how many lines two texts begin with in common."""
     pairs = zip(one, other, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import io
 import mmap
 import os
+import shutil
 import stat
-import time
 from collections.abc import Iterable
-from itertools import accumulate
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from pytest_brt.errors import UnsafeChange
-from pytest_brt.execute.below import Below
+from pytest_brt.execute.inside.tree import Tree
 from pytest_brt.execute.layout import walk
 from pytest_brt.types import FileChange
 
-#: What tells that a file was touched; the change time in it cannot be set back.
-_Stamp = tuple[int | bytes, ...]
 #: What the system says where nothing more can be written.
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -40,6 +37,19 @@ def _tells_of_mapped_writes(probe: Path) -> bool:
         probe.unlink(missing_ok=True)
 
 
+class _Stamp(NamedTuple):
+    """What shows that a file or folder was touched."""
+
+    mode: int
+    #: Of a file: its size, times (that of its change cannot be set back), and so on.
+    facts: tuple[int | bytes, ...] = ()
+
+    @property
+    def kind(self) -> int:
+        """Whether it is a file, a folder or what else."""
+        return stat.S_IFMT(self.mode)
+
+
 class TreeCopy:
     """A copy of a working tree that can be changed and set back again.
 
@@ -50,10 +60,8 @@ class TreeCopy:
         """Copy `source` to `place`, which must not exist, as files of the user `owner`."""
         self.source = source
         self.place = place
-        self.owner = owner
-        self._files = Below(place)
+        self._tree = Tree(str(place), owner)
         self._stamps: dict[str, _Stamp] = {}
-        self._modes: dict[str, int] = {}
         place.mkdir(parents=True)
         if owner is not None:
             os.chown(place, owner, owner)
@@ -62,41 +70,26 @@ class TreeCopy:
             if (source / name).is_symlink() or not is_folder:
                 self._copy(name)
             else:
-                self._make_folder(name)
+                self._tree.make_folder(name)
         self.settle()
 
     def settle(self) -> None:
         """Take the tree as it is now to be the state that `restore` goes back to."""
-        self._stamps.clear()
-        self._modes.clear()
-        for name, seen in self._files.walk(unlock=True):
-            if stat.S_ISDIR(seen.st_mode):
-                self._modes[name] = seen.st_mode
-            else:
-                self._stamps[name] = self._stamp(name, seen)
+        self._stamps = self._look()
 
     def restore(self) -> None:
         """Set every file back to what it was.
 
         What was not there goes, whatever it is: pipes, sockets and empty folders too.
         """
-        files, folders = dict(self._stamps), dict(self._modes)
-        strange: list[str] = []
-        for name, seen in list(self._files.walk(unlock=True)):
-            if stat.S_ISDIR(seen.st_mode) and name in folders:
-                if seen.st_mode != folders.pop(name):
-                    self._set_mode(name)
-            elif not stat.S_ISDIR(seen.st_mode) and name in files:
-                if self._stamp(name, seen) != files.pop(name):
-                    self._replace(name)
-            else:
-                strange.append(name)
-        for name in strange:
-            self._files.remove(name)
-        for name in folders:
-            self._make_folder(name)
-        for name in files:
-            self._replace(name)
+        found = self._look()
+        for name, stamp in found.items():
+            before = self._stamps.get(name)
+            if before is None or before.kind != stamp.kind:
+                self._tree.remove(name)
+        for name, before in list(self._stamps.items()):
+            if found.get(name) != before:
+                self._remake(name, before)
 
     def apply(self, changes: Iterable[FileChange]) -> None:
         """Make `changes`; bytecode of every file changed goes too.
@@ -107,116 +100,66 @@ class TreeCopy:
         for change in changes:
             _check_path(change.path)
             try:
-                self._apply(change)
+                self._tree.apply([change])
             except OSError as error:
                 if error.errno not in (errno.ELOOP, errno.ENOTDIR):
                     raise
                 raise UnsafeChange(f"{change.path!r} leads through a link") from error
 
-    def _apply(self, change: FileChange) -> None:
-        """Write or delete one file, and remove the bytecode that belongs to it.
-
-        Stale bytecode would be taken for valid when size and second of change agree, and so
-        would pytest's rewritten tests before 9.2.
-        """
-        files, name = self._files, change.path
-        parent = name.rpartition("/")[0]
-        before = files.stat(name)
-        self._drop_bytecode(name)
-        if change.content is None:
-            if before is not None and not stat.S_ISDIR(before.st_mode):
-                files.remove(name)
-                while parent and self._drop_if_empty(parent):
-                    parent = parent.rpartition("/")[0]
-            return
-        self._make_folder(parent)
-        files.remove(name)
-        later = max(time.time_ns(), (before.st_mtime_ns if before else 0) + 2_000_000_000)
-        mode = 0o755 if change.executable else 0o644
-        files.write(name, io.BytesIO(change.content), mode, (later, later))
-        self._give(name)
+    def _look(self) -> dict[str, _Stamp]:
+        """Return what tells of each file and folder whether it was touched."""
+        return {name: self._stamp(name, seen) for name, seen in self._tree.walk()}
 
     def _stamp(self, name: str, seen: os.stat_result) -> _Stamp:
+        if stat.S_ISDIR(seen.st_mode):
+            return _Stamp(seen.st_mode)
         content = b""
         # Where the file system does not tell of every write, what is in the file tells.
         if not self._is_told and stat.S_ISREG(seen.st_mode):
             try:
-                with self._files.read(name) as stream:
+                with self._tree.read(name) as stream:
                     content = hashlib.file_digest(stream, "sha256").digest()
-            except PermissionError:
+            except OSError:
                 content = b"cannot be read"  # what was copied could be: the mode tells
         times = (seen.st_mtime_ns, seen.st_ctime_ns)
-        return (seen.st_mode, seen.st_size, *times, seen.st_ino, content)
+        return _Stamp(seen.st_mode, (seen.st_size, *times, seen.st_ino, content))
 
-    def _make_folder(self, name: str) -> None:
-        """Make a folder and those above it, as the owner's; a file that stands there goes."""
-        parts = filter(None, name.split("/"))
-        for path in accumulate(parts, "{}/{}".format):
-            seen = self._files.stat(path)
-            if seen is not None and stat.S_ISREG(seen.st_mode):
-                self._files.remove(path)
-                seen = None
-            with self._files.folder(path, make=True):
-                pass
-            if seen is None:
-                self._give(path)
-                if path in self._modes:
-                    self._set_mode(path)
-
-    def _give(self, name: str) -> None:
-        if self.owner is not None:
-            self._files.give(name, self.owner)
-
-    def _set_mode(self, name: str) -> None:
-        """Give a folder the permissions back that it had."""
-        with self._files.folder(name) as folder:
-            os.fchmod(folder, stat.S_IMODE(self._modes[name]))
-
-    def _replace(self, name: str) -> None:
-        self._files.remove(name)
-        self._make_folder(name.rpartition("/")[0])
+    def _remake(self, name: str, before: _Stamp) -> None:
+        """Make a file or folder as it was; a file that the source lacks is given up."""
+        if stat.S_ISDIR(before.mode):
+            self._tree.make_folder(name)
+            self._tree.set_mode(name, stat.S_IMODE(before.mode))
+            return
+        self._tree.remove(name)
         self._copy(name)
-        seen = self._files.stat(name)
-        if seen is not None:
-            self._stamps[name] = self._stamp(name, seen)
+        seen = self._tree.stat(name)
+        if seen is None:
+            del self._stamps[name]
         else:
-            self._stamps.pop(name, None)
+            self._stamps[name] = self._stamp(name, seen)
 
     def _copy(self, name: str) -> None:
         path = self.source / name
         try:
             if path.is_symlink():
-                self._files.link(name, str(path.readlink()))
-            elif not path.is_file():
-                return  # a socket, a pipe or a device
-            else:
+                self._tree.link(name, str(path.readlink()))
+            elif path.is_file():  # and no socket, pipe or device
                 seen = path.stat()
+                times = (seen.st_atime_ns, seen.st_mtime_ns)
                 with path.open("rb") as stream:
-                    mode, times = stat.S_IMODE(seen.st_mode), (seen.st_atime_ns, seen.st_mtime_ns)
-                    self._files.write(name, stream, mode, times)
-            self._give(name)
+                    self._tree.write(name, stream, stat.S_IMODE(seen.st_mode), times)
         except OSError as error:
             # What we cannot read is left out; for lack of room, the copy would not be whole.
             if error.errno in FULL:
                 raise
 
-    def _drop_bytecode(self, name: str) -> None:
-        """Remove what Python and pytest compiled from the module of that name."""
-        if not name.endswith(".py"):
-            return
-        folder, _, last = name.rpartition("/")
-        cache = f"{folder}/__pycache__" if folder else "__pycache__"
-        for path, _ in list(self._files.walk(cache, unlock=True)):
-            if path.rpartition("/")[2].startswith(last[:-2]):
-                self._files.remove(path)
-        self._files.remove(f"{name}c")
-        self._drop_if_empty(cache)
 
-    def _drop_if_empty(self, name: str) -> bool:
-        if self._files.stat(name) is None or any(self._files.walk(name, unlock=True)):
-            return False
-        self._files.remove(name)
-        return True
+def remove_tree(folder: Path) -> None:
+    """Remove a folder and all in it, whatever permissions a test has set there."""
+    try:
+        shutil.rmtree(folder)
+    except PermissionError:
+        Tree(str(folder.parent)).remove(folder.name)
 
 
 def _check_path(name: str) -> None:

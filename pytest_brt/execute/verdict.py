@@ -7,8 +7,8 @@ counts for nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from pytest_brt.execute.engine import TestTarget
 from pytest_brt.execute.process import Ended, Event, Places, ToldException
@@ -159,56 +159,73 @@ def _said(text: str) -> str:
 def verdicts(scene: Scene, ended: Ended) -> tuple[TestRun, ...]:
     """Return what the tests of one process did, one run per item, at least one."""
     items = _items(ended.events)
-    finish = ended.first("finish")
-    odd: Cause | None = None  # what no probe of ours does
-    if ended.first("trap"):
-        odd = Odd(oddity=Oddity.TRAP)
-    elif len({event.pid for event in ended.events if event.event != "garbage"}) > 1:
-        odd = Odd(oddity=Oddity.TWO_PROCESSES)
-    elif items and finish and not ended.timed_out and finish.code != ended.status:
-        odd = ExitDiffers(status=ended.status, announced=finish.code)
     runs = tuple(_runs(scene, ended, items))
     if not items:
         output = scene.places.text(ended.tail)[-OUTPUT_LIMIT:]
         runs = (replace(not_begun(scene, ended), seconds=ended.seconds, output=output),)
+    odd = _oddity(ended, begun=bool(items))
     if odd is not None:
         return tuple(replace(run, verdict=Verdict.TAMPERED, cause=odd) for run in runs)
     return runs
 
 
-def _items(events: Iterable[Event]) -> dict[str, list[Event]]:
-    """Return the events of each item that was begun, by node id."""
-    items: dict[str, list[Event]] = {}
+def _oddity(ended: Ended, *, begun: bool) -> Cause | None:
+    """Return what no probe of ours does, if anything; `begun` says if an item was."""
+    finish = ended.first("finish")
+    if ended.first("trap"):
+        return Odd(oddity=Oddity.TRAP)
+    if len({event.pid for event in ended.events if event.event != "garbage"}) > 1:
+        return Odd(oddity=Oddity.TWO_PROCESSES)
+    if begun and finish and not ended.timed_out and finish.code != ended.status:
+        return ExitDiffers(status=ended.status, announced=finish.code)
+    return None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Item:
+    """What was told of one item of pytest that was begun."""
+
+    node: str
+    reports: list[Event] = field(default_factory=list)
+    #: That it was through with all its phases.
+    end: Event | None = None
+
+
+def _items(events: Iterable[Event]) -> Sequence[_Item]:
+    """Return the items that were begun, in order."""
+    items: dict[str, _Item] = {}
     for event in events:
-        if event.event == "item":
-            items.setdefault(event.node, [])
-        elif event.event in ("report", "item_end"):
-            items.setdefault(event.node, []).append(event)
-    return items
+        if event.event in ("item", "report", "item_end"):
+            item = items.setdefault(event.node, _Item(node=event.node))
+            if event.event == "report":
+                item.reports.append(event)
+            elif event.event == "item_end":
+                item.end = item.end or event
+    return tuple(items.values())
 
 
-def _runs(scene: Scene, ended: Ended, items: Mapping[str, Sequence[Event]]) -> Iterator[TestRun]:
-    cut, through = cut_short(scene, ended), came_through(ended)
+def _runs(scene: Scene, ended: Ended, items: Iterable[_Item]) -> Iterator[TestRun]:
+    """Yield what each item did."""
+    through, cut = came_through(ended), cut_short(scene, ended)
     collected, touched = ended.first("collected"), ended.first("touched")
-    for node, told in items.items():
-        reports = [event for event in told if event.event == "report"]
-        ends = [event for event in told if event.event == "item_end"]
+    for item in items:
+        reports, end = item.reports, item.end
         outcome = of_reports(scene, reports)
-        if not ends or (outcome.verdict is Verdict.PASS and not through):
+        if end is None or (outcome.verdict is Verdict.PASS and not through):
             outcome = cut
         tail = "" if outcome.verdict is Verdict.PASS else scene.places.text(ended.tail)
         run = replace(
             outcome,
-            node=node.partition("::")[2] or node,
+            node=item.node.partition("::")[2] or item.node,
             seconds=sum(report.duration for report in reports),
             used_project=next((r.used for r in reversed(reports) if r.when == "call"), None),
             output=next((r.output for r in reversed(reports) if r.output), tail)[-OUTPUT_LIMIT:],
-            ran=ends[0].ran if ends else (),
-            cpu=sum(end.cpu for end in ends),
+            ran=end.ran if end else (),
+            cpu=end.cpu if end else 0.0,
             loading=collected.cpu if collected else 0.0,
         )
         if touched and scene.touched:
-            run = _verified(scene, touched, ends[0].lines if ends else None, run)
+            run = _verified(scene, touched, end.lines if end else None, run)
         elif scene.touched and run.verdict is Verdict.PASS and ended.first("finish"):
             run = _invalid(run, CodeUntold())
         yield run

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import shutil
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_brt.errors import UnsafeChange
-from pytest_brt.execute.below import remove_tree
+from pytest_brt.execute.inside.tree import Tree
 from pytest_brt.execute.sandbox import SCRATCH
 from pytest_brt.execute.tree import FULL, TreeCopy
 from pytest_brt.types import FileChange
@@ -24,8 +21,11 @@ class Folders:
 
     tmp: str
     home: str
-    #: Working directory of a program.
-    work: str
+
+    @property
+    def work(self) -> str:
+        """The working directory of a program."""
+        return f"{self.tmp}/work"
 
     def env(self) -> dict[str, str]:
         """Return the variables that name them."""
@@ -41,21 +41,23 @@ class View:
 
     #: Folders that its processes may write to.
     writable: tuple[str, ...] = ()
+    #: A process that forks rows sees the project as it is, before the first of them.
+    is_untouched = True
 
     def __init__(self, tree: str) -> None:
         """Show the project at `tree`."""
         self.tree = tree
         #: Folders of the process that rows are forked from, and of a row's.
-        self.first_folders = _folders_in(f"{SCRATCH}/tmp", f"{SCRATCH}/tmp")
-        self.row_folders = _folders_in(f"{SCRATCH}/row/tmp", f"{SCRATCH}/row/home")
+        self.first_folders = Folders(tmp=f"{SCRATCH}/tmp", home=f"{SCRATCH}/tmp")
+        self.row_folders = Folders(tmp=f"{SCRATCH}/row/tmp", home=f"{SCRATCH}/row/home")
 
     def begin_row(self, changes: Sequence[FileChange]) -> None:
         """Start a row: have its changes in the tree."""
 
     @contextmanager
     def cell(self, files: Sequence[FileChange], work: Sequence[FileChange]) -> Iterator[Folders]:
-        """Lend the folders of one test, with its `files` in the tree, `work` where it works."""
-        yield _folders_in("/tmp", "/tmp/home")
+        """Lend the folders of one test, with its `files` in the tree, `work` in its `tmp`."""
+        yield Folders(tmp="/tmp", home="/tmp/home")
 
     def keep(self) -> None:
         """Take what was written to be what rows start from."""
@@ -73,18 +75,18 @@ class CopiedView(View):
 
     def __init__(self, source: Path, place: Path, owner: int | None) -> None:
         """Copy `source` below `place`, as files of the user `owner`."""
-        self._own = place / "own"
-        self._owner = owner
-        place.mkdir()
-        self._own.mkdir()
+        own = place / "own"
+        own.mkdir(parents=True)
+        self._own = Tree(str(own), owner)
         self._copy = TreeCopy(source, place / "tree", owner=owner)
         self.tree = str(self._copy.place)
-        self.writable = (self.tree, str(self._own))
+        self.writable = (self.tree, self._own.root)
         self._changes: Sequence[FileChange] = ()
         self.first_folders = self.row_folders = self._folders("row")
 
     def begin_row(self, changes: Sequence[FileChange]) -> None:
         """Set the tree back and make the changes."""
+        self.is_untouched = False
         self._changes = changes
         self.clear()
         self._copy.restore()
@@ -110,41 +112,22 @@ class CopiedView(View):
         try:
             yield folders
         finally:
-            remove_tree(self._own / name)
+            self._own.remove(name)
 
     def clear(self) -> None:
         """Remove the folders of a row and its tests, and make the row's anew."""
-        for entry in list(self._own.iterdir()):
-            remove_tree(entry)
+        for name in self._own.names(""):
+            self._own.remove(name)
         self._folders("row")
 
     def keep(self) -> None:
         """Take the tree as it is to be what `begin_row` sets back to."""
         self._copy.settle()
 
-    def _folders(self, name: str, work: Sequence[FileChange] = ()) -> Folders:
-        """Make the folders of a row or a test, which nobody else can reach meanwhile."""
-        with tempfile.TemporaryDirectory(dir=self._own.parent) as made:
-            place = Path(made) / name
-            for folder in ("home", "tmp/work"):
-                (place / folder).mkdir(parents=True)
-            _put(place / "tmp/work", work)
-            if self._owner is not None:
-                for path in (place, *place.rglob("*")):
-                    shutil.chown(path, self._owner, self._owner)
-            place.rename(self._own / name)
-        place = self._own / name
-        return _folders_in(f"{place}/tmp", f"{place}/home")
-
-
-def _folders_in(tmp: str, home: str) -> Folders:
-    return Folders(tmp=tmp, home=home, work=f"{tmp}/work")
-
-
-def _put(folder: Path, files: Sequence[FileChange]) -> None:
-    """Put the files of a program in (or beside) its working directory."""
-    for file in files:
-        path = Path(os.path.normpath(folder / file.path))
-        if path.is_relative_to(folder.parent):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(file.content or b"")
+    def _folders(self, name: str, work: Iterable[FileChange] = ()) -> Folders:
+        """Make the folders of a row or a test, as the owner's."""
+        for folder in ("home", "tmp/work"):
+            self._own.make_folder(f"{name}/{folder}")
+        self._own.apply([replace(file, path=f"{name}/tmp/{file.path}") for file in work])
+        place = f"{self._own.root}/{name}"
+        return Folders(tmp=f"{place}/tmp", home=f"{place}/home")

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem
 from pytest_brt.execute.follower import Follower, wait
+from pytest_brt.execute.memory_group import JOINING, make_group, remove_group
 from pytest_brt.execute.process import Ended, end_group
 from pytest_brt.execute.protocol import (
+    WARM_SECONDS,
     CellOrder,
     EngineSetting,
     Line,
@@ -24,23 +26,17 @@ from pytest_brt.execute.protocol import (
     WorkerSilent,
     test_deadlines,
 )
-from pytest_brt.execute.sandbox import FORKABLE, JOINING, make_group, remove_group
+from pytest_brt.execute.sandbox import FORKABLE
 from pytest_brt.execute.views import RowDied, View
 from pytest_brt.types import FileChange
 
 LAUNCHER = Path(__file__).parent / "launcher" / "__main__.py"
 #: Seconds within which a zygote must have loaded pytest.
 START_SECONDS = 60.0
-#: Seconds within which it must have loaded what the project needs.
-WARM_SECONDS = 300.0
 #: Seconds that a worker gets to end by itself.
 END_SECONDS = 5.0
 #: Seconds in which a row must do what it is told at once; one that does not is held to be dead.
 GRACE = 20.0
-#: What the process of a row may say of itself.
-ROW_SAYS = frozenset(
-    {"row_ready", "not_importable", "row_error", "returned", "cell_end", "no_process"}
-)
 
 
 class Worker:
@@ -66,7 +62,6 @@ class Worker:
         self._row = Line()
         #: What the zygote said of the end of the row.
         self._over: Reply | None = None
-        self._rlimits: dict[str, int] = {}
         # All that is started there may use this together, where that can be limited.
         self._group = make_group(setting.limits.memory_mb)
         specification = setting.specification(view, seed)
@@ -83,12 +78,9 @@ class Worker:
         if ready.event != "ready":
             self.close()
             raise SandboxProblem(ready.text)
-        if setting.sandbox.level == "ns" and not ready.shielded:
-            self.close()
-            raise SandboxProblem("no process namespace of its own")
         able = setting.subject.pytest_version >= FORKABLE
-        #: Rows can be forked: pytest can, and is not the subject itself.
-        self.forkable = able and not ready.in_tree and ready.threads == 1
+        #: Rows can be forked, with the project imported.
+        self.forkable = able and ready.forks
 
     def _start(self, log: Path) -> None:
         theirs = self._line.theirs
@@ -114,6 +106,11 @@ class Worker:
         self._line.send({"op": "preload", "names": names})
         self._reply(WARM_SECONDS)
 
+    def compile(self, paths: Sequence[str]) -> None:
+        """Compile modules of the project, before any row begins."""
+        self._line.send({"op": "compile", "paths": paths})
+        self._reply(WARM_SECONDS)
+
     def begin(self, order: RowOrder) -> Reply:
         """Start a row and return what it says first; it is over unless that is "row_ready".
 
@@ -121,7 +118,6 @@ class Worker:
             RowNotReady: it is to run new interpreters, and cannot.
         """
         setting = self._setting
-        self._rlimits = setting.rlimits()
         self.view.begin_row(order.changes)
         self._row.close()  # the zygote waits for its end
         self._row, self._over = Line(), None
@@ -132,7 +128,7 @@ class Worker:
                 **vars(order),
                 "changes": self._sent(order.changes),
                 "bare": not order.changes,
-                "limits": self._rlimits,
+                "limits": setting.rlimits(),
                 "env": setting.changed_environment(self.view.row_folders),
             }
         )
@@ -162,8 +158,6 @@ class Worker:
                     "folders": folders,
                     "cwd": folders.work if order.in_work else self.view.tree,
                     "env": self._setting.changed_environment(folders),
-                    "limits": self._rlimits,
-                    "spec": {**(order.spec or {}), "limits": self._rlimits},
                 },
                 follower.writer,
             )
@@ -216,12 +210,7 @@ class Worker:
         """Return what the row has said, or the zygote of its end, without waiting for it."""
         if self._over is None:
             self._over = self._zygote_said()
-        said = self._row.take()  # what it said before its end counts
-        if said is None:
-            return self._over
-        if said.event not in ROW_SAYS:
-            raise WorkerGone(f"said what is not its own: {said.event!r}")
-        return said
+        return self._row.take() or self._over  # what it said before its end counts
 
     def _reply(self, seconds: float) -> Reply:
         """Return the next thing that the zygote says."""

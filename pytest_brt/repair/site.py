@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
 from pathlib import Path
 
 from pytest_brt.code.index import Index
@@ -19,10 +18,11 @@ from pytest_brt.dialogue.paths import Paths
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.errors import FixProblem
+from pytest_brt.execute.touched import edits
 from pytest_brt.model.base import Model
 from pytest_brt.repair.fix import lines_of
 from pytest_brt.repair.states import Without
-from pytest_brt.repair.trial import Trials, shared
+from pytest_brt.repair.trial import Trials
 from pytest_brt.store import Journal
 from pytest_brt.types import FileChange, Issue, JudgedTest, Place, Step
 
@@ -200,11 +200,7 @@ def changed_lines(old: Sequence[str], new: Sequence[str]) -> list[int]:
     >>> changed_lines([str(n) for n in range(40)], [str(n) for n in range(40) if n != 20])[::5]
     [16, 21]
     """
-    same = shared(old, new)
-    tail = shared(old[same:][::-1], new[same:][::-1])
-    inner = SequenceMatcher(None, old[same : len(old) - tail], new[same : len(new) - tail], False)
     wanted: set[int] = set()
-    for kind, _, _, begin, end in inner.get_opcodes():
-        if kind != "equal":
-            wanted.update(range(same + begin + 1 - _AROUND, same + end + _AROUND + 1))
+    for edit in edits(old, new):
+        wanted.update(range(edit.new_start + 1 - _AROUND, edit.new_end + _AROUND + 1))
     return sorted(number for number in wanted if 1 <= number <= len(new))

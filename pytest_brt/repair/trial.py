@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, target_of
+from pytest_brt.execute.touched import shared
 from pytest_brt.syntax.parse import decode
 from pytest_brt.types import Author, FileChange, Guarded, JudgedTest, TestRun, Verdict
 
@@ -175,12 +176,6 @@ def _difference(change: FileChange, before: bytes | None) -> list[str]:
     gone = _told(old[same : len(old) - tail])
     come = _told(new[same : len(new) - tail])
     return [] if gone == come else [change.path, str(same), "\n".join(come), str(len(gone))]
-
-
-def shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many lines two texts begin with in common."""
-    pairs = zip(one, other, strict=False)
-    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 def _told(lines: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from pytest_brt.execute import launch
 from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_sandbox, weaknesses
 from pytest_brt.execute.local import LocalEngine
-from pytest_brt.execute.sandbox import JOINING, can_group, make_group, remove_group
+from pytest_brt.execute.memory_group import JOINING, can_group, make_group, remove_group
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import Verdict
 from tests.support.projects import make_project, open_on, run_one

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -191,6 +192,36 @@ def test_the_hash_seed_is_the_rows(engine: Engine) -> None:
     target = TestTarget(id="t", path="tests/test_seed.py", source=source)
     assert engine.run(Row(targets=(target,), hash_seed=7)).runs[0].verdict is Verdict.PASS
     assert engine.run(Row(targets=(target,))).runs[0].verdict is Verdict.FAIL
+
+
+#: Looks whether its module had been compiled before.
+COMPILED = """
+import os, pkg
+def test_a(): assert os.path.exists(pkg.__cached__)
+"""
+#: Looks whether its module is that of a patch.
+PATCHED = """
+import pkg
+def test_a(): assert hasattr(pkg, 'patched')
+"""
+
+
+def test_modules_are_compiled_for_rows_of_every_hash_seed_and_never_those_of_a_patch(
+    engine: Engine,
+) -> None:
+    compiled, patched = (
+        TestTarget(id=source, path="tests/test_compiled.py", source=source, node="test_a")
+        for source in (COMPILED, PATCHED)
+    )
+    change = FileChange(path="pkg/__init__.py", content=b"patched = True\n")
+    for seed in (11, 12):
+        row = Row(targets=(compiled, patched), hash_seed=seed)
+        assert [run.verdict for run in engine.run(row).runs] == [Verdict.PASS, Verdict.FAIL]
+    for seed in (11, 13, 11):
+        row = Row(targets=(compiled, patched), hash_seed=seed)
+        on_patch = engine.run(replace(row, changes=(change,))).runs
+        assert [run.verdict for run in on_patch] == [Verdict.FAIL, Verdict.PASS]
+        assert engine.run(row).runs[1].verdict is Verdict.FAIL
 
 
 def test_the_project_itself_is_left_alone(engine: Engine) -> None:

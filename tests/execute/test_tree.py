@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from contextlib import suppress
 from mmap import mmap
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.errors import UnsafeChange
-from pytest_brt.execute.tree import TreeCopy
+from pytest_brt.execute.tree import TreeCopy, remove_tree
 from pytest_brt.types import FileChange
 
 
@@ -129,6 +130,18 @@ def test_restore_always_brings_back_the_source(changes: list[tuple[str, bytes | 
         for name, content in changes:
             if content is None and (tree.place / name).is_dir():
                 continue
-            tree.apply([FileChange(path=name, content=content)])
+            with suppress(UnsafeChange):  # a file stands where a folder would have to be
+                tree.apply([FileChange(path=name, content=content)])
         tree.restore()
         assert _content(tree.place) == {"p/a.py": b"1", "d": b"2"}
+
+
+def test_a_folder_is_removed_whatever_permissions_are_set_in_it(tmp_path: Path) -> None:
+    inner = tmp_path / "folder/locked/inner"
+    inner.mkdir(parents=True)
+    (inner / "file").write_text("x", encoding="utf-8")
+    (tmp_path / "folder/link").symlink_to(tmp_path)
+    for place in (inner, inner.parent, tmp_path / "folder"):
+        place.chmod(0)
+    remove_tree(tmp_path / "folder")
+    assert [*tmp_path.iterdir()] == []

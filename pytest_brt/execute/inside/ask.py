@@ -52,7 +52,7 @@ def pytest_version(roots, may_import):
         return "", "%s: %s" % (type(error).__name__, error)
 
 
-def main(spec):
+def main(spec, wire):
     """Tell it as one event."""
     answer = {
         "version": list(sys.version_info[:2]),
@@ -61,4 +61,4 @@ def main(spec):
         "user_base": site.getuserbase() if site.ENABLE_USER_SITE else "",
     }
     answer["pytest"], answer["problem"] = pytest_version(spec["roots"], spec["import"])
-    sys.modules["_brt_start"].Wire(spec["fd"]).send("asked", text=json.dumps(answer))
+    wire.send("asked", text=json.dumps(answer))

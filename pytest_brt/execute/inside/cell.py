@@ -4,15 +4,15 @@ import atexit
 import importlib
 import json
 import os
-import signal
 import sys
 import tempfile
 import threading
 
 start = sys.modules["_brt_start"]
 calls = start.load("syscalls")
-view = start.load("view")
+overlay = start.load("overlay")
 seccomp = start.load("seccomp")
+trees = start.load("tree")
 
 
 class Cell:
@@ -50,11 +50,13 @@ class Cell:
             os.dup2(self.output, number)
         os.environ.update(self.request["env"])
         if self.config["level"] == "ns":
-            view.write_files(self.config["root"], self.request["files"])
-            view.write_files(self.folders["work"], self.request["work"])
+            for root, files in (
+                (self.config["root"], self.request["files"]),
+                (self.folders["tmp"], self.request["work"]),
+            ):
+                trees.Tree(root).apply(trees.read_changes(files))
         importlib.invalidate_caches()
         os.chdir(self.request["cwd"])
-        start.apply_limits(self.request["limits"])
 
     def _enter_namespaces(self):
         uid, gid = os.getuid(), os.getgid()
@@ -62,37 +64,41 @@ class Cell:
         flags = calls.CLONE_NEWUSER | calls.CLONE_NEWNS
         calls.unshare(flags | (calls.CLONE_NEWPID if apart else 0))
         calls.map_own_ids(uid, gid)
-        view.mount_cell(self.config, self.request["keep"])
+        overlay.mount_cell(self.config)
         if apart:
             self._become_apart()
-        seccomp.close_up()
+        self._close_up()
         calls.set_capabilities(())
         calls.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
+
+    def _close_up(self):
+        """Refuse further user namespaces, and more than a share of what rows have together.
+
+        Without those, and without capabilities, nothing can be mounted. A setting of the
+        namespace costs less than a filter, where it can be set.
+        """
+        try:
+            calls.write_setting("/proc/sys/user/max_user_namespaces", b"0")
+            # Of those that all rows of a user have together, usually 128.
+            calls.write_setting("/proc/sys/user/max_inotify_instances", b"16")
+        except OSError:
+            seccomp.install(seccomp.program([], no_users=True))
 
     def _become_apart(self):
         """Go on as the child of a first process of a new process namespace.
 
-        For kernels whose Landlock cannot keep signals in. The first process ignores
-        signals by nature, so the test must not be it.
+        For kernels whose Landlock cannot keep signals in.
         """
         first = os.fork()
         if first:
             os.close(self.writer)
             os.close(self.status_writer)
             _, status = os.waitpid(first, 0)
-            os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 1)
-        calls.prctl(calls.PR_SET_PDEATHSIG, signal.SIGKILL)
-        calls.mount("proc", "/proc", "proc", calls.MS_NOSUID | calls.MS_NODEV | calls.MS_NOEXEC)
-        second = os.fork()
-        if second == 0:
-            return
-        os.close(self.writer)
-        while True:
-            pid, status = os.waitpid(-1, 0)
-            if pid == second:
-                text = -os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
-                os.write(self.status_writer, str(text).encode())
-                os._exit(0)
+            os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 1)  # no test ended
+        calls.fork_from_first((self.writer,), self._tell_status)
+
+    def _tell_status(self, code):
+        os.write(self.status_writer, b"%d" % code)
 
     def adopt(self, session):
         """Make the pytest session of the row the cell's own."""

@@ -243,11 +243,8 @@ class Session:
             return False
 
 
-def main(spec):
+def main(spec, wire):
     """Run what the specification says, telling about each statement as it ends."""
-    wire = start.Wire(spec["fd"])
-    start.apply_limits(spec["limits"])
-    wire.send("start")  # by which process: another may speak later
     sys.argv[:] = [""]
     sys.path.insert(0, "")
     session = Session(wire, spec["packages"])

@@ -13,7 +13,7 @@ import pytest
 from _pytest import hookspec
 
 start = sys.modules["_brt_start"]
-describe = start.load("describe").describe
+describe = start.load("describe")
 
 #: What the hook calls the path it is asked about: the name has changed before pytest 7.0,
 #: and more than once while that was being written, so that no version number tells.
@@ -65,10 +65,9 @@ class Use:
 
     def is_project(self, module):
         """Return whether a module, by its name, is one of the project's and no test."""
-        if not isinstance(module, str):
+        if not describe.belongs(module, self.packages):
             return False
-        parts = module.split(".")
-        return parts[0] in self.packages and not parts[-1].startswith(("test_", "conftest"))
+        return not module.rpartition(".")[2].startswith(("test_", "conftest"))
 
 
 def _cpu():
@@ -144,7 +143,7 @@ class Probe:
 
     def about(self, error):
         """Return the exception as plain data, or None."""
-        return None if error is None else describe(error, self.packages, self.own_files)
+        return None if error is None else describe.describe(error, self.packages, self.own_files)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):

@@ -7,7 +7,6 @@ pytest read its configuration once, and then forks a cell for each test it is as
 import gc
 import importlib
 import os
-import select
 import signal
 import sys
 import time
@@ -15,10 +14,11 @@ import warnings
 
 start = sys.modules["_brt_start"]
 cells = start.load("cell")
+overlay = start.load("overlay")
 processes = start.load("processes")
 syscalls = start.load("syscalls")
-view = start.load("view")
 touches = start.load("touched")
+trees = start.load("tree")
 
 #: Bytes of the end of what was printed.
 TAIL = 16384
@@ -42,8 +42,9 @@ class Row:
     def set_up(self):
         """Get a private view of the tree, make the changes, and give up every privilege."""
         if self.config["level"] == "ns":
-            view.mount_row(self.config, self.request["keep"])
-            view.write_files(self.root, self.request["changes"])
+            overlay.mount_row(self.config)
+            changes = trees.read_changes(self.request["changes"])
+            trees.Tree(self.root).apply(changes)
             syscalls.set_capabilities(())
         syscalls.prctl(syscalls.PR_SET_NO_NEW_PRIVS, 1)
         syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
@@ -125,7 +126,7 @@ class Row:
             os.close(descriptor)
         self.control.send(
             "cell_end",
-            status=int(said) if said else _signed(status),
+            status=int(said) if said else syscalls.exit_code(status),
             tail=tail,
             seconds=time.monotonic() - begin,
             cpu=cpu,
@@ -137,24 +138,13 @@ class Row:
 
         What the cell left running has ended then, so nobody tells anything in its name.
         """
-        if self.is_told_first(pid):
+        if self.control.pending or not syscalls.ends_before(pid, self.control.socket):
             if self.control.read() is None:
                 os._exit(0)
             os.kill(pid, signal.SIGKILL)
         _, status, used = os.wait4(pid, 0)
         self.kill_rest()
         return status, used.ru_utime + used.ru_stime
-
-    def is_told_first(self, pid):
-        """Wait for a word of the tool, or the end of a cell; return whether the word came first."""
-        if self.control.pending:
-            return True
-        ending = syscalls.pidfd_open(pid)
-        try:
-            ready, _, _ = select.select([ending, self.control.socket], [], [])
-        finally:
-            os.close(ending)
-        return ending not in ready
 
     def kill_rest(self):
         """End whatever a cell left running."""
@@ -214,13 +204,6 @@ def run_pytest(row, touched):
     return 0
 
 
-def _signed(status):
-    """Return an exit status, or minus the signal, from what waitpid gave."""
-    if os.WIFSIGNALED(status):
-        return -os.WTERMSIG(status)
-    return os.WEXITSTATUS(status)
-
-
 def _unnamed_file():
     """Return a file in the row's own folder, for what is printed; it counts as the row's."""
     try:
@@ -257,10 +240,11 @@ def is_of_project(module, config):
 
 def is_in_project(path, config):
     """Return whether a path is the project's folder or below it, and not among its libraries."""
-    path = os.path.join(os.path.abspath(path), "")
-    if not path.startswith(os.path.join(config["root"], "")):
-        return False
-    return not path.startswith(tuple(os.path.join(one, "") for one in config["libraries"]))
+    path = os.path.abspath(path)
+    libraries = config["libraries"]
+    return trees.is_below(path, config["root"]) and not any(
+        trees.is_below(path, library) for library in libraries
+    )
 
 
 def threads():

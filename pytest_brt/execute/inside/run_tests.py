@@ -6,11 +6,8 @@ import sys
 start = sys.modules["_brt_start"]
 
 
-def main(spec):
+def main(spec, wire):
     """Run what the specification says and exit with pytest's own status."""
-    wire = start.Wire(spec["fd"])
-    start.apply_limits(spec["limits"])
-    wire.send("start")  # by which process: another may speak later
     import pytest
 
     probe = start.load("probe").Probe(wire, spec["packages"])

@@ -146,36 +146,14 @@ def _never(number, place, test, values):
     return _step(_EQUAL, number, 0, len(body) // 8) + body + _step(_LOAD, 0)
 
 
-def close_up():
-    """Refuse to a test, in a user namespace of its own, further ones, and what is others' share.
-
-    Without those, and without capabilities, nothing can be mounted. A setting of the namespace
-    costs less than a filter, where it can be set; a text file would cost more than either.
-    """
-    try:
-        _set("max_user_namespaces", b"0")
-        # Of those that all rows of a user have together, usually 128.
-        _set("max_inotify_instances", b"16")
-    except OSError:
-        steps = program([], no_users=True)
-        if steps is not None:
-            install(steps)
-
-
-def _set(name, value):
-    setting = os.open("/proc/sys/user/" + name, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        os.write(setting, value)
-    finally:
-        os.close(setting)
-
-
 def install(steps):
-    """Refuse from now on what the filter says, to this process and all that stem from it.
+    """Refuse what a filter says, if there is one, to this process and its children.
 
     Raises:
         OSError: the kernel has no such filters.
     """
+    if steps is None:
+        return
     libc = ctypes.CDLL(None, use_errno=True)
     held = ctypes.create_string_buffer(steps, len(steps))
     head = struct.pack("=HxxxxxxQ", len(steps) // 8, ctypes.addressof(held))

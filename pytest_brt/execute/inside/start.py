@@ -76,7 +76,10 @@ def main():
         return
     with open(argument, encoding="utf-8") as stream:
         spec = json.load(stream)
-    load(name).main(spec)
+    apply_limits(spec.get("limits", {}))  # else it has them already
+    wire = Wire(spec["fd"])
+    wire.send("start")  # by which process: another may speak later
+    load(name).main(spec, wire)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ Numbers above 423 are the same on every architecture; see the manual pages of ea
 
 import ctypes
 import os
+import select
+import signal
 import stat
 import struct
 
@@ -87,6 +89,14 @@ def mount(source, target, kind, flags=0, data=None):
     _check(result, "mount %s on %s" % (kind or "bind", target))
 
 
+def mount_empty(path, mode=0o755, size="4m", owner=None):
+    """Attach a new file system in memory, of `size` as tmpfs(5) has it."""
+    data = "mode=%o,size=%s" % (mode, size)
+    if owner is not None:
+        data += ",uid=%d,gid=%d" % (owner, owner)
+    mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, data)
+
+
 def bind(source, target, recursive=True):
     """Show the tree at `source` at `target` too, with what is mounted below it."""
     mount(source, target, None, MS_BIND | (MS_REC if recursive else 0))
@@ -156,9 +166,38 @@ def prctl(option, value=0, third=0):
 
 def die_with_parent(parent):
     """Have the kernel kill this process when `parent` ends; end now if it has."""
-    prctl(PR_SET_PDEATHSIG, 9)
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def exit_code(status):
+    """Return an exit status, or minus the signal, from what `os.waitpid` gave."""
+    if os.WIFSIGNALED(status):
+        return -os.WTERMSIG(status)
+    return os.WEXITSTATUS(status)
+
+
+def fork_from_first(unneeded, on_end):
+    """Be the first process of a new process namespace, and return in a child of it.
+
+    The first process ignores signals by nature, so the child does the work. The first one closes
+    the descriptors `unneeded`, collects orphans, and ends when the child does, once `on_end` was
+    called with the child's `exit_code`.
+    """
+    # The parent has no number in this namespace, so it cannot be asked for.
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    child = os.fork()
+    if child == 0:
+        return
+    for descriptor in unneeded:
+        os.close(descriptor)
+    while True:
+        pid, status = os.waitpid(-1, 0)
+        if pid == child:
+            on_end(exit_code(status))
+            os._exit(0)
 
 
 def set_capabilities(wanted, ambient=False):
@@ -173,11 +212,17 @@ def set_capabilities(wanted, ambient=False):
             prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number)
 
 
-def pidfd_open(pid):
-    """Return a descriptor that becomes readable when the process ends."""
+def ends_before(pid, descriptor):
+    """Wait until a process ends or there is something to read; return whether it has ended."""
     if hasattr(os, "pidfd_open"):
-        return os.pidfd_open(pid)
-    return _syscall("pidfd_open", _PIDFD_OPEN, pid, 0)
+        ending = os.pidfd_open(pid)
+    else:
+        ending = _syscall("pidfd_open", _PIDFD_OPEN, pid, 0)
+    try:
+        ready, _, _ = select.select([ending, descriptor], [], [])
+    finally:
+        os.close(ending)
+    return ending in ready
 
 
 def keep_signals_in():
@@ -194,13 +239,15 @@ def keep_signals_in():
 
 def map_own_ids(uid, gid):
     """In a new user namespace, keep the ids that the process had outside."""
-    for name, text in (
-        ("setgroups", "deny"),
-        ("uid_map", "%d %d 1" % (uid, uid)),
-        ("gid_map", "%d %d 1" % (gid, gid)),
-    ):
-        descriptor = os.open("/proc/self/" + name, os.O_WRONLY | os.O_CLOEXEC)
-        try:
-            os.write(descriptor, text.encode())
-        finally:
-            os.close(descriptor)
+    write_setting("/proc/self/setgroups", b"deny")
+    write_setting("/proc/self/uid_map", b"%d %d 1" % (uid, uid))
+    write_setting("/proc/self/gid_map", b"%d %d 1" % (gid, gid))
+
+
+def write_setting(path, value):
+    """Write to a file of the kernel, at less cost than by an object of Python's."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(descriptor, value)
+    finally:
+        os.close(descriptor)

@@ -15,6 +15,7 @@ import warnings
 
 start = sys.modules["_brt_start"]
 beforehand = start.load("beforehand")
+overlay = start.load("overlay")
 processes = start.load("processes")
 rows = start.load("row")
 syscalls = start.load("syscalls")
@@ -86,7 +87,10 @@ class Zygote:
                 return
             if request["op"] == "preload":
                 self.preload(request["names"])
-                self.control.send("preloaded")
+                self.control.send("done")
+            elif request["op"] == "compile":
+                self.succeeds(self.compile, request["paths"])
+                self.control.send("done")
             else:
                 self.fork_row(self.control.passed.pop(0))
 
@@ -121,7 +125,7 @@ class Zygote:
         path = list(sys.path)
         sys.path[:] = [one for one in path if not rows.is_in_project(one, self.config)]
         try:
-            if names and self.try_preload(names):
+            if names and self.succeeds(self.is_harmless, names):
                 for name in names:
                     rows.try_import(name)
         finally:
@@ -129,17 +133,29 @@ class Zygote:
         gc.collect()
         gc.freeze()
 
-    def try_preload(self, names):
+    def is_harmless(self, names):
         """Return whether importing them loads no module of the project and starts no thread."""
+        warnings.simplefilter("error")
+        loaded = all(rows.try_import(name) for name in names)
+        return loaded and not self.is_in_tree() and rows.threads() == 1
+
+    def compile(self, paths):
+        """Compile modules of the project for all rows, none of which has begun."""
+        if self.config["level"] == "ns":
+            overlay.mount_warm(self.config)
+            syscalls.set_capabilities(())
+        start.load("warm").compile_modules(paths)
+        return True
+
+    def succeeds(self, work, names):
+        """Return whether `work` of the names, done in a child, comes to a good end."""
         me = os.getpid()
         pid = os.fork()
         if pid == 0:
             good = False
             try:
                 self.control.close()
-                warnings.simplefilter("error")
-                good = all(rows.try_import(name) for name in names)
-                good = good and not self.is_in_tree() and rows.threads() == 1
+                good = work(names)
             finally:
                 os._exit(0 if good else 1)
         return self.await_end(pid, me) == 0
@@ -164,9 +180,9 @@ def main(descriptor):
         return
     # Only now, and not by the variable: a sitecustomize of the project must not be run here.
     outer = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    entries = [entry for entry in config["path"].split(os.pathsep) if entry]
+    entries = config["path"]
     sys.path[:] = entries + [entry for entry in sys.path if entry not in outer + entries]
-    os.environ["PYTHONPATH"] = config["path"]
+    os.environ["PYTHONPATH"] = os.pathsep.join(entries)
     if config["fork"]:
         beforehand.rehearse(config["packages"])
     zygote = Zygote(control, config)
@@ -174,7 +190,9 @@ def main(descriptor):
     gc.freeze()
     # Nobody but root may look into this process, or change what it does.
     syscalls.prctl(syscalls.PR_SET_DUMPABLE, 0)
-    control.send(
-        "ready", in_tree=zygote.is_in_tree(), threads=rows.threads(), shielded=zygote.shielded
-    )
+    if config["level"] == "ns" and not zygote.shielded:
+        control.send("problem", text="no process namespace of its own")
+        return
+    forks = not zygote.is_in_tree() and rows.threads() == 1
+    control.send("ready", forks=forks)
     zygote.serve()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import stat
 import sys
@@ -37,10 +36,9 @@ class Launcher:
             enter_namespaces(self.spec)
         else:
             syscalls.prctl(syscalls.PR_SET_CHILD_SUBREAPER, 1)
-        me = os.getpid()
         child = os.fork()
         if child == 0:
-            self._start(me)
+            self._start()
         os.close(self.control)
         try:
             return self._wait(child)
@@ -49,9 +47,7 @@ class Launcher:
 
     def _wait(self, child: int) -> int:
         """Return when the child ends, or the tool does."""
-        ending: int = syscalls.pidfd_open(child)
-        ready, _, _ = select.select([self.life, ending], [], [])
-        if ending not in ready:
+        if not syscalls.ends_before(child, self.life):
             return 1
         os.waitpid(child, 0)
         return 0
@@ -64,10 +60,12 @@ class Launcher:
             processes.kill_descendants(os.getpid())
         processes.reap()
 
-    def _start(self, parent: int) -> None:
+    def _start(self) -> None:
         """Become the subject's interpreter, with one process in between where needed."""
         if self.spec["level"] == "ns":
-            self._be_first(parent)
+            syscalls.fork_from_first((self.control,), lambda code: None)
+            # Over exec only ambient capabilities stay with a user that is not root.
+            syscalls.set_capabilities(syscalls.FOR_MOUNTING, ambient=True)
         syscalls.die_with_parent(os.getppid())
         os.close(self.life)
         if self.spec["level"] == "landlock":
@@ -93,25 +91,7 @@ class Launcher:
             if self.spec["uid"] is None:  # else no file but the copy's is the user's own
                 groups.append(seccomp.METADATA)
             steps = seccomp.program(groups, seccomp.NETWORKS, attributes=True, no_users=True)
-        if steps is not None:
-            seccomp.install(steps)
-
-    def _be_first(self, parent: int) -> None:
-        """Be the first process of the namespace: collect orphans; return in its child."""
-        # The parent has no number in this namespace, so it cannot be asked for.
-        syscalls.prctl(syscalls.PR_SET_PDEATHSIG, signal.SIGKILL)
-        flags = syscalls.MS_NOSUID | syscalls.MS_NODEV | syscalls.MS_NOEXEC
-        syscalls.mount("proc", "/proc", "proc", flags)
-        child = os.fork()
-        if child == 0:
-            # Over exec only ambient capabilities stay with a user that is not root.
-            syscalls.set_capabilities(syscalls.FOR_MOUNTING, ambient=True)
-            return
-        os.close(self.control)
-        while True:
-            pid, _ = os.waitpid(-1, 0)
-            if pid == child:
-                os._exit(0)
+        seccomp.install(steps)
 
 
 def restrict_files(spec: Specification) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from pytest_brt.execute.inside import syscalls
+from pytest_brt.execute.inside.tree import is_below
 from pytest_brt.execute.launcher import Specification
 
 #: Devices that lead to nobody.
@@ -82,8 +83,7 @@ def _arrange(spec: Specification, owner: int | None) -> None:
     syscalls.set_read_only("/")
     if owner is not None:
         syscalls.set_writable("/proc")  # the new user's ids are still to be written there
-    owned = "" if owner is None else f",uid={owner},gid={owner}"
-    _tmpfs(scratch, f"mode=700,size={spec['size']}{owned}")
+    syscalls.mount_empty(scratch, 0o700, spec["size"], owner)
     for name in ("base", "row", "cell", "tmp"):
         os.mkdir(f"{scratch}/{name}")
         if owner is not None:
@@ -153,13 +153,13 @@ def _enter_new_root(spec: Specification, project: int) -> None:
     mounts = _mounts()
     _make_root()
     root = spec["root"]
-    private = [path for path in spec["private"] if not _is_below(path, root)]
-    shown = [path for path in spec["shown"] if not _is_below(path, root) and os.path.lexists(path)]
+    private = [path for path in spec["private"] if not is_below(path, root)]
+    shown = [path for path in spec["shown"] if not is_below(path, root) and os.path.lexists(path)]
     for path in _parts(shown, private):
         if path not in private:
-            _show(path, [mount for mount in mounts if _is_below(mount, path)])
+            _show(path, [mount for mount in mounts if is_below(mount, path)])
         elif os.path.isdir(_ROOT + path):
-            _tmpfs(_ROOT + path)
+            syscalls.mount_empty(_ROOT + path)
     # Last, so that nothing covers it.
     syscalls.make_place(_ROOT + root, project)
     _attach(project, _ROOT + root)
@@ -169,10 +169,10 @@ def _enter_new_root(spec: Specification, project: int) -> None:
 def _make_root() -> None:
     """Make the new root with what is not files of the machine: /proc, /sys, a few devices."""
     system = _open_sys()
-    _tmpfs(_PLACE)
+    syscalls.mount_empty(_PLACE)
     for folder in (_ROOT, _EMPTY):
         os.mkdir(folder)
-    _tmpfs(_ROOT)
+    syscalls.mount_empty(_ROOT)
     for folder in _TEMPORARY:
         os.makedirs(_ROOT + folder)
         os.chmod(_ROOT + folder, 0o1777)
@@ -200,14 +200,10 @@ def _parts(shown: Sequence[str], private: Sequence[str]) -> list[str]:
     """
     parts: list[str] = []
     for path in sorted({*shown, *private}, key=lambda path: path.split("/")):
-        above = [part for part in parts if _is_below(path, part)]
+        above = [part for part in parts if is_below(path, part)]
         if path in private or not above or above[-1] in private:
             parts.append(path)
     return parts
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(f"{folder}/")
 
 
 def _show(path: str, mounts: Iterable[str]) -> None:
@@ -250,7 +246,7 @@ def _overlay(folder: int, target: str) -> bool:
 
 def _make_devices(folder: str) -> None:
     """Fill a folder with harmless devices, and terminals of its own."""
-    _tmpfs(folder)
+    syscalls.mount_empty(folder)
     for name in DEVICES:
         Path(folder, name).touch()
         syscalls.bind(f"/dev/{name}", f"{folder}/{name}")
@@ -262,10 +258,6 @@ def _make_devices(folder: str) -> None:
     os.symlink("/proc/self/fd", f"{folder}/fd")
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         os.symlink(f"/proc/self/fd/{number}", f"{folder}/{name}")
-
-
-def _tmpfs(path: str, data: str = "mode=755,size=4m") -> None:
-    syscalls.mount("tmpfs", path, "tmpfs", syscalls.MS_NOSUID | syscalls.MS_NODEV, data)
 
 
 def _attach(tree: int, target: str) -> None:
