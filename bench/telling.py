@@ -64,12 +64,12 @@ def look(pool: Pool, bug: Bug, names: Sequence[str], options: argparse.Namespace
         if found is None:
             print(f"{bug.instance}: not told, {time.monotonic() - begin:.1f} s", flush=True)
             return "not told"
-        call = Call(setup=found.setup, expression=found.expression)
+        call = Call(setup=found.setup, expression=found.expression, prints=found.prints)
         fixed = outcomes([call], every[FIX], engine)[0]
     finally:
         engine.close()
-    same = [name for given in found.gives for name in given.patches if fixed == given.outcome]
-    kinds = {pool.labels[name] for name in same}
+    same = [given for given in found.gives if fixed == (given.text, given.raised)]
+    kinds = {pool.labels[name] for given in same for name in given.patches}
     whose = {frozenset({True}): "right", frozenset({False}): "wrong", frozenset(): "neither"}
     said = whose.get(frozenset(kinds), "both")
     print(f"{bug.instance}: {said}, {time.monotonic() - begin:.1f} s: {telling_sentence(found)}")

@@ -43,7 +43,8 @@ def _files_beside(program: Program) -> Iterator[FileChange]:
     """Yield the files of a program by their paths from the parent of its working directory."""
     for file in program.files:
         path = os.path.normpath(f"work/{file.path}")
-        if not path.startswith("../"):
+        # What is left out would take the place of that folder, of its parent, or lie beyond.
+        if path not in (".", "..", "work") and not path.startswith("../"):
             yield replace(file, path=path)
 
 

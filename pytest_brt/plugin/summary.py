@@ -268,7 +268,7 @@ class Summary:
                 for text in dispute_sentences(record.disputes, issue, whole=self.verbose):
                     self._say(f"  {text}")
                 for text in tellings(record.tellings, issue):
-                    self._say(f"  {text} (pytest-brt review takes which is right)")
+                    self._say(f"  {text} (say which is right: 'pytest-brt review')")
                 if self.verbose:
                     self._show_grounds(ranks, ranking_tests_of(record, issue))
                 self._show_selected(ranks)

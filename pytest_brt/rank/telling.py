@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 
-from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Observed, Program
 from pytest_brt.issue.alike import is_steady
 from pytest_brt.oracle.write import indented
 from pytest_brt.rank.calls import Call, call_of, varied
-from pytest_brt.rank.values import is_written
-from pytest_brt.types import FileChange, Given, JudgedTest, OracleKind, Review, Telling
+from pytest_brt.rank.values import accepted, is_written
+from pytest_brt.types import FileChange, Given, JudgedTest, Telling
 
 #: Calls of one test that are tried, those that run in one process, and patches that are compared.
 _CALLS, _BATCH, _PATCHES = 100, 50, 8
@@ -143,15 +141,4 @@ def saying(judged: JudgedTest, telling: Telling, given: Given) -> JudgedTest:
     name = f"{judged.test.name}_as_you_said"
     body = "\n".join(indented(text) for text in inner)
     source = "\n".join(dict.fromkeys(imports)) + f"\n\n\ndef {name}({fixtures}):\n{body}\n"
-    oracle = replace(
-        judged.test.oracle, kind=OracleKind.EQUALS, sentence="You said that this is right."
-    )
-    test = replace(
-        judged.test,
-        id=content_id(judged.test.path, source),
-        name=name,
-        oracle=oracle,
-        source=source.lstrip("\n"),
-        expects=None,
-    )
-    return replace(judged, test=test, review=Review.ACCEPTED)
+    return accepted(judged, name, source.lstrip("\n"), "You said that this is right.")

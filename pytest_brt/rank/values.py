@@ -110,15 +110,18 @@ def stating(judged: JudgedTest, value: Value) -> JudgedTest:
     source = _with_assertion(judged.test.source or "", weak.statement, line)
     name = judged.test.name.removesuffix("_not_as_reported") + "_gives_expected"
     source = source.replace(f"def {judged.test.name}(", f"def {name}(")
-    oracle = replace(
-        judged.test.oracle, kind=OracleKind.EQUALS, sentence="You said that this value is right."
-    )
+    return accepted(judged, name, source, "You said that this value is right.")
+
+
+def accepted(judged: JudgedTest, name: str, source: str, sentence: str) -> JudgedTest:
+    """Return the test that a person's answer makes of another one, as accepted."""
     test = replace(
         judged.test,
         id=content_id(judged.test.path, source),
         name=name,
-        oracle=oracle,
+        oracle=replace(judged.test.oracle, kind=OracleKind.EQUALS, sentence=sentence),
         source=source,
+        expects=None,
     )
     return replace(judged, test=test, review=Review.ACCEPTED)
 

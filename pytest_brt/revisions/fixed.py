@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pytest_brt.execute.engine import Engine, Row, target_of
+from pytest_brt.oracle.facts import CLAIMS, simple
 from pytest_brt.revisions.commits import History, Revision
 from pytest_brt.types import CandidateTest, TestRun, Verdict
 from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
@@ -16,8 +17,6 @@ from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSee
 _MOST_UNTESTABLE = 3
 #: Files of a commit that are told.
 _FILES = 3
-#: How the exceptions of a failed claim are called.
-_CLAIMS = frozenset({"AssertionError", "Failed"})
 
 
 class RevisionState(StrEnum):
@@ -136,6 +135,6 @@ def state_of(run: TestRun, test: CandidateTest) -> RevisionState:
         return RevisionState.FIXED
     if run.verdict is not Verdict.FAIL or run.raised is None:
         return RevisionState.UNTESTABLE
-    raised = run.raised.type.rpartition(".")[2]
-    wanted = {test.expects.type.rpartition(".")[2]} if test.expects else _CLAIMS
-    return RevisionState.BUGGY if raised in wanted else RevisionState.UNTESTABLE
+    wanted = {simple(test.expects.type)} if test.expects else CLAIMS
+    is_wanted = simple(run.raised.type) in wanted
+    return RevisionState.BUGGY if is_wanted else RevisionState.UNTESTABLE

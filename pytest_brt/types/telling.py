@@ -16,11 +16,6 @@ class Given:
     #: Type of the exception; "" for a value.
     raised: str = ""
 
-    @property
-    def outcome(self) -> tuple[str, str]:
-        """Both, to be compared."""
-        return self.text, self.raised
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Telling:

@@ -50,7 +50,8 @@ def test_the_call_is_shown_and_what_is_right_decides(project: pytest.Pytester) -
     result.stdout.fnmatch_lines(
         [
             "No patch stands out: a.diff and b.diff behave alike in everything that ran: *",
-            "  `size('*')`: a.diff *; b.diff raises ValueError (pytest-brt review takes which is*",
+            "  `size('*')`: a.diff *; b.diff raises ValueError "
+            "(say which is right: 'pytest-brt review')",
         ]
     )
     (told,) = json.loads(project.path.joinpath("out.json").read_text("utf-8"))["tellings"]

@@ -317,6 +317,19 @@ def test_a_statement_that_ends_the_process_costs_only_itself(
     assert seen.ended == how
 
 
+@pytest.mark.parametrize("path", [".", "..", "../..", "../../out.txt"])
+def test_a_file_in_the_place_of_its_folders_is_left_out(engine: Engine, path: str) -> None:
+    files = (
+        FileChange(path="kept.txt", content=b"1"),
+        FileChange(path=path, content=b"x"),
+        FileChange(path="../beside.txt", content=b"2"),
+    )
+    statement = "[open(name).read() for name in ('kept.txt', '../beside.txt')]"
+    (seen,) = engine.observe(Program(statements=(statement,), files=files)).observed
+    assert seen.value is not None
+    assert seen.value.repr == "['1', '2']"
+
+
 def test_statements_see_changes_of_the_tree(engine: Engine) -> None:
     change = FileChange(path="pkg/core.py", content=b"divide = 'changed'\n")
     seen = engine.observe(

@@ -19,6 +19,7 @@ from pytest_brt.oracle.asked import pinned
         ("assert f(2) == 8", False),
         ("assert f(9)", False),
         ("with pytest.raises(KeyError):\n        f(2)", False),
+        ("with pytest.raises(BadError, match='other words'):\n        f(2)", False),
     ],
 )
 def test_what_pins_the_bug(body: str, pins: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,19 +13,12 @@ import pytest
 from pytest_brt.execute.engine import Engine
 from pytest_brt.revisions.commits import History
 from pytest_brt.revisions.fixed import RevisionState, find_fix, state_of
-from pytest_brt.types import (
-    CandidateTest,
-    Oracle,
-    OracleKind,
-    Origin,
-    Raised,
-    TestRun,
-    Verdict,
-)
+from pytest_brt.types import CandidateTest, Raised, TestRun, Verdict
 from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
 from tests.support.outcomes import caused
 from tests.support.projects import open_on
 from tests.support.repository import Repository
+from tests.support.rows import judged
 
 TEXTS = {
     "fixed": "def double(n):\n    return 2 * n\n",
@@ -36,16 +30,9 @@ SOURCE = "from pkg import double\n\n\ndef test_two():\n    assert double(2) == 4
 
 
 def the_test(expects: Raised | None = None) -> CandidateTest:
-    return CandidateTest(
-        id="t",
-        name="test_two",
-        issue="i",
-        origin=Origin(strategy="replay"),
-        oracle=Oracle(kind=OracleKind.EQUALS, sentence="`double(2)` gives 4.", prior=0.5),
-        path="tests/test_two.py",
-        source=SOURCE,
-        expects=expects,
-    )
+    made = judged(0).test
+    path = "tests/test_two.py"
+    return replace(made, name="test_two", path=path, source=SOURCE, expects=expects)
 
 
 class Project:

@@ -137,16 +137,15 @@ class _Maker:
     def judge_own(self, tests: Sequence[CandidateTest]) -> tuple[JudgedTest, ...]:
         """Run the reporter's tests on the unpatched tree and judge them."""
         runs = run_tests(tests, self.engine, self.repeat)
-        wrong, raised = complained(seen.step for seen in self.replayed.seen)
-        facts = Facts(text=self.issue.text, crash=False, context="", wrong=wrong, raised=raised)
+        facts = self._facts(OracleKind.WRITTEN)
         rating = Rating(confidence=OracleKind.WRITTEN.prior, evidence=Evidence.OWN_TEST)
         return tuple(judge(test, runs[test.id], facts, lambda _: rating) for test in tests)
 
-    def tests(self, drafts: Sequence[Draft]) -> list[_Written]:
+    def tests(self, drafts: Sequence[Draft], most: int = _MOST) -> list[_Written]:
         """Return the best drafts as tests, each once."""
         found: dict[str, _Written] = {}
         for draft in drafts:
-            test = self._test(draft) if len(found) < _MOST else None
+            test = self._test(draft) if len(found) < most else None
             if test is not None and test.id not in found:
                 self.taken.add(test.name)
                 found[test.id] = (test, draft)
@@ -155,7 +154,7 @@ class _Maker:
     def settled(self, view: ReportRun) -> tuple[JudgedTest, ...]:
         """Return tests that pass because the report's complaint does not hold here."""
         drafts = sorted(settled(view), key=lambda draft: -draft.score)
-        judged = self.judge(self.tests(drafts)[:_MOST_SETTLED])
+        judged = self.judge(self.tests(drafts, _MOST_SETTLED))
         return tuple(item for item in judged if item.judgement.verdict is Verdict.PASS)
 
     def judge(self, tests: Sequence[_Written]) -> tuple[JudgedTest, ...]:
@@ -164,19 +163,23 @@ class _Maker:
         return tuple(self._judged(test, draft, runs[test.id]) for test, draft in tests)
 
     def _judged(self, test: CandidateTest, draft: Draft, runs: tuple[TestRun, ...]) -> JudgedTest:
-        wrong, raised = complained(seen.step for seen in self.replayed.seen)
-        facts = Facts(
-            text=self.issue.text,
-            crash=False,
-            context="",
-            wrong=wrong if draft.kind is OracleKind.EQUALS else (),
-            raised=raised if draft.kind is OracleKind.MUST_RAISE else (),
-        )
+        facts = self._facts(draft.kind)
         rating = Rating(confidence=draft.score, reasons=draft.reasons, evidence=draft.evidence)
         judged = judge(test, runs, facts, lambda _: rating)
         if draft.against and judged.judgement.candidate:
             return replace(judged, judgement=refused(Verdict.FAIL, draft.against, runs))
         return judged
+
+    def _facts(self, kind: OracleKind) -> Facts:
+        """Return what a test of a kind must not demand, of what the report complains about."""
+        wrong, raised = complained(seen.step for seen in self.replayed.seen)
+        return Facts(
+            text=self.issue.text,
+            crash=False,
+            context="",
+            wrong=wrong if kind in (OracleKind.EQUALS, OracleKind.WRITTEN) else (),
+            raised=raised if kind in (OracleKind.MUST_RAISE, OracleKind.WRITTEN) else (),
+        )
 
     def second_chances(
         self, drafts: Sequence[Draft], judged: Sequence[JudgedTest]

@@ -95,3 +95,12 @@ def test_one_with_a_name_that_nothing_has_is_left_out(engine: Engine) -> None:
 def test_one_that_asks_nothing_of_the_project_is_no_candidate(engine: Engine) -> None:
     made = tried(engine, "def test_a():\n    assert max(1, 2) == 1\n")
     assert not candidates(made)
+
+
+def test_one_that_demands_what_the_report_calls_wrong_is_no_candidate(engine: Engine) -> None:
+    code = "def test_a():\n    assert double(7) == 5\n"
+    assert candidates(tried(engine, code))
+    complaint = "`double(2)` gives `5` but should be `4`"
+    made = tried(engine, code, complaint)
+    (own,) = [item for item in made.tests if item.test.is_reporters]
+    assert not own.judgement.candidate, own.judgement.reason
