@@ -168,8 +168,10 @@ def _of_verbs(words: _Words) -> Iterator[Claim]:
 
 
 def _is_foreign(code: str) -> bool:
-    """Say whether code is not Python that could be run, and no value either."""
-    return bool(re.search(r"[\s(]\S", code)) and not is_literal(code)
+    """Say whether code is not Python that could be run, and no value or exception either."""
+    if is_literal(code) or EXCEPTION.match(code):
+        return False
+    return bool(re.search(r"[\s(]\S", code))
 
 
 def _of_wishes(words: _Words) -> Iterator[Claim]:

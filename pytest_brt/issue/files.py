@@ -186,7 +186,8 @@ class _Reader:
         name = marked["name"] if marked else self._named
         text = rest if marked else block.text
         self._named = ""
-        if block.kind in (BlockKind.OUTPUT, BlockKind.TRACEBACK) and not marked:
+        output = block.kind is BlockKind.TRACEBACK or (block.kind is BlockKind.OUTPUT and not name)
+        if output and not marked:
             self._quotes.append(Quote(text=block.text, role=role))
         elif marked and judged and name not in self._files and block.kind is not BlockKind.PYTHON:
             self._quotes.append(Quote(text=text.strip("\n"), role=role, path=name))

@@ -109,7 +109,8 @@ def is_said_of_the_call(said: Claim, source: str) -> bool:
 def wanted_words(seen: Seen) -> tuple[str, Claim] | None:
     """Return what the report wants the exception of a statement to say, and where it says so.
 
-    As in "it should say 'expected a name'" of a call that raises; None where it wants no words.
+    As in "it should say 'expected a name'" of a call that raises, or "it should raise
+    `ValueError: expected a name`" of one that raises a ValueError; None where it wants no words.
     """
     if seen.did is None or seen.did.raised is None:
         return None
@@ -118,6 +119,9 @@ def wanted_words(seen: Seen) -> tuple[str, Claim] | None:
         value = ast.literal_eval(text) if is_literal(text) else None
         if isinstance(value, str) and _SAYS.search(said.sentence.partition(text)[0]):
             return value, said
+    for said in seen.step.said(ClaimKind.RAISES, ClaimRole.EXPECTED):
+        if said.raised and said.raised.message and said.exception == simple(seen.did.raised.type):
+            return said.raised.message, said
     return None
 
 
