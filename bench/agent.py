@@ -28,7 +28,7 @@ from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
-from pytest_brt.issue import load_issue
+from pytest_brt.issue.load import load_issue
 from pytest_brt.model.base import Completion, Finish, Message, Model, Prompt, Role, Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.model.scripted import ScriptedModel

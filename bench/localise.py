@@ -40,13 +40,13 @@ from pytest_brt.code import lookup
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.layout import is_product
 from pytest_brt.dialogue.prompts import Prompts
-from pytest_brt.issue import load_issue
+from pytest_brt.issue.load import load_issue
+from pytest_brt.issue.read import read_report
 from pytest_brt.localise import suspects
 from pytest_brt.localise.suspects import Key, nearest_tests, rank_files
 from pytest_brt.model.base import Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.observe.watch import watch
-from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.opinion import chosen
 from pytest_brt.reproduce.prompting.context import Hints, functions_run, gather_hints
 from pytest_brt.reproduce.prompting.fit import Brief
@@ -193,7 +193,7 @@ def functions_of(bug: Bug, issue: Issue, index: Index, cache: Path) -> frozenset
     if not known.exists():
         engine = engine_of(bug, "base")
         try:
-            ran = functions_run(watch(read_script(issue), engine), index, engine)
+            ran = functions_run(watch(read_report(issue), engine), index, engine)
         finally:
             engine.close()
         known.write_text(json.dumps(sorted(ran)), encoding="utf-8")

@@ -32,7 +32,8 @@ from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
-from pytest_brt.issue import load_issue
+from pytest_brt.issue.load import load_issue
+from pytest_brt.issue.read import read_report
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.judge import run_tests
 from pytest_brt.render.causes import run_words
@@ -97,7 +98,7 @@ def try_bug(bug: Mapping[str, Any], data: Mapping[str, Any], most: int) -> Itera
                 index=index,
                 test_root=base.subject.test_root,
             )
-            facts = read_facts(issue)
+            facts = read_facts(read_report(issue))
             for path, name, code in tests:
                 made = maker.make(f"```python\n{code}\n```", Origin(strategy="placing"))
                 if not made:

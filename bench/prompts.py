@@ -26,7 +26,7 @@ from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
-from pytest_brt.issue import load_issue
+from pytest_brt.issue.load import load_issue
 from pytest_brt.model.base import Prompt, Sampling, Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.reproduce.agent.kit import Found, Kit

@@ -43,7 +43,8 @@ from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.guard import Guard, touched_of
-from pytest_brt.issue import load_issue
+from pytest_brt.issue.load import load_issue
+from pytest_brt.issue.read import read_report
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
@@ -197,7 +198,9 @@ def judged_tests_of(
     root = Path(engine.subject.root)
     issue = load_issue(str(bug.tree["issue"]), sys.stdin.buffer)
     found = find_brought(patches, root)
-    return judge_brought(found, tuple(touched_of(patches, root)), engine, read_facts(issue), 2)
+    return judge_brought(
+        found, tuple(touched_of(patches, root)), engine, read_facts(read_report(issue)), 2
+    )
 
 
 def run_patches(

@@ -40,7 +40,7 @@ from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.guard import Guard
-from pytest_brt.issue import load_issue
+from pytest_brt.issue.load import load_issue
 from pytest_brt.model.base import Completion, Finish, Model, Prompt, Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.repair.fix import EditKind, LineEdit, apply_fix

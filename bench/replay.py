@@ -45,7 +45,7 @@ from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.sandbox import Sandbox
 from pytest_brt.execute.subject import find_subject
-from pytest_brt.issue import load_issue
+from pytest_brt.issue.load import load_issue
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.types import COUNTS, JudgedTest, Verdict
 from pytest_brt.types.subject import Subject

@@ -28,12 +28,12 @@ from pytest_brt.types import (
     Verdict,
 )
 from pytest_brt.types.answer import (
-    AddToReport,
     Advice,
     AskAgain,
     CheckInterpreter,
     CheckVersion,
     LookCloser,
+    MendMiss,
     NotHere,
     NotReproduced,
     OtherTests,
@@ -41,7 +41,7 @@ from pytest_brt.types.answer import (
     Reproduced,
 )
 from pytest_brt.types.attempt import NotTried, VerdictCount, WithoutModel
-from pytest_brt.types.miss import CodeRead, NeedsMore
+from pytest_brt.types.miss import CodeRead, Mendable
 
 
 def bug_tests(tests: Iterable[JudgedTest]) -> tuple[tuple[JudgedTest, ...], tuple[JudgedTest, ...]]:
@@ -67,11 +67,11 @@ def answer_issue(attempts: Sequence[Attempt]) -> IssueAnswer:
         )
     best = next(iter((*sure, *possible)), None)
     if best is not None:
-        kind = best.test.oracle.kind
+        kinds = [test.test.oracle.kind for test in (*sure, *possible)]
         return PossiblyReproduced(
             best=best.test.name,
             confidence=best.judgement.confidence,
-            needs_value=kind.sees_wrong_value and kind is not OracleKind.EQUALS,
+            needs_value=kinds[0].sees_wrong_value and OracleKind.EQUALS not in kinds,
             evidence=best.judgement.evidence,
             measured=best.judgement.measured,
         )
@@ -117,8 +117,8 @@ def _advice(attempts: Sequence[Attempt]) -> Advice | None:
     """Return what to do about a miss; None where nothing is known to help."""
     for attempt in attempts:
         for miss in attempt.misses:
-            if isinstance(miss, NeedsMore):
-                return AddToReport(miss=miss)
+            if isinstance(miss, Mendable):
+                return MendMiss(miss=miss)
     for attempt in attempts:
         for note in attempt.notes:
             if isinstance(note, WithoutModel):

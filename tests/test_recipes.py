@@ -50,7 +50,7 @@ from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.subject import find_subject
-from pytest_brt.issue import read_issue
+from pytest_brt.issue.load import read_issue
 from pytest_brt.reproduce.replay.run import replay
 
 sandbox = open_sandbox("process")
@@ -89,7 +89,7 @@ def attempt(issue, index, bench):
         )
         for block in asserting
     ]
-    runs, facts = run_tests(tests, bench.engine, bench.repeat), read_facts(issue)
+    runs, facts = run_tests(tests, bench.engine, bench.repeat), read_facts(bench.reading(issue))
     likely = Rating(confidence=0.7)
     judged = [judge(test, runs[test.id], facts, lambda _run: likely) for test in tests]
     return Attempt(issue=issue.id, strategy="own", index=index, tests=tuple(judged))

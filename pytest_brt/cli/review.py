@@ -24,7 +24,7 @@ from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.render.values import given_sentence
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import RANKED, WRITTEN, load_last_run, save_last_run
-from pytest_brt.syntax import Function, parse
+from pytest_brt.syntax.parse import Function, parse
 from pytest_brt.types import Dispute, Given, JudgedTest, Rank, Review, Telling, Value
 
 _ASKED = "accept, reject, edit, skip or quit? [a/r/e/s/q] "

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from pytest_brt.code.bindings import Bindings, IsModule, written
 from pytest_brt.code.parameters import cases_of
-from pytest_brt.syntax import Function, bodies, called_name, first_line, parse_or_empty
+from pytest_brt.syntax.parse import Function, bodies, called_name, first_line, parse_or_empty
 
 
 class Relation(StrEnum):

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 
 from pytest_brt.code.file_facts import imported
-from pytest_brt.code.scope import names_of
 from pytest_brt.codec import content_id
-from pytest_brt.syntax import Function, is_constant
+from pytest_brt.syntax.names import names_of
+from pytest_brt.syntax.parse import Function, is_constant
 
 #: Says whether a dotted name is that of a module of the project.
 IsModule = Callable[[str], bool]

@@ -22,9 +22,9 @@ from pathlib import Path
 
 from pytest_brt.code.file_facts import Definition, DefinitionKind, read_facts
 from pytest_brt.code.layout import FileStamp, scan_tree
-from pytest_brt.code.source import decode
 from pytest_brt.code.words import IDENTIFIER, terms_in
 from pytest_brt.errors import StoreProblem
+from pytest_brt.syntax.parse import decode
 
 #: Where a term may stand: in the name, in the names around it and the path, in docstrings and
 #: comments, in strings, in code.

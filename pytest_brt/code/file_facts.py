@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pytest_brt.code.layout import Layout
-from pytest_brt.syntax import Function, bodies, bound_targets, first_line, parse
+from pytest_brt.syntax.parse import Function, bodies, bound_targets, first_line, parse
 
 
 class DefinitionKind(StrEnum):

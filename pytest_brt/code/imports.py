@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.code.scope import undefined_names
-from pytest_brt.syntax import is_constant, parse
+from pytest_brt.syntax.names import undefined_names
+from pytest_brt.syntax.parse import is_constant, parse
 
 #: Names that cannot be found, as in "pkg.core.thing" or "thing", in the order of their first use:
 #: what is wrong with each in one line, and what to use instead if that is known.

@@ -32,9 +32,9 @@ from pytest_brt.code.layout import (
     is_test_path,
     leads_out,
 )
-from pytest_brt.code.source import decode
 from pytest_brt.code.words import code_tokens, stem, takes_tests
 from pytest_brt.errors import StoreProblem
+from pytest_brt.syntax.parse import decode
 
 
 def open_index(root: Path, cache: Path | None = None) -> Index:

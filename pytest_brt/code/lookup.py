@@ -21,7 +21,7 @@ from pytest_brt.code.file_facts import Definition, DefinitionKind, read_facts
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_beside, is_product, is_test_path
 from pytest_brt.code.words import IDENTIFIER, split_identifier, stem, terms_of
-from pytest_brt.syntax import called_name, parse
+from pytest_brt.syntax.parse import called_name, parse
 
 #: How much it says where a term stands.
 _WEIGHTS: Mapping[str, float] = {

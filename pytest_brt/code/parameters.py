@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 from itertools import product
 
-from pytest_brt.syntax import Function, called_name
+from pytest_brt.syntax.parse import Function, called_name
 
 #: Cases of one test that are looked at.
 _MOST = 500

@@ -26,7 +26,6 @@ from pytest_brt.code.rewrite import (
     indented,
     prepend,
 )
-from pytest_brt.code.scope import bound_names, undefined_names
 from pytest_brt.code.source import (
     Edit,
     Placement,
@@ -39,7 +38,8 @@ from pytest_brt.code.source import (
 )
 from pytest_brt.code.style import HostClass, best_class, host_classes
 from pytest_brt.errors import EditProblem
-from pytest_brt.syntax import Function, parse
+from pytest_brt.syntax.names import bound_names, undefined_names
+from pytest_brt.syntax.parse import Function, parse
 
 #: A statement that is nothing but a text: at the top of a module, its docstring.
 _TEXT = matchers.SimpleStatementLine(

@@ -12,25 +12,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pytest_brt.code.file_facts import read_facts
-from pytest_brt.code.scope import bound_names
 from pytest_brt.errors import EditProblem
-from pytest_brt.syntax import Function, first_line, parse
+from pytest_brt.syntax.names import bound_names
+from pytest_brt.syntax.parse import Function, first_line, is_test_class, parse
 from pytest_brt.types import FileChange
 
 if TYPE_CHECKING:
     import libcst as cst
-
-
-def decode(data: bytes) -> str:
-    """Return the text of a Python file: PEP 263 encoding, newlines normalised.
-
-    Bytes that are not in the declared encoding are read as Latin-1, so that any file is text.
-    """
-    try:
-        text = read_source("", data).text
-    except EditProblem:
-        text = data.decode("latin-1")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,12 +194,6 @@ def _nameless(node: ast.stmt) -> str:
     if isinstance(same, Function | ast.ClassDef):
         same.name = ""
     return ast.dump(same)
-
-
-def is_test_class(node: ast.ClassDef) -> bool:
-    """Say whether pytest takes a class for one of tests: by its name, or as a ``TestCase``."""
-    bases = [ast.unparse(base) for base in node.bases]
-    return node.name.startswith("Test") or any(base.endswith("TestCase") for base in bases)
 
 
 def read_test(source: str) -> tuple[SourceText, tuple[str, ...]]:

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pytest_brt.code.words import split_identifier
-from pytest_brt.syntax import Function, parse, tree_of
+from pytest_brt.syntax.parse import Function, parse, tree_of
 
 if TYPE_CHECKING:  # a new file is styled without an index
     from pytest_brt.code.index import Index

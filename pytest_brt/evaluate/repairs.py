@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from pytest_brt.code.normal import patch_key
 from pytest_brt.dialogue.action import changed_files
 from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_tree
 from pytest_brt.evaluate.rates import Which
@@ -28,6 +27,7 @@ from pytest_brt.repair.states import ToolName, Without, patches_in
 from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
 from pytest_brt.repair.trial import Trials
 from pytest_brt.run.repairs import Repairing, RepairPlan
+from pytest_brt.syntax.normal import patch_key
 from pytest_brt.types import FileChange, JudgedTest, Repair
 
 #: Actions that execute the failing test or show it, whatever they are given.

@@ -18,7 +18,7 @@ from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.patches.diff import read_diff
 from pytest_brt.patches.header import without_prefix
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.syntax import parse_or_empty
+from pytest_brt.syntax.parse import parse_or_empty
 from pytest_brt.types import CandidateTest, FileChange, Patch, TestRun, Verdict
 
 #: A hidden test: its file and its node.

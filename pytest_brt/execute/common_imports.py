@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from pytest_brt.code.file_facts import imported
-from pytest_brt.syntax import parse_or_empty
+from pytest_brt.syntax.parse import parse_or_empty
 
 
 @lru_cache(maxsize=1 << 8)  # asked of the same test files with each patch

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.syntax import parse_or_empty
+from pytest_brt.syntax.parse import parse_or_empty
 from pytest_brt.types import FileChange
 
 

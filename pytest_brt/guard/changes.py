@@ -14,7 +14,7 @@ from pytest_brt.execute.touched import changed_lines, edits, statement_starts
 from pytest_brt.guard.suite import read_doctests
 from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.syntax import first_line, parse_or_empty
+from pytest_brt.syntax.parse import first_line, parse_or_empty
 from pytest_brt.types import FileChange, Patch
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

@@ -16,7 +16,7 @@ from textwrap import dedent
 from pytest_brt.code.ini import read_ini
 from pytest_brt.code.layout import USUAL, Collected
 from pytest_brt.execute.layout import files_of
-from pytest_brt.syntax import is_constant, parse, parse_or_empty
+from pytest_brt.syntax.parse import is_constant, parse, parse_or_empty
 from pytest_brt.types import Edit
 
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)

@@ -1,7 +1,1 @@
-"""Reads bug reports: text in, blocks, sessions, tracebacks and sentences out."""
-
-from __future__ import annotations
-
-from pytest_brt.issue.load import load_issue, read_issue
-
-__all__ = ["load_issue", "read_issue"]
+"""Reads bug reports: text in; statements, commands and files out, and what is said of each."""

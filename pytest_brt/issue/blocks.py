@@ -1,20 +1,25 @@
-"""The text of a report → its blocks, in document order, and what each is."""
+"""The text of a report → its blocks, in document order.
+
+Markdown, and what people paste into it without a fence: sessions, tracebacks, indented code.
+"""
 
 from __future__ import annotations
 
-import ast
 import html
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
+from markdown_it import MarkdownIt
+from markdown_it.ruler import RuleOptionsType
+from markdown_it.rules_block import StateBlock, fence
+from markdown_it.token import Token
+
+from pytest_brt.issue.kinds import code_strength, kind_of, opens_traceback
 from pytest_brt.issue.sessions import is_prompt
-from pytest_brt.issue.tracebacks import read_tracebacks
-from pytest_brt.syntax import parse_or_empty, tree_of
 from pytest_brt.types import Block, BlockKind
 
-_FENCE = re.compile(r"^(?P<indent>[ \t>]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`\n]*)$")
 _TAG = re.compile(
     r"</?(?:details|summary|p|br|div|span|b|i|em|strong|tt|code|hr|ul|ol|li|sub|sup"
     r"|h[1-6]|table|tr|td|th|tbody|thead|a|img)\b[^<>\n]*>",
@@ -28,8 +33,10 @@ _HEADING = re.compile(
     r"|(?P<stars>\*\*|__)(?P<bold>[^*\n]+?)(?P=stars):?)$"
 )
 _LIST = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S")
-_TRACEBACK = re.compile(r"^\s*Traceback \(most recent call last\)")
+_TRACEBACK = "Traceback (most recent call last)"
 _TRACE_END = re.compile(r"^[A-Za-z_][\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b")
+#: What a traceback says before it goes on with the next of its chain.
+_CHAINED = ("During handling", "The above exception")
 
 #: Characters of one paragraph, and of all prose of a report, that are read; and blocks of code.
 _MOST_IN_ONE, _MOST_PROSE, _MOST_CODES = 10_000, 100_000, 300
@@ -37,40 +44,189 @@ _MOST_IN_ONE, _MOST_PROSE, _MOST_CODES = 10_000, 100_000, 300
 
 def split_blocks(text: str) -> tuple[Block, ...]:
     """Split a report into blocks. Any text is accepted; code outside of fences is found too."""
-    text = without_comments(text)
-    lines = text.split("\n")
+    markdown = _markdown()
+    tokens: list[Token] = []
+    markdown.block.parse(f"{without_comments(text)}\n", markdown, {}, tokens)
     blocks: list[Block] = []
-    #: The lines of the paragraphs that are being read.
-    prose: list[str] = []
-    position = 0
-
-    def flush() -> None:
-        _add_prose(blocks, prose, position - len(prose) + 1)
-        prose.clear()
-
-    while position < len(lines):
-        line = lines[position]
-        fence = _FENCE.match(line)
-        if fence:
-            flush()
-            position = _read_fence(lines, position, fence, blocks)
-        elif is_prompt(line):
-            flush()
-            position = _read_session(lines, position, blocks)
-        elif _TRACEBACK.match(line):
-            flush()
-            position = _read_traceback(lines, position, blocks)
-        elif _starts_indented(lines, position, prose):
-            end = _indented_end(lines, position)
-            body = "\n".join(lines[position:end]).expandtabs(4)
-            flush()
-            _add_code(blocks, textwrap.dedent(body).strip("\n"), position + 1, "")
-            position = end
-        else:
-            prose.append(line)
-            position += 1
-    flush()
+    codes = 0
+    for token in tokens:
+        if token.type == "inline":
+            blocks += _read_prose(token)
+        elif token.type in _CODES and token.content.strip():
+            codes += 1
+            above = blocks[-1].text if blocks and blocks[-1].kind is BlockKind.PROSE else ""
+            if codes <= _MOST_CODES:
+                blocks += _read_code(token, above)
+            else:
+                blocks.append(Block(kind=BlockKind.OUTPUT, text=token.content, line=1))
     return _with_title(blocks)
+
+
+def _markdown() -> MarkdownIt:
+    """Return a parser of paragraphs, quotations and code, fenced or not."""
+    markdown = MarkdownIt("zero").enable(["fence", "blockquote"])
+    ruler = markdown.block.ruler
+    ends: RuleOptionsType = {"alt": ["paragraph", "blockquote"]}
+    for name, rule in (("traceback", _traceback), ("session", _session)):
+        ruler.before("fence", name, rule, ends)
+    ruler.after("fence", "indented", _indented, ends)
+    ruler.at("fence", _fence, ends)
+    ruler.at("paragraph", _paragraph)
+    return markdown
+
+
+#: The tokens of code; those with a kind need no guess.
+_CODES = {
+    "fence": None,
+    "indented": None,
+    "session": BlockKind.REPL,
+    "traceback": BlockKind.TRACEBACK,
+}
+
+
+def _line(state: StateBlock, number: int) -> str:
+    """Return a line without the indentation and the marks of quotations before it."""
+    return state.src[state.bMarks[number] + state.tShift[number] : state.eMarks[number]]
+
+
+def _next_line(state: StateBlock, number: int, end: int) -> int:
+    """Return which of two lines is the first that is not empty, `end` when none is."""
+    lines = range(number, min(number + 2, end))
+    return next((line for line in lines if not state.isEmpty(line)), end)
+
+
+def _is_indented(state: StateBlock, number: int) -> bool:
+    return bool(state.sCount[number] - state.blkIndent >= 4)
+
+
+def _opens_fence(state: StateBlock, number: int) -> bool:
+    return _line(state, number).startswith(("```", "~~~"))
+
+
+def _push(state: StateBlock, kind: str, start: int, end: int) -> bool:
+    """Make a token of lines, and say that they are read."""
+    token = state.push(kind, "", 0)
+    token.map = [start, end]
+    token.content = state.getLines(start, end, state.blkIndent, False)
+    state.line = end
+    return True
+
+
+def _fence(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a fence; code in it that is less deep than the fence keeps its own indentation."""
+    if not fence(state, start, end, silent):
+        return False
+    if not silent:
+        token = state.tokens[-1]
+        stop = start + 1 + token.content.count("\n")
+        token.content = state.getLines(start + 1, stop, state.blkIndent, False)
+    return True
+
+
+def _session(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a session: to the first blank line that no prompt follows, or a fence."""
+    if not is_prompt(_line(state, start)):
+        return False
+    stop = start + 1
+    while not silent and stop < end and not _opens_fence(state, stop):
+        if state.isEmpty(stop):
+            after = _next_line(state, stop + 1, end)
+            goes_on = after < end and (is_prompt(_line(state, after)) or _is_indented(state, after))
+            if not goes_on:
+                break
+        stop += 1
+    return silent or _push(state, "session", start, stop)
+
+
+def _traceback(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read a traceback: to the line with its exception, or a fence."""
+    if not _line(state, start).startswith(_TRACEBACK):
+        return False
+    stop, ended = start + 1, silent
+    while stop < end and not ended and not _opens_fence(state, stop):
+        line = _line(state, stop)
+        stop += 1
+        after = _next_line(state, stop, end)
+        chained = after < end and _line(state, after).startswith(_CHAINED)
+        ended = bool(_TRACE_END.match(line)) and "Traceback (" not in line and not chained
+    return silent or _push(state, "traceback", start, stop)
+
+
+def _indented(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read code four columns deep, below a blank line or a colon; nothing of a list."""
+    above = _line(state, start - 1).rstrip() if start else ""
+    if not _is_indented(state, start) or _LIST.match(_line(state, start)):
+        return False
+    if above and not above.endswith(":"):
+        return False
+    stop = start + 1
+    while stop < end and (state.isEmpty(stop) or _is_indented(state, stop)):
+        stop += 1
+    return silent or _push(state, "indented", start, stop)
+
+
+def _paragraph(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Read prose: to a blank line or one that is something else, however deep it is."""
+    others: list[Callable[..., bool]] = state.md.block.ruler.getRules("paragraph")
+    stop = start + 1
+    while stop < end and not state.isEmpty(stop):
+        # Below zero is the line of a quotation that has no mark.
+        if state.sCount[stop] >= 0 and any(other(state, stop, end, True) for other in others):
+            break
+        stop += 1
+    return _push(state, "inline", start, stop)
+
+
+def _read_code(token: Token, above: str) -> Iterator[Block]:
+    """Yield the block of code below the prose `above`; its traceback is a block of its own."""
+    first, _ = token.map or (0, 0)
+    line = first + 2 if token.type == "fence" else first + 1
+    language = (token.info.split() or [""])[0].strip("{}.:,").lower()
+    text = token.content if token.type == "fence" else token.content.expandtabs(4)
+    text = _dedented(text).strip("\n")
+    kind = _CODES[token.type] or kind_of(text, language, above)
+    lines = text.split("\n")
+    start = next((at for at, one in enumerate(lines) if opens_traceback(one)), 0)
+    head = "\n".join(lines[:start]).rstrip()
+    if kind in (BlockKind.TRACEBACK, BlockKind.PYTHON) and code_strength(head):
+        yield Block(kind=BlockKind.PYTHON, text=head, line=line, language=language)
+        kind, text = BlockKind.TRACEBACK, "\n".join(lines[start:])
+        line += start
+    yield Block(kind=kind, text=text, line=line, language=language)
+
+
+def _dedented(text: str) -> str:
+    """Return `text` without common indentation; blanks in empty lines are a document's own."""
+    plain = textwrap.dedent(text)
+    first = next((line for line in text.split("\n") if line.strip()), "")
+    margin = len(first) - len(next((line for line in plain.split("\n") if line.strip()), ""))
+    return "\n".join(line[margin:] for line in text.split("\n"))
+
+
+def _read_prose(token: Token) -> Iterator[Block]:
+    """Yield the paragraphs and headings in lines of prose; lines of tags alone part them."""
+    first, _ = token.map or (0, 0)
+    paragraph: list[str] = []
+    for number, line in enumerate([*_without_tags(token.content).split("\n"), ""], first + 1):
+        heading = _HEADING.match(line)
+        if line.strip() and not heading:
+            paragraph.append(line)
+            continue
+        if paragraph:
+            text = "\n".join(paragraph)
+            yield Block(kind=BlockKind.PROSE, text=text, line=number - len(paragraph))
+            paragraph = []
+        if heading:
+            text = (heading["hash"] or heading["bold"]).strip()
+            yield Block(kind=BlockKind.HEADING, text=text, line=number)
+
+
+def _without_tags(text: str) -> str:
+    """Return prose without HTML; what stands between backticks is code, and stays."""
+    return "".join(
+        part if number % 2 else html.unescape(_TAG.sub("", part))
+        for number, part in enumerate(_INLINE.split(text))
+    )
 
 
 def readable(blocks: Iterable[Block]) -> Iterator[Block]:
@@ -109,218 +265,3 @@ def without_comments(text: str) -> str:
     """Return `text` without HTML comments, which no reader sees; the lines keep their numbers."""
     end = text.rfind("-->") + 3  # past it no comment ends, and each look for that takes long
     return _COMMENT.sub(lambda match: "\n" * match[0].count("\n"), text[:end]) + text[end:]
-
-
-def _read_fence(lines: list[str], position: int, fence: re.Match[str], blocks: list[Block]) -> int:
-    mark = fence["mark"]
-    end = position + 1
-    while end < len(lines):
-        closing = lines[end].lstrip(" \t>").rstrip()
-        if closing and set(closing) == {mark[0]} and len(closing) >= len(mark):
-            break
-        end += 1
-    quoted = ">" in fence["indent"]
-    body = [
-        line.lstrip(" ").removeprefix(">").removeprefix(" ") if quoted else line
-        for line in lines[position + 1 : end]
-    ]
-    language = (fence["info"].strip().split() or [""])[0].strip("{}.:,").lower()
-    text = _dedented("\n".join(body)).strip("\n")
-    if text.strip():
-        _add_code(blocks, text, position + 2, language)
-    return end + 1
-
-
-def _dedented(text: str) -> str:
-    """Return `text` without common indentation; blanks in empty lines are a document's own."""
-    plain = textwrap.dedent(text)
-    first = next((line for line in text.split("\n") if line.strip()), "")
-    margin = len(first) - len(next((line for line in plain.split("\n") if line.strip()), ""))
-    return "\n".join(line[margin:] for line in text.split("\n"))
-
-
-def _read_session(lines: list[str], position: int, blocks: list[Block]) -> int:
-    """A session outside of fences: to the first blank line that no prompt follows."""
-    end = position
-    while end < len(lines):
-        if not lines[end].strip():
-            following = next((line for line in lines[end + 1 : end + 3] if line.strip()), "")
-            if not is_prompt(following) and not following.startswith(("    ", "\t")):
-                break
-        if _FENCE.match(lines[end]):
-            break
-        end += 1
-    body = textwrap.dedent("\n".join(lines[position:end]).expandtabs(4)).strip("\n")
-    blocks.append(Block(kind=BlockKind.REPL, text=body, line=position + 1))
-    return end
-
-
-def _read_traceback(lines: list[str], position: int, blocks: list[Block]) -> int:
-    end = position + 1
-    while end < len(lines) and not _FENCE.match(lines[end]):
-        line = lines[end]
-        end += 1
-        following = next((other for other in lines[end : end + 3] if other.strip()), "")
-        chained = following.startswith(("During handling", "The above exception"))
-        if _TRACE_END.match(line.strip()) and "Traceback (" not in line and not chained:
-            break
-    body = "\n".join(lines[position:end]).strip("\n")
-    blocks.append(Block(kind=BlockKind.TRACEBACK, text=body, line=position + 1))
-    return end
-
-
-def _starts_indented(lines: list[str], position: int, prose: list[str]) -> bool:
-    """Say whether an indented code block starts here, and not a list item's second line."""
-    line = lines[position]
-    if not line.startswith(("    ", "\t")) or not line.strip() or _LIST.match(line):
-        return False
-    above = prose[-1].rstrip() if prose else ""
-    return not above or above.endswith(":")
-
-
-def _indented_end(lines: list[str], position: int) -> int:
-    end = position
-    while end < len(lines) and (not lines[end].strip() or lines[end].startswith(("    ", "\t"))):
-        end += 1
-    while end > position and not lines[end - 1].strip():
-        end -= 1
-    return max(end, position + 1)
-
-
-def _add_code(blocks: list[Block], text: str, line: int, language: str) -> None:
-    """Add a block; code that its traceback follows is a block of its own."""
-    before = blocks[-1].text if blocks and blocks[-1].kind is BlockKind.PROSE else ""
-    kind = classify(text, language, before)
-    lines = text.split("\n")
-    start = next((at for at, one in enumerate(lines) if _opens_traceback(one)), 0)
-    head = "\n".join(lines[:start]).rstrip()
-    if kind in (BlockKind.TRACEBACK, BlockKind.PYTHON) and code_strength(head):
-        blocks.append(Block(kind=BlockKind.PYTHON, text=head, line=line, language=language))
-        kind, text = BlockKind.TRACEBACK, "\n".join(lines[start:])
-        line += start
-    blocks.append(Block(kind=kind, text=text, line=line, language=language))
-
-
-def _without_tags(line: str) -> str:
-    """Return a line of prose without HTML; what stands between backticks is code, and stays."""
-    return "".join(
-        part if number % 2 else html.unescape(_TAG.sub("", part))
-        for number, part in enumerate(_INLINE.split(line))
-    )
-
-
-def _add_prose(blocks: list[Block], prose: Sequence[str], first: int) -> None:
-    """Add the paragraphs and headings in lines of prose, the first of which has that number."""
-    paragraph: list[str] = []
-    number = first
-
-    def close() -> None:
-        text = "\n".join(paragraph).strip("\n")
-        if text.strip():
-            blocks.append(Block(kind=BlockKind.PROSE, text=text, line=number - len(paragraph)))
-        paragraph.clear()
-
-    for number, raw in enumerate(prose, first):
-        line = _without_tags(raw)
-        heading = _HEADING.match(line)
-        if heading:
-            close()
-            text = (heading["hash"] or heading["bold"] or "").strip()
-            blocks.append(Block(kind=BlockKind.HEADING, text=text, line=number))
-        elif not line.strip():
-            close()
-        else:
-            paragraph.append(line)
-    number += 1
-    close()
-
-
-_PYTHON = frozenset({"python", "py", "python3", "py3", "python2", "ipython", "ipython3"})
-_SESSIONS = frozenset({"pycon", "python-repl", "python-console", "pyconsole", "doctest"})
-_SHELLS = frozenset(
-    {"bash", "sh", "shell", "console", "zsh", "fish", "cmd", "bat", "powershell", "ps1"}
-    | {"shell-session", "shellsession", "terminal", "batch"}
-)
-_FILES = frozenset(
-    {"ini", "cfg", "toml", "yaml", "yml", "json", "rst", "rest", "restructuredtext", "xml", "html"}
-    | {"jinja", "jinja2", "diff", "patch", "css", "js", "javascript", "csv", "md", "markdown"}
-    | {"tex", "latex", "dockerfile", "makefile", "c", "c++", "cpp", "sql", "conf", "cython"}
-)
-_OUTPUTS = frozenset({"text", "txt", "output", "out", "plain", "plaintext", "log", "none"})
-_COMMAND = re.compile(r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+[^$#%\n]*)?[$%❯→➜λ] \S")
-_DIFF = re.compile(r"^(?:diff --git |--- \S+.*\n\+\+\+ \S+|@@ -\d+)", re.MULTILINE)
-_RST = re.compile(r"^\s*(?:\.\. [\w:-]+::|:[\w-]+:`|=+ =+\s*$)", re.MULTILINE)
-_OUTPUT_CUE = re.compile(
-    r"\b(?:returns?|returned|outputs?|gives?|gave|prints?|printed|produces?|produced|results?"
-    r"|yields?|get|got|see|shows?|displays?|renders?|raises?|fails?|error|message|traceback)\b"
-    r"[^.]*:?\s*$",
-    re.IGNORECASE,
-)
-
-
-def classify(text: str, language: str, before: str) -> BlockKind:
-    """Say what a block is, by its fence's tag in lower case and the prose right above it."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    if not lines:
-        return BlockKind.OUTPUT
-    if any(is_prompt(line) for line in lines) and language not in ("diff", "patch"):
-        return BlockKind.REPL
-    if language in _FILES or (_DIFF.search(text) and language not in _PYTHON):
-        return BlockKind.FILE
-    if _COMMAND.match(lines[0]):
-        return BlockKind.SHELL
-    if language in _SHELLS and not _opens_traceback(lines[0]):
-        return BlockKind.SHELL
-    if language == "pytb" or _is_traceback(text):
-        return BlockKind.TRACEBACK
-    if language in _PYTHON | _SESSIONS:
-        return BlockKind.PYTHON
-    if language in _OUTPUTS:
-        return BlockKind.OUTPUT
-    return _guess(text, before)
-
-
-def _guess(text: str, before: str) -> BlockKind:
-    announced = bool(_OUTPUT_CUE.search(before.rstrip()))
-    strength = code_strength(text) or min(code_strength(_start(text)), 1)
-    if strength >= 2 or (strength == 1 and not announced):
-        return BlockKind.PYTHON
-    return BlockKind.FILE if _RST.search(text) else BlockKind.OUTPUT
-
-
-def _start(text: str) -> str:
-    """Return what stands above the line that is not Python, if that calls or imports, else ""."""
-    start = ""
-    try:
-        tree_of(text)
-    except SyntaxError as error:
-        start = "\n".join(text.split("\n")[: (error.lineno or 1) - 1])
-    acts = (ast.Call, ast.Import, ast.ImportFrom)
-    return start if any(isinstance(n, acts) for n in ast.walk(parse_or_empty(start))) else ""
-
-
-def code_strength(text: str) -> int:
-    """Say how surely `text` is Python: 2 surely, 1 an expression to run, 0 not or a bare value."""
-    body = parse_or_empty(text).body
-    strength = 0
-    for statement in body:
-        if not isinstance(statement, ast.Expr):
-            if isinstance(statement, ast.AnnAssign) and statement.value is None:
-                continue  # "word: word" in plain text
-            return 2
-        if any(isinstance(node, ast.Call | ast.Attribute) for node in ast.walk(statement)):
-            strength = max(strength, 1)
-    return strength if strength == 0 or len(body) == 1 else 2
-
-
-def _opens_traceback(line: str) -> bool:
-    return "Traceback (most recent call last)" in line
-
-
-def _is_traceback(text: str) -> bool:
-    found = read_tracebacks(text)
-    if not found:
-        return False
-    if any(raised.frames for raised in found) or _opens_traceback(text):
-        return True
-    return len([line for line in text.split("\n") if line.strip()]) <= 2

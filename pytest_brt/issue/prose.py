@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from pytest_brt.types import Block, BlockKind
+from pytest_brt.types.reading import Sentence, Span
 
 _END = re.compile(
     r"(?<=[.!?])(?:[\"')\]]*)\s+(?=[A-Z`\"'(*_\[0-9])|\n\s*(?=[-*+•]\s|\d+[.)]\s)|\n\n+"
@@ -16,26 +16,6 @@ _END = re.compile(
 _CODE = re.compile(r"(?P<ticks>`+)(?P<code>.+?)(?P=ticks)(?!`)", re.DOTALL)
 _BLANKS = re.compile(rf"(?P<span>{_CODE.pattern})|\s+", re.DOTALL)
 _ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|resp|approx)\.$", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
-    """A piece of code in a sentence, mostly between backticks."""
-
-    text: str
-    #: Where it stands within the sentence, the ticks included.
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sentence:
-    """One sentence of prose, or a heading."""
-
-    text: str
-    #: 1-based line in the report where its paragraph starts.
-    line: int
-    spans: tuple[Span, ...] = ()
 
 
 def sentences(block: Block) -> tuple[Sentence, ...]:

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from itertools import pairwise
 
-#: PyPy's has four; five and more are a banner, as pytest draws them.
+#: PyPy's have four; five and more are a banner, as pytest draws them.
 _PROMPT = re.compile(r"^[ \t]*>>>(?:>(?= [^>]))?(?!>)(?P<rest>.*)$")
-_CONTINUATION = re.compile(r"^[ \t]*\.\.\.(?: (?P<rest>.*)|(?P<bare>\S.*)?)$")
+_CONTINUATION = re.compile(r"^[ \t]*\.{3,4}(?: (?P<rest>.*)|(?P<bare>[^\s.].*)?)$")
 _IN = re.compile(r"^[ \t]*In ?\[ ?\d* ?\]:? ?(?P<rest>.*)$")
 _IN_CONTINUATION = re.compile(r"^[ \t]*\.{3,}: ?(?P<rest>.*)$")
 _OUT = re.compile(r"^[ \t]*Out ?\[ ?\d* ?\]:? ?(?P<rest>.*)$")
@@ -41,7 +41,7 @@ def _prompt(line: str) -> re.Match[str] | None:
 def read_session(text: str) -> tuple[Exchange, ...]:
     r"""Return the exchanges in `text`; lines before the first prompt are left out.
 
-    >>> read_session(">>> 1 + 1\\n2")[0].output
+    >>> read_session(">>> 1 + 1\n2")[0].output
     '2'
     """
     lines = text.split("\n")

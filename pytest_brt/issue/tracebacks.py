@@ -16,16 +16,14 @@ _FINAL = re.compile(
 _FINAL_AFTER_FRAMES = re.compile(
     r"^(?P<type>(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*)(?::[ \t](?P<message>.*)|:)?$"
 )
-_HEADER = re.compile(r"^\s*(?:[|+ ]*)?Traceback \(most recent call last\)")
+_HEADER = "Traceback (most recent call last)"
 _PYTHON_FRAME = re.compile(
     r'^\s*File "(?P<path>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?'
 )
 _JUPYTER_FRAME = re.compile(
     r"^(?P<path>[~/\w<.][^\s()]*(?:\.py|>))(?:\:(?P<line>\d+))? in (?P<function>[\w<>.]+)\("
 )
-_JUPYTER_NEW_FRAME = re.compile(
-    r"^(?:File|Cell|Input In) (?P<path>[^\s:,]+)[^:\n]*:(?P<line>\d+), in (?P<function>[\w<>.]+)"
-)
+_JUPYTER_NEW_FRAME = re.compile(r"^File (?P<path>[^\s:]+):(?P<line>\d+), in (?P<function>[\w<>.]+)")
 _PYTEST_FRAME = re.compile(r"^(?P<path>[\w./\\-]+\.py):(?P<line>\d+): (?:in (?P<function>\S+))?")
 _ARROW_LINE = re.compile(r"^-+> ?(?P<line>\d+)\b")
 
@@ -36,7 +34,7 @@ def read_tracebacks(text: str) -> tuple[Raised, ...]:
     A chain ("During handling of the above exception …") gives one entry per link; the
     last is what the caller saw.
 
-    >>> read_tracebacks('Traceback (most recent call last):\\nKeyError: 1')[0].type
+    >>> read_tracebacks('Traceback (most recent call last):\nKeyError: 1')[0].type
     'KeyError'
     """
     found: list[Raised] = []
@@ -47,7 +45,7 @@ def read_tracebacks(text: str) -> tuple[Raised, ...]:
     while position < len(lines):
         line = lines[position].rstrip()
         position += 1
-        if _HEADER.match(line):
+        if _HEADER in line:  # Jupyter begins it with the name of the exception
             frames, inside = [], True
             continue
         frame = _frame(line)
@@ -63,8 +61,7 @@ def read_tracebacks(text: str) -> tuple[Raised, ...]:
         match = _FINAL.match(line.lstrip() if inside else line)
         if match is None and inside and frames and not line.startswith((" ", "\t", "-", "|")):
             match = _FINAL_AFTER_FRAMES.match(line)
-        # Jupyter opens one with "TypeError   Traceback (most recent …".
-        if match is None or "Traceback (most recent call last)" in line:
+        if match is None:
             continue
         message, position = _message(match["message"] or "", lines, position)
         found.append(Raised(type=match["type"], message=message, frames=tuple(frames)))

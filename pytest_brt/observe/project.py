@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_brt.code.file_facts import read_facts
 from pytest_brt.code.layout import is_ignored_folder, is_test_path
 from pytest_brt.execute.touched import module_names
-from pytest_brt.reading.mend import parses
+from pytest_brt.syntax.parse import parses
 from pytest_brt.types.subject import Subject
 
 _DOCS = (".rst", ".md", ".txt")

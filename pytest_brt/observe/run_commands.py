@@ -15,12 +15,11 @@ from pathlib import Path
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.execute.layout import files_of
+from pytest_brt.issue.files import Command, File, ReportedFiles, read_files
 from pytest_brt.observe.project import main_packages
-from pytest_brt.reading.mend import parses
-from pytest_brt.reading.reported_files import Command, File, ReportedFiles, read_reported_files
-from pytest_brt.reading.steps import ClaimRole
-from pytest_brt.syntax import parse
-from pytest_brt.types import FileChange, Issue
+from pytest_brt.syntax.parse import parse, parses
+from pytest_brt.types import FileChange
+from pytest_brt.types.reading import ClaimRole, Reading
 from pytest_brt.types.subject import Subject
 
 _BUILDS = re.compile(
@@ -61,14 +60,15 @@ class CommandRun:
 class CommandRuns:
     """What a report says of files and commands, and what the commands did."""
 
+    reading: Reading
     reported: ReportedFiles
     played: tuple[CommandRun, ...]
 
 
-def play(issue: Issue, engine: Engine) -> CommandRuns:
+def play(reading: Reading, engine: Engine) -> CommandRuns:
     """Run the commands of the project that the report shows, or that its files are for."""
     known = entries(engine.subject)
-    reported = read_reported_files(issue, frozenset(known))
+    reported = read_files(reading, frozenset(known))
     files = tuple(_whole(file) for file in reported.files if _is_safe(file.path))
     commands = [c for c in reported.commands if c.role is not ClaimRole.CONTRAST]
     given = bool(commands)
@@ -77,12 +77,13 @@ def play(issue: Issue, engine: Engine) -> CommandRuns:
         commands, files = _for_files(known, files, engine)
     if commands:
         paths = [file.path for file in reported.files]
-        files = tuple(completed(file, issue.text, paths, engine.subject) for file in files)
+        files = tuple(completed(file, reading.issue.text, paths, engine.subject) for file in files)
     played = (
         _run(known[command.name], command, files, reported, engine, given=given)
         for command in commands[:_MOST]
     )
-    return CommandRuns(reported=reported, played=tuple(one for one in played if one is not None))
+    done = tuple(one for one in played if one is not None)
+    return CommandRuns(reading=reading, reported=reported, played=done)
 
 
 def _is_safe(path: str) -> bool:

@@ -11,12 +11,12 @@ from enum import StrEnum
 from importlib import import_module
 from itertools import accumulate
 
-from pytest_brt.code.scope import Names, names_of
 from pytest_brt.execute.engine import Engine, Observation, Observed, Program
+from pytest_brt.issue.alike import is_steady
 from pytest_brt.observe.project import find_imports, main_packages
-from pytest_brt.reading.compare import is_steady
-from pytest_brt.reading.steps import ReportStep, Script
-from pytest_brt.syntax import bodies, parse
+from pytest_brt.syntax.names import Names, names_of
+from pytest_brt.syntax.parse import bodies, parse
+from pytest_brt.types.reading import Reading, ReportStep
 
 _LACKS_MODULE = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
 #: A statement that ends the process is left out and the rest run again, this often.
@@ -43,16 +43,17 @@ class Seen:
 class Replayed:
     """A whole report, run."""
 
+    reading: Reading
     seen: tuple[Seen, ...]
     resolver: Resolver
 
 
-def watch(script: Script, engine: Engine) -> Replayed:
-    """Run the statements of `script` in one namespace, in order.
+def watch(reading: Reading, engine: Engine) -> Replayed:
+    """Run the statements of a report in one namespace, in order.
 
     Names that nothing in the report binds are resolved against the project first.
     """
-    steps = script.steps
+    steps = reading.steps
     every = [names_of(step.source) for step in steps]
     stars = tuple(dict.fromkeys(star for names in every for star in names.stars))
     resolver = Resolver(
@@ -84,6 +85,7 @@ def watch(script: Script, engine: Engine) -> Replayed:
         ended[order[stopped]] = seen
         skip.add(order[stopped])
     replayed = Replayed(
+        reading=reading,
         resolver=resolver,
         seen=tuple(
             Seen(
@@ -97,17 +99,18 @@ def watch(script: Script, engine: Engine) -> Replayed:
             for i, step in enumerate(steps)
         ),
     )
-    full = _with_submodules(script, replayed)
-    return watch(full, engine) if full != script else replayed
+    full = _with_submodules(replayed)
+    return watch(full, engine) if full != reading else replayed
 
 
-def _with_submodules(script: Script, replayed: Replayed) -> Script:
-    """Return the script with an import of each module that it takes for imported with its package.
+def _with_submodules(replayed: Replayed) -> Reading:
+    """Return the reading with an import of each module that its code takes for imported.
 
     A report that names an AttributeError may be about just that, and stays as it is.
     """
-    if any(raised.type.endswith("AttributeError") for raised in script.named):
-        return script
+    reading = replayed.reading
+    if any(raised.type.endswith("AttributeError") for raised in reading.named):
+        return reading
     steps: list[ReportStep] = []
     for seen in replayed.seen:
         raised = seen.did.raised if seen.did else None
@@ -118,7 +121,7 @@ def _with_submodules(script: Script, replayed: Replayed) -> Script:
         if new and replayed.resolver.works(way):
             steps.append(ReportStep(source=way, line=seen.step.line, block=seen.step.block))
         steps.append(seen.step)
-    return replace(script, steps=tuple(steps))
+    return replace(reading, steps=tuple(steps))
 
 
 def _own_imports(steps: tuple[ReportStep, ...]) -> dict[str, str]:

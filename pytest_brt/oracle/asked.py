@@ -7,9 +7,9 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from copy import copy
 
-from pytest_brt.code.scope import names_of, needed
-from pytest_brt.reading.compare import Likeness, likeness
-from pytest_brt.syntax import bodies, parse
+from pytest_brt.issue.alike import Likeness, likeness
+from pytest_brt.syntax.names import names_of, needed
+from pytest_brt.syntax.parse import bodies, parse
 
 _Headed = ast.With | ast.AsyncWith | ast.For | ast.AsyncFor | ast.If | ast.While
 

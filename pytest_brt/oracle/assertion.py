@@ -7,7 +7,7 @@ import re
 import textwrap
 
 from pytest_brt.observe.watch import Display, Form
-from pytest_brt.syntax import parse_expression
+from pytest_brt.syntax.parse import parse_expression
 
 #: Of a line of a test.
 WIDTH = 96

@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pytest_brt.reading.compare import Likeness, likeness
-from pytest_brt.reading.lexicon import misses_exception, must_fail
-from pytest_brt.reading.script import complained, read_script, values_of
-from pytest_brt.reading.steps import ClaimRole
-from pytest_brt.syntax import called_name, parse
+from pytest_brt.issue.alike import Likeness, likeness
+from pytest_brt.issue.read import complained, values_of
+from pytest_brt.issue.words import misses_exception, must_fail
+from pytest_brt.syntax.parse import called_name, parse
 from pytest_brt.types import BlockKind, Issue, Raised
+from pytest_brt.types.reading import ClaimRole, Reading
 
 _SIDES = re.compile(r"^(?:AssertionError: )?(?:assert )?(.+?) (?:==|!=|is not|is|not in|in) (.+)$")
 _NOT_RAISED = re.compile(r"DID NOT RAISE (?:any of )?\(?<class '([\w.]+)'>")
@@ -51,8 +51,9 @@ class Facts:
     raised: tuple[str, ...] = ()
 
 
-def read_facts(issue: Issue) -> Facts:
-    """Return what `issue` says of its failure; nothing is run."""
+def read_facts(reading: Reading) -> Facts:
+    """Return what a report says of its failure; nothing is run."""
+    issue = reading.issue
     lines = [issue.title]
     for block in issue.blocks:
         if block.kind in _PROSE:
@@ -62,16 +63,15 @@ def read_facts(issue: Issue) -> Facts:
     crash = any(_CRASH.search(line) and not _wants_crash(line) for line in lines)
     ends = list(_endings(issue))
     missing = any(_wants_crash(line) for line in lines) and not ends
-    script = read_script(issue)
-    wrong, raised = complained(script.steps)
+    wrong, raised = complained(reading.steps)
     return Facts(
         text=issue.text,
         crash=(crash or bool(ends)) and not missing,
         context="\n".join([*(line for line in lines if _CRASH.search(line)), *ends]),
         # A bare word of a sentence is no value that could be told from others.
         wrong=tuple(value for value in wrong if not value.isidentifier() or value in _VALUES),
-        shown=values_of(script.steps, (ClaimRole.OBSERVED, ClaimRole.SHOWN)),
-        wanted=values_of(script.steps, (ClaimRole.EXPECTED,)),
+        shown=values_of(reading.steps, (ClaimRole.OBSERVED, ClaimRole.SHOWN)),
+        wanted=values_of(reading.steps, (ClaimRole.EXPECTED,)),
         raised=raised,
     )
 

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from pytest_brt.code.file_facts import read_facts
-from pytest_brt.code.scope import names_of, needed, undefined_names
 from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.oracle.assertion import WIDTH, docstring
-from pytest_brt.reading.mend import parses
-from pytest_brt.syntax import compiled, parse
+from pytest_brt.syntax.names import names_of, needed, undefined_names
+from pytest_brt.syntax.parse import compiled, parse, parses
 from pytest_brt.types import Evidence, OracleKind, Raised
 
 

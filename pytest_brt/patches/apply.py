@@ -15,7 +15,7 @@ from pytest_brt.patches.git_apply import apply_hunks
 from pytest_brt.patches.left_out import left_out_kind, needs_build
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.target import Target, find_targets
-from pytest_brt.syntax import tree_of
+from pytest_brt.syntax.parse import tree_of
 from pytest_brt.types import (
     AppliedLeniently,
     AppliedPatch,

@@ -25,7 +25,7 @@ from pytest_brt.plugin.option_table import Options
 from pytest_brt.plugin.option_values import TYPED
 from pytest_brt.plugin.options import pytest_settings, read_options
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
-from pytest_brt.syntax import PARSING
+from pytest_brt.syntax.parse import PARSING
 
 _LOG = logging.getLogger("pytest_brt")
 

@@ -16,7 +16,6 @@ from textwrap import dedent
 
 from pytest_brt.code.ini import read_ini
 from pytest_brt.code.layout import Collected, is_test_path
-from pytest_brt.code.normal import test_key
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.guard import Touched
@@ -26,7 +25,8 @@ from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import Rating, judge, refused
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.syntax import parse_or_empty
+from pytest_brt.syntax.normal import test_key
+from pytest_brt.syntax.parse import parse_or_empty
 from pytest_brt.types import (
     CandidateTest,
     FileChange,

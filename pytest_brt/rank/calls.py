@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
-from pytest_brt.syntax import is_constant, parse_or_empty
+from pytest_brt.syntax.parse import is_constant, parse_or_empty
 from pytest_brt.types import CandidateTest
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set)

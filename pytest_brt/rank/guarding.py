@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from pytest_brt.guard import LOOKING, SILENT, Guard, Selection, Touched, touched_of
-from pytest_brt.syntax import parse
+from pytest_brt.syntax.parse import parse
 from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, Regression, TestRun
 
 #: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_brt.code.ini import read_ini
-from pytest_brt.code.normal import patch_key
 from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.guard import Touched, touched_by
 from pytest_brt.guard.suite import edits_of
@@ -19,6 +18,7 @@ from pytest_brt.rank.brought import is_of_tests, is_own, may_bring_tests, rows_o
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.remarks import named_testers, singled_out
 from pytest_brt.rank.values import is_value, showing, values_of
+from pytest_brt.syntax.normal import patch_key
 from pytest_brt.types import (
     Author,
     Cell,

@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from tokenize import detect_encoding
 
-from pytest_brt.syntax import called_name, parse_or_empty, tree_of
+from pytest_brt.syntax.parse import called_name, parse_or_empty, tree_of
 from pytest_brt.types import FileChange, JudgedTest
 
 #: In names, and in texts: "pytest" may be looked for in `sys.modules`.

@@ -46,12 +46,12 @@ from pytest_brt.types import (
     Verdict,
 )
 from pytest_brt.types.answer import (
-    AddToReport,
     Advice,
     AskAgain,
     CheckInterpreter,
     CheckVersion,
     LookCloser,
+    MendMiss,
     NotHere,
     NotReproduced,
     OtherTests,
@@ -194,7 +194,7 @@ def advice_words(advice: Advice) -> str:
             return "check that this is the version the report is about"
         case CheckInterpreter():
             return _OTHER_PYTHON
-        case AddToReport(miss=miss):
+        case MendMiss(miss=miss):
             return miss_advice(miss)
         case AskAgain(ran_out=ran_out, tried_all=tried_all):
             other = "a larger model ('pytest-brt models')" if tried_all else "--brt-strategy auto"

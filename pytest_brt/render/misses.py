@@ -9,11 +9,12 @@ from pytest_brt.render.causes import cause_words
 from pytest_brt.types import Miss
 from pytest_brt.types.miss import (
     AlreadyRight,
+    CodeInShell,
     CodeLeftOut,
     CodeRead,
     CommandCrashes,
     ComplaintUnclear,
-    NeedsMore,
+    Mendable,
     NoCode,
     NotComparable,
     NothingWrong,
@@ -39,6 +40,8 @@ def miss_sentence(miss: Miss) -> str:
                 "the report has no Python code that could be read (in code fences, indented "
                 "blocks, '>>>' and 'In [1]:' sessions, and inline code)"
             )
+        case CodeInShell(line=line):
+            return f"the report's code is given to Python by a shell (line {line})"
         case CodeLeftOut():
             return _left_out_words(miss)
         case TooManyStatements(most=most, most_inline=most_inline):
@@ -51,11 +54,10 @@ def miss_sentence(miss: Miss) -> str:
             places = f"in {blocks} code block{'s' * (blocks != 1)} and inline"
             found = f"found {statements} statement{'s' * (statements != 1)}"
             return f"{found} {places if blocks else 'in the text'}"
-        case UndefinedNames(names=names):
-            return (
-                "the report's code uses names that neither it nor the project defines: "
-                f"{', '.join(names[:_NAMES])} (add their imports or definitions to the report)"
-            )
+        case UndefinedNames(names=names, of_python_2=of_python_2):
+            whose = "only Python 2" if of_python_2 else "neither it nor the project"
+            named = ", ".join(names[:_NAMES])
+            return f"the report's code uses names that {whose} defines: {named}"
         case StatementEnded(line=line, source=source, said=said, timed_out=timed_out):
             share = ", a third of --brt-timeout" if timed_out else ""
             return f"line {line}: {said}{share}: {source!r}"
@@ -67,16 +69,14 @@ def miss_sentence(miss: Miss) -> str:
                 f"passing on this tree: {made} made from the report (is this the version that the "
                 "report is about?)"
             )
-        case OwnTestPasses(name=name):
-            return f"the report's own test {name} passes on this tree"
-        case OwnTestUnused(name=name, cause=cause):
-            return f"the report's own test {name} was of no use: {cause_words(cause, None)}"
+        case OwnTestPasses() | OwnTestUnused():
+            return _own_test_words(miss)
         case _:
             return _unused_words(miss)
 
 
 def _left_out_words(miss: CodeLeftOut) -> str:
-    why = "of no use without the lines left out above" if miss.orphaned else "not Python"
+    why = "of no use without the lines left out above" if miss.orphaned else "not Python 3"
     if miss.end_line > miss.line:
         lines = f"lines {miss.line} to {miss.end_line} of the report are {why} and were"
     else:
@@ -84,15 +84,16 @@ def _left_out_words(miss: CodeLeftOut) -> str:
     return f"{lines} left out: {miss.code!r}"
 
 
+def _own_test_words(miss: OwnTestPasses | OwnTestUnused) -> str:
+    if isinstance(miss, OwnTestPasses):
+        return f"the report's own test {miss.name} passes on this tree"
+    why = cause_words(miss.cause, miss.raised)
+    return f"the report's own test {miss.name} was of no use: {why}"
+
+
 def _raised_words(miss: StatementRaised) -> str:
-    advice = ""
-    if miss.exception == "ModuleNotFoundError":
-        advice = (
-            " (install it where the project's tests run, or choose another interpreter: "
-            "--brt-python)"
-        )
     error = f"{miss.exception}: {miss.message}"
-    return f"line {miss.line}: {miss.source!r} raises {error}{advice}"
+    return f"line {miss.line}: {miss.source!r} raises {error}"
 
 
 def _unused_words(miss: NothingWrong | ComplaintUnclear | AlreadyRight | NotComparable) -> str:
@@ -119,28 +120,63 @@ def _listed(values: Sequence[StatedValue]) -> str:
     return ", ".join(f"{value.text!r} (line {value.line})" for value in values[:_VALUES])
 
 
-def miss_advice(miss: NeedsMore) -> str:
-    """Return what to add to a report."""
+def miss_advice(miss: Mendable) -> str:
+    """Return what to do about a miss."""
+    match miss:
+        case StatementRaised():
+            return _advice_on_exception(miss)
+        case UndefinedNames(of_python_2=True):
+            return "write the report's code for Python 3"
+        case CommandCrashes(exception="FileNotFoundError"):
+            return "add to the report the files that it reads, each below its name"
+        case _:
+            return f"add to the report {_lacking(miss)}"
+
+
+def _advice_on_exception(miss: StatementRaised) -> str:
+    match miss.exception:
+        case "ModuleNotFoundError":
+            return (
+                "install it for the Python that runs the project's tests, or choose another one: "
+                "--brt-python"
+            )
+        case "ImportError" | "NameError":
+            return "check the name, and that this is the version the report is about"
+        case _:
+            return "add to the report that this is wrong, or what the statement needs to run"
+
+
+def _lacking(miss: Mendable) -> str:
+    """Return what a report lacks."""
     match miss:
         case NoCode():
-            what = (
+            return (
                 "a few lines of Python that show the bug, what they give (or the traceback), and "
                 "what they should give"
             )
+        case CodeInShell():
+            return "the code in a block of its own, without the command around it"
+        case CodeLeftOut():
+            return "what these lines are in Python 3"
+        case CommandCrashes():
+            return "whether that is the bug, or what the command needs to run"
+        case UndefinedNames():
+            return "their imports or definitions"
         case NothingWrong():
-            what = "the right value, as in 'should return 3' or 'Expected: 3'"
+            return "the right value, as in 'should return 3' or 'Expected: 3'"
         case ComplaintUnclear():
-            what = (
+            return (
                 "the exact wrong output or exception, below the code, or 'Expected:' and the "
                 "right value"
             )
         case AlreadyRight():
-            what = "what is wrong, or check that this is the version it is about"
+            return "what is wrong, or check that this is the version it is about"
         case NotComparable():
-            what = (
+            return (
                 "a call and the value it should return, written as Python shows it: '`f(1)` "
                 "should return `2`'"
             )
+        case StatementRaised():
+            return "that this is wrong"
         case _:
             assert_never(miss)
-    return f"add to the report {what}"

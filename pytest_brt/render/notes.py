@@ -8,7 +8,7 @@ from typing import assert_never
 from pytest_brt.render.causes import cause_words
 from pytest_brt.render.misses import miss_advice, miss_sentence
 from pytest_brt.types import Attempt, AttemptNote, Ending, IssueAnswer
-from pytest_brt.types.answer import AddToReport, NotReproduced
+from pytest_brt.types.answer import MendMiss, NotReproduced
 from pytest_brt.types.attempt import (
     DialogueEnded,
     Interrupted,
@@ -26,7 +26,7 @@ from pytest_brt.types.attempt import (
     Untried,
     WithoutModel,
 )
-from pytest_brt.types.miss import NeedsMore
+from pytest_brt.types.miss import Mendable
 
 _ENDED = {
     Ending.FINISH: "the model ended it",
@@ -54,14 +54,16 @@ def attempt_words(attempt: Attempt, answer: IssueAnswer | None = None) -> Iterat
     """Yield what an attempt has to say besides its tests, a line each.
 
     Where the `answer` about its report is shown too, what stands in or beside that is left out.
+    What to do is said of the weightiest miss alone.
     """
     missed = answer if isinstance(answer, NotReproduced) else None
     why, advice = (missed.why, missed.advice) if missed else (None, None)
     by = "" if attempt.strategy == "replay" else "replay: "
+    mended = [miss for miss in attempt.misses if isinstance(miss, Mendable)][:1]
     for miss in attempt.misses:
         if miss != why:
             yield f"{by}{miss_sentence(miss)}"
-        if isinstance(miss, NeedsMore) and advice != AddToReport(miss=miss):
+        if miss in mended and advice != MendMiss(miss=miss):
             yield f"{by}{miss_advice(miss)}"
     for note in attempt.notes:
         if answer is None or (note != why and not isinstance(note, _BESIDE)):

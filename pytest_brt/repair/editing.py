@@ -20,7 +20,7 @@ from pytest_brt.errors import FixProblem
 from pytest_brt.model.base import Message, Model, Prompt, Sampling
 from pytest_brt.repair.fix import Fix, LineEdit, Read, apply_fix, lines_of, parse_fix
 from pytest_brt.repair.site import Site, shown_lines
-from pytest_brt.syntax import PARSING
+from pytest_brt.syntax.parse import PARSING
 from pytest_brt.types import FileChange
 
 #: Longest answer, in tokens.

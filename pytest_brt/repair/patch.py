@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pytest_brt.code.normal import patch_key
 from pytest_brt.codec import content_id
 from pytest_brt.patches import canonical_diff
 from pytest_brt.render.table import fix_source_words, of_fix
 from pytest_brt.repair.trial import Trial
 from pytest_brt.shown import on_a_line
+from pytest_brt.syntax.normal import patch_key
 from pytest_brt.types import (
     FixSource,
     FoundFix,

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from pytest_brt.code.source import decode
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.execute.touched import shared
+from pytest_brt.syntax.parse import decode
 from pytest_brt.types import Author, FileChange, Guarded, JudgedTest, TestRun, Verdict
 
 #: What existing tests say of changes; None when they are not to be run.

@@ -99,7 +99,7 @@ class _Auto:
         self.late: list[Untried] = []
         #: What the model says of the tests that it was asked about, by their ids.
         self.opinions: dict[str, Opinion] = {}
-        self.facts = read_facts(issue)
+        self.facts = read_facts(bench.reading(issue))
 
     def run(self) -> Attempt:
         first = replay(self.issue, self.index, self.bench)
@@ -125,6 +125,7 @@ class _Auto:
                     bench.engine,
                     buggy=bench.buggy,
                     host=bench.host,
+                    replayed=bench.observed(self.issue),
                     attempt=first,
                 )
                 self._judge(hints)

@@ -10,9 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from pytest_brt.code.normal import test_key
 from pytest_brt.oracle.judge import failure_key, rescored
 from pytest_brt.reproduce.model_tests.confidence import with_agreement, with_odds
+from pytest_brt.syntax.normal import test_key
 from pytest_brt.types import Attempt, JudgedTest, OracleKind, Verdict
 
 #: Order of those that are no candidates: nearest to one first.

@@ -13,8 +13,11 @@ from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.execute.engine import Engine
 from pytest_brt.model.base import Model
 from pytest_brt.model.metered import Meter
+from pytest_brt.observe.reports import Reports
+from pytest_brt.observe.watch import Replayed
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue
+from pytest_brt.types.reading import Reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +57,8 @@ class Workbench:
     deadline: float = math.inf
     #: Where finished pieces of an attempt are kept, for the case that the run is interrupted.
     journal: Journal | None = None
+    #: What was read of the reports, and seen of them.
+    reports: Reports = field(default_factory=Reports)
     #: Where the project's index is kept between runs; None keeps it in memory.
     cache: Path | None = None
     #: Folder of the run's record, for dialogues.
@@ -63,6 +68,18 @@ class Workbench:
     def over(self) -> bool:
         """Whether the time is used up."""
         return time.monotonic() >= self.deadline
+
+    def reading(self, issue: Issue) -> Reading:
+        """Return what a report says."""
+        return self.reports.reading(issue)
+
+    def observed(self, issue: Issue) -> Replayed:
+        """Return what the statements of a report do on the unpatched tree.
+
+        Raises:
+            SubjectProblem: the subject's interpreter cannot be started.
+        """
+        return self.reports.observed(issue, self.engine)
 
     def log(self, issue: Issue, name: str) -> Log:
         """Return where the steps of the dialogue `name` about a report go."""

@@ -245,7 +245,7 @@ class Run:
         tests = find_brought(case.patches, root, case.issue_id)
         if not tests:
             return ()
-        facts = read_facts(case.issue) if case.issue is not None else None
+        facts = read_facts(self.workbench.reading(case.issue)) if case.issue else None
         pool = tuple(touched_of(case.patches, root))
         return self._once(
             tuple[JudgedTest, ...],

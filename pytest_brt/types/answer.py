@@ -10,7 +10,7 @@ from pytest_brt.types.cause import Cause
 from pytest_brt.types.dialogue import Ending
 from pytest_brt.types.fact import Fact
 from pytest_brt.types.fixed import Fix
-from pytest_brt.types.miss import Miss, NeedsMore
+from pytest_brt.types.miss import Mendable, Miss
 from pytest_brt.types.outcome import Raised
 
 
@@ -54,10 +54,10 @@ class CheckInterpreter(Fact, frozen=True, kw_only=True):
     """Can the project's tests run with this interpreter at all?"""
 
 
-class AddToReport(Fact, frozen=True, kw_only=True):
-    """The report lacks what this miss asks for."""
+class MendMiss(Fact, frozen=True, kw_only=True):
+    """The report or its surroundings lack what this miss asks for."""
 
-    miss: NeedsMore
+    miss: Mendable
 
 
 class AskAgain(Fact, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ class LookCloser(Fact, frozen=True, kw_only=True):
     """Details are shown with ``-v``."""
 
 
-Advice = CheckVersion | CheckInterpreter | AddToReport | AskAgain | WithoutModel | LookCloser
+Advice = CheckVersion | CheckInterpreter | MendMiss | AskAgain | WithoutModel | LookCloser
 
 
 class NotReproduced(Fact, frozen=True, kw_only=True):

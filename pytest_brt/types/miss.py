@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from pytest_brt.types.cause import Cause
 from pytest_brt.types.fact import Fact
+from pytest_brt.types.outcome import Raised
 
 
 class NoCode(Fact, frozen=True, kw_only=True):
     """The report has no Python code that can be read."""
+
+
+class CodeInShell(Fact, frozen=True, kw_only=True):
+    """The report's code stands in a command of a shell, and nowhere else."""
+
+    #: 1-based, in the report.
+    line: int
 
 
 class CodeLeftOut(Fact, frozen=True, kw_only=True):
@@ -48,6 +56,8 @@ class UndefinedNames(Fact, frozen=True, kw_only=True):
     """The report's code uses names that neither it nor the project defines."""
 
     names: tuple[str, ...]
+    #: Python 2 defined all of them.
+    of_python_2: bool = False
 
 
 class StatementEnded(Fact, frozen=True, kw_only=True):
@@ -87,6 +97,7 @@ class OwnTestUnused(Fact, frozen=True, kw_only=True):
 
     name: str
     cause: Cause
+    raised: Raised | None
 
 
 class StatedValue(Fact, frozen=True, kw_only=True):
@@ -117,17 +128,24 @@ class NotComparable(Fact, frozen=True, kw_only=True):
     values: tuple[StatedValue, ...]
 
 
-#: What a person who adds to the report can mend.
-NeedsMore = NoCode | NothingWrong | ComplaintUnclear | AlreadyRight | NotComparable
-Miss = (
-    NeedsMore
+#: What a person can mend, mostly by adding to the report.
+Mendable = (
+    NoCode
+    | CodeInShell
     | CodeLeftOut
-    | TooManyStatements
     | CommandCrashes
-    | CodeRead
     | UndefinedNames
-    | StatementEnded
     | StatementRaised
+    | NothingWrong
+    | ComplaintUnclear
+    | AlreadyRight
+    | NotComparable
+)
+Miss = (
+    Mendable
+    | TooManyStatements
+    | CodeRead
+    | StatementEnded
     | PassingTests
     | OwnTestPasses
     | OwnTestUnused

@@ -15,7 +15,7 @@ from pytest_brt.dialogue.action import Kind, Parameter, Tool
 from pytest_brt.dialogue.loop import converse
 from pytest_brt.dialogue.trajectory import Log, read_trajectories
 from pytest_brt.execute.engine import Engine
-from pytest_brt.issue import load_issue
+from pytest_brt.issue.load import load_issue
 from pytest_brt.model.base import Model, Sampling, Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.reproduce.agent.kit import Kit

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from pytest_brt.issue.load import read_issue
+from pytest_brt.issue.read import read_report
 from pytest_brt.localise.suspects import query_of
-from pytest_brt.reading.script import read_script
 
 LENGTH = 60_000
 
@@ -29,11 +29,16 @@ LENGTH = 60_000
         "`",
         "(",
         "File ",
+        "> ",
+        ">\n",
+        "> a\n",
+        ">>> a\n",
+        "```\n",
     ],
 )
 def test_a_token_repeated_is_read(token: str) -> None:
     begin = time.process_time()
     issue = read_issue(f"word\n\n{token * (LENGTH // len(token))}", "x.md")
-    read_script(issue)
+    read_report(issue)
     query_of(issue)
     assert time.process_time() - begin < 30  # what grows with the square takes a minute

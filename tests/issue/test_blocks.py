@@ -77,6 +77,26 @@ def test_indented_code_is_found_but_not_the_text_of_a_list() -> None:
     assert not any("plain words" in text for kind, text in found if kind != "prose")
 
 
+def test_a_quotation_is_read_without_its_marks() -> None:
+    found = kinds("Title\n\n> It says\n> that:\n>\n> ```py\n> f(1)\n> ```\nand goes on\n")
+    assert found[1:] == [
+        ("prose", "It says\nthat:"),
+        ("python", "f(1)"),
+        ("prose", "and goes on"),
+    ]
+
+
+def test_code_in_a_list_need_not_be_as_deep_as_its_fence() -> None:
+    found = kinds("Title\n\n1. Run\n\n      ```py\ndef f():\n    return 1\n      ```\n      so\n")
+    assert found[2:] == [("python", "def f():\n    return 1"), ("prose", "      so")]
+
+
+@pytest.mark.parametrize("code", ["    >>> f(1)\n    2", "```\n>>> f(1)\n2\n```"])
+@pytest.mark.parametrize("above", ["Title", "Title\n\nSee:", "Title\n\n# Example"])
+def test_code_may_follow_right_below_text(above: str, code: str) -> None:
+    assert kinds(f"{above}\n{code}")[-1] == ("repl", ">>> f(1)\n2")
+
+
 def test_sessions_outside_of_fences() -> None:
     found = kinds("Title\n\nSee:\n\n>>> f(1)\n2\n>>> g(\n...   3)\n4\n\nThat is wrong.")
     assert found[2] == ("repl", ">>> f(1)\n2\n>>> g(\n...   3)\n4")

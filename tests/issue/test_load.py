@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.errors import IssueProblem
-from pytest_brt.issue import load_issue, read_issue
+from pytest_brt.issue.load import load_issue, read_issue
 from pytest_brt.types import BlockKind
 
 NOTHING = io.BytesIO()

@@ -24,6 +24,10 @@ def test_ipython_session() -> None:
     assert pairs(text) == [("def f():\n    return 1", ""), ("f()", "1"), ("g()", "  a\n b")]
 
 
+def test_session_of_pypy() -> None:
+    assert pairs(">>>> x = f(\n....     1)\n>>>> x\n2") == [("x = f(\n    1)", ""), ("x", "2")]
+
+
 def test_ellipsis_in_output_is_output() -> None:
     text = ">>> f()\nTraceback (most recent call last):\n...\nValueError: no"
     assert pairs(text) == [("f()", "Traceback (most recent call last):\n...\nValueError: no")]

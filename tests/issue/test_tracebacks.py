@@ -73,6 +73,18 @@ def test_jupyter_frames_and_their_lines() -> None:
     assert [(f.function, f.line) for f in raised.frames] == [("<module>", 1), ("f", 11)]
 
 
+def test_frames_of_newer_notebooks() -> None:
+    (raised,) = read_tracebacks(
+        "ValueError                         Traceback (most recent call last)\n"
+        "Cell In[1], line 4\n----> 4 g(1)\n\n"
+        "File ~/lib/pkg/core.py:12, in g(x)\n     11 def g(x):\n---> 12     raise ValueError\n\n"
+        "ValueError: no\n"
+    )
+    assert (raised.type, raised.message) == ("ValueError", "no")
+    (frame,) = raised.frames
+    assert (frame.path, frame.line, frame.function) == ("~/lib/pkg/core.py", 12, "g")
+
+
 def test_pytest_output() -> None:
     raised = read_tracebacks(PYTEST)[0]
     assert raised.type == "ZeroDivisionError"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.issue import read_issue
+from pytest_brt.issue.load import read_issue
 from pytest_brt.localise.suspects import find_suspects, nearest_tests
 from pytest_brt.types import Place
 from tests.support.trees import write_tree

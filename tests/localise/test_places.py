@@ -10,8 +10,7 @@ import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.errors import UsageProblem
-from pytest_brt.issue import load_issue
-from pytest_brt.issue.load import read_issue
+from pytest_brt.issue.load import load_issue, read_issue
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.types import Frame, Raised, TestRun, Verdict
 from tests.support.outcomes import caused

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_brt.issue import read_issue
+from pytest_brt.issue.load import read_issue
 from pytest_brt.localise.suspects import Source, query_of
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_brt.issue.load import read_issue
+from pytest_brt.issue.read import read_report
 from pytest_brt.oracle.facts import (
     Facts,
     actual_value,
@@ -18,7 +19,7 @@ from pytest_brt.types import Raised
 
 
 def facts(text: str) -> Facts:
-    return read_facts(read_issue(text, "issue.md"))
+    return read_facts(read_report(read_issue(text, "issue.md")))
 
 
 @pytest.mark.parametrize(

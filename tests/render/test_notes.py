@@ -30,11 +30,12 @@ from pytest_brt.types.attempt import (
 from pytest_brt.types.cause import NoTest
 from pytest_brt.types.miss import (
     AlreadyRight,
+    CodeInShell,
     CodeLeftOut,
     CodeRead,
     CommandCrashes,
     ComplaintUnclear,
-    NeedsMore,
+    Mendable,
     NoCode,
     NotComparable,
     NothingWrong,
@@ -51,6 +52,7 @@ from pytest_brt.types.miss import (
 VALUES = (StatedValue(text="3", line=7),)
 MISSES: list[Miss] = [
     NoCode(),
+    CodeInShell(line=3),
     CodeLeftOut(line=2, end_line=2, code="print x", orphaned=False),
     CodeLeftOut(line=2, end_line=4, code="y", orphaned=True),
     TooManyStatements(most=150, most_inline=40),
@@ -65,7 +67,7 @@ MISSES: list[Miss] = [
     PassingTests(tests=1),
     PassingTests(tests=2),
     OwnTestPasses(name="test_a"),
-    OwnTestUnused(name="test_a", cause=NoTest()),
+    OwnTestUnused(name="test_a", cause=NoTest(), raised=None),
     NothingWrong(),
     ComplaintUnclear(),
     AlreadyRight(values=VALUES),
@@ -107,8 +109,10 @@ def test_no_two_have_the_same_sentence() -> None:
 
 
 def test_each_miss_that_a_person_can_mend_has_advice_of_its_own() -> None:
-    mended = [miss for miss in MISSES if isinstance(miss, NeedsMore)]
-    assert len({miss_advice(miss) for miss in mended}) == len(get_args(NeedsMore))
+    mended = [miss for miss in MISSES if isinstance(miss, Mendable)]
+    whose = {miss_advice(miss): type(miss) for miss in mended}
+    assert all(whose[miss_advice(miss)] is type(miss) for miss in mended)
+    assert set(whose.values()) == set(get_args(Mendable))
 
 
 def test_they_travel() -> None:

@@ -13,7 +13,7 @@ from pytest_brt.code.index import open_index
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.execute.engine import Engine
 from pytest_brt.guard import Guard
-from pytest_brt.issue import load_issue
+from pytest_brt.issue.load import load_issue
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.rank.guarding import hints_of

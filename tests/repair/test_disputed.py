@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from pytest_brt.issue import read_issue
+from pytest_brt.issue.load import read_issue
 from pytest_brt.render.table import of_fix
 from pytest_brt.repair.patch import chosen, files_of
 from pytest_brt.repair.site import RepairBench

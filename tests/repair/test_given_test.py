@@ -4,7 +4,7 @@ from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
-from pytest_brt.issue import load_issue
+from pytest_brt.issue.load import load_issue
 from pytest_brt.repair.patch import chosen, files_of
 from pytest_brt.repair.scene import choose_brt, trusted
 from pytest_brt.types import (

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pytest_brt.code.index import open_index
 from pytest_brt.guard import Guard
-from pytest_brt.issue import load_issue
+from pytest_brt.issue.load import load_issue
 from pytest_brt.repair.scene import localise, trusted
 from pytest_brt.reproduce.replay.run import replay
 from tests.repair.scenes import LINE, MODULE, write_project

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_brt.execute.engine import Engine
-from pytest_brt.issue import load_issue
+from pytest_brt.issue.load import load_issue
 from pytest_brt.model.base import Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.reproduce.strategy import Workbench

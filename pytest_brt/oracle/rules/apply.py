@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from pytest_brt.issue.alike import Likeness, is_steady, partly_in, quoted_in
 from pytest_brt.observe.watch import Seen, displays
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.equals import equals
@@ -12,9 +13,8 @@ from pytest_brt.oracle.rules.gone import MARKED, SPOKEN, gone
 from pytest_brt.oracle.rules.raises import must_end, must_raise, no_raise
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.write import Draft
-from pytest_brt.reading.compare import Likeness, is_steady, partly_in, quoted_in
-from pytest_brt.reading.steps import ClaimKind, ClaimRole
 from pytest_brt.types import Evidence, OracleKind
+from pytest_brt.types.reading import ClaimKind, ClaimRole
 
 #: Drafts less likely than this are no evidence.
 _LEAST = 0.15
@@ -38,7 +38,7 @@ def apply_rules(view: ReportRun) -> tuple[Draft, ...]:
             if key not in found or found[key].score < draft.score:
                 found[key] = draft
     every = tuple(found.values())
-    wanted = view.wanted_exceptions
+    wanted = view.reading.wanted
     placed = (_in_its_state(view, draft) for draft in every)
     drafts = (replace(draft, against=contradiction(view, draft, every, wanted)) for draft in placed)
     return tuple(sorted(_likely(drafts), key=lambda draft: -draft.score))

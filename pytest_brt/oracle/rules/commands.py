@@ -7,19 +7,18 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from pytest_brt.issue.alike import squeezed
+from pytest_brt.issue.files import Quote
 from pytest_brt.issue.tracebacks import final_exception
+from pytest_brt.issue.words import must_work, plain
 from pytest_brt.observe.run_commands import CommandRun, CommandRuns
 from pytest_brt.oracle.assertion import literal, pieces, quoted
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.report_run import messages_agree
 from pytest_brt.oracle.write import Draft
-from pytest_brt.reading.compare import squeezed
-from pytest_brt.reading.lexicon import must_work, plain
-from pytest_brt.reading.reported_files import Quote
-from pytest_brt.reading.script import named_exceptions
-from pytest_brt.reading.steps import ClaimRole
 from pytest_brt.types import BlockKind, Issue, Miss, OracleKind, Raised
 from pytest_brt.types.miss import CommandCrashes
+from pytest_brt.types.reading import ClaimRole
 
 CRASH = re.compile(r"^Traceback \(most recent call last\):|^INTERNAL ?ERROR", re.MULTILINE)
 _SAYS = re.compile(
@@ -45,7 +44,7 @@ def _crash_of_report(issue: Issue, stage: CommandRuns, played: CommandRun) -> tu
     shown = [_raised_in(quote.text) for quote in stage.reported.quotes if crash in quote.text]
     if shown and (raised is None or any(_says_the_same(one, raised) for one in shown)):
         return 0.05, "the report shows this exception"
-    named = named_exceptions(issue)
+    named = stage.reading.named
     if any(_same(one, raised) for one in named):
         return -0.15, "the report names this exception"
     others = any(quote.role is not ClaimRole.EXPECTED for quote in stage.reported.quotes)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from pytest_brt.issue.alike import Likeness, quoted_in, squeezed, trimmed
 from pytest_brt.observe.watch import Display, Form, Seen, displays, printed_argument
 from pytest_brt.oracle.assertion import assertion, loose_assertion
 from pytest_brt.oracle.rules.report_run import (
@@ -19,12 +20,9 @@ from pytest_brt.oracle.rules.report_run import (
     wanted_words,
 )
 from pytest_brt.oracle.write import Draft
-from pytest_brt.reading.compare import Likeness, quoted_in, squeezed, trimmed
-from pytest_brt.reading.mend import parses
-from pytest_brt.reading.mentions import is_literal
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
-from pytest_brt.syntax import parse
+from pytest_brt.syntax.parse import is_literal, parse, parses
 from pytest_brt.types import Evidence, OracleKind, Raised
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 
 #: For a wanted value where the wrong one is known to come out.
 _CONFIRMED = 0.12
@@ -61,7 +59,7 @@ def equals(view: ReportRun) -> Iterator[Draft]:
             if _is_text_for_an_object(said, shown):
                 score = min(score, _ANOTHER_KIND)
                 reason = f"{reason}; it is a text, and an object comes out"
-            draft = _equals(index, seen, shown, said, score, reason)
+            draft = _equals(index, seen, _compared(shown, said, is_confirmed), said, score, reason)
             if draft is None:
                 continue
             of_the_call = is_confirmed or plainly
@@ -172,9 +170,13 @@ def _wanted_score(said: Claim) -> tuple[float, str]:
 
 
 def _equals(
-    index: int, seen: Seen, shown: tuple[Display, ...], said: Claim, score: float, reason: str
+    index: int,
+    seen: Seen,
+    found: tuple[Display, str] | None,
+    said: Claim,
+    score: float,
+    reason: str,
 ) -> Draft | None:
-    found = _compared(shown, said)
     if found is None:
         return None
     display, text = found
@@ -217,8 +219,13 @@ def _is_spaced(seen: Seen, display: Display, text: str) -> bool:
     return bool(same) and all(trimmed(text) != trimmed(display.text) for text in same)
 
 
-def _compared(shown: tuple[Display, ...], said: Claim) -> tuple[Display, str] | None:
-    """Return which view of a result to compare, and with what text; None where neither is sure."""
+def _compared(
+    shown: tuple[Display, ...], said: Claim, is_confirmed: bool
+) -> tuple[Display, str] | None:
+    """Return which view of a result to compare, and with what text; None where neither is sure.
+
+    One word of a sentence is a text only where the report shows the wrong one too.
+    """
     text = said.text.strip()
     if not text or any(quoted_in(display.text, text) for display in shown):
         return None
@@ -239,7 +246,7 @@ def _compared(shown: tuple[Display, ...], said: Claim) -> tuple[Display, str] | 
         text = _as_printed(text, display.text)
         if not text or any(quoted_in(other.text, text) for other in shown):
             return None
-    elif text in said.sentence and " " not in text:
+    elif text in said.sentence and " " not in text and not is_confirmed:
         return None
     elif display.form is Form.VALUE and display.evaluable:
         # No Python, so not how the value is written; at most what it looks like printed.

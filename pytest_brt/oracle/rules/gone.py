@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from pytest_brt.issue.alike import Likeness, partly_in, quoted_in, squeezed
+from pytest_brt.issue.mentions import is_runnable
+from pytest_brt.issue.words import plain
 from pytest_brt.observe.watch import Display, Seen, can_compare, displays, printed_argument
 from pytest_brt.oracle.assertion import assertion, one_line
 from pytest_brt.oracle.rules.report_run import ReportRun, called, is_said_to_work, quote, short
 from pytest_brt.oracle.write import Draft
-from pytest_brt.reading.compare import Likeness, partly_in, quoted_in, squeezed
-from pytest_brt.reading.lexicon import plain
-from pytest_brt.reading.mentions import is_runnable
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 from pytest_brt.types import BlockKind, Evidence, OracleKind
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 
 _SUSPECT = (ClaimRole.OBSERVED, ClaimRole.SHOWN)
 _ABOUT_A_CRASH = re.compile(r"\b(?:crash|rais|exception|traceback)", re.IGNORECASE)

@@ -23,8 +23,8 @@ from pytest_brt.oracle.rules.report_run import (
     wanted_words,
 )
 from pytest_brt.oracle.write import Draft, indented, script
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
 from pytest_brt.types import Evidence, OracleKind, Raised
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 
 #: Raised by the snippet's own mistakes, not by the project, unless the report says so.
 _OWN_MISTAKES = frozenset({"NameError", "ModuleNotFoundError", "ImportError", "SyntaxError"})
@@ -142,7 +142,7 @@ def _unspoken_score(
     view: ReportRun, seen: Seen, about: tuple[Claim, ...]
 ) -> tuple[float, tuple[str, ...], Claim | None]:
     """Return score and reasons for an exception of which the report does not speak."""
-    if view.script.named:
+    if view.reading.named:
         return 0.15, ("the report names a different exception",), None
     given = [one for one in seen.step.said(ClaimKind.VALUE) if one.role is not ClaimRole.EXPECTED]
     if not about and any(one.direct for one in given):

@@ -7,15 +7,13 @@ import re
 from dataclasses import dataclass
 from keyword import iskeyword
 
-from pytest_brt.issue.prose import sentences
+from pytest_brt.issue.words import plain
 from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.oracle.assertion import one_line
 from pytest_brt.oracle.facts import simple, without_values
-from pytest_brt.reading.claims import claims
-from pytest_brt.reading.lexicon import plain
-from pytest_brt.reading.mentions import is_literal
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole, Script
+from pytest_brt.syntax.parse import is_literal
 from pytest_brt.types import BlockKind, Issue, Raised
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole, Reading
 
 #: For what the report says of the very call, in the words that we advise.
 PLAIN = 0.67
@@ -41,29 +39,26 @@ _COMMON = frozenset(
 class ReportRun:
     """A report that was run."""
 
-    issue: Issue
-    script: Script
     replayed: Replayed
+
+    @property
+    def issue(self) -> Issue:
+        """Return the report as it was written."""
+        return self.reading.issue
+
+    @property
+    def reading(self) -> Reading:
+        """Return what the report says."""
+        return self.replayed.reading
 
     @property
     def seen(self) -> tuple[Seen, ...]:
         """Return the statements with what they did."""
         return self.replayed.seen
 
-    @property
-    def wanted_exceptions(self) -> frozenset[str]:
-        """Return the simple names of the exceptions that the report's words ask for."""
-        return frozenset(
-            claim.exception
-            for block in self.issue.blocks
-            for given in sentences(block)
-            for claim in claims(given)
-            if claim.role is ClaimRole.EXPECTED and claim.exception
-        )
-
     def says(self, words: re.Pattern[str]) -> bool:
         """Say whether a sentence of the report matches."""
-        return any(words.search(s.text) for block in self.issue.blocks for s in sentences(block))
+        return any(words.search(sentence.text) for sentence in self.reading.sentences)
 
     def in_title(self, source: str) -> bool:
         """Say whether the report's title speaks of a name in `source`."""
@@ -72,7 +67,7 @@ class ReportRun:
 
     def is_named(self, raised: Raised) -> Raised | None:
         """Return the exception of the report that is this one, the best match first."""
-        same = [r for r in self.script.named if simple(r.type) == simple(raised.type)]
+        same = [r for r in self.reading.named if simple(r.type) == simple(raised.type)]
         for named in same:
             if messages_agree(named.message, raised.message):
                 return named
@@ -114,7 +109,8 @@ def is_said_of_the_call(said: Claim, source: str) -> bool:
 def wanted_words(seen: Seen) -> tuple[str, Claim] | None:
     """Return what the report wants the exception of a statement to say, and where it says so.
 
-    As in "it should say 'expected a name'" of a call that raises; None where it wants no words.
+    As in "it should say 'expected a name'" of a call that raises, or "it should raise
+    `ValueError: expected a name`" of one that raises a ValueError; None where it wants no words.
     """
     if seen.did is None or seen.did.raised is None:
         return None
@@ -123,6 +119,9 @@ def wanted_words(seen: Seen) -> tuple[str, Claim] | None:
         value = ast.literal_eval(text) if is_literal(text) else None
         if isinstance(value, str) and _SAYS.search(said.sentence.partition(text)[0]):
             return value, said
+    for said in seen.step.said(ClaimKind.RAISES, ClaimRole.EXPECTED):
+        if said.raised and said.raised.message and said.exception == simple(seen.did.raised.type):
+            return said.raised.message, said
     return None
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pytest_brt.issue.alike import quoted_in
 from pytest_brt.observe.watch import Seen, can_compare, displays, ran_expression
 from pytest_brt.oracle.assertion import assertion
 from pytest_brt.oracle.rules.report_run import ReportRun, called, short
 from pytest_brt.oracle.write import Draft
-from pytest_brt.reading.compare import quoted_in
-from pytest_brt.reading.mentions import is_literal
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
+from pytest_brt.syntax.parse import is_literal
 from pytest_brt.types import OracleKind
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 
 _COMPLAINT = (ClaimRole.OBSERVED, ClaimRole.SHOWN)
 

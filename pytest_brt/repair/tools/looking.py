@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.code.lookup import Hit, find_calls, find_definitions, wanted_in
-from pytest_brt.code.source import decode
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
 from pytest_brt.dialogue.paths import closest
 from pytest_brt.dialogue.prompts import fenced
@@ -15,6 +14,7 @@ from pytest_brt.guard.suite import read_tests
 from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.site import Room, Site, window
 from pytest_brt.repair.states import ToolName
+from pytest_brt.syntax.parse import decode
 from pytest_brt.types import JudgedTest, Place, Step, Verdict
 
 

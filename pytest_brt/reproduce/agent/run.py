@@ -117,13 +117,23 @@ def agent(
         ModelProblem: the model cannot be asked even once.
         SubjectProblem: the subject's interpreter cannot be started.
     """
+    hints = (
+        found.hints
+        if found
+        else gather_hints(
+            issue,
+            project,
+            bench.engine,
+            buggy=bench.buggy,
+            host=bench.host,
+            replayed=bench.observed(issue),
+        )
+    )
     kit = Kit(
         issue=issue,
         bench=bench,
         index=project,
-        hints=found.hints
-        if found
-        else gather_hints(issue, project, bench.engine, buggy=bench.buggy, host=bench.host),
+        hints=hints,
         sampling=replace(
             SAMPLING,
             max_tokens=answer_room(bench.model, _REPLY),
@@ -175,7 +185,7 @@ def _judged(trajectory: Trajectory, kit: Kit) -> tuple[JudgedTest, ...]:
     if not tests:
         return ()
     engine, repeat = kit.bench.engine, kit.bench.repeat
-    facts = read_facts(kit.issue)
+    facts = read_facts(kit.bench.reading(kit.issue))
     runs = run_tests(tests, engine, repeat)
     judged = [judge_written(test, runs[test.id], facts) for test in tests]
     if kit.found is None:

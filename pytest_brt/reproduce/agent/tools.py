@@ -52,7 +52,7 @@ SPECS = (CAT, SEARCH, EDIT, TEST, FINISH)
 
 def tools_of(kit: Kit, *, observation: int, count: Counter) -> dict[str, Tool]:
     """Return the tools of one run; an observation is to have at most so many tokens."""
-    facts = read_facts(kit.issue)
+    facts = read_facts(kit.bench.reading(kit.issue))
 
     def cat(action: Action, steps: Sequence[Step]) -> Outcome:
         path, _, line = action["path"].partition(":")

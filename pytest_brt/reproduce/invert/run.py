@@ -15,10 +15,8 @@ from dataclasses import replace
 from pytest_brt.code.index import Index
 from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Prompt, Role, Sampling
-from pytest_brt.observe.watch import watch
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.write import slug
-from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.asking import PREFILL, STOP, Talk, answer_room, seed_of
 from pytest_brt.reproduce.invert.tries import TriedVersion, Tries, starts
 from pytest_brt.reproduce.model_tests.make import Maker
@@ -147,7 +145,7 @@ class _Inversion:
         self, issue: Issue, index: int, bench: Workbench, project: Index, told: Hints | None
     ) -> None:
         self.bench = bench
-        replayed = watch(read_script(issue), bench.engine)
+        replayed = bench.observed(issue)
         hints = told or gather_hints(
             issue, project, bench.engine, buggy=bench.buggy, host=bench.host, replayed=replayed
         )
@@ -158,7 +156,7 @@ class _Inversion:
         maker = Maker(
             issue=issue, index=project, test_root=bench.engine.subject.test_root, host=bench.host
         )
-        self.tries = Tries(maker=maker, facts=read_facts(issue), bench=bench)
+        self.tries = Tries(maker=maker, facts=read_facts(bench.reading(issue)), bench=bench)
         # What the report calls right cannot be turned into a test that fails.
         turnable = hints.stance is Stance.WRONG
         name = f"test_{slug(issue.source, issue.title)}"

@@ -16,7 +16,6 @@ from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import Facts, matches, simple
 from pytest_brt.oracle.judge import is_isolation, refusal, run_tests
 from pytest_brt.oracle.write import Draft, module
-from pytest_brt.reading.steps import ClaimKind, ClaimRole
 from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.model_tests.confidence import judge_written
 from pytest_brt.reproduce.model_tests.make import Maker, Written
@@ -25,6 +24,7 @@ from pytest_brt.reproduce.opinion import Opinion, with_opinion
 from pytest_brt.reproduce.select import dropped
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import CandidateTest, JudgedTest, OracleKind, Origin, TestRun, Verdict
+from pytest_brt.types.reading import ClaimKind, ClaimRole
 
 #: Longer values say nothing that one could put right by hand.
 _LONGEST = 600

@@ -172,7 +172,7 @@ class Libro:
             prompts=bench.prompts,
             model=bench.model,
         )
-        self.facts = read_facts(issue)
+        self.facts = read_facts(bench.reading(issue))
         self.notes: list[AttemptNote] = []
         #: How each sample ended.
         self.endings: list[Ending] = []

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple, states
 from pytest_brt.oracle.judge import Rating, first_line, is_misuse, judge
-from pytest_brt.syntax import parse
+from pytest_brt.syntax.parse import parse
 from pytest_brt.types import CandidateTest, JudgedTest, TestRun, Verdict
 from pytest_brt.types.cause import OwnError, PhaseFailed
 

@@ -13,11 +13,11 @@ from pytest_brt.code.file_facts import DefinitionKind
 from pytest_brt.code.imports import add_imports, find_import
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.code.scope import bound_names, undefined_names
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.code.words import rank_hosts
 from pytest_brt.reproduce.model_tests.split import lines_of
-from pytest_brt.syntax import Function, bound_targets, parse
+from pytest_brt.syntax.names import bound_names, undefined_names
+from pytest_brt.syntax.parse import Function, bound_targets, parse
 
 #: Exceptions that Python has, and that a project may have under the same name.
 _BUILTINS = frozenset(name for name in dir(builtins) if name[:1].isupper())

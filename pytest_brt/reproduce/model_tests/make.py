@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from pytest_brt.code.imports import check_imports, find_import, resolve
 from pytest_brt.code.index import Index
-from pytest_brt.code.normal import test_key
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.codec import content_id
 from pytest_brt.model.reply import fenced_blocks
@@ -26,7 +25,8 @@ from pytest_brt.reproduce.model_tests.host_file import (
     with_usual_imports,
 )
 from pytest_brt.reproduce.model_tests.split import Single, laid_out, parses, split_tests
-from pytest_brt.syntax import parse
+from pytest_brt.syntax.normal import test_key
+from pytest_brt.syntax.parse import parse
 from pytest_brt.types import CandidateTest, Issue, Oracle, OracleKind, Origin
 
 

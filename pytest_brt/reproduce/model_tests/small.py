@@ -18,7 +18,7 @@ from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.oracle.facts import Facts, matches
 from pytest_brt.oracle.judge import failing_line, failure_key, refusal, run_tests
 from pytest_brt.reproduce.model_tests.split import crowded, split_tests
-from pytest_brt.syntax import Function, first_line, parse
+from pytest_brt.syntax.parse import Function, first_line, parse
 from pytest_brt.types import CandidateTest, JudgedTest, TestRun
 
 #: Statements that are tried one by one, and seconds for that.

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from pytest_brt.syntax import Function, bound_targets, first_line, is_constant, parse
+from pytest_brt.syntax.parse import Function, bound_targets, first_line, is_constant, parse
 
 _Import = ast.Import | ast.ImportFrom
 #: Calls at the margin that would run tests while they are collected.

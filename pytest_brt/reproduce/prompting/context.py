@@ -15,9 +15,9 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.lookup import relevance
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.execute.engine import Engine, Program
+from pytest_brt.issue.read import read_report
 from pytest_brt.localise.suspects import Key, find_suspects, nearest_tests, query_of, rank_files
 from pytest_brt.observe.watch import Replayed, Seen, watch
-from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.prompting.shown_code import MOST_TESTS, show_tests
 from pytest_brt.reproduce.prompting.transcript import IMPORTS, Stance, session_of, stance_of
 from pytest_brt.types import Attempt, Issue, Place
@@ -82,7 +82,7 @@ def gather_hints(
         SubjectProblem: the subject's interpreter cannot be started.
     """
     if replayed is None and engine is not None:
-        replayed = watch(read_script(issue), engine)
+        replayed = watch(read_report(issue), engine)
     seen = replayed.seen if replayed else ()
     if ran is None:
         ran = functions_run(replayed, index, engine) if replayed and engine else ()

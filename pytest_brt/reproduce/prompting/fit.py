@@ -13,13 +13,13 @@ from pytest_brt.dialogue.prompts import Prompts, fenced
 from pytest_brt.errors import ModelProblem
 from pytest_brt.issue.blocks import without_comments
 from pytest_brt.issue.prose import sentences
+from pytest_brt.issue.words import role_of
 from pytest_brt.model.base import Model, Prompt
-from pytest_brt.reading.lexicon import role_of
-from pytest_brt.reading.steps import ClaimRole
 from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.prompting.shown_code import show_suspects, show_tests
 from pytest_brt.types import Block, BlockKind, Issue
 from pytest_brt.types.attempt import Shortened
+from pytest_brt.types.reading import ClaimRole
 
 _PROSE = (BlockKind.PROSE, BlockKind.HEADING)
 #: Headings of sections that say where the reporter runs it.

@@ -16,7 +16,14 @@ from dataclasses import dataclass, field
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.words import terms_of
-from pytest_brt.syntax import Function, bodies, bound_targets, first_line, is_constant, tree_of
+from pytest_brt.syntax.parse import (
+    Function,
+    bodies,
+    bound_targets,
+    first_line,
+    is_constant,
+    tree_of,
+)
 from pytest_brt.types import Place
 
 #: A gap, where code is left out; what stands around it may need what is not shown.

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from pytest_brt.execute.engine import Observed
+from pytest_brt.issue.alike import Likeness, quoted_in
 from pytest_brt.observe.watch import Seen
-from pytest_brt.reading.compare import Likeness, quoted_in
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 
 #: Statements whose results are told, and characters of each result.
 _MOST_SEEN, _MOST_RESULT = 12, 300

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from pytest_brt.issue.alike import quoted_in
 from pytest_brt.observe.watch import Seen, displays
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.report_run import ReportRun
-from pytest_brt.reading.compare import quoted_in
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
-from pytest_brt.types import BlockKind, JudgedTest, Miss, Verdict
+from pytest_brt.oracle.write import is_import
+from pytest_brt.types import BlockKind, Issue, JudgedTest, Miss, Verdict
 from pytest_brt.types.miss import (
     AlreadyRight,
+    CodeInShell,
     CodeRead,
     ComplaintUnclear,
     NoCode,
@@ -25,8 +28,16 @@ from pytest_brt.types.miss import (
     StatementRaised,
     UndefinedNames,
 )
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 
 _CODE = (BlockKind.PYTHON, BlockKind.REPL)
+#: Code that a shell gives to Python, on the command line or below it.
+_SHELL = re.compile(r"\bpython[\d.]*\s+-c\b|<<-?\s*['\"]?\w+")
+#: Names that Python 3 does not define any more (What's New in Python 3.0).
+_PYTHON_2 = frozenset(
+    {"apply", "basestring", "buffer", "cmp", "coerce", "execfile", "file", "intern", "long"}
+    | {"raw_input", "reduce", "reload", "unichr", "unicode", "xrange"}
+)
 #: Statements that are told of.
 _MOST = 3
 #: Characters of a statement, a message and a value that are told.
@@ -42,24 +53,39 @@ def misses_of(
     """
     if any(item.judgement.candidate for item in tests):
         return ()
-    found = [*view.script.misses, *commands]
-    if not view.seen:
-        return (*found, NoCode())
+    ran = [seen for seen in view.seen if not (seen.missing and seen.step.inline)]
+    if not ran:
+        return (*view.reading.misses, *(commands or [_no_code(view.issue)]))
     blocks = sum(block.kind in _CODE for block in view.issue.blocks)
-    found.append(CodeRead(statements=len(view.seen), blocks=blocks))
-    missing = sorted({name for seen in view.seen for name in seen.missing})
-    if missing:
-        found.append(UndefinedNames(names=tuple(missing)))
-    found += _ended(view)
-    found += _raised(view)
-    found += _own_tests(tests)
+    told, untold = _raised(ran)
+    hindered = [*commands, *_undefined(ran), *_ended(ran), *untold, *_own_tests(tests)]
     made = [item for item in tests if not item.test.is_reporters]
     passing = sum(item.judgement.verdict is Verdict.PASS for item in made)
     if passing:
-        found.append(PassingTests(tests=passing))
-    if not tests:
-        found.append(_unused(view))
-    return tuple(found)
+        hindered.append(PassingTests(tests=passing))
+    if not tests and not hindered and not _only_imports(view):
+        hindered.append(_unused(view))
+    read = CodeRead(statements=len(ran), blocks=blocks)
+    if _only_imports(view):
+        return (*view.reading.misses, read, *(hindered or [_unused(view)]), *told)
+    return (read, *hindered, *told, *view.reading.misses)
+
+
+def _no_code(issue: Issue) -> NoCode | CodeInShell:
+    for number, line in enumerate(issue.text.split("\n"), 1):
+        if _SHELL.search(line):
+            return CodeInShell(line=number)
+    return NoCode()
+
+
+def _only_imports(view: ReportRun) -> bool:
+    return all(is_import(seen.step.source) for seen in view.seen if not seen.step.inline)
+
+
+def _undefined(ran: Sequence[Seen]) -> Iterator[Miss]:
+    missing = sorted({name for seen in ran for name in seen.missing})
+    if missing:
+        yield UndefinedNames(names=tuple(missing), of_python_2=_PYTHON_2.issuperset(missing))
 
 
 def _own_tests(tests: Sequence[JudgedTest]) -> Iterator[Miss]:
@@ -67,11 +93,13 @@ def _own_tests(tests: Sequence[JudgedTest]) -> Iterator[Miss]:
         if item.test.is_reporters and item.judgement.verdict is Verdict.PASS:
             yield OwnTestPasses(name=item.test.name)
         elif item.test.is_reporters and item.judgement.runs:
-            yield OwnTestUnused(name=item.test.name, cause=item.judgement.runs[0].cause)
+            run = item.judgement.runs[0]
+            raised = replace(run.raised, frames=(), values=()) if run.raised else None
+            yield OwnTestUnused(name=item.test.name, cause=run.cause, raised=raised)
 
 
-def _ended(view: ReportRun) -> list[Miss]:
-    ended = [seen for seen in view.seen if seen.ended]
+def _ended(ran: Sequence[Seen]) -> list[Miss]:
+    ended = [seen for seen in ran if seen.ended]
     return [
         StatementEnded(
             line=seen.step.line,
@@ -83,20 +111,24 @@ def _ended(view: ReportRun) -> list[Miss]:
     ]
 
 
-def _raised(view: ReportRun) -> list[Miss]:
-    found: list[Miss] = []
-    for seen in view.seen:
+def _raised(ran: Sequence[Seen]) -> tuple[list[Miss], list[Miss]]:
+    """Return the exceptions that the report speaks of, and those that it does not."""
+    told: list[Miss] = []
+    untold: list[Miss] = []
+    for seen in ran:
         raised = seen.did.raised if seen.did else None
-        if raised is not None and not seen.missing:
-            found.append(
-                StatementRaised(
-                    line=seen.step.line,
-                    source=seen.step.source.splitlines()[0][:_SOURCE],
-                    exception=raised.type,
-                    message=raised.message.split("\n")[0][:_MESSAGE],
-                )
+        if raised is None or seen.missing:
+            continue
+        spoken_of = {claim.exception for claim in seen.step.said(ClaimKind.RAISES)}
+        (told if simple(raised.type) in spoken_of else untold).append(
+            StatementRaised(
+                line=seen.step.line,
+                source=seen.step.source.splitlines()[0][:_SOURCE],
+                exception=raised.type,
+                message=raised.message.split("\n")[0][:_MESSAGE],
             )
-    return found[:_MOST]
+        )
+    return told[:_MOST], untold[:_MOST]
 
 
 def _unused(view: ReportRun) -> Miss:

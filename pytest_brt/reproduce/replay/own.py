@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from pytest_brt.code.scope import undefined_names
 from pytest_brt.codec import content_id
-from pytest_brt.observe.watch import Resolver
+from pytest_brt.observe.watch import Replayed, Resolver
 from pytest_brt.oracle.write import import_block, is_import
-from pytest_brt.reading.own_tests import OwnTest, own_tests
-from pytest_brt.types import CandidateTest, Issue, Oracle, OracleKind, Origin
+from pytest_brt.syntax.names import undefined_names
+from pytest_brt.types import CandidateTest, Oracle, OracleKind, Origin
+from pytest_brt.types.reading import OwnTest
 
 
-def own_candidates(
-    issue: Issue, resolver: Resolver, folder: str, called: str
-) -> Iterator[CandidateTest]:
+def own_candidates(replayed: Replayed, folder: str, called: str) -> Iterator[CandidateTest]:
     """Yield the tests that a report brings, but for those that use names which nothing has.
 
     Their files are to stand in `folder`; `called` is what tests of the report are called after.
     """
-    for own in own_tests(issue):
-        source = _module(own, resolver)
+    issue = replayed.reading.issue
+    for own in replayed.reading.tests:
+        source = _module(own, replayed.resolver)
         if source is None:
             continue
         stem = own.name.rpartition("::")[2].removeprefix("test").strip("_").lower()

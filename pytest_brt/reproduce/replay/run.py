@@ -11,8 +11,11 @@ from pathlib import PurePosixPath
 
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, TestTarget
+from pytest_brt.issue.alike import is_steady, likeness
+from pytest_brt.issue.read import complained
+from pytest_brt.observe.reports import Reports
 from pytest_brt.observe.run_commands import play
-from pytest_brt.observe.watch import Replayed, watch
+from pytest_brt.observe.watch import Replayed
 from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
@@ -21,14 +24,11 @@ from pytest_brt.oracle.rules.commands import tool_drafts, tool_misses
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.rules.settled import settled
 from pytest_brt.oracle.write import Draft, module, script, slug
-from pytest_brt.reading.compare import is_steady, likeness
-from pytest_brt.reading.mend import parses
-from pytest_brt.reading.script import complained, read_script
 from pytest_brt.reproduce.replay.misses import misses_of
 from pytest_brt.reproduce.replay.own import own_candidates
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.syntax import parse_expression
+from pytest_brt.syntax.parse import parse_expression, parses
 from pytest_brt.types import (
     Attempt,
     CandidateTest,
@@ -55,6 +55,7 @@ def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
         keep=bench.keep,
         index=index,
         progress=bench.say,
+        reports=bench.reports,
     )
 
 
@@ -66,23 +67,26 @@ def replay(
     keep: int | None = None,
     index: int = 0,
     progress: Callable[[str], None] = lambda _: None,
+    reports: Reports | None = None,
 ) -> Attempt:
     """Make failing tests from what `issue` shows, running everything through `engine`.
 
     The attempt holds every test that was considered, best first, and, when none fails for
     the reported reason, what was looked for, found, and is missing. Of the candidates
     `keep` are kept, None for all; `repeat` runs on the buggy tree must agree; `index` is the number
-    of the run, from 0, in the attempt's record; `progress` is told what happens, a line at a time.
+    of the run, from 0, in the attempt's record; `progress` is told what happens, a line at a time;
+    `reports` has what was read and seen of the report before.
 
     Raises:
         SubjectProblem: the subject's interpreter cannot be started at all.
     """
     begin = time.monotonic()
-    script = read_script(issue)
-    progress(f"running {len(script.steps)} statements of the report")
-    replayed = watch(script, engine)
-    view = ReportRun(issue=issue, script=script, replayed=replayed)
-    stage = play(issue, engine)
+    reports = reports or Reports()
+    reading = reports.reading(issue)
+    progress(f"running {len(reading.steps)} statements of the report")
+    replayed = reports.observed(issue, engine)
+    view = ReportRun(replayed=replayed)
+    stage = play(reading, engine)
     commands = tool_drafts(issue, stage)
     own = [draft for draft in apply_rules(view) if not (commands and draft.own_assertion)]
     drafts = tuple(sorted((*own, *commands), key=lambda draft: -draft.score))
@@ -128,7 +132,7 @@ class _Maker:
         """Return the tests that the report brings."""
         called = slug(self.issue.source, self.issue.title)
         folder = self.engine.subject.test_root
-        return tuple(own_candidates(self.issue, self.replayed.resolver, folder, called))
+        return tuple(own_candidates(self.replayed, folder, called))
 
     def judge_own(self, tests: Sequence[CandidateTest]) -> tuple[JudgedTest, ...]:
         """Run the reporter's tests on the unpatched tree and judge them."""

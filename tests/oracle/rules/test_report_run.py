@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.report_run import called, messages_agree, quote
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 
 MESSAGES = st.text(st.sampled_from("abc 019'.x-"), max_size=30)
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from collections import Counter
 from pathlib import Path
+from types import FrameType
 
 import pytest
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.execute.engine import Engine
+from pytest_brt.issue.read import read_report
+from pytest_brt.observe.watch import watch
 from pytest_brt.reproduce.libro.pool import Sampled, next_batch, why_stop
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.types import Ending
@@ -111,6 +116,27 @@ def test_the_agent_comes_last_and_knows_what_replay_saw(engine: Engine, tmp_path
     ended = DialogueEnded(by="agent", ending=Ending.FINISH, steps=3, said="", wrote=True)
     assert ended in made.notes
     assert len(made.trajectories) >= 2
+
+
+def test_a_report_is_read_and_run_once_for_all(engine: Engine, tmp_path: Path) -> None:
+    calls: Counter[str] = Counter()
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code in (read_report.__code__, watch.__code__):
+            calls[frame.f_code.co_name] += 1
+
+    report = f"{VAGUE}\n```python\nfrom interval import mean\nmean([1])\n```\n"
+    ways = ("You write pytest tests that reproduce", "You write pytest tests that show")
+    script = "".join(f"=== always if: {way}\n{WRONG}\n" for way in ways)
+    script += judge_says("no", "mean does something bad") + replies(act("finish"))
+    bench = bench_of(engine, tmp_path, script, samples=4)
+    sys.setprofile(count)
+    try:
+        made = attempt(issue_of(report, tmp_path), 0, bench)
+    finally:
+        sys.setprofile(None)
+    assert {note.by for note in made.notes} >= {"libro", "invert", "agent"}
+    assert calls == {"read_report": 1, "watch": 1}
 
 
 def test_time_that_is_over_is_said_with_what_it_would_have_been_for(

@@ -10,8 +10,8 @@ import pytest
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
+from pytest_brt.issue.read import read_report
 from pytest_brt.observe.watch import watch
-from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.prompting.context import Hints, imports_of
 from pytest_brt.types import Place
 
@@ -53,7 +53,7 @@ def test_what_is_unlikely_or_of_other_files_is_noise(engine: Engine, index: Inde
 def test_a_class_that_the_report_can_do_without_is_left_out(engine: Engine, index: Index) -> None:
     text = "# It is wrong\n\n```python\nfrom pkg import double\ndouble(1)\n```\n"
     issue = read_issue(text, "issue.md")
-    seen = watch(read_script(issue), engine).seen
+    seen = watch(read_report(issue), engine).seen
     places = (suspect("pkg/core.py", "Box.fill"),)
     hints = Hints(seen=seen, suspects=places)
     found = imports_of(hints, issue, index, engine)

@@ -6,13 +6,13 @@ import pytest
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
+from pytest_brt.issue.read import read_report
 from pytest_brt.observe.watch import Seen, watch
-from pytest_brt.reading.script import read_script
 from pytest_brt.reproduce.prompting.transcript import Stance, session_of, stance_of
 
 
 def seen(text: str, engine: Engine) -> tuple[Seen, ...]:
-    return watch(read_script(read_issue(f"# It is wrong\n\n{text}\n", "issue.md")), engine).seen
+    return watch(read_report(read_issue(f"# It is wrong\n\n{text}\n", "issue.md")), engine).seen
 
 
 CODE = "```python\nfrom pkg import double\nx = 2\ndouble(x)\n```"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pytest_brt.execute.engine import Engine
-from pytest_brt.issue import read_issue
+from pytest_brt.issue.load import read_issue
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.types import Attempt, JudgedTest
 from tests.support.projects import open_on

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_brt.execute.engine import Engine
-from pytest_brt.issue import read_issue
+from pytest_brt.issue.load import read_issue
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.types import JudgedTest, OracleKind, Verdict
 from tests.support.projects import open_on

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_brt.execute.engine import Engine
-from pytest_brt.issue import read_issue
+from pytest_brt.issue.load import read_issue
 from pytest_brt.types import BlockKind
 from pytest_brt.types.miss import NothingWrong
 from tests.reproduce.replay.project import attempt, candidates

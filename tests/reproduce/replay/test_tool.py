@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from pytest_brt.errors import IssueProblem
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.subject import find_subject
-from pytest_brt.issue import read_issue
+from pytest_brt.issue.files import File, ReportedFiles, read_files
+from pytest_brt.issue.load import read_issue
+from pytest_brt.issue.read import read_report
 from pytest_brt.observe.run_commands import completed, entries
-from pytest_brt.reading.reported_files import File, ReportedFiles, read_reported_files
 from tests.reproduce.replay.project import make_project
 
 
 def world(report: str) -> ReportedFiles:
-    return read_reported_files(read_issue(report, "x.md"), {"tool", "pkg"})
+    return read_files(read_report(read_issue(report, "x.md")), {"tool", "pkg"})
 
 
 def test_files_named_in_their_first_line_or_in_prose() -> None:
@@ -36,6 +37,10 @@ def test_files_named_in_their_first_line_or_in_prose() -> None:
 def test_drawn_trees_are_empty_files() -> None:
     found = world("Title\n\n```\n.\n`-- a/\n    |-- a.py\n    `-- b.py\n```\n")
     assert [file.path for file in found.files] == ["a/a.py", "a/b.py"]
+    deep = world(
+        "Title\n\n```\n├── a\n│   ├── b.py\n│   └── c/\n├── ba\n│   └── d.py\n└── e.py\n```\n"
+    )
+    assert [file.path for file in deep.files] == ["a/b.py", "ba/d.py", "e.py"]
 
 
 def test_commands_of_the_project_and_their_output() -> None:
@@ -139,5 +144,5 @@ def test_any_text_is_read(text: str) -> None:
         issue = read_issue(text, "x.md")
     except IssueProblem:
         return
-    for file in read_reported_files(issue, {"tool"}).files:
+    for file in read_files(read_report(issue), {"tool"}).files:
         assert file.path

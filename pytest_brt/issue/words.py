@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_brt.reading.steps import ClaimRole
+from pytest_brt.types.reading import ClaimRole
 
 #: What is quoted is a number between these while the words around it are rewritten.
 _HOLD, _END = "\ue000", "\ue001"
@@ -32,8 +32,6 @@ _DEMANDED = (
     r"(?=(?: (?:not|also|always|still|just|instead|rather|only))? "
     r"(?:be|give|return|raise|throw|print|yield|work|fail|error|succeed|output|produce|equal|propagate)\b)"
 )
-_THROWN = {"throws": "raises", "throw": "raise", "throwing": "raising", "thrown": "raised"}
-
 #: Ways to say it, and how it is written; the order matters.
 _SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(ways, re.IGNORECASE), spelling)
@@ -45,8 +43,10 @@ _SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"(it|this|that|they|these|those|we) (?:just |rather |instead |simply )?",
             r"\1 should ",
         ),
-        (rf"\b(?:is|are|was|were|be)(?: not|n't) {_ASKED} to\b", "should not"),
-        (rf"\b(?:would be|has been|is|are|was|were|be) (?:\w+ly )?{_ASKED} to\b", "should"),
+        (
+            rf"\b(?:would be|has been|is|are|was|were|be)( not|n't)? (?:\w+ly )?{_ASKED} to\b",
+            r"should\1",
+        ),
         (
             rf"\b(?:(?:i|we|one|you) )?(?:do|does|did|would)(?:n't| not) expect ({_THING}?)to\b",
             r"\1should not",
@@ -56,15 +56,15 @@ _SPELLINGS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             rf"(?:expect(?:ed|s|ing)?|want(?:ed|s)?|would like) ({_THING})to\b",
             r"\1should",
         ),
-        (r"(?<!\bas )\bexpected to\b", "should"),
-        (r"\b(?:should|must|ought|shall)(?:n'?t| not| never)(?: to)?\b", "should not"),
-        (r"\b(?:ought to|must|shall)\b", "should"),
-        (rf"\b(?:needs?|has|have) to\b{_DEMANDED}", "should"),
-        (r"\bshould (?:never|no longer|not ever)\b", "should not"),
+        (rf"(?<!\bas )\bexpected to\b|\b(?:needs?|has|have) to\b{_DEMANDED}", "should"),
+        (r"\b(?:ought(?: to)?|must|shall)(?=n'?t\b|\b)", "should"),
+        (r"\bshould(?:n'?t| not| never| no longer)\b(?: to\b| ever\b)?", "should not"),
         (r"\berrors? out\b", "fails"),
+        (r"\bthrow(s?)\b", r"raise\1"),
+        (r"\bthrowing\b", "raising"),
+        (r"\bthr(?:own|ew)\b", "raised"),
     )
 )
-_THROW = re.compile(r"\b(?:throws?|throwing|thrown|threw)\b", re.IGNORECASE)
 
 
 #: What may stand between "should" and its verb without changing what is asked.
@@ -115,7 +115,6 @@ def plain(text: str) -> str:
     text = _QUOTED.sub(hold, text.replace(_HOLD, " ").replace(_END, " "))
     for ways, spelling in _SPELLINGS:
         text = ways.sub(spelling, text)
-    text = _THROW.sub(lambda match: _THROWN.get(match[0].lower(), "raised"), text)
     return _HELD.sub(lambda match: quoted[int(match[1])], text)
 
 
@@ -205,6 +204,14 @@ _RIGHT_ABOVE = re.compile(
     rf"(?<!not )(?:\b(?:is|are|looks) {_FINE}|\bworks?(?: fine| well| correctly)?)[,:;] [^,:;]*$",
     re.IGNORECASE,
 )
+_PRAISE = re.compile(
+    r"^\W*(?:works?|fine|ok(?:ay)?|good|correct|right)\b|\b(?:as expected|correctly|rightly)\b",
+    re.IGNORECASE,
+)
+#: Words that take praise back, or speak of another time or place.
+_TAKEN_BACK = re.compile(
+    r"\b(?:but|however|not|should|instead|until|used|in|on|with|before|if)\b|n't\b", re.IGNORECASE
+)
 
 
 def role_of(text: str) -> ClaimRole:
@@ -270,6 +277,16 @@ def is_complaint(text: str) -> bool:
     """Say whether `text` calls something wrong."""
     text = own_words(text)
     return bool(_UNEXPECTED.search(text) or _BROKEN.search(text)) and not _WORKS_AGAIN.search(text)
+
+
+def is_praise(text: str) -> bool:
+    """Say whether a remark calls what it names right.
+
+    >>> is_praise("works (raises ValueError)"), is_praise("fine before; raises ValueError")
+    (True, False)
+    """
+    words = own_words(text)
+    return bool(_PRAISE.search(words)) and not _TAKEN_BACK.search(words)
 
 
 def is_approved(before: str, after: str) -> bool:

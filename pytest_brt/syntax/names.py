@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import TypeVar
 
-from pytest_brt.syntax import compiled, parse, symbols
+from pytest_brt.syntax.parse import compiled, parse, symbols
 
 _BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__", "__annotations__"}
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_brt.issue.prose import Sentence
-from pytest_brt.types import Miss, Raised
+from pytest_brt.types.issue import Block, Issue
+from pytest_brt.types.miss import Miss
+from pytest_brt.types.outcome import Raised
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A piece of code in a sentence, mostly between backticks."""
+
+    text: str
+    #: Where it stands within the sentence, the ticks included.
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sentence:
+    """One sentence of prose, or a heading."""
+
+    text: str
+    #: 1-based line in the report where its paragraph starts.
+    line: int
+    spans: tuple[Span, ...] = ()
 
 
 class ClaimRole(StrEnum):
@@ -81,31 +101,50 @@ class ReportStep:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
-    """All statements of a report in the order in which they are to be run."""
+class OwnTest:
+    """A test that somebody wrote into a report."""
 
+    #: As pytest knows it below its file: "test_a", "TestX::test_a".
+    name: str
+    #: The report's statements that it needs, imports among them, and the test itself.
+    needs: tuple[str, ...]
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockInContext:
+    """A block of a report, and what is said around it."""
+
+    block: Block
+    #: 0-based place among the blocks; the first heading is the title.
+    number: int
+    #: What the section that it stands in speaks of, by its heading.
+    section: ClaimRole
+    #: The role of what stands here, and the words that give it: right above, or the heading.
+    role: ClaimRole
+    words: str
+    #: Its own sentences, where it is prose or a heading.
+    sentences: tuple[Sentence, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """All that is read of a report."""
+
+    issue: Issue
+    blocks: tuple[BlockInContext, ...]
+    #: Its statements in the order in which they are to be run; code from sentences comes last.
     steps: tuple[ReportStep, ...]
-    #: Exceptions that the report shows or names anywhere.
+    #: The tests that the reporter wrote.
+    tests: tuple[OwnTest, ...] = ()
+    #: Exceptions that it shows or names anywhere.
     named: tuple[Raised, ...] = ()
+    #: Simple names of the exceptions that its words ask for.
+    wanted: frozenset[str] = frozenset()
     #: What could not be read.
     misses: tuple[Miss, ...] = ()
 
-
-def raises_claim(
-    subject: str, match: re.Match[str] | None, role: ClaimRole, sentence: Sentence
-) -> Claim:
-    """Return the claim that `subject` raises what `match`, of `EXCEPTION`, names."""
-    raised = Raised(
-        type=match["type"] if match else "",
-        message=(match["message"] or "").strip() if match else "",
-    )
-    return Claim(
-        kind=ClaimKind.RAISES, role=role, raised=raised, sentence=sentence.text, subject=subject
-    )
-
-
-def value_claim(subject: str, text: str, role: ClaimRole, sentence: Sentence) -> Claim:
-    """Return the claim that `subject` has the value `text`."""
-    return Claim(
-        kind=ClaimKind.VALUE, role=role, text=text, sentence=sentence.text, subject=subject
-    )
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """All sentences, headings among them."""
+        return tuple(sentence for place in self.blocks for sentence in place.sentences)

@@ -6,9 +6,8 @@ import ast
 import re
 from dataclasses import replace
 
-from pytest_brt.issue.prose import Sentence, Span
-from pytest_brt.reading.mend import parses
-from pytest_brt.syntax import parse
+from pytest_brt.syntax.parse import is_literal, parse, parses
+from pytest_brt.types.reading import Sentence, Span
 
 #: An exception by its name, and its message where that follows.
 EXCEPTION = re.compile(
@@ -25,15 +24,10 @@ _STARTS_LITERAL = re.compile(r"\s*(?:[\[({]|[rRbBuU]?['\"])")
 _ENDS_LITERAL = re.compile(r"[\])}'\"]")
 #: What makes a literal a part of a longer expression.
 _GOES_ON = re.compile(r"\s*[%+*/|&@^]|[\w.\[(=<>-]\S")
-_ENGLISH = frozenset(
-    {
-        "a", "an", "the", "wrong", "incorrect", "correct", "right", "it", "this", "that",
-        "something", "nothing", "error", "errors", "nonsense", "different", "same", "empty",
-        "fine", "ok", "true", "false", "as", "in", "on", "not", "always", "never", "only",
-        "also", "very", "too", "broken", "missing", "used", "done", "called", "set", "result",
-        "results", "value", "values", "garbage", "what", "how"
-    }
-)  # fmt: skip
+#: English words as short as the names that people give to values.
+_SHORT_WORDS = frozenset(
+    {"a", "an", "as", "how", "in", "it", "not", "ok", "on", "set", "the", "too"}
+)
 
 
 def code_in(sentence: Sentence) -> list[Span]:
@@ -80,13 +74,16 @@ def is_runnable(text: str) -> bool:
     return any(isinstance(child, kinds) for child in ast.walk(node)) and not is_literal(text)
 
 
-def is_literal(text: str) -> bool:
-    """Say whether `text` is a value that needs no name: a number, a string, a list of them."""
-    try:
-        ast.literal_eval(text)
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+def is_word(text: str) -> bool:
+    """Say whether `text` is a word of English rather than a name or a value.
+
+    >>> is_word("strange"), is_word("Wrong"), is_word("True"), is_word("NaN"), is_word("zoo")
+    (True, True, False, False, False)
+    """
+    if not text.isalpha() or is_literal(text):
         return False
-    return True
+    lower = text.islower() or text.istitle()
+    return lower and (len(text) > 3 or text.lower() in _SHORT_WORDS)
 
 
 def masked(text: str, codes: list[Span]) -> str:
@@ -111,7 +108,7 @@ def object_at(text: str, codes: list[Span], start: int) -> tuple[str, int]:
     stop = _STOP.search(rest, 0, 120)  # a longer piece is no object
     piece = rest[: stop.start()] if stop else rest
     piece = piece.strip().rstrip(".:")
-    if not piece or len(piece) > 80 or piece.lower() in _ENGLISH:
+    if not piece or len(piece) > 80 or is_word(piece):
         return "", start
     if (" " not in piece or is_literal(piece)) and parses(piece):
         return piece, start + len(piece)

@@ -18,12 +18,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pytest_brt.code.file_facts import imported
-from pytest_brt.code.source import decode
 from pytest_brt.codec import content_id
-from pytest_brt.syntax import (
+from pytest_brt.syntax.parse import (
     Function,
     called_names,
+    decode,
     first_line,
     is_constant,
     parse,
@@ -44,13 +43,23 @@ def normal_test(source: str) -> str:
     tree = parse(source)
     imports = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     # A "from __future__" must be first: "f" comes before "i", "_" before letters.
-    lines = sorted({item.statement for node in imports for item in imported(node)})
+    lines = sorted({line for node in imports for line in _one_by_one(node)})
     body = [node for node in tree.body if node not in imports]
     tree.body = [*parse("\n".join(lines)).body, *body]
     _drop_idle(tree)
     _number_tests(tree)
     _rename(tree)
     return ast.unparse(tree)
+
+
+def _one_by_one(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """Yield a statement for each name that an import binds."""
+    for alias in node.names:
+        if isinstance(node, ast.Import):
+            yield ast.unparse(ast.Import(names=[alias]))
+        else:
+            single = ast.ImportFrom(module=node.module, names=[alias], level=node.level)
+            yield ast.unparse(single)
 
 
 def test_key(source: str) -> str:

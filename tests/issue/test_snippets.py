@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.reading.mend import parses, statements
+from pytest_brt.issue.snippets import statements
+from pytest_brt.syntax.parse import parses
 
 
 def sources(text: str) -> list[str]:

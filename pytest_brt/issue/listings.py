@@ -6,25 +6,17 @@ import ast
 import re
 from dataclasses import replace
 
+from pytest_brt.issue.alike import is_same
+from pytest_brt.issue.claims import claims, comment_said, shown_below
+from pytest_brt.issue.progress import Progress
 from pytest_brt.issue.prose import sentence
 from pytest_brt.issue.sessions import read_session
-from pytest_brt.reading.claims import claims, comment_said, shown_below
-from pytest_brt.reading.compare import is_same
-from pytest_brt.reading.lexicon import must_work
-from pytest_brt.reading.mend import Statement, left_out, parses, statements
-from pytest_brt.reading.mentions import is_literal
-from pytest_brt.reading.progress import (
-    Reading,
-    add_step,
-    close_block,
-    displayed,
-    displays_value,
-    say,
-)
-from pytest_brt.reading.steps import Claim, ClaimKind, ClaimRole
-from pytest_brt.syntax import called_name, parse
-from pytest_brt.types import Block
+from pytest_brt.issue.snippets import Statement, left_out, statements
+from pytest_brt.issue.tracebacks import final_exception
+from pytest_brt.issue.words import must_work
+from pytest_brt.syntax.parse import called_name, is_literal, parse, parses
 from pytest_brt.types.miss import CodeLeftOut
+from pytest_brt.types.reading import BlockInContext, Claim, ClaimKind, ClaimRole
 
 #: So many places that were left out are noted, of one piece of code.
 _MOST_NOTES = 3
@@ -32,9 +24,9 @@ _MOST_NOTES = 3
 _RESULTS = (ClaimKind.VALUE, ClaimKind.RAISES)
 
 
-def read_repl(reading: Reading, block: Block) -> None:
+def read_repl(progress: Progress, place: BlockInContext) -> None:
     """Read a session: each input, and what came back."""
-    role, wish = reading.place.announced
+    block, role, wish = place.block, place.role, place.words
     added: list[int] = []
     for exchange in read_session(block.text):
         parts = statements(exchange.source)
@@ -43,9 +35,10 @@ def read_repl(reading: Reading, block: Block) -> None:
             said = list(_comments(statement))
             if last and exchange.output.strip():
                 said.append(_below(exchange.output, role, wish))
-            added.append(add_step(reading, statement, block.line + exchange.line, tuple(said)))
-        _note_left_out(reading, exchange.source, parts, block.line + exchange.line)
-    close_block(reading, added)
+            line = block.line + exchange.line
+            added.append(progress.add_steps(statement, line, place.number, *said))
+        _note_left_out(progress, exchange.source, parts, block.line + exchange.line)
+    progress.close_block(place, added)
 
 
 def _below(output: str, role: ClaimRole, wish: str) -> Claim:
@@ -62,17 +55,16 @@ def _below(output: str, role: ClaimRole, wish: str) -> Claim:
         and is_literal(claim.text)
     ]
     shown = not any(is_same(value, output) for value in stated) if stated else must_work(wish)
-    return displayed(
-        output, ClaimRole.SHOWN if shown and role is ClaimRole.EXPECTED else role, wish
-    )
+    role = ClaimRole.SHOWN if shown and role is ClaimRole.EXPECTED else role
+    return replace(_displayed(output, role, wish), direct=True)
 
 
-def _note_left_out(reading: Reading, text: str, parts: tuple[Statement, ...], first: int) -> bool:
+def _note_left_out(progress: Progress, text: str, parts: tuple[Statement, ...], first: int) -> bool:
     """Note what was left out of code whose first line has that number; say whether its end was."""
     lines = text.split("\n")
     runs = left_out(text, parts)
     for start, end in runs[:_MOST_NOTES]:
-        reading.misses.append(
+        progress.misses.append(
             CodeLeftOut(
                 line=first + start,
                 end_line=first + end - 1,
@@ -83,30 +75,30 @@ def _note_left_out(reading: Reading, text: str, parts: tuple[Statement, ...], fi
     return bool(runs) and runs[-1][0] >= max((part.end for part in parts), default=0)
 
 
-def read_python(reading: Reading, block: Block) -> None:
+def read_python(progress: Progress, place: BlockInContext) -> None:
     """Read a block of code."""
-    role, wish = reading.place.announced
-    if reading.latest and _is_bare_value(block.text):
+    block, role, wish = place.block, place.role, place.words
+    if progress.latest and _is_bare_value(block.text):
         literal = all(is_literal(part.source) for part in statements(block.text))
-        if role is ClaimRole.EXPECTED or (literal and _shows(reading)):
-            read_output(reading, block)
+        if role is ClaimRole.EXPECTED or (literal and _shows(progress)):
+            read_output(progress, place)
             return
     parts = statements(block.text)
-    cut = _note_left_out(reading, block.text, parts, block.line)
+    cut = _note_left_out(progress, block.text, parts, block.line)
     if parts and "__doc__" in block.text and _is_docstring(parts[0]):
         parts = (replace(parts[0], source=f"__doc__ = {parts[0].source}"), *parts[1:])
     added: list[int] = []
     for above, statement in zip((None, *parts), parts, strict=False):
         if added and above and _is_echo(statement, above):
-            say(reading, added[-1], _below(statement.source, role, wish))
+            progress.say(added[-1], _below(statement.source, role, wish))
             continue
         line = block.line + statement.line
-        added.append(add_step(reading, statement, line, _comments(statement)))
+        added.append(progress.add_steps(statement, line, place.number, *_comments(statement)))
     if role is ClaimRole.CONTRAST and added:
-        say(reading, added[-1], Claim(kind=ClaimKind.WORKS, role=role, sentence=wish))
-    reading.ahead = [] if cut else reading.ahead
-    close_block(reading, added)
-    reading.latest = [] if cut else reading.latest  # what follows is about the line left out
+        progress.say(added[-1], Claim(kind=ClaimKind.WORKS, role=role, sentence=wish))
+    progress.ahead = [] if cut else progress.ahead
+    progress.close_block(place, added)
+    progress.latest = [] if cut else progress.latest  # what follows is about the line left out
 
 
 def _is_docstring(statement: Statement) -> bool:
@@ -118,20 +110,20 @@ def _is_echo(statement: Statement, above: Statement) -> bool:
     """Say whether a statement is the value of the expression above it, pasted without prompts."""
     if statement.above or statement.line != above.line + above.source.count("\n") + 1:
         return False
-    return displays_value(above.source) and is_literal(statement.source)
+    return _displays_value(above.source) and is_literal(statement.source)
 
 
-def _shows(reading: Reading) -> bool:
+def _shows(progress: Progress) -> bool:
     """Say whether the code above ends in something that shows a value, not shown so far."""
-    last = reading.steps[reading.latest[-1]]
-    return displays_value(last.source) and not any(said.direct for said in last.claims)
+    last = progress.steps[progress.latest[-1]]
+    return _displays_value(last.source) and not any(said.direct for said in last.claims)
 
 
 def _is_bare_value(text: str) -> bool:
     parts = statements(text)
     if len(parts) > 1:
         return all(is_literal(part.source) for part in parts)
-    return len(parts) == 1 and displays_value(parts[0].source) and "print(" not in text
+    return len(parts) == 1 and _displays_value(parts[0].source) and "print(" not in text
 
 
 def _comments(statement: Statement) -> tuple[Claim, ...]:
@@ -151,31 +143,27 @@ def _comments(statement: Statement) -> tuple[Claim, ...]:
 _PRINTERS = frozenset({"print", "pprint"})
 
 
-def read_output(reading: Reading, block: Block) -> None:
+def read_output(progress: Progress, place: BlockInContext) -> None:
     """Text below code is what it displayed, or should display."""
-    role, sentence = reading.place.announced
-    reading.place = reading.place.without_words()
-    if not reading.latest:
-        return
-    lines = [line for line in block.text.split("\n") if line.strip()]
-    shown = _line_by_line(reading, len(lines))
+    lines = [line for line in place.block.text.split("\n") if line.strip()]
+    shown = _line_by_line(progress, len(lines))
     if shown:
         for index, line in zip(shown, lines, strict=True):
-            say(reading, index, replace(displayed(line, role, sentence), direct=False))
+            progress.say(index, _displayed(line, place.role, place.words))
         return
-    for index in reading.latest:
-        source = reading.steps[index].source
-        if index == reading.latest[-1] or (
-            role is not ClaimRole.EXPECTED and displays_value(source)
-        ):
-            say(reading, index, replace(displayed(block.text, role, sentence), direct=False))
+    said = _displayed(place.block.text, place.role, place.words)
+    for index in progress.latest:
+        wanted = place.role is ClaimRole.EXPECTED
+        shows = _displays_value(progress.steps[index].source) and not wanted
+        if shows or index == progress.latest[-1]:
+            progress.say(index, said)
 
 
-def _line_by_line(reading: Reading, lines: int) -> list[int]:
+def _line_by_line(progress: Progress, lines: int) -> list[int]:
     """Return the statements of the last block that show one line each, [] when unsure."""
-    sources = {index: reading.steps[index].source for index in reading.latest}
-    shown = [index for index, source in sources.items() if displays_value(source)]
-    if any(said.direct for index in shown for said in reading.steps[index].claims):
+    sources = {index: progress.steps[index].source for index in progress.latest}
+    shown = [index for index, source in sources.items() if _displays_value(source)]
+    if any(said.direct for index in shown for said in progress.steps[index].claims):
         return []  # a session: what each of its inputs gave stands there already
     if lines < 2 or any(map(_prints_inside, sources.values())):
         return []
@@ -196,31 +184,34 @@ def _is_print(node: ast.AST) -> bool:
     )
 
 
-def read_traceback_block(reading: Reading, block: Block) -> None:
+def read_traceback(progress: Progress, place: BlockInContext) -> None:
     """Give a traceback to the statement that it shows, else to the last one."""
-    role, sentence = reading.place.announced
-    reading.place = reading.place.without_words()
-    said = displayed(block.text, role, sentence)
-    if said.raised is None or not reading.latest:
+    text = place.block.text
+    said = replace(_displayed(text, place.role, place.words), direct=True)
+    if said.raised is None or not progress.latest:
         return
-    squeezed = re.sub(r"\s+", "", block.text)
+    squeezed = re.sub(r"\s+", "", text)
     shown = [
         index
-        for index in reading.latest
-        if re.sub(r"\s+", "", reading.steps[index].source.split("\n")[0]) in squeezed
+        for index in progress.latest
+        if re.sub(r"\s+", "", progress.steps[index].source.split("\n")[0]) in squeezed
     ]
-    place = shown[-1] if shown else reading.latest[-1]
-    say(reading, place, said)
-    _give_wishes(reading, place)
+    index = shown[-1] if shown else progress.latest[-1]
+    progress.say(index, said)
+    # What was announced with it, and not with code: another exception, to be raised there.
+    for claim in tuple(progress.ahead):
+        if claim.kind is ClaimKind.RAISES and claim.role is ClaimRole.EXPECTED:
+            progress.say(index, claim)
+            progress.ahead.remove(claim)
 
 
-def _give_wishes(reading: Reading, place: int) -> None:
-    """What was announced with a traceback, not with code: another exception, to be raised there."""
-    wishes = [
-        claim
-        for claim in reading.ahead
-        if claim.kind is ClaimKind.RAISES and claim.role is ClaimRole.EXPECTED
-    ]
-    for claim in wishes:
-        say(reading, place, claim)
-    reading.ahead = [claim for claim in reading.ahead if claim not in wishes]
+def _displayed(output: str, role: ClaimRole, words: str) -> Claim:
+    """Return what the output below a statement says of it."""
+    raised = final_exception(output)
+    kind = ClaimKind.VALUE if raised is None else ClaimKind.RAISES
+    return Claim(kind=kind, role=role, raised=raised, text=output, sentence=words)
+
+
+def _displays_value(source: str) -> bool:
+    """Say whether a statement shows the value of an expression."""
+    return isinstance(parse(source).body[-1], ast.Expr)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from pytest_brt.issue import read_issue
-from pytest_brt.reading.own_tests import OwnTest, own_tests
+from pytest_brt.issue.load import read_issue
+from pytest_brt.issue.own_tests import own_tests
+from pytest_brt.types.reading import OwnTest
 
 
 def found(*blocks: str) -> tuple[OwnTest, ...]:

@@ -7,13 +7,11 @@ import shlex
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from pytest_brt.issue.prose import sentences
 from pytest_brt.issue.sessions import read_shell
-from pytest_brt.reading.lexicon import role_of
-from pytest_brt.reading.mend import parses
-from pytest_brt.reading.progress import Stretch, walk
-from pytest_brt.reading.steps import ClaimRole
-from pytest_brt.types import Block, BlockKind, Issue
+from pytest_brt.issue.words import role_of
+from pytest_brt.syntax.parse import parses
+from pytest_brt.types import Block, BlockKind
+from pytest_brt.types.reading import BlockInContext, ClaimRole, Reading
 
 #: The name of a file that a report may show.
 NAME = r"(?:[\w.-]+/)*(?:[\w-]+\.(?:py|pyi|ini|cfg|toml|rst|txt|md|ya?ml|json|html|conf)|\.\w+rc)"
@@ -77,10 +75,10 @@ class ReportedFiles:
     named: bool = True
 
 
-def read_reported_files(issue: Issue, names: Collection[str]) -> ReportedFiles:
-    """Read the files, commands (those in `names`) and outputs of a report."""
-    reader = _Reader(names=names)
-    for place in walk(issue.blocks):
+def read_files(reading: Reading, names: Collection[str]) -> ReportedFiles:
+    """Return the files, commands (those in `names`) and outputs of a report."""
+    reader = _Reader(names)
+    for place in reading.blocks:
         reader.read(place)
     return reader.reported()
 
@@ -88,7 +86,7 @@ def read_reported_files(issue: Issue, names: Collection[str]) -> ReportedFiles:
 class _Reader:
     """Walks the blocks; what was announced decides what a block is."""
 
-    def __init__(self, *, names: Collection[str]) -> None:
+    def __init__(self, names: Collection[str]) -> None:
         self._names = names
         self._files: dict[str, str] = {}
         self._commands: dict[tuple[str, tuple[str, ...]], Command] = {}
@@ -98,24 +96,24 @@ class _Reader:
         self._expected: list[str] = []
         self._named = ""
 
-    def read(self, place: Stretch) -> None:
-        self._place, block = place, place.block
+    def read(self, place: BlockInContext) -> None:
+        block = place.block
         if block.kind is BlockKind.HEADING:
             self._named = _name_in(block.text)
-            self._sentences(block)
+            self._sentences(place)
         elif block.kind is BlockKind.PROSE:
-            self._sentences(block)
+            self._sentences(place)
             name = _name_in(block.text.strip().split("\n")[-1])
             # What follows a command on a file is what came of it, and not that file.
             run = name and any(name in c.arguments for c in self._commands.values())
             self._named = "" if run and name in self._files else name
         elif block.kind is BlockKind.SHELL:
-            self._shell(block)
+            self._shell(block, place.role)
         elif _is_tree(block.text):
             for path in _tree_paths(block.text):
                 self._files.setdefault(path, "")
         else:
-            self._content(block)
+            self._content(block, place.role)
 
     def reported(self) -> ReportedFiles:
         named = bool(self._files)
@@ -129,11 +127,11 @@ class _Reader:
             expected=tuple(self._expected),
         )
 
-    def _sentences(self, block: Block) -> None:
-        for sentence in sentences(block):
+    def _sentences(self, place: BlockInContext) -> None:
+        for sentence in place.sentences:
             role = role_of(sentence.text)
             if role is ClaimRole.SHOWN:
-                role = self._place.section
+                role = place.section
             if role is ClaimRole.OBSERVED:
                 self._observed.append(sentence.text)
             elif role is ClaimRole.EXPECTED:
@@ -146,9 +144,8 @@ class _Reader:
                 if not (runs and self._command(span.text, role)) and _is_message(span.text):
                     self._quotes.append(Quote(text=span.text, role=role))
 
-    def _shell(self, block: Block) -> None:
+    def _shell(self, block: Block, role: ClaimRole) -> None:
         """Commands with their output; without prompts, what follows a command is its output."""
-        role = self._place.announced[0]
         printed: list[str] | None = None
         for exchange in read_shell(block.text):
             if self._command(exchange.source, role):
@@ -182,15 +179,15 @@ class _Reader:
             self._commands.setdefault((name, arguments), command)
         return True
 
-    def _content(self, block: Block) -> None:
+    def _content(self, block: Block, role: ClaimRole) -> None:
         first, _, rest = block.text.partition("\n")
         marked = _FIRST_LINE.match(first)
-        role = self._place.announced[0]
         judged = role in (ClaimRole.OBSERVED, ClaimRole.EXPECTED)
         name = marked["name"] if marked else self._named
         text = rest if marked else block.text
         self._named = ""
-        if block.kind in (BlockKind.OUTPUT, BlockKind.TRACEBACK) and not marked:
+        output = block.kind is BlockKind.TRACEBACK or (block.kind is BlockKind.OUTPUT and not name)
+        if output and not marked:
             self._quotes.append(Quote(text=block.text, role=role))
         elif marked and judged and name not in self._files and block.kind is not BlockKind.PYTHON:
             self._quotes.append(Quote(text=text.strip("\n"), role=role, path=name))
@@ -257,16 +254,16 @@ def _is_tree(text: str) -> bool:
 
 def _tree_paths(text: str) -> list[str]:
     """Return the files of a drawn tree; a folder is a name that others are below."""
-    drawn = filter(None, map(_TREE_LINE.match, text.split("\n")))
-    rows = [(len(match["indent"]), match["name"]) for match in drawn]
     paths: list[str] = []
-    stack: list[tuple[int, str]] = []
-    for number, (depth, name) in enumerate(rows):
-        while stack and stack[-1][0] >= depth:
-            stack.pop()
-        has_children = number + 1 < len(rows) and rows[number + 1][0] > depth
-        if has_children or name.endswith("/"):
-            stack.append((depth, name.rstrip("/")))
-        else:
-            paths.append("/".join([*(folder for _, folder in stack), name]))
-    return paths
+    above: dict[int, str] = {}
+    for row in filter(None, map(_TREE_LINE.match, text.split("\n"))):
+        depth, name = len(row["indent"]), row["name"]
+        above = {other: folder for other, folder in above.items() if other < depth}
+        above[depth] = name.rstrip("/")
+        paths.append("/".join([*list(above.values())[:-1], name]))
+    folders = tuple(f"{path.rstrip('/')}/" for path in paths)
+    return [
+        path
+        for path, folder in zip(paths, folders, strict=True)
+        if not any(other.startswith(folder) for other in paths)
+    ]

@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from pytest_brt.code.scope import needed
-from pytest_brt.code.source import is_test_class
-from pytest_brt.reading.mend import Statement, statements
-from pytest_brt.syntax import Function, first_line, parse
+from pytest_brt.issue.snippets import Statement, statements
+from pytest_brt.syntax.names import needed
+from pytest_brt.syntax.parse import Function, first_line, is_test_class, parse
 from pytest_brt.types import BlockKind, Issue
+from pytest_brt.types.reading import OwnTest
 
 #: Tests of one report; more is somebody's suite.
 _MOST = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnTest:
-    """A test that somebody wrote into a report."""
-
-    #: As pytest knows it below its file: "test_a", "TestX::test_a".
-    name: str
-    #: The report's statements that it needs, imports among them, and the test itself.
-    needs: tuple[str, ...]
-    source: str
 
 
 def own_tests(issue: Issue) -> tuple[OwnTest, ...]:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_brt.issue.claims import claims, comment_said
 from pytest_brt.issue.prose import sentence
-from pytest_brt.reading.claims import claims, comment_said
-from pytest_brt.reading.lexicon import must_fail, must_work, plain, role_of
+from pytest_brt.issue.words import must_fail, must_work, plain, role_of
 
 MODALS = (
     "must", "ought to", "shall", "needs to", "has to", "is expected to", "is supposed to",

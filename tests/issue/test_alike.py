@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.reading.compare import Likeness, is_steady, likeness, partly_in, quoted_in
+from pytest_brt.issue.alike import Likeness, is_steady, likeness, partly_in, quoted_in
 
 
 @pytest.mark.parametrize(

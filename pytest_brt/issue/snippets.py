@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from pytest_brt.code.scope import names_of
-from pytest_brt.syntax import first_line, parse, symbols
+from pytest_brt.syntax.names import names_of
+from pytest_brt.syntax.parse import first_line, parse, parses
 
 _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u2212": "-"})
 _ANNOTATION = re.compile(r"\s*(?:<[-=]+|[-=]{2,}>|←|⇐|<==)\s.*$")
@@ -41,16 +41,6 @@ class Statement:
     beside: str = ""
     #: Comment lines right below, up to a blank line.
     below: str = ""
-
-
-def parses(source: str) -> bool:
-    """Say whether `source` is Python of the version that runs us, whose names mean something."""
-    try:
-        parse(source)
-        symbols(source)
-    except SyntaxError:
-        return False
-    return True
 
 
 def statements(text: str) -> tuple[Statement, ...]:

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.errors import IssueProblem
-from pytest_brt.issue import read_issue
-from pytest_brt.reading.mend import parses
-from pytest_brt.reading.script import named_exceptions, read_script
+from pytest_brt.issue.load import read_issue
+from pytest_brt.issue.read import read_report
+from pytest_brt.syntax.parse import parses
 from pytest_brt.types.miss import CodeLeftOut, TooManyStatements
 
 LINES = st.lists(
@@ -23,7 +23,7 @@ LINES = st.lists(
 
 
 def said(report: str) -> dict[str, list[tuple[str, str, str]]]:
-    steps = read_script(read_issue(report, "x.md")).steps
+    steps = read_report(read_issue(report, "x.md")).steps
     return {
         s.source: [(c.kind.value, c.role.value, c.text.strip()) for c in s.claims] for s in steps
     }
@@ -38,7 +38,7 @@ def test_sections_give_their_roles() -> None:
 
 
 def test_of_a_block_that_is_not_all_python_the_rest_is_read() -> None:
-    script = read_script(
+    script = read_report(
         read_issue(
             "Title\n\n```\nimport m\na = m.f(1)\nprint m.g(a)\n```\nI get:\n```\n5\n```\n", "x"
         )
@@ -49,12 +49,12 @@ def test_of_a_block_that_is_not_all_python_the_rest_is_read() -> None:
 
 
 def test_the_string_above_code_that_reads_its_docstring_is_that() -> None:
-    script = read_script(read_issue('Title\n\n```py\n"""Use: a  b"""\nf(__doc__)\n```\n', "x"))
+    script = read_report(read_issue('Title\n\n```py\n"""Use: a  b"""\nf(__doc__)\n```\n', "x"))
     assert [s.source for s in script.steps] == ['__doc__ = """Use: a  b"""', "f(__doc__)"]
 
 
 def test_what_needs_lines_left_out_is_left_out_too() -> None:
-    script = read_script(
+    script = read_report(
         read_issue(
             "Title\n\n```py\nimport m\nwith m.f as a:\n    oh no\nm.g(a)\nm.g(1)\n```\n", "x"
         )
@@ -79,7 +79,7 @@ def test_the_same_code_in_two_versions_keeps_both_values() -> None:
         "Title\n\nIn tool 1.0:\n```\nf(1).x\n```\nreturns `(0, 6)`\n\nNow in tool 1.1:\n"
         "```\nf(1).x\n```\nreturns `(0, 3)`\n"
     )
-    steps = [s for s in read_script(read_issue(report, "x")).steps if s.source == "f(1).x"]
+    steps = [s for s in read_report(read_issue(report, "x")).steps if s.source == "f(1).x"]
     assert [(s.claims[-1].role.value, s.claims[-1].text) for s in steps] == [
         ("contrast", "(0, 6)"),
         ("observed", "(0, 3)"),
@@ -143,13 +143,13 @@ def test_what_should_work_is_shown_failing() -> None:
 
 def test_inline_code_comes_last_and_once() -> None:
     report = "`f(1)` is odd\n\n```python\nf(1)\n```\n`g(2)` gives `3`.\n"
-    steps = read_script(read_issue(report, "x")).steps
+    steps = read_report(read_issue(report, "x")).steps
     assert [(step.source, step.inline) for step in steps] == [("f(1)", False), ("g(2)", True)]
 
 
 def test_exceptions_that_are_named_anywhere() -> None:
     issue = read_issue("a `KeyError: 'x'` or a pkg.BadError\n\nValueError: no", "x")
-    assert {raised.type for raised in named_exceptions(issue)} >= {"KeyError", "pkg.BadError"}
+    assert {raised.type for raised in read_report(issue).named} >= {"KeyError", "pkg.BadError"}
 
 
 @given(LINES)
@@ -158,9 +158,9 @@ def test_any_report_gives_statements_that_parse(lines: list[str]) -> None:
         issue = read_issue("\n".join(lines), "x.md")
     except IssueProblem:
         return
-    script = read_script(issue)
+    script = read_report(issue)
     assert all(parses(step.source) for step in script.steps)
-    assert read_script(issue) == script
+    assert read_report(issue) == script
 
 
 @given(st.text())
@@ -169,7 +169,7 @@ def test_any_text_gives_statements_that_parse(text: str) -> None:
         issue = read_issue(text, "x.md")
     except IssueProblem:
         return
-    assert all(parses(step.source) for step in read_script(issue).steps)
+    assert all(parses(step.source) for step in read_report(issue).steps)
 
 
 def test_lines_of_output_belong_to_the_prints_in_order() -> None:
@@ -182,6 +182,6 @@ def test_lines_of_output_belong_to_the_prints_in_order() -> None:
 
 def test_of_hundreds_of_statements_the_first_are_run_and_it_is_said() -> None:
     text = "".join(f"It crawled `page({n})` fine.\n\n" for n in range(500))
-    script = read_script(read_issue(f"# Odd\n\n{text}", "a.md"))
+    script = read_report(read_issue(f"# Odd\n\n{text}", "a.md"))
     assert [step.source for step in script.steps] == [f"page({n})" for n in range(40)]
     assert script.misses == (TooManyStatements(most=150, most_inline=40),)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.reading.claims import comment_said
+from pytest_brt.issue.claims import comment_said
 
 
 @pytest.mark.parametrize(
@@ -12,13 +12,22 @@ from pytest_brt.reading.claims import comment_said
     [
         ("-> 3", ("value", "observed", "3")),
         ("returns 3", ("value", "observed", "3")),
+        ("this returns False", ("value", "observed", "False")),
+        ("it is None", ("value", "observed", "None")),
+        ("result {1: 2}", ("value", "observed", "{1: 2}")),
+        ("expects 4", ("value", "expected", "4")),
         ("should be 4", ("value", "expected", "4")),
         ("5, should be 4", ("value", "expected", "4")),
         ("[1, 2]", ("value", "shown", "[1, 2]")),
         ("raises ValueError: no", ("raises", "observed", "ValueError")),
         ("This fails with \"KeyError: 'a'\"", ("raises", "observed", "KeyError")),
         ("works (i.e., raises ValueError)", ("raises", "contrast", "ValueError")),
+        ("raises ValueError, as expected", ("raises", "contrast", "ValueError")),
+        ("correctly raises ValueError", ("raises", "contrast", "ValueError")),
         ("worked, but raises ValueError", ("raises", "observed", "ValueError")),
+        ("fine before; raises ValueError", ("raises", "observed", "ValueError")),
+        ("works in 1.2, raises ValueError", ("raises", "observed", "ValueError")),
+        ("ok with a list: raises ValueError", ("raises", "observed", "ValueError")),
         ("works fine", ("works", "contrast", "")),
         ("this is wrong", ("wrong", "observed", "")),
     ],

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from pytest_brt.syntax import (
+from pytest_brt.syntax.parse import (
     bodies,
     bound_targets,
     called_name,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.reading.lexicon import heading_role, is_complaint, role_of
+from pytest_brt.issue.words import heading_role, is_complaint, role_of
 
 
 @pytest.mark.parametrize(

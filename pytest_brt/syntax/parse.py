@@ -9,6 +9,7 @@ one lock, and everything that parses takes it.
 from __future__ import annotations
 
 import ast
+import importlib.util
 import symtable
 import sys
 import warnings
@@ -33,6 +34,17 @@ def _parsing() -> Iterator[None]:
             yield
         except (ValueError, RecursionError, MemoryError) as error:
             raise SyntaxError(str(error)) from error
+
+
+def decode(data: bytes) -> str:
+    """Return the text of a Python file: PEP 263 encoding, newlines normalised.
+
+    Bytes that are not in the declared encoding are read as Latin-1, so that any file is text.
+    """
+    try:
+        return importlib.util.decode_source(data)
+    except (SyntaxError, UnicodeDecodeError, LookupError):
+        return data.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def parse(text: str | bytes) -> ast.Module:
@@ -80,6 +92,25 @@ def symbols(text: str) -> symtable.SymbolTable:
         return symtable.symtable(text, "<source>", "exec")
 
 
+def parses(source: str) -> bool:
+    """Say whether `source` is Python of this version, whose names mean something."""
+    try:
+        parse(source)
+        symbols(source)
+    except SyntaxError:
+        return False
+    return True
+
+
+def is_literal(text: str) -> bool:
+    """Say whether `text` is a value that needs no name: a number, a string, a list of them."""
+    try:
+        ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return False
+    return True
+
+
 class _Generators(ast.NodeTransformer):
     """Makes generators of comprehensions, which are no scopes of their own from 3.12 on."""
 
@@ -110,6 +141,12 @@ def first_line(node: ast.stmt) -> int:
 def is_constant(node: ast.stmt) -> bool:
     """Return whether `node` is nothing but a constant: a docstring, or an ellipsis."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def is_test_class(node: ast.ClassDef) -> bool:
+    """Say whether pytest takes a class for one of tests: by its name, or as a ``TestCase``."""
+    bases = [ast.unparse(base) for base in node.bases]
+    return node.name.startswith("Test") or any(base.endswith("TestCase") for base in bases)
 
 
 def bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
