@@ -10,7 +10,7 @@ import pytest
 from pytest_brt.oracle.measured import measured
 from pytest_brt.types import Evidence, Judgement, Measured, Verdict
 
-PAGE = (Path(__file__).parents[2] / "docs/replay.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/measurements.md").read_text("utf-8")
 
 
 def interval(right: int, of: int) -> str:
