@@ -313,10 +313,13 @@ def measure_scale(bench: Bench, sizes: list[int]) -> list[dict[str, float]]:
 
 
 class Contender:
-    """A process that runs the engine of one checkout whenever it is asked to."""
+    """A process that runs the engine of one checkout whenever it is asked to.
+
+    It is that checkout's own script: how an engine is opened changes.
+    """
 
     def __init__(self, checkout: Path, bench: Bench) -> None:
-        script = str(Path(__file__).resolve())
+        script = str(checkout.resolve() / "bench" / "matrix.py")
         self._process = subprocess.Popen(
             [sys.executable, script, "--serve", str(bench.base), "--only", bench.project.name],
             env={**os.environ, "PYTHONPATH": str(checkout.resolve())},
