@@ -102,19 +102,19 @@ places found by failing tests put code that formats an error before the code tha
 
 #: What each folder's prompts are for, and each file that its name does not explain.
 ABOUT = {
-    "agent": "BRT Agent ([the agent](writing-tests.md#the-agent))",
+    "agent": "BRT Agent ([the agent](writing-tests.md#agent))",
     "agent/edit": "the second question of `edit`: writes one test function",
     "agent/examples": "two dialogues that come before it, in turns; one ends without a test",
-    "invert": "pass, then invert ([how](strategies.md#invert))",
+    "invert": "pass, then invert ([how](writing-tests.md#invert))",
     "invert/plan": "what to call, and what is wrong with it now",
     "invert/write": "writes a passing test",
     "invert/refine": "corrects a test that does not pass",
     "invert/flip": "turns the assertion round",
-    "judge": "the questions about a test that fails ([the judge](strategies.md#the-judge))",
+    "judge": "the questions about a test that fails ([the judge](writing-tests.md#the-judge))",
     "judge/input": "the first: is the test about what the report complains about",
     "judge/value": "the second: does the report support what the test asserts",
     "judge/other": "the third: is there a correct fix that fails the test",
-    "libro": "many samples ([how](strategies.md#libro))",
+    "libro": "many samples ([how](writing-tests.md#libro))",
     "libro/examples": "two reports and their tests, in turns, where no code is shown",
     "libro/repair": "corrects a test that is broken by an import, a name or a fixture",
     "places": "chooses the three likeliest of the places where the bug may be",

@@ -64,7 +64,7 @@ _QUESTIONS: tuple[tuple[str, type[msgspec.Struct]], ...] = (
 #: What it moves the odds by when a model says no, says yes, and says yes of a test that a model
 #: wrote while execution agrees: its failure is the reported one, most samples fail so too, or the
 #: model first said what the code does now, and that held. The last is from 23 reports of which
-#: all were right, with a capable model; see docs/strategies.md.
+#: all were right, with a capable model; see docs/writing-tests.md.
 SAYS_NO, SAYS_YES, CONFIRMED = 0.25, 3.0, 6.0
 #: Samples that must fail alike to agree.
 _AGREE = 3

@@ -23,7 +23,7 @@ def load(name: str) -> ModuleType:
 
 
 #: Pages that a reader follows from the first command to the last.
-PAGES = ("tutorial", "ci", "old-python", "huge-repository", "services")
+PAGES = ("tutorial", "ci", "project")
 FENCE = re.compile(r"(?P<fence>`{3,})(?P<language>\w+)$")
 FILE = re.compile(r"`(?P<path>[^`]+)`:$")
 
