@@ -178,13 +178,19 @@ def _of_wishes(words: _Words) -> Iterator[Claim]:
     """Yield what "expect" says with a value; only of values that stand for themselves."""
     for match in _EXPECTS.finditer(words.hidden):
         text, end = words.object_at(match.end())
-        if not text or not (is_literal(text) or _is_object(text, words.text, end)):
+        if not text or not _is_wished(text, words.text, end):
             continue
         calls = [call for call in words.calls_before(len(words.text)) if call != text]
         before = [call for call in words.calls_before(match.start()) if call != text]
         subjects = before or (calls if len(calls) == 1 else [""])
         role = ClaimRole.OBSERVED if match["not"] else ClaimRole.EXPECTED
         yield from words.claims_at(match.end(), subjects[-1], role)
+
+
+def _is_wished(text: str, sentence: str, end: int) -> bool:
+    """Say whether what ends there is something that "expect" can be about, and no word."""
+    is_value = is_literal(text) or EXCEPTION.fullmatch(text)
+    return bool(is_value) or _is_object(text, sentence, end)
 
 
 def _is_object(text: str, sentence: str, end: int) -> bool:

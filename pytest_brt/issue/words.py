@@ -90,6 +90,25 @@ _MUST_FAIL = re.compile(
     rf"|\bshould not\s+{ADVERBS}{_HIDE}\b",
     re.IGNORECASE,
 )
+_QUALITY = (
+    r"(?:clear|clearer|nice|nicer|helpful|unhelpful|friendly|friendlier|useful|informative|meaningful"
+    r"|proper|better|specific|descriptive|appropriate|explicit|readable|right|correct|wrong|incorrect"
+    r"|misleading|confusing|cryptic|obscure|unclear)"
+)
+_ERROR = r"(?:error|exception)(?: (?:message|type|class))?|message"
+#: Demands of an exception: another one, or one that says something else.
+_OF_AN_ERROR = re.compile(
+    rf"\b{_QUALITY} (?:\w+ ){{0,2}}(?:{_ERROR})\b"
+    rf"|\b(?:{_ERROR}) (?:is|was|are|isn't|should be|could be)(?: \w+){{0,2}} {_QUALITY}\b"
+    rf"|\bshould {ADVERBS}(?:complain|report|tell|mention|reject|refuse|warn)\b"
+    r"|\bgracefully\b",
+    re.IGNORECASE,
+)
+_EXPECTS_ONE = re.compile(
+    r"\b(?:expect(?:ed)?|want(?:ed)?)\b[^.,;]{0,40}\ban? (?:\w+ ){0,2}(?:error|exception)\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"\b(?:not|no|never|without|instead)\b|n't\b", re.IGNORECASE)
 #: Complaints about an exception that does not come.
 _HIDDEN = re.compile(
     r"\b(?:swallow|mask|suppress|silenc|hid)(?:s|es|ed|ing|den)?\b|\bnever (?:reach|propagat)"
@@ -141,6 +160,20 @@ def must_fail(text: str) -> bool:
 def misses_exception(text: str) -> bool:
     """Say whether `text` complains about an exception that does not come."""
     return bool(_HIDDEN.search(own_words(text)))
+
+
+def wants_an_error(text: str) -> bool:
+    """Say whether `text` asks for another exception, or finds fault with the words of one.
+
+    >>> wants_an_error("A clearer error would be nice."), wants_an_error("The message is cryptic")
+    (True, True)
+    >>> wants_an_error("I expect an exception that says so"), wants_an_error("It is an error")
+    (True, False)
+    """
+    words = own_words(text)
+    if _OF_AN_ERROR.search(words) or must_fail(text):
+        return True
+    return bool(_EXPECTS_ONE.search(words)) and not _DENIED.search(words)
 
 
 _UNEXPECTED = re.compile(

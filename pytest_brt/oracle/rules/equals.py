@@ -59,7 +59,7 @@ def equals(view: ReportRun) -> Iterator[Draft]:
             if _is_text_for_an_object(said, shown):
                 score = min(score, _ANOTHER_KIND)
                 reason = f"{reason}; it is a text, and an object comes out"
-            draft = _equals(index, seen, _compared(shown, said, is_confirmed), said, score, reason)
+            draft = _equals(index, seen, _compared(seen, shown, said), said, score, reason)
             if draft is None:
                 continue
             of_the_call = is_confirmed or plainly
@@ -219,13 +219,8 @@ def _is_spaced(seen: Seen, display: Display, text: str) -> bool:
     return bool(same) and all(trimmed(text) != trimmed(display.text) for text in same)
 
 
-def _compared(
-    shown: tuple[Display, ...], said: Claim, is_confirmed: bool
-) -> tuple[Display, str] | None:
-    """Return which view of a result to compare, and with what text; None where neither is sure.
-
-    One word of a sentence is a text only where the report shows the wrong one too.
-    """
+def _compared(seen: Seen, shown: tuple[Display, ...], said: Claim) -> tuple[Display, str] | None:
+    """Return which view of a result to compare, and with what text; None where neither is sure."""
     text = said.text.strip()
     if not text or any(quoted_in(display.text, text) for display in shown):
         return None
@@ -246,7 +241,7 @@ def _compared(
         text = _as_printed(text, display.text)
         if not text or any(quoted_in(other.text, text) for other in shown):
             return None
-    elif text in said.sentence and " " not in text and not is_confirmed:
+    elif text in said.sentence and " " not in text and not _is_in_place(seen, shown, said):
         return None
     elif display.form is Form.VALUE and display.evaluable:
         # No Python, so not how the value is written; at most what it looks like printed.
@@ -255,6 +250,13 @@ def _compared(
             return None
         display = texts[0]
     return display, text
+
+
+def _is_in_place(seen: Seen, shown: tuple[Display, ...], said: Claim) -> bool:
+    """Say whether a sentence names all that comes out, too: "prints `<1>`, should print `(1)`"."""
+    wrong = seen.step.said(ClaimKind.VALUE, ClaimRole.OBSERVED)
+    texts = {trimmed(claim.text) for claim in wrong if claim.sentence == said.sentence}
+    return any(trimmed(display.text) in texts for display in shown)
 
 
 def _looks_like_one(shown: tuple[Display, ...]) -> Display | None:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 
+from pytest_brt.issue.mentions import EXCEPTION
+from pytest_brt.issue.words import wants_an_error
 from pytest_brt.observe.watch import Seen, printed_argument, ran_expression
 from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import simple
@@ -38,15 +40,6 @@ _STANDARD = re.compile(
 _REPORTED = OracleKind.NO_RAISE.prior + 0.05
 #: The most that is believed where no line of the project raises: the call may be the mistake.
 _OUTSIDE = 0.5
-#: Asks for another exception or message: a right fix raises too.
-_WANTS_AN_ERROR = re.compile(
-    r"\b(?:helpful|better|clearer|meaningful|proper|useful|incorrect|misleading|confusing) "
-    r"(?:error|exception|message)"
-    r"|\berrors? more gracefully\b"
-    r"|\b(?:throws?|raises?) [^.]{1,40}, (?:not|rather than|instead of) [^.]{0,30}"
-    r"(?:Error|Exception)\b",
-    re.IGNORECASE,
-)
 #: The most that is believed then: that the exception goes says little of what should come.
 _INSTEAD = 0.55
 #: The reason of a test whose assertion the report wrote itself.
@@ -72,7 +65,7 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
         body = _statement(seen, raised)
         lines: tuple[str, ...] = (body,)
         wanted = f"`{short(body)}` must not raise {shown[:160]}."
-        if not own and view.says(_WANTS_AN_ERROR):
+        if not own and _may_want_another(view, raised):
             lines = _another_may_come(body, raised)
             wanted = f"`{short(body)}` may raise an error, but not {shown[:160]}."
             score = min(score, _INSTEAD)
@@ -90,6 +83,21 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
             own_assertion=own,
             evidence=(Evidence.REPORTED_EXCEPTION if score >= _REPORTED else Evidence.EXCEPTION),
         )
+
+
+def _may_want_another(view: ReportRun, raised: Raised) -> bool:
+    """Say whether the report may ask for another exception, or other words: a fix raises too.
+
+    So it may where its sentences name an exception that comes out nowhere.
+    """
+    sentences = [sentence.text for sentence in view.reading.sentences]
+    if any(map(wants_an_error, sentences)):
+        return True
+    shown = {simple(one.type) for one in (raised, *view.reading.named) if one.frames or one.message}
+    shown |= {simple(seen.did.raised.type) for seen in view.seen if seen.did and seen.did.raised}
+    shown |= set(map(simple, raised.bases))
+    named = (match for text in sentences for match in EXCEPTION.finditer(text))
+    return any(simple(match["type"]) not in shown for match in named)
 
 
 def _is_own_assertion(raised: Raised) -> bool:

@@ -56,10 +56,6 @@ class ReportRun:
         """Return the statements with what they did."""
         return self.replayed.seen
 
-    def says(self, words: re.Pattern[str]) -> bool:
-        """Say whether a sentence of the report matches."""
-        return any(words.search(sentence.text) for sentence in self.reading.sentences)
-
     def in_title(self, source: str) -> bool:
         """Say whether the report's title speaks of a name in `source`."""
         words = {word.lower() for word in _NAME.findall(self.issue.title)} - _COMMON
