@@ -27,10 +27,12 @@ from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole, Sentence, Span
 
 _LABEL = re.compile(
     r"(?:^(?:[-*+•] )?|(?<=[\n.,;]) ?)(?:\*\*)?(?P<label>expected|actual|observed|got|should be"
-    r"|result|(?:expected|actual|observed|current) (?:result|output|value|behaviou?r))"
+    r"|result|(?:expected|actual|observed|current) (?:result|output|value|behaviou?r)"
+    r"|what (?:i|we) (?:expected|expect|wanted|want|got|get|saw|see))"
     r"(?:\*\*)?\s*(?::|=|is)(?:\*\*)?\s*",
     re.IGNORECASE,
 )
+_WISHED = re.compile(r"\b(?:expect|should|want)", re.IGNORECASE)
 _FAILS = re.compile(
     r"\b(?:does(?:n't| not) work|fail(?:s|ed)?|crash(?:es)?|errors?(?: out)?|breaks?|hangs?"
     r"|raises an? (?:error|exception)|gives? an? error)\b",
@@ -70,6 +72,12 @@ _INSTEAD = re.compile(
 )
 
 
+_RESULT = r"(?:result|output|answer|value)"
+#: What comes out, or should, by the name that it has in a sentence.
+_RESULT_BEFORE = re.compile(rf"\b{_RESULT}\s*$", re.IGNORECASE)
+_RIGHT_RESULT_BEFORE = re.compile(rf"\b(?:right|correct|expected) {_RESULT}\s*$", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class _Words:
     """A sentence in plain words, ready to be read."""
@@ -103,6 +111,17 @@ class _Words:
             opposite = _claim(subject, other, _opposite(role))
             found += [opposite] if other and opposite.kind is claim.kind else []
         return found
+
+    def tells(self, verb: re.Match[str], end: int) -> bool:
+        """Say whether a verb tells of a result, though no code stands before it.
+
+        "is" does where a result is named, as in "the right answer is `4`", or where the value that
+        ends there stands "instead of" another one.
+        """
+        if verb["verb"].lower() not in ("is", "be", "are", "was"):
+            return True
+        before = _RESULT_BEFORE.search(self.hidden[: verb.start()])
+        return bool(before) or bool(_INSTEAD.match(self.text[end:].lstrip(" `,")))
 
     def object_at(self, start: int) -> tuple[str, int]:
         """Return the code, literal or exception right after `start`, and where it ends."""
@@ -156,9 +175,8 @@ def _of_verbs(words: _Words) -> Iterator[Claim]:
             continue
         subject = subjects[-1] if subjects else ""
         modal = (match["modal"] or "").lower().strip()
-        weak = match["verb"].lower() in ("is", "be", "are", "was")
-        text, _ = words.object_at(match.end())
-        if not text or (weak and not subject and not modal):
+        text, end = words.object_at(match.end())
+        if not text or not (subject or modal or words.tells(match, end)):
             continue
         no_value = _RAISING.search(match["verb"]) or "Warning" in text
         if not EXCEPTION.match(text) and (no_value or _is_type(text, subject, match[0])):
@@ -205,7 +223,7 @@ def _is_object(text: str, sentence: str, end: int) -> bool:
 def _of_labels(words: _Words) -> Iterator[Claim]:
     """Yield what stands behind a label, as in "Expected: 5"."""
     for match in _LABEL.finditer(words.hidden):
-        expected = match["label"].lower().startswith(("expected", "should"))
+        expected = _WISHED.search(match["label"])
         if words.object_at(match.end())[0]:
             role = ClaimRole.EXPECTED if expected else ClaimRole.OBSERVED
             yield from words.claims_at(match.end(), "", role)
@@ -265,6 +283,8 @@ def _verb_role(hidden: str, match: re.Match[str], modal: str) -> ClaimRole:
     if re.search(r"\bexpect|\bwant|\blike|\bideal|\bhope|\bsays?\b", clause) and modal:
         return ClaimRole.EXPECTED
     if re.search(r"\bdoes(?:n't| not)\b|\bnot\b", clause):
+        return ClaimRole.EXPECTED
+    if _RIGHT_RESULT_BEFORE.search(clause):
         return ClaimRole.EXPECTED
     whole = role_of(clause)
     if whole is ClaimRole.CONTRAST or re.search(r"used to|previously|\d\.\d+ (?:it )?$", clause):

@@ -34,11 +34,20 @@ def read_repl(progress: Progress, place: BlockInContext) -> None:
             last = number == len(parts) - 1
             said = list(_comments(statement))
             if last and exchange.output.strip():
-                said.append(_below(exchange.output, role, wish))
+                output, remark = _without_remark(exchange.output)
+                said += [_below(output, role, wish), *comment_said(remark)]
             line = block.line + exchange.line
             added.append(progress.add_steps(statement, line, place.number, *said))
         _note_left_out(progress, exchange.source, parts, block.line + exchange.line)
     progress.close_block(place, added)
+
+
+def _without_remark(output: str) -> tuple[str, str]:
+    """Return an output and what the reporter wrote beside it, as in ``5  # should be 4``."""
+    shown, mark, remark = output.strip().partition("  #")
+    if "\n" in output.strip() or not is_literal(shown):
+        return output, ""
+    return (shown, remark.strip()) if mark else (output, "")
 
 
 def _below(output: str, role: ClaimRole, wish: str) -> Claim:
@@ -131,9 +140,12 @@ def _comments(statement: Statement) -> tuple[Claim, ...]:
     said = list(comment_said(statement.beside))
     if isinstance(node, ast.Expr | ast.Assign | ast.Assert):
         said += comment_said(statement.above) if not said else ()
-        first = statement.below.split("\n")[0]
+        first, *others = statement.below.split("\n")
         if first and not said:
             said += [s for s in comment_said(first) if s.kind in _RESULTS]
+        else:
+            others = [first, *others]
+        said += [s for line in others for s in comment_said(line) if s.role is ClaimRole.EXPECTED]
         shown = shown_below(first)
         if shown and not said and isinstance(node, ast.Expr):
             said.append(shown)

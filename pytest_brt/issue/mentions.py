@@ -17,7 +17,7 @@ EXCEPTION = re.compile(
 _PLAIN_CALL = re.compile(r"(?<![\w`.])(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*\(")
 _PLAIN_POWER = re.compile(r"(?<![\w`*])[\w.()]{1,80}(?:\*\*|//)[-+]?[\w.()]{1,80}")
 _STOP = re.compile(
-    r"[,;]|\.(?:\s|$)|\s(?:instead|rather|when|but|and|for|which|while|if|or|on|in|because|since"
+    r"[,;]|\.(?:\s|$)|\)(?=[\s.,;]*$)|\s(?:instead|rather|when|but|and|for|which|while|if|or|on|in|because|since"
     r"|although|as|with|the|where|is|are|not|without|then|than)\b|\s\(|\?|!(?!=)"
 )
 _STARTS_LITERAL = re.compile(r"\s*(?:[\[({]|[rRbBuU]?['\"])")

@@ -1,0 +1,48 @@
+"""However a report states the right value, a test asks for it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_brt.execute.engine import Engine
+from pytest_brt.types import OracleKind
+from tests.reproduce.replay.project import attempt, candidates
+
+CODE = "```python\nfrom pkg.core import double\ndouble(2)\n```\n"
+SAID = (
+    "This returns `5` but should return `4`.",
+    "This returns 5 but should return 4.",
+    "I get 5, I expect 4.",
+    "Expected 4, got 5.",
+    "Expected: 4\nActual: 5",
+    "**Expected behavior**\n\n4\n\n**Actual behavior**\n\n5",
+    "The result is 5 instead of 4.",
+    "It gives 5. The correct answer is 4.",
+    "`double(2)` == 5, while it should be 4",
+    "Expected output:\n\n```\n4\n```\n\nActual output:\n\n```\n5\n```",
+    "Output: 5\n\nExpected: 4",
+    "The right value would be 4.",
+    "I would have expected `4`.",
+    "It must be 4.",
+    "It should equal 4.",
+    "Result:\n\n    5\n\nShould be:\n\n    4",
+    "What I expected: `4`\nWhat I got: `5`",
+    "returns 5 (expected 4)",
+    "-> 5 (should be 4)",
+    "Shouldn't this be 4?",
+)
+SHOWN = (
+    ">>> from pkg.core import double\n>>> double(2)\n5  # should be 4",
+    "from pkg.core import double\nprint(double(2))  # 5, expected 4",
+    "from pkg.core import double\nprint(double(2))  # prints 5\n# expected: 4",
+    "from pkg.core import double\ndouble(2)\n# Out: 5\n# Expected: 4",
+)
+
+
+@pytest.mark.parametrize(
+    "report", [*(f"{CODE}\n{words}" for words in SAID), *(f"```python\n{it}\n```" for it in SHOWN)]
+)
+def test_it_is_asked_for(engine: Engine, report: str) -> None:
+    best = candidates(attempt(engine, f"double() is off\n\n{report}\n"))[0]
+    assert best.test.oracle.kind is OracleKind.EQUALS
+    assert "== 4" in (best.test.source or "") or '== "4"' in (best.test.source or "")
