@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 import time
 from dataclasses import replace
+from typing import Any, SupportsIndex
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import failing_line, run_tests
 from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.model_tests.confidence import Signs, judge_written
-from pytest_brt.reproduce.model_tests.small import made_small, spare_statements
+from pytest_brt.reproduce.model_tests.small import cuts_of, made_small, without
 from pytest_brt.types import CandidateTest, JudgedTest, Verdict
 from tests.reproduce.model_tests.judging import candidate
 
@@ -64,6 +67,7 @@ def test_a(tmp_path):
         "from pkg import double\n\n\n"
         "def two():\n    # Helpers stay as they are:\n    x = 1\n    assert x\n    return   2\n\n\n"
         "def test_a(tmp_path):\n"
+        '    path = tmp_path / "x"\n    path.write_text("1")\n\n'
         "    n = two()  # not cut\n    assert double(n) == 4\n    assert double(3) == 6\n"
     )
     assert item.judgement.candidate
@@ -125,44 +129,97 @@ def test_a(text):
     item = judged(replace(candidate(source), name="test_a[.a]"), engine)
     assert item.judgement.candidate, item.judgement.reason
     text = made_small(item, engine, 1, facts).test.source or ""
-    cut = ("    assert double(0) == double(0)\n", '    print("nothing to do with it")\n')
-    for line in cut:
-        assert line in source
-    assert text.replace("'", '"') == source.replace(cut[0], "").replace(cut[1], "")
+    assert text.replace("'", '"') == source.replace("    assert double(0) == double(0)\n", "")
 
 
-LISTING = """\
-from pkg import App, run
+CLAIMS = """\
+import pkg
 
-
-def test_listing(tmp_path):
-    app = App()
-    app.config["NAME"] = "local"
-    assert app.config
-    other = App()
-    third = App()
-    other.start(); other.stop()
-
-    @app.route("/home", domain="admin")
-    def home():
-        return ""
-
-    with run(app, size := 1) as result:
-        assert "admin" in result.lines
-    other_size = size
-    assert other_size
+def test_a(thing):
+    expected = [1, 2]
+    other = thing
+    assert thing
+    assert thing.pop(0) == 0, "first"
+    assert not thing.empty() and thing
+    assertEqual(thing.size(), len(expected))
+    assert isinstance(thing, object)
+    assert pkg.size([1]) == make(2) == 3
+    assert (n := thing.pop(1)) == 1
+    assert thing.get(n)[0] == 1; thing.clear()
+    assert thing.index(9) == 8
+    assert other
 """
 
 
-def test_what_shares_a_variable_with_the_failing_statement_is_not_spare() -> None:
-    def spare(line: int, report: str = "") -> list[str]:
-        return [ast.unparse(node) for node in spare_statements(LISTING, line, report)]
+def test_of_a_claim_stays_what_it_calls() -> None:
+    cuts = {ast.unparse(cut.node): cut.left for cut in cuts_of(CLAIMS, 14, "")}
+    assert cuts == {
+        "assert thing": (),
+        "assert thing.pop(0) == 0, 'first'": ("thing.pop(0)",),
+        "assert not thing.empty() and thing": ("not thing.empty() and thing",),
+        "assertEqual(thing.size(), len(expected))": ("thing.size()",),
+        "assert isinstance(thing, object)": (),
+        "assert pkg.size([1]) == make(2) == 3": (),
+        "expected = [1, 2]": (),
+    }
 
-    assert LISTING.split("\n")[16].strip() == 'assert "admin" in result.lines'
-    assert spare(17) == ["assert app.config", "third = App()"]
-    assert spare(17, "third App") == spare(17)
-    assert spare(19) == spare(17)
-    assert spare(1) == []
+
+def test_a_value_stays_that_is_used_or_stands_in_the_report() -> None:
+    source = CLAIMS.replace("[1, 2]", "'as reported'")
+    assert len(cuts_of(source, 14, "")) == 7
+    assert len(cuts_of(source, 14, "it is as reported")) == 6
+    assert cuts_of(CLAIMS, 1, "") == []
+
+
+class Items(list[int]):
+    """A list on a tree with other methods."""
+
+    def __init__(self, tree: int) -> None:
+        super().__init__(range(10))
+        self.tree = tree
+
+    def pop(self, at: SupportsIndex = -1) -> int:
+        if self.tree == 1:
+            return self[0]
+        return super().pop(at) if self else -1
+
+    def put(self, value: int) -> Items:
+        if self.tree != 2:
+            self.append(value)
+        return self
+
+
+CALLS = ("items.pop(0)", "items.pop()", "items.put(3)", "items.put(4).pop(0)", "len(items)")
+FORMS = ("{call}", "assert {call} == {value!r}", "assert {call} == {value!r} or items.pop()")
+
+
+def body_of(calls: list[tuple[str, str]]) -> list[str]:
+    """Return statements of which each claim holds on the first tree."""
+    items = Items(0)
+    return [
+        form.format(call=call, value=eval(call, {"items": items}))  # what it gives there
+        for call, form in calls
+    ]
+
+
+def passes(source: str, tree: int) -> bool:
+    scope: dict[str, Any] = {}
+    exec(source, scope)
+    try:
+        scope["test_a"](Items(tree))
+    except (AssertionError, TypeError):
+        return False
+    return True
+
+
+@given(st.lists(st.tuples(st.sampled_from(CALLS), st.sampled_from(FORMS)), min_size=2, max_size=9))
+def test_it_passes_cut_wherever_it_passes_whole(calls: list[tuple[str, str]]) -> None:
+    body = ["low = high = 0", *body_of(calls), "assert high >= low"]
+    source = "def test_a(items):\n" + "".join(f"    {line}\n" for line in body)
+    small = without(source, cuts_of(source, len(body), ""))
+    assert passes(small, 0)
+    for tree in (1, 2):
+        assert passes(small, tree) or not passes(source, tree)
 
 
 def test_what_cannot_all_go_goes_one_by_one(engine: Engine) -> None:
@@ -178,8 +235,8 @@ def test_a():
     assert os.environ["BRT"] == double(2)
 """
     text = small(source, engine).test.source or ""
-    body = ['    os.environ["BRT"] = "1"', '    assert os.environ["BRT"] == double(2)', ""]
-    assert text.partition("():\n")[2].split("\n") == body
+    assert "assert True" not in text
+    assert '    os.environ["BRT"] = "1"\n    assert os.environ["BRT"] == double(2)\n' in text
 
 
 def test_a_shorter_test_that_the_rules_refuse_is_undone(engine: Engine) -> None:
