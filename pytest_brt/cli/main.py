@@ -20,6 +20,7 @@ _COMMANDS = {
     "repair": ("front", "write patches for a bug report, with a model"),
     "study": ("front", "measure the tool on many bugs"),
     "localise": ("front", "say where the bug of a report may be"),
+    "check": ("check", "say whether a test is a bug test of a report, whoever wrote it"),
     "review": ("review", "accept, reject or edit the bug tests of the last run"),
     "diff": ("last_run", "say how two patches of the last ranking differ"),
     "report": ("report", "read the dialogues of a recorded run, or compare two studies"),

@@ -6,12 +6,7 @@ import argparse
 from contextlib import closing
 from pathlib import Path
 
-from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.launch import open_sandbox
-from pytest_brt.execute.local import LocalEngine
-from pytest_brt.execute.subject import find_subject
-from pytest_brt.plugin.option_values import pair
+from pytest_brt.cli.project import add_project_options, open_engine
 from pytest_brt.revisions.recheck import Comparison, recheck
 from pytest_brt.shown import on_a_line, say
 
@@ -24,35 +19,14 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         "folder cannot be read."
     )
     parser.add_argument("folder", metavar="DIR", help="folder written by --brt-record")
-    parser.add_argument(
-        "--python", metavar="PATH", help="interpreter (default: the project's own, as pytest's)"
-    )
-    parser.add_argument(
-        "--env", metavar="NAME=VALUE", action="append", default=[], help="environment; repeatable"
-    )
-    parser.add_argument(
-        "--timeout", metavar="SECONDS", type=float, default=60.0, help="of one test (default: 60)"
-    )
-    parser.add_argument("--sandbox", metavar="NAME", default="auto", help="isolation")
-    parser.add_argument(
-        "--show", metavar="DIR", action="append", default=[], help="folder to read; repeatable"
-    )
-    parser.add_argument("--net", choices=("none", "host"), default="none", help="default: none")
+    add_project_options(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="show also what is the same")
     parser.set_defaults(command=_recheck)
 
 
 def _recheck(arguments: argparse.Namespace) -> int:
-    try:
-        env = dict(map(pair, arguments.env))
-    except ValueError as error:
-        raise UsageProblem(f"--env: {error}, got {arguments.env!r}") from error
-    root = Path(arguments.root).resolve()
-    sandbox = open_sandbox(arguments.sandbox, net=arguments.net, project=root, shown=arguments.show)
-    subject = find_subject(root, python=arguments.python, env=env, sandbox=sandbox)
     same = changed = 0
-    limits = Limits(seconds=arguments.timeout)
-    with closing(LocalEngine(subject, sandbox, limits=limits)) as engine:
+    with closing(open_engine(arguments)) as engine:
         for compared in recheck(Path(arguments.folder), engine):
             same += compared.same
             changed += not compared.same

@@ -132,7 +132,7 @@ def unsteady(runs: tuple[TestRun, ...]) -> str:
     """Say why runs show no steady failure, "" when they do."""
     if not runs:
         return "the test did not run"
-    if _differ(runs):
+    if unlike(runs):
         return f"runs on the same tree differ: {', '.join(run.verdict for run in runs)}"
     if runs[0].verdict is Verdict.PASS:
         return "passes on this tree"
@@ -150,14 +150,14 @@ def refusal(test: CandidateTest, runs: tuple[TestRun, ...], facts: Facts) -> str
     if raised is None:
         return "failed, but the exception could not be read"
     return (
-        _of_the_place(raised, facts)
+        of_the_place(raised, facts)
         or _other_than_expected(test, raised)
         or _not_the_project(test, runs[0], raised, facts)
         or _pins(test, raised, facts)
     )
 
 
-def _of_the_place(raised: Raised, facts: Facts) -> str:
+def of_the_place(raised: Raised, facts: Facts) -> str:
     """Say what of this machine or of the isolation caused a failure, "" for nothing."""
     line = first_line(raised)
     if is_isolation(raised):
@@ -186,7 +186,7 @@ def _other_than_expected(test: CandidateTest, raised: Raised) -> str:
 
 def _not_the_project(test: CandidateTest, run: TestRun, raised: Raised, facts: Facts) -> str:
     """Say why the failure has nothing to do with the project, "" when it has."""
-    if raised.in_project is not None:
+    if any(frame.project and frame.path != test.path for frame in raised.frames):
         return ""
     if is_misuse(raised):
         return f"error in the test itself: {first_line(raised)}"
@@ -313,8 +313,9 @@ def rescored(judged: JudgedTest, confidence: float, reason: str = "") -> JudgedT
 def _verdict(runs: tuple[TestRun, ...]) -> Verdict:
     if not runs:
         return Verdict.INVALID
-    return Verdict.FLAKY if _differ(runs) else runs[0].verdict
+    return Verdict.FLAKY if unlike(runs) else runs[0].verdict
 
 
-def _differ(runs: tuple[TestRun, ...]) -> bool:
+def unlike(runs: tuple[TestRun, ...]) -> bool:
+    """Say whether runs on the same tree end differently."""
     return len({(run.verdict, run.raised.type if run.raised else "") for run in runs}) > 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,8 +17,12 @@ from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
 from pytest_brt.types import CandidateTest, JudgedTest, Oracle, OracleKind, Origin, Review, TestRun
 
 
-def load_targets(paths: Iterable[str], root: Path, test_root: str) -> tuple[TestTarget, ...]:
+def load_targets(
+    paths: Iterable[str], root: Path, test_root: str, by: str = "--brt-tests"
+) -> tuple[TestTarget, ...]:
     """Return the test files at `paths` (files, or folders of test files) as targets.
+
+    They are given `by` this option or command, which a complaint names.
 
     A file outside the project is placed in its `test_root` under its own name. Strict xfail marks
     are taken off: such a test waits for its fix, and whoever gives it wants to know what it does.
@@ -30,11 +34,11 @@ def load_targets(paths: Iterable[str], root: Path, test_root: str) -> tuple[Test
     for path in paths:
         given = Path(path)
         if not given.exists():
-            raise UsageProblem(f"--brt-tests: no such file: {path!r}")
+            raise UsageProblem(f"{by}: no such file: {path!r}")
         files = _test_files(given, root) if given.is_dir() else [given]
         if not files:
-            raise UsageProblem(f"--brt-tests: no test file in {path!r}")
-        targets.extend(read_target(file, root, test_root, "--brt-tests") for file in files)
+            raise UsageProblem(f"{by}: no test file in {path!r}")
+        targets.extend(read_target(file, root, test_root, by) for file in files)
     return tuple(targets)
 
 
@@ -83,15 +87,21 @@ def judge_given(
 
     A candidate fails every time; what it fails of is the business of who wrote it.
     """
+    return tuple(
+        judge(test, runs, None, _rated(1.0)) for test, runs in each_test(targets, engine, repeat)
+    )
+
+
+def each_test(
+    targets: tuple[TestTarget, ...], engine: Engine, repeat: int
+) -> Iterator[tuple[CandidateTest, tuple[TestRun, ...]]]:
+    """Run the files on the unpatched tree and yield each test found in them, with its runs."""
     files = tuple(_test(target, "") for target in targets)
-    found: list[JudgedTest] = []
     by_id = {target.id: target for target in targets}
     for runs in run_tests(files, engine, repeat).values():
         for node in dict.fromkeys(run.node for run in runs):
-            target = by_id[runs[0].test]
             same = tuple(run for run in runs if run.node == node)
-            found.append(judge(_test(target, node), same, None, _rated(1.0)))
-    return tuple(found)
+            yield _test(by_id[runs[0].test], node), same
 
 
 def _rated(confidence: float) -> Callable[[TestRun], Rating]:

@@ -1,0 +1,47 @@
+"""The project that a command is about: how its code is run, and the engine for that."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.engine import Limits
+from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.execute.local import LocalEngine
+from pytest_brt.execute.subject import find_subject
+from pytest_brt.plugin.option_values import pair
+
+
+def add_project_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say with which interpreter, in which sandbox, tests are run."""
+    parser.add_argument(
+        "--python", metavar="PATH", help="interpreter (default: the project's own, as pytest's)"
+    )
+    parser.add_argument(
+        "--env", metavar="NAME=VALUE", action="append", default=[], help="environment; repeatable"
+    )
+    parser.add_argument(
+        "--timeout", metavar="SECONDS", type=float, default=60.0, help="of one test (default: 60)"
+    )
+    parser.add_argument("--sandbox", metavar="NAME", default="auto", help="isolation")
+    parser.add_argument(
+        "--show", metavar="DIR", action="append", default=[], help="folder to read; repeatable"
+    )
+    parser.add_argument("--net", choices=("none", "host"), default="none", help="default: none")
+
+
+def open_engine(arguments: argparse.Namespace) -> LocalEngine:
+    """Return an engine for the project at ``--root``; close it when done.
+
+    Raises:
+        BrtError: the project, its interpreter or the isolation cannot be had.
+    """
+    try:
+        env = dict(map(pair, arguments.env))
+    except ValueError as error:
+        raise UsageProblem(f"--env: {error}, got {arguments.env!r}") from error
+    root = Path(arguments.root).resolve()
+    sandbox = open_sandbox(arguments.sandbox, net=arguments.net, project=root, shown=arguments.show)
+    subject = find_subject(root, python=arguments.python, env=env, sandbox=sandbox)
+    return LocalEngine(subject, sandbox, limits=Limits(seconds=arguments.timeout))

@@ -1,0 +1,35 @@
+"""What was found of a test that somebody wrote, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pytest_brt.types.finding import Examined, Finding, Question
+
+_ASKED = {
+    Question.FAILS: "fails on this tree",
+    Question.STEADY: "fails every time",
+    Question.EQUIPPED: "lacks nothing here",
+    Question.AS_REPORTED: "fails for the reported reason",
+    Question.HONEST: "demands nothing that the report complains about",
+}
+_ANSWERS = {True: "yes", False: "no", None: "?"}
+
+
+def examined_lines(examined: Examined, report: str) -> Iterator[str]:
+    """Yield a test's name, a line per question, and what that comes to."""
+    yield examined.test
+    for finding in examined.findings:
+        yield f"  {_ANSWERS[finding.answer]:4} {_ASKED[finding.question]}{_why(finding)}"
+    if examined.is_bug_test:
+        yield f"  It is a bug test of {report}."
+    elif any(finding.answer is False for finding in examined.findings):
+        yield f"  It is no bug test of {report}."
+    else:
+        yield f"  Whether it is a bug test of {report} cannot be told: read it."
+
+
+def _why(finding: Finding) -> str:
+    if finding.answer is None and not finding.said:
+        return ": not known, as it did not get so far"
+    return f": {finding.said}" if finding.said else ""

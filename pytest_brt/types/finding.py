@@ -1,0 +1,42 @@
+"""What is asked of a test that is to be a bug test, and what was found."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pytest_brt.types.fact import Fact
+
+
+class Question(StrEnum):
+    """What makes a test a bug test of a report."""
+
+    #: Does it fail on the unpatched tree?
+    FAILS = "fails"
+    #: Does it do so every time?
+    STEADY = "steady"
+    #: Does it lack nothing here: a package, a fixture, a network?
+    EQUIPPED = "equipped"
+    #: Does it fail for the reason that the report gives?
+    AS_REPORTED = "as-reported"
+    #: Does it demand nothing that the report complains about?
+    HONEST = "honest"
+
+
+class Finding(Fact, frozen=True, kw_only=True):
+    """The answer to one of these questions."""
+
+    question: Question
+    #: None where it cannot be told.
+    answer: bool | None
+    #: Why, "" where there is nothing to say.
+    said: str
+
+
+class Examined(Fact, frozen=True, kw_only=True):
+    """A test, and what was found of it."""
+
+    #: As pytest calls it.
+    test: str
+    findings: tuple[Finding, ...]
+    #: Whether it is a bug test of the report: all answers are yes.
+    is_bug_test: bool

@@ -1,0 +1,133 @@
+"""``pytest-brt check``: a test that somebody wrote is held against a report."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.cli.front import project_files
+
+TESTS = """\
+import random
+
+import pytest
+from interval import clamp, mean
+
+
+def test_right():
+    assert clamp(5, 0, 10) == 5
+
+
+def test_passes():
+    assert clamp(-1, 0, 10) == 0
+
+
+def test_of_another_exception():
+    assert mean([]) == 0
+
+
+def test_without_its_fixture(nothing):
+    assert clamp(5, 0, 10) == 5
+
+
+def test_of_chance():
+    assert clamp(5, 0, 10) == 5 or random.random() < 0.5
+
+
+def test_of_nothing():
+    clamp(5, 0, 10)
+    assert False
+
+
+def test_of_other_values():
+    assert clamp(7, 0, 10) == 7
+"""
+#: Of each test, the answer to each question in turn.
+ANSWERS = {
+    "test_right": ["yes"] * 5,
+    "test_passes": ["no", "?", "yes", "?", "yes"],
+    "test_of_another_exception": ["yes", "yes", "yes", "no", "yes"],
+    "test_without_its_fixture": ["no", "?", "no", "?", "yes"],
+    "test_of_nothing": ["yes", "yes", "yes", "no", "yes"],
+    "test_of_other_values": ["yes", "yes", "yes", "?", "yes"],
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("check")
+    for name, text in project_files().items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, "utf-8")
+    (root / "mine.py").write_text(TESTS, "utf-8")
+    return root
+
+
+def check(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest_brt", "check", *arguments]
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_each_question_has_an_answer_and_why(project: Path, name: str) -> None:
+    done = check(project, f"mine.py::{name}", "--issue", "issue.md")
+    first, *rest, last = done.stdout.splitlines()
+    assert first.endswith(f"::{name}")
+    assert [line.split()[0] for line in rest] == ANSWERS[name], done.stdout
+    is_one = ANSWERS[name] == ["yes"] * 5
+    assert done.returncode == (0 if is_one else 1)
+    assert ("It is a bug test of issue.md." in last) == is_one
+
+
+def test_one_that_depends_on_chance_is_seen(project: Path) -> None:
+    done = check(project, "mine.py::test_of_chance", "--issue", "issue.md", "--repeat", "12")
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    # It passed at once, or in one of the runs after it.
+    assert lines[1].startswith("  no") or lines[2].startswith("  no   fails every time: its runs")
+
+
+def test_all_of_a_file_as_json(project: Path) -> None:
+    done = check(project, "mine.py", "--issue", "issue.md", "--json")
+    found = {one["test"].rpartition("::")[2]: one for one in json.loads(done.stdout)}
+    assert set(ANSWERS) < set(found)
+    assert [found["test_right"]["is_bug_test"], found["test_passes"]["is_bug_test"]] == [
+        True,
+        False,
+    ]
+    reason = found["test_of_another_exception"]["findings"][3]
+    assert (reason["question"], reason["answer"]) == ("as-reported", False)
+    assert "ZeroDivisionError" in reason["said"]
+
+
+def test_a_report_that_names_nothing_cannot_tell(project: Path) -> None:
+    (project / "vague.md").write_text("clamp() is off\n\nIt looks odd.\n", "utf-8")
+    done = check(project, "mine.py::test_right", "--issue", "vague.md")
+    assert done.returncode == 1
+    assert (
+        "?    fails for the reported reason: the report names neither an exception nor a value"
+        in (done.stdout)
+    )
+    assert "cannot be told: read it" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("mine.py::nope", "--issue", "issue.md"), "no such test: 'mine.py::nope'"),
+        (("none.py", "--issue", "issue.md"), "check: no such file: 'none.py'"),
+        (("mine.py", "--issue", "none.md"), "none.md"),
+        (("mine.py", "--issue", "issue.md", "--env", "A"), "--env"),
+    ],
+)
+def test_what_cannot_be_used_is_one_line(
+    project: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    done = check(project, *arguments)
+    assert done.returncode == 4
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
