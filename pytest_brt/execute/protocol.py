@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.process import Deadlines, Places, scrubbed
+from pytest_brt.execute.process import Deadlines, Places, Seconds, Text, Whole, scrubbed
 from pytest_brt.execute.sandbox import Sandbox, tasks_of
 from pytest_brt.execute.scratch import MARK, Scratch
 from pytest_brt.execute.touched import TouchedFile
@@ -153,13 +153,13 @@ class CellOrder:
 class Reply:
     """What a zygote or a row says of itself, or of how a test ended."""
 
-    event: str
-    text: str = ""
-    status: int = 0
-    tail: str = ""
-    seconds: float = 0.0
-    cpu: float = 0.0
-    modules: tuple[str, ...] = ()
+    event: Text
+    text: Text = ""
+    status: Whole = 0
+    tail: Text = ""
+    seconds: Seconds = 0.0
+    cpu: Seconds = 0.0
+    modules: tuple[Text, ...] = ()
     #: It can be forked: it has no second thread, and pytest is not the subject itself.
     forks: bool = False
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pytest_brt.execute.common_imports import common_imports
 from pytest_brt.execute.engine import Row, TestTarget, worst
+from pytest_brt.execute.follower import EVENTS_LIMIT, EVENTS_MOST
 from pytest_brt.execute.process import INSIDE, Ended
 from pytest_brt.execute.protocol import (
     CellOrder,
@@ -209,6 +210,7 @@ class RowRun:
         )
         runs: list[TestRun] = []
         skip: tuple[str, ...] = ()
+        told = 0
         for _ in range(RESTARTS):
             gone = talk.cell(self._order(talk, target, skip, fork))
             found = verdicts(scene, gone)
@@ -219,6 +221,9 @@ class RowRun:
             if gone.timed_out and time.monotonic() >= self.last:
                 return tuple(self._row_over(target, runs, left))
             if target.node or not left or not gone.begun:
+                break
+            told += gone.told
+            if told > EVENTS_LIMIT or len(runs) > EVENTS_MOST:
                 break
             skip = (*skip, *gone.begun)
         if target.node and len(runs) > 1:
