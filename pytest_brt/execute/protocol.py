@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -164,6 +166,17 @@ class Reply:
     forks: bool = False
 
 
+def _may_send_many() -> None:
+    """Raise our limit on open files above that of any row, as far as we may.
+
+    A user's files on their way to other processes count for all of them (unix(7), ETOOMANYREFS):
+    what rows have sent and not taken must not keep us from sending.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
 class Line:
     """Our end of one connection.
 
@@ -173,6 +186,7 @@ class Line:
 
     def __init__(self) -> None:
         """Make the pair; `theirs` is for the process that is to be spoken with."""
+        _may_send_many()
         self._socket, self.theirs = socket.socketpair()
         self._pending = bytearray()
         #: How far it has been looked through for the end of a line.

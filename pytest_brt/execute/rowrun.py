@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from pytest_brt.execute.protocol import (
     WorkerSilent,
     test_deadlines,
 )
+from pytest_brt.execute.sandbox import read_text
 from pytest_brt.execute.slots import Talk
 from pytest_brt.execute.touched import module_names, touched_files
 from pytest_brt.execute.verdict import Scene, missing_nodes, verdicts
@@ -31,7 +33,9 @@ from pytest_brt.types.subject import Subject
 #: Share of its time in which a process that had no end was at work itself: nobody was in its way.
 _BUSY = 0.5
 #: Limits of the machine, or of a user's processes together, by the names of errors.
-_SHARED = frozenset({"EAGAIN", "EMFILE", "ENFILE", "ENOSPC", "EDQUOT"})
+_SHARED = frozenset(
+    {"EAGAIN", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC", "ETOOMANYREFS", "MemoryError"}
+)
 #: How often the rest of a file is tried again after a test that ended its process.
 RESTARTS = 200
 
@@ -64,6 +68,8 @@ class RowRun:
         self.last = time.monotonic() + self.seconds
         #: The target that was running when the worker went.
         self.current: int | None = None
+        #: How many processes the kernel had killed for want of memory when the row began.
+        self.killed = killed_for_memory()
         #: The targets whose row was being started then.
         self.starting: list[int] = []
 
@@ -140,6 +146,7 @@ class RowRun:
         if number is None:
             return
         if number in self.blamed:
+            self.starved.add(number)  # who ended it is not known
             self._close(number, Verdict.CRASH, RowEnded(said=why))
         self.blamed.add(number)
 
@@ -215,7 +222,8 @@ class RowRun:
             gone = talk.cell(self._order(talk, target, skip, fork))
             found = verdicts(scene, gone)
             runs += found
-            if _is_starved(gone) or any(map(_is_short, found)):
+            killed = killed_for_memory() != self.killed and not all(map(_passes, found))
+            if killed or _is_starved(gone) or any(map(_is_short, found)):
                 self.starved.add(number)
             left = missing_nodes(gone)
             if gone.timed_out and time.monotonic() >= self.last:
@@ -268,8 +276,23 @@ class RowRun:
 
 
 def _is_starved(ended: Ended) -> bool:
-    """Say whether a process whose time was over may have got too little of it."""
-    return ended.timed_out and ended.cpu < _BUSY * ended.seconds
+    """Say whether a process may have got too little of its time, or of the machine's memory.
+
+    Where there is too little memory, the kernel or a daemon kills whom it likes.
+    """
+    if ended.timed_out:
+        return ended.cpu < _BUSY * ended.seconds
+    return ended.status == -signal.SIGKILL
+
+
+def killed_for_memory() -> int:
+    """Return how many processes of the machine the kernel has killed for want of memory."""
+    lines = read_text(Path("/proc/vmstat")).splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
+
+
+def _passes(run: TestRun) -> bool:
+    return run.verdict is Verdict.PASS
 
 
 def _is_short(run: TestRun) -> bool:

@@ -45,7 +45,9 @@ OUTPUT_LIMIT = 4000
 #: Which denials each level can be the cause of; elsewhere they are the test's own affair.
 _DENIALS = {
     "none": frozenset({"MemoryError", "EFBIG", "EMFILE"}),
-    "process": frozenset({"MemoryError", "EFBIG", "EMFILE", "EAGAIN", "ENOMEM"}),
+    "process": frozenset(
+        {"MemoryError", "EFBIG", "EMFILE", "ENFILE", "EAGAIN", "ENOMEM", "ETOOMANYREFS"}
+    ),
 }
 _ALL_DENIALS = _DENIALS["process"] | {
     "EROFS", "EACCES", "EPERM", "ENETUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "ENOSPC",
