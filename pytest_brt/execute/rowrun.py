@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,7 +13,7 @@ from pathlib import Path
 
 from pytest_brt.execute.common_imports import common_imports
 from pytest_brt.execute.engine import Row, TestTarget, worst
-from pytest_brt.execute.follower import EVENTS_LIMIT, EVENTS_MOST
+from pytest_brt.execute.follower import CHUNK, EVENTS_LIMIT, EVENTS_MOST
 from pytest_brt.execute.process import INSIDE, Ended
 from pytest_brt.execute.protocol import (
     CellOrder,
@@ -222,8 +225,9 @@ class RowRun:
             gone = talk.cell(self._order(talk, target, skip, fork))
             found = verdicts(scene, gone)
             runs += found
-            killed = killed_for_memory() != self.killed and not all(map(_passes, found))
-            if killed or _is_starved(gone) or any(map(_is_short, found)):
+            fails = not all(map(_passes, found))
+            lacked = fails and (killed_for_memory() != self.killed or pipes_are_short())
+            if lacked or _is_starved(gone) or any(map(_is_short, found)):
                 self.starved.add(number)
             left = missing_nodes(gone)
             if gone.timed_out and time.monotonic() >= self.last:
@@ -289,6 +293,21 @@ def killed_for_memory() -> int:
     """Return how many processes of the machine the kernel has killed for want of memory."""
     lines = read_text(Path("/proc/vmstat")).splitlines()
     return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
+
+
+def pipes_are_short() -> bool:
+    """Return whether all pipes of our user hold so much that new ones may hold little (pipe(7)).
+
+    Root's never are, whatever those of the user are that its rows run as.
+    """
+    if sys.platform != "linux":
+        return False
+    reader, writer = os.pipe()
+    try:
+        return fcntl.fcntl(writer, fcntl.F_GETPIPE_SZ) < CHUNK
+    finally:
+        os.close(reader)
+        os.close(writer)
 
 
 def _passes(run: TestRun) -> bool:

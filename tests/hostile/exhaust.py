@@ -42,6 +42,12 @@ ATTACKS = {
                 for _ in range(2): socket.send_fds(held[-1][0], [b"x"], [0] * 250)
         except OSError: pass
     """,
+    "fills-all-pipes": """
+        for _ in range(6):
+            if os.fork() == 0:
+                held = [os.pipe() for _ in range(400)]
+                time.sleep(60)
+    """,
     "uses-up-memory": """
         for _ in range(60):
             if os.fork() == 0:
@@ -73,6 +79,9 @@ def watch():
 
 def test_works():
     watch()
+    _, writer = os.pipe()
+    os.set_blocking(writer, False)
+    assert os.write(writer, bytes(65536)) == 65536
     pair = socket.socketpair()
     socket.send_fds(pair[0], [b"x"], [0])
     held = b"x" * (150 << 20)

@@ -71,7 +71,9 @@ def user(tmp_path: Path) -> tuple[Path, tuple[str, ...]]:
     return home, (sys.executable, "-m", "tests.hostile.as_user", str(ORDINARY), str(home))
 
 
-@pytest.mark.parametrize("attack", ["holds-all-inotify-instances", "has-files-on-their-way"])
+@pytest.mark.parametrize(
+    "attack", ["holds-all-inotify-instances", "has-files-on-their-way", "fills-all-pipes"]
+)
 def test_the_same_for_an_ordinary_user(user: tuple[Path, tuple[str, ...]], attack: str) -> None:
     home, words = user
     assert met(home, "ns", attack, *words, TMPDIR=str(home)) == ["PASS", "evil.diff"]
