@@ -111,6 +111,7 @@ def run_script(
             timed_out=follower.timed_out,
             tail=output.read(TAIL).decode("utf-8", "replace"),
             seconds=time.monotonic() - begin,
+            told=follower.received,
         )
 
 

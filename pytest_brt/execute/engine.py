@@ -95,8 +95,8 @@ class RowResult:
     runs: tuple[TestRun, ...]
     #: Remarks about the row, as in "worker died, tried again".
     notes: tuple[str, ...] = ()
-    #: Rows beside which time, processes or files were not enough for some targets, which then were
-    #: run again alone; what they did alone is what counts.
+    #: Rows beside which time, memory, processes or files were not enough for some targets, which
+    #: then were run again alone; what they did alone is what counts.
     beside: tuple[str, ...] = ()
     seconds: float = 0.0
 

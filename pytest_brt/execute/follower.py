@@ -14,6 +14,8 @@ from pytest_brt.execute.process import Deadlines, Event, read_event
 EVENTS_LIMIT = 64 * 1024 * 1024
 #: Events of one process.
 EVENTS_MOST = 100_000
+#: Bytes of one event: it takes many times as many once it is read.
+EVENT_MOST = 4 * 1024 * 1024
 #: Bytes that are read at once: as many as a pipe holds.
 CHUNK = 65_536
 #: Bytes that a pipe holds at most, if somebody has asked for more.
@@ -58,7 +60,8 @@ class Follower:
         self._reader, self.writer = os.pipe()
         os.set_blocking(self._reader, False)
         self._pending = bytearray()
-        self._received = 0
+        #: Bytes that were read.
+        self.received = 0
         self._seconds = deadlines.events
         now = time.monotonic()
         self._last = now + deadlines.total
@@ -93,12 +96,16 @@ class Follower:
 
         Other processes may have the other end still: what they write now is not waited for.
         """
-        last = self._received + PIPE_MOST
-        while self._received < last and not self._is_full() and self._read():
+        last = self.received + PIPE_MOST
+        while self.received < last and not self._is_full() and self._read():
             continue
 
     def _is_full(self) -> bool:
-        return self._received > EVENTS_LIMIT or len(self.events) > EVENTS_MOST
+        return (
+            self.received > EVENTS_LIMIT
+            or len(self.events) > EVENTS_MOST
+            or len(self._pending) > EVENT_MOST
+        )
 
     def _read(self) -> bool:
         """Take in one chunk, if there is any; return whether there may be more."""
@@ -107,7 +114,7 @@ class Follower:
         except BlockingIOError:
             return False
         self.ended = not data
-        self._received += len(data)
+        self.received += len(data)
         self._pending += data
         if b"\n" in data:
             *lines, rest = bytes(self._pending).split(b"\n")

@@ -8,6 +8,9 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
 
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.codec import from_json
@@ -24,6 +27,16 @@ PASSED_ON = (
     "PYTHONUTF8", "PYTHONCOERCECLOCALE",
 )  # fmt: skip
 
+#: Whoever writes to the pipe may be hostile, so what is told has bounds far above those that
+#: `inside/` keeps to: of a text in characters, of a node (pytest makes it of parameters) likewise.
+Text = Annotated[str, msgspec.Meta(max_length=20_000)]
+Node = Annotated[str, msgspec.Meta(max_length=200_000)]
+Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
+#: No sum of them is infinite.
+Seconds = Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)]
+#: Lines of a file as the bits of a hexadecimal number: of a million lines at most.
+Bits = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]+$", max_length=250_000)]
+
 
 def scrubbed(extra: Mapping[str, str]) -> dict[str, str]:
     """Return the few variables that are passed on, the locale, and then `extra`."""
@@ -39,17 +52,17 @@ def scrubbed(extra: Mapping[str, str]) -> dict[str, str]:
 class ToldException:
     """An exception as the subject's process describes it (`inside/describe.py`)."""
 
-    type: str
-    message: str
-    bases: tuple[str, ...] = ()
+    type: Text
+    message: Text
+    bases: Annotated[tuple[Text, ...], msgspec.Meta(max_length=100)] = ()
     #: File, line, function; outermost first.
-    frames: tuple[tuple[str, int, str], ...] = ()
+    frames: Annotated[tuple[tuple[Text, Whole, Text], ...], msgspec.Meta(max_length=100)] = ()
     #: Frames between the innermost and that which `values` are of; -1 when there is none.
-    values_at: int = -1
+    values_at: Whole = -1
     #: Names and values of variables.
-    values: tuple[tuple[str, str], ...] = ()
+    values: Annotated[tuple[tuple[Text, Text], ...], msgspec.Meta(max_length=100)] = ()
     #: Name of the limit that it, or what it came from, speaks of ("EROFS"), or "".
-    denied: str = ""
+    denied: Text = ""
     #: A TypeError or AttributeError about a name of the project.
     about_project: bool = False
 
@@ -58,42 +71,42 @@ class ToldException:
 class Event:
     """One line from the pipe; which fields are set depends on `event`."""
 
-    event: str
-    pid: int = 0
-    node: str = ""
-    nodes: tuple[str, ...] = ()
-    when: str = ""
-    outcome: str = ""
+    event: Text
+    pid: Whole = 0
+    node: Node = ""
+    nodes: tuple[Node, ...] = ()
+    when: Text = ""
+    outcome: Text = ""
     xfail: bool = False
-    wasxfail: str = ""
-    duration: float = 0.0
+    wasxfail: Text = ""
+    duration: Seconds = 0.0
     raised: ToldException | None = None
     #: Whether the test's body ran code of the project; None when that is not known.
     used: bool | None = None
-    skip: str = ""
-    text: str = ""
-    output: str = ""
-    reason: str = ""
-    code: int = 0
-    index: int = -1
+    skip: Text = ""
+    text: Text = ""
+    output: Text = ""
+    reason: Text = ""
+    code: Whole = 0
+    index: Whole = -1
     #: What a statement did, but for what it raised.
     observed: Observed | None = None
     #: File and first line of each function that was called.
-    called: tuple[tuple[str, int], ...] = ()
+    called: tuple[tuple[Text, Whole], ...] = ()
     #: Path, state and origin of each file that the patch changed (`inside/touched.py`).
-    states: tuple[tuple[str, str, str], ...] = ()
+    states: tuple[tuple[Text, Text, Text], ...] = ()
     #: Whether a changed line was executed; None when that was not watched.
     lines: bool | None = None
-    #: Path of each watched file, and the lines executed, as the bits of a hexadecimal number.
-    ran: tuple[tuple[str, str], ...] = ()
+    #: Path of each watched file, and the lines executed.
+    ran: tuple[tuple[Text, Bits], ...] = ()
     #: CPU seconds of a test.
-    cpu: float = 0.0
+    cpu: Seconds = 0.0
     #: What `inside/check.py` could do: write outside and inside, signal a process outside.
     outside: bool = False
     inside: bool = False
     signal: bool = False
-    visible: tuple[str, ...] = ()
-    interfaces: tuple[str, ...] = ()
+    visible: tuple[Text, ...] = ()
+    interfaces: tuple[Text, ...] = ()
 
 
 def read_event(line: bytes) -> Event:
@@ -184,6 +197,8 @@ class Ended:
     seconds: float
     #: CPU seconds, with those of processes that it waited for; 0 where that is not known.
     cpu: float = 0.0
+    #: Bytes of what it told.
+    told: int = 0
 
     @property
     def begun(self) -> tuple[str, ...]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.process import Deadlines, Places, scrubbed
+from pytest_brt.execute.process import Deadlines, Places, Seconds, Text, Whole, scrubbed
 from pytest_brt.execute.sandbox import Sandbox, tasks_of
 from pytest_brt.execute.scratch import MARK, Scratch
 from pytest_brt.execute.touched import TouchedFile
@@ -153,15 +155,26 @@ class CellOrder:
 class Reply:
     """What a zygote or a row says of itself, or of how a test ended."""
 
-    event: str
-    text: str = ""
-    status: int = 0
-    tail: str = ""
-    seconds: float = 0.0
-    cpu: float = 0.0
-    modules: tuple[str, ...] = ()
+    event: Text
+    text: Text = ""
+    status: Whole = 0
+    tail: Text = ""
+    seconds: Seconds = 0.0
+    cpu: Seconds = 0.0
+    modules: tuple[Text, ...] = ()
     #: It can be forked: it has no second thread, and pytest is not the subject itself.
     forks: bool = False
+
+
+def _may_send_many() -> None:
+    """Raise our limit on open files above that of any row, as far as we may.
+
+    A user's files on their way to other processes count for all of them (unix(7), ETOOMANYREFS):
+    what rows have sent and not taken must not keep us from sending.
+    """
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 class Line:
@@ -173,6 +186,7 @@ class Line:
 
     def __init__(self) -> None:
         """Make the pair; `theirs` is for the process that is to be spoken with."""
+        _may_send_many()
         self._socket, self.theirs = socket.socketpair()
         self._pending = bytearray()
         #: How far it has been looked through for the end of a line.

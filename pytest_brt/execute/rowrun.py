@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -9,6 +13,7 @@ from pathlib import Path
 
 from pytest_brt.execute.common_imports import common_imports
 from pytest_brt.execute.engine import Row, TestTarget, worst
+from pytest_brt.execute.follower import CHUNK, EVENTS_LIMIT, EVENTS_MOST
 from pytest_brt.execute.process import INSIDE, Ended
 from pytest_brt.execute.protocol import (
     CellOrder,
@@ -19,6 +24,7 @@ from pytest_brt.execute.protocol import (
     WorkerSilent,
     test_deadlines,
 )
+from pytest_brt.execute.sandbox import read_text
 from pytest_brt.execute.slots import Talk
 from pytest_brt.execute.touched import module_names, touched_files
 from pytest_brt.execute.verdict import Scene, missing_nodes, verdicts
@@ -30,7 +36,9 @@ from pytest_brt.types.subject import Subject
 #: Share of its time in which a process that had no end was at work itself: nobody was in its way.
 _BUSY = 0.5
 #: Limits of the machine, or of a user's processes together, by the names of errors.
-_SHARED = frozenset({"EAGAIN", "EMFILE", "ENFILE", "ENOSPC", "EDQUOT"})
+_SHARED = frozenset(
+    {"EAGAIN", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC", "ETOOMANYREFS", "MemoryError"}
+)
 #: How often the rest of a file is tried again after a test that ended its process.
 RESTARTS = 200
 
@@ -63,6 +71,8 @@ class RowRun:
         self.last = time.monotonic() + self.seconds
         #: The target that was running when the worker went.
         self.current: int | None = None
+        #: How many processes the kernel had killed for want of memory when the row began.
+        self.killed = killed_for_memory()
         #: The targets whose row was being started then.
         self.starting: list[int] = []
 
@@ -139,6 +149,7 @@ class RowRun:
         if number is None:
             return
         if number in self.blamed:
+            self.starved.add(number)  # who ended it is not known
             self._close(number, Verdict.CRASH, RowEnded(said=why))
         self.blamed.add(number)
 
@@ -209,16 +220,22 @@ class RowRun:
         )
         runs: list[TestRun] = []
         skip: tuple[str, ...] = ()
+        told = 0
         for _ in range(RESTARTS):
             gone = talk.cell(self._order(talk, target, skip, fork))
             found = verdicts(scene, gone)
             runs += found
-            if _is_starved(gone) or any(map(_is_short, found)):
+            fails = not all(map(_passes, found))
+            lacked = fails and (killed_for_memory() != self.killed or pipes_are_short())
+            if lacked or _is_starved(gone) or any(map(_is_short, found)):
                 self.starved.add(number)
             left = missing_nodes(gone)
             if gone.timed_out and time.monotonic() >= self.last:
                 return tuple(self._row_over(target, runs, left))
             if target.node or not left or not gone.begun:
+                break
+            told += gone.told
+            if told > EVENTS_LIMIT or len(runs) > EVENTS_MOST:
                 break
             skip = (*skip, *gone.begun)
         if target.node and len(runs) > 1:
@@ -263,8 +280,38 @@ class RowRun:
 
 
 def _is_starved(ended: Ended) -> bool:
-    """Say whether a process whose time was over may have got too little of it."""
-    return ended.timed_out and ended.cpu < _BUSY * ended.seconds
+    """Say whether a process may have got too little of its time, or of the machine's memory.
+
+    Where there is too little memory, the kernel or a daemon kills whom it likes.
+    """
+    if ended.timed_out:
+        return ended.cpu < _BUSY * ended.seconds
+    return ended.status == -signal.SIGKILL
+
+
+def killed_for_memory() -> int:
+    """Return how many processes of the machine the kernel has killed for want of memory."""
+    lines = read_text(Path("/proc/vmstat")).splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
+
+
+def pipes_are_short() -> bool:
+    """Return whether all pipes of our user hold so much that new ones may hold little (pipe(7)).
+
+    Root's never are, whatever those of the user are that its rows run as.
+    """
+    if sys.platform != "linux":
+        return False
+    reader, writer = os.pipe()
+    try:
+        return fcntl.fcntl(writer, fcntl.F_GETPIPE_SZ) < CHUNK
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+def _passes(run: TestRun) -> bool:
+    return run.verdict is Verdict.PASS
 
 
 def _is_short(run: TestRun) -> bool:

@@ -45,7 +45,9 @@ OUTPUT_LIMIT = 4000
 #: Which denials each level can be the cause of; elsewhere they are the test's own affair.
 _DENIALS = {
     "none": frozenset({"MemoryError", "EFBIG", "EMFILE"}),
-    "process": frozenset({"MemoryError", "EFBIG", "EMFILE", "EAGAIN", "ENOMEM"}),
+    "process": frozenset(
+        {"MemoryError", "EFBIG", "EMFILE", "ENFILE", "EAGAIN", "ENOMEM", "ETOOMANYREFS"}
+    ),
 }
 _ALL_DENIALS = _DENIALS["process"] | {
     "EROFS", "EACCES", "EPERM", "ENETUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "ENOSPC",
@@ -208,18 +210,19 @@ def _runs(scene: Scene, ended: Ended, items: Iterable[_Item]) -> Iterator[TestRu
     """Yield what each item did."""
     through, cut = came_through(ended), cut_short(scene, ended)
     collected, touched = ended.first("collected"), ended.first("touched")
+    tail = scene.places.text(ended.tail)[-OUTPUT_LIMIT:]
     for item in items:
         reports, end = item.reports, item.end
         outcome = of_reports(scene, reports)
         if end is None or (outcome.verdict is Verdict.PASS and not through):
             outcome = cut
-        tail = "" if outcome.verdict is Verdict.PASS else scene.places.text(ended.tail)
+        said = "" if outcome.verdict is Verdict.PASS else tail
         run = replace(
             outcome,
             node=item.node.partition("::")[2] or item.node,
             seconds=sum(report.duration for report in reports),
             used_project=next((r.used for r in reversed(reports) if r.when == "call"), None),
-            output=next((r.output for r in reversed(reports) if r.output), tail)[-OUTPUT_LIMIT:],
+            output=next((r.output for r in reversed(reports) if r.output), said)[-OUTPUT_LIMIT:],
             ran=end.ran if end else (),
             cpu=end.cpu if end else 0.0,
             loading=collected.cpu if collected else 0.0,

@@ -175,6 +175,7 @@ class Worker:
             tail=reply.tail,
             seconds=reply.seconds,
             cpu=reply.cpu,
+            told=follower.received,
         )
 
     def end(self) -> None:

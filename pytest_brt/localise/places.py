@@ -45,10 +45,10 @@ def lines_of(run: TestRun) -> dict[str, frozenset[int]]:
     >>> sorted(lines_of(run)["a.py"])
     [2, 4]
     """
-    bits = {path: int(lines, 16) for path, lines in run.ran}
+    bits = {path: f"{int(lines, 16):b}" for path, lines in run.ran}
     return {
-        path: frozenset(line for line in range(lines.bit_length()) if lines >> line & 1)
-        for path, lines in bits.items()
+        path: frozenset(line for line, bit in enumerate(reversed(text)) if bit == "1")
+        for path, text in bits.items()
     }
 
 

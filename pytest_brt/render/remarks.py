@@ -57,9 +57,8 @@ def remark_sentence(remark: Remark) -> str:
             return text
         case RunAgainAlone(beside=beside):
             others = ", ".join(name or "other tests" for name in beside)
-            return (
-                f"tests that lacked time, processes or files beside {others} were run again alone"
-            )
+            lacked = "tests that lacked time, memory, processes or files"
+            return f"{lacked} beside {others} were run again alone"
         case _:
             assert_never(remark)
 

@@ -95,7 +95,7 @@ class RowNote(Fact, frozen=True, kw_only=True):
 
 
 class RunAgainAlone(Fact, frozen=True, kw_only=True):
-    """Time, processes or files were not enough for some tests; what they did alone counts."""
+    """Time, memory, processes or files were not enough for some tests: run alone, they count."""
 
     #: What ran at the same time: names of patches, "" for what has none.
     beside: tuple[str, ...]

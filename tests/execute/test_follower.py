@@ -75,6 +75,17 @@ def test_one_that_tells_too_much_has_no_time_left(
     assert len(followed.events) == kept
 
 
+def test_one_event_without_end_is_too_much(
+    followed: Follower, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower, "EVENT_MOST", 99)
+    for _ in range(9):
+        os.write(followed.writer, b"x" * 50 + b"\n")
+        assert followed.may_go_on()
+    os.write(followed.writer, b"x" * 100)
+    assert not followed.may_go_on()
+
+
 def test_the_rest_is_read_whether_or_not_others_have_the_pipe(followed: Follower) -> None:
     told = b'{"event": "report"}\n' * 3000
     assert os.write(followed.writer, told) == len(told)

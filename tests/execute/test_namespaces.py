@@ -51,3 +51,11 @@ def test_no_network_is_seen(engine: Engine) -> None:
         run = run_one(engine, source)
     assert run.verdict is Verdict.FAIL
     assert "ConnectionRefusedError" in run_words(run)
+
+
+def test_files_are_not_made_without_end(engine: Engine) -> None:
+    source = (
+        "import tempfile\ndef test_a():\n  for number in range(200_000):\n"
+        "    open(f'{tempfile.gettempdir()}/{number}', 'w').close()\n"
+    )
+    assert "ENOSPC" in run_words(run_one(engine, source))

@@ -17,7 +17,7 @@ SCENE = Scene(
     places=Places(tree="/copy", root="/project"),
 )
 LIMITS = {"MemoryError", "EFBIG", "EMFILE"}
-COUNTS = {"EAGAIN", "ENOMEM"}
+COUNTS = {"EAGAIN", "ENFILE", "ENOMEM", "ETOOMANYREFS"}
 WRITING = {"EROFS", "EACCES", "EPERM", "ENOSPC", "EDQUOT"}
 NETWORK = {"ENETUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "gaierror"}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute import zygote
+from pytest_brt.execute import rowrun, zygote
 from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.process import Deadlines
@@ -216,6 +216,43 @@ def test_an_order_to_end_a_test_may_be_read_with_the_one_to_begin_it(own: LocalE
             ended = cell.result()
         worker.end()
     assert (ended.status, ended.timed_out) == (-signal.SIGKILL, True)
+
+
+#: Finds the pipe to the tool, and `tell` writes to it.
+TELLS = """\
+import json, os, stat, time
+def is_pipe(number):
+    try: return stat.S_ISFIFO(os.fstat(number).st_mode)
+    except OSError: return False
+PIPE = next(filter(is_pipe, range(3, 64)))
+def tell(event, **more):
+    os.write(PIPE, json.dumps(dict(more, event=event, pid=os.getpid())).encode() + b"\\n")
+"""
+
+
+def test_lines_that_are_none_end_no_run(engine: Engine) -> None:
+    source = f"""{TELLS}
+def test_a():
+    for node in ("tests/test_brt_x.py::test_a", "other"):
+        tell("item", node=node)
+        tell("item_end", node=node, ran=[["pkg/core.py", "zz"]])
+    os._exit(0)
+"""
+    assert run_one(engine, source).verdict is Verdict.CRASH
+
+
+def test_a_file_that_ends_its_process_is_not_gone_on_with_for_ever(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rowrun, "EVENTS_MOST", 1000)
+    source = f"""{TELLS}
+mark = str(time.time())
+tell("collected", nodes=[f"{{mark}}-{{number}}" for number in range(500)])
+for number in range(499): tell("item", node=f"{{mark}}-{{number}}")
+os._exit(0)
+"""
+    target = TestTarget(id="t", path="tests/test_brt_x.py", source=source)
+    assert len(engine.run(Row(targets=(target,))).runs) == 3 * 499
 
 
 def test_a_row_has_a_deadline_of_its_own(engine: Engine) -> None:

@@ -304,3 +304,21 @@ def test_events_that_are_nested_too_deeply_are_tampering() -> None:
     assert _one((*stream[:3], trap, *stream[3:])).verdict is Verdict.TAMPERED
     (run,) = verdicts(SCENE, _ended((*stream[:2], trap)))
     assert run.verdict is Verdict.TAMPERED
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        '"ran": [["pkg/core.py", "zz"]]',
+        '"ran": [["pkg/core.py", "%s"]]' % ("f" * 300_000),
+        '"duration": 1e300',
+        f'"code": {10**30}',
+        '"text": "%s"' % ("x" * 30_000),
+        '"raised": {"type": "E", "message": "%s"}' % ("x" * 30_000),
+        '"raised": {"type": "E", "message": "", "frames": [%s["", 0, ""]]}'
+        % ('["", 0, ""],' * 200),
+        r'"when": "\ud800", "duration": NaN',
+    ],
+)
+def test_what_no_probe_of_ours_tells_is_not_read(told: str) -> None:
+    assert read_event(f'{{"event": "item", {told}}}'.encode()).event == "garbage"

@@ -55,6 +55,10 @@ ATTEMPTS = {
     "memory": {
         "more in files than in a process": "import os\n  held = [os.memfd_create('x') for _ in "
         "range(4)]\n  for one in held: os.truncate(one, 200 << 20)",
+        "more in semaphores than in a process": f"{_CALL}\n"
+        "  sets = [c.semget(0, 32000, 0o600) for _ in range(8)]\n"
+        "  for one in sets: c.semctl(one, 0, 0)  # IPC_RMID\n"
+        "  assert min(sets) >= 0",
         "a user namespace of its own": f"{_CALL}; assert c.unshare(0x10000000) == 0",
     },
     "processes": {

@@ -316,6 +316,18 @@ CASES = {
         FAIL,
         "sandbox: EPERM",
     ),
+    "holds-semaphores": _case(
+        "import ctypes, os\ndef test_a():\n  c = ctypes.CDLL(None, use_errno=True)\n"
+        "  if c.semget(0, 32000, 0o600) < 0: raise OSError(ctypes.get_errno(), 'semget')",
+        FAIL,
+        "sandbox: EPERM",
+    ),
+    "holds-messages": _case(
+        "import ctypes, os\ndef test_a():\n  c = ctypes.CDLL(None, use_errno=True)\n"
+        "  if c.msgget(0, 0o600) < 0: raise OSError(ctypes.get_errno(), 'msgget')",
+        FAIL,
+        "sandbox: EPERM",
+    ),
     "nests-namespaces": _case(
         "import ctypes\ndef test_a(): assert ctypes.CDLL(None).unshare(0x10000000) == 0", FAIL
     ),

@@ -33,6 +33,27 @@ ATTACKS = {
                 while c.inotify_init() >= 0: pass
                 time.sleep(60)
     """,
+    "has-files-on-their-way": """
+        import socket
+        held = []
+        try:
+            while True:
+                held.append(socket.socketpair())
+                for _ in range(2): socket.send_fds(held[-1][0], [b"x"], [0] * 250)
+        except OSError: pass
+    """,
+    "fills-all-pipes": """
+        for _ in range(6):
+            if os.fork() == 0:
+                held = [os.pipe() for _ in range(400)]
+                time.sleep(60)
+    """,
+    "uses-up-memory": """
+        for _ in range(60):
+            if os.fork() == 0:
+                held = b"x" * (20 << 20)
+                time.sleep(60)
+    """,
     "fills-the-disk": """
         import tempfile
         folder = tempfile.gettempdir()
@@ -48,7 +69,7 @@ ATTACKS = {
 }
 #: A test that takes little, but of everything, and is through in a moment where it is let be.
 VICTIM = """\
-import ctypes, os, time
+import ctypes, os, socket, time
 from pkg.core import walk
 
 def watch():
@@ -58,6 +79,12 @@ def watch():
 
 def test_works():
     watch()
+    _, writer = os.pipe()
+    os.set_blocking(writer, False)
+    assert os.write(writer, bytes(65536)) == 65536
+    pair = socket.socketpair()
+    socket.send_fds(pair[0], [b"x"], [0])
+    held = b"x" * (150 << 20)
     end = time.process_time() + 0.3
     while time.process_time() < end: pass
     assert walk(1) == 2
@@ -82,7 +109,7 @@ def run_beside(engine: Engine, attack: str) -> RowResult:
         name="good.diff",
         changes=(FileChange(path="pkg/core.py", content=CORE.encode()),),
         targets=(TestTarget(id="v", path="tests/test_v.py", source=VICTIM, node="test_works"),),
-        test_seconds=1.0,
+        test_seconds=3.0,
     )
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(engine.run, hostile)

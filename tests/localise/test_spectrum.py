@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.localise.places import SuspectLine, rank_lines
+from pytest_brt.localise.places import SuspectLine, lines_of, rank_lines
+from pytest_brt.types import TestRun, Verdict
+from pytest_brt.types.cause import Passed
 
 
 def line(failing: int, passing: int, all_failing: int = 2, all_passing: int = 4) -> SuspectLine:
@@ -55,3 +58,12 @@ def test_more_failing_never_less_suspicious(data: st.DataObject) -> None:
     if passing:
         fewer = line(failing + 1, passing - 1, all_failing, all_passing)
         assert fewer.ochiai >= more
+
+
+def test_lines_of_a_long_file_are_found_soon() -> None:
+    run = TestRun(
+        test="t", node="", verdict=Verdict.PASS, cause=Passed(), ran=(("a.py", "f" * 250_000),)
+    )
+    begin = time.process_time()
+    assert len(lines_of(run)["a.py"]) == 1_000_000
+    assert time.process_time() - begin < 5

@@ -15,7 +15,7 @@ DENIED = {
     getattr(errno, name): name
     for name in (
         "EROFS", "EACCES", "EPERM", "ENETUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "EFBIG", "ENOSPC",
-        "EDQUOT", "ENOMEM", "EAGAIN", "EMFILE",
+        "EDQUOT", "ENOMEM", "EAGAIN", "EMFILE", "ENFILE", "ETOOMANYREFS",
     )
 }  # fmt: skip
 

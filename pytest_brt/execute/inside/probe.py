@@ -165,7 +165,7 @@ class Probe:
         if report.outcome == "skipped":
             reason = report.longrepr
             reason = reason[-1] if isinstance(reason, tuple) else reason
-            self.wire.send("collect_skip", node=report.nodeid, reason=str(reason))
+            self.wire.send("collect_skip", node=report.nodeid, reason=str(reason)[:OUTPUT_LIMIT])
 
     def pytest_exception_interact(self, call, report):
         """Tell of an error while collecting; errors of tests are told by makereport."""
@@ -218,11 +218,11 @@ class Probe:
             when=call.when,
             outcome=report.outcome,
             xfail=hasattr(report, "wasxfail"),
-            wasxfail=str(getattr(report, "wasxfail", "")),
+            wasxfail=str(getattr(report, "wasxfail", ""))[:OUTPUT_LIMIT],
             duration=float(getattr(report, "duration", 0.0) or 0.0),
             raised=self.about(error),
             used=self.used if call.when == "call" else None,
-            skip=str(report.longrepr[-1]) if is_skip else "",
+            skip=str(report.longrepr[-1])[:OUTPUT_LIMIT] if is_skip else "",
             text="" if error is not None else str(report.longrepr or "")[-OUTPUT_LIMIT:],
             output=printed[-OUTPUT_LIMIT:],
         )

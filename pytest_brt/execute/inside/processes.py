@@ -1,5 +1,6 @@
 """Begins processes, and ends those that a test left behind. Standard library, Python 3.8+."""
 
+import errno
 import os
 import signal
 import time
@@ -11,14 +12,14 @@ PATIENCE = 5.0
 
 
 class NoProcess(Exception):
-    """The user may have no more processes: nothing that any test has done."""
+    """The user may have no more processes, or there is no memory: nothing that a test has done."""
 
 
 def fork():
     """Fork as `os.fork` does.
 
     Raises:
-        NoProcess: the limit on the user's processes was in the way for `PATIENCE` seconds.
+        NoProcess: what the user may have, or the machine has, did not do for `PATIENCE` seconds.
     """
     last = time.monotonic() + PATIENCE
     while True:
@@ -26,7 +27,9 @@ def fork():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 return os.fork()
-        except BlockingIOError as error:
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.ENOMEM):
+                raise
             if time.monotonic() > last:
                 raise NoProcess("no process can be started: %s" % error) from None
         time.sleep(0.05)

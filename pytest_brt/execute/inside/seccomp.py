@@ -33,7 +33,13 @@ ONLY_OWN = {
     "prlimit64": ((302, 261), {0: 0}),
 }
 #: What is kept in memory past the limits of a process, or past its end.
-MEMORY = {"memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194)}
+MEMORY = {
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
+    "shmget": (29, 194),
+    "msgget": (68, 186),
+    "semget": (64, 190),
+}
 KERNEL = {
     "bpf": (321, 280),
     "perf_event_open": (298, 241),
@@ -44,7 +50,7 @@ KERNEL = {
     "init_module": (175, 105),
     "finit_module": (313, 273),
 }
-MESSAGES = {"msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180)}
+MESSAGES = {"mq_open": (240, 180)}
 METADATA = {
     "chmod": (90, -1),
     "fchmod": (91, 52),

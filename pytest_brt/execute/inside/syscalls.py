@@ -25,6 +25,9 @@ MS_REC = 16384
 MS_PRIVATE = 1 << 18
 MNT_DETACH = 2
 
+#: Files of a file system in memory: each takes about a KiB that its size does not count.
+MOST_FILES = 100_000
+
 AT_FDCWD = -100
 AT_EMPTY_PATH = 0x1000
 AT_RECURSIVE = 0x8000
@@ -91,7 +94,7 @@ def mount(source, target, kind, flags=0, data=None):
 
 def mount_empty(path, mode=0o755, size="4m", owner=None):
     """Attach a new file system in memory, of `size` as tmpfs(5) has it."""
-    data = "mode=%o,size=%s" % (mode, size)
+    data = "mode=%o,size=%s,nr_inodes=%d" % (mode, size, MOST_FILES)
     if owner is not None:
         data += ",uid=%d,gid=%d" % (owner, owner)
     mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, data)

@@ -110,7 +110,8 @@ class Zygote:
                 connection = Connection(descriptor)
                 code = rows.run_row(self, connection, me)
             except BaseException as error:  # ours, or what the project did to us: tell it
-                connection.send("row_error", text="%s: %s" % (type(error).__name__, error))
+                text = "%s: %s" % (type(error).__name__, error)
+                connection.send("row_error", text=text[: rows.TAIL])
             finally:
                 os._exit(code)
         os.close(descriptor)
