@@ -24,6 +24,18 @@ os.execv(sys.argv[3], sys.argv[3:])
 """
 REPORT = "# twice() is wrong\n\n```python\n>>> from pkg import twice\n>>> twice(2)\n5\n```\n"
 SOURCE = "def twice(x):\n    return x + x + 1\n"
+#: A second Ctrl-C while pytest looks at the first one, after one piece of work was done.
+TWICE = """
+import pytest
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_logreport(report):
+    if report.when == "call":
+        raise KeyboardInterrupt
+
+def pytest_keyboard_interrupt():
+    raise KeyboardInterrupt
+"""
 
 
 @pytest.fixture
@@ -61,6 +73,36 @@ def test_who_ignores_the_ends_of_children_gets_the_same_answer(
         timeout=120,
     )
     assert "eproduced: test_" in done.stdout, done.stdout + done.stderr
+
+
+def test_a_second_interruption_loses_nothing_that_was_finished(
+    project: Path, temporary: dict[str, str]
+) -> None:
+    (project / "twice.py").write_text(TWICE, encoding="utf-8")
+    paths = os.pathsep.join((str(project), os.environ.get("PYTHONPATH", "")))
+    subprocess.run(
+        command("-p", "twice"),
+        cwd=project,
+        env={**temporary, "PYTHONPATH": paths},
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+    assert (project / ".pytest_cache/d/brt/journal.jsonl").read_bytes().count(b"\n") >= 1
+
+
+def test_output_that_nobody_reads_loses_nothing_that_was_finished(
+    project: Path, temporary: dict[str, str]
+) -> None:
+    with subprocess.Popen(
+        command(), cwd=project, env=temporary, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as started:
+        assert started.stdout is not None
+        while b"collected" not in started.stdout.readline():
+            continue
+        started.stdout.close()
+        assert started.wait(120) != 0
+    assert (project / ".pytest_cache/d/brt/journal.jsonl").read_bytes().count(b"\n") >= 1
 
 
 def test_a_terminal_that_is_closed_leaves_nothing(project: Path, temporary: dict[str, str]) -> None:
