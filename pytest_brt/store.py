@@ -149,10 +149,12 @@ def write_bytes(path: Path, data: bytes) -> None:
             file.write(data)
         Path(name).chmod(mode)
         Path(name).replace(path)
+        name = None
     except OSError as error:
-        if name:
-            Path(name).unlink(missing_ok=True)
         raise StoreProblem(f"cannot write {str(path)!r}: {error.strerror}") from error
+    finally:
+        if name:  # a second Ctrl-C leads here too
+            Path(name).unlink(missing_ok=True)
 
 
 #: Bytes of a journal, which holds all runs of a long study.
@@ -237,7 +239,7 @@ class Journal:
                     file.write(start + line.encode("utf-8", "surrogateescape") + b"\n")
                 self._torn = False
             except OSError:
-                return
+                self._torn = True  # a disk that got full in the middle took a part of the line
 
     def close(self, *, interrupted: bool) -> None:
         """Remove the file, unless the run was interrupted.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -115,3 +116,18 @@ def test_a_file_belongs_to_one_run_at_a_time(tmp_path: Path) -> None:
     second = hold(path)
     assert second is not None
     os.close(second)
+
+
+def test_a_disk_that_was_full_for_a_moment_costs_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    journal = Journal(path, "s")
+    journal.put(attempt(1), "a")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 20, hard))
+    try:
+        journal.put(attempt(2), "b")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    journal.put(attempt(3), "c")
+    again = Journal(path, "s")
+    assert [again.get(Attempt, name) for name in "abc"] == [attempt(1), None, attempt(3)]

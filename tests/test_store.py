@@ -76,6 +76,20 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None
     assert (target / "kept").exists()
 
 
+def test_an_interrupted_write_leaves_the_old_file_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_text(tmp_path / "file", "old")
+
+    def interrupted(_: Path, __: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "chmod", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        write_text(tmp_path / "file", "new")
+    assert [path.read_text("utf-8") for path in tmp_path.iterdir()] == ["old"]
+
+
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreProblem, match=r"cannot write '.*a.json': .+"):

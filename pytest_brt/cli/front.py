@@ -134,8 +134,12 @@ def _become(command: list[str], environment: Mapping[str, str]) -> NoReturn:
 
     With a child, ``timeout`` or a cancelled job would end this process alone.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        stream.flush()
+    # One that is closed would become that of what is opened next, and pytest needs all three.
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) < 3:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
     os.execve(command[0], command, environment)
 
 

@@ -15,7 +15,7 @@ from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.layout import code_places
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.memory_group import can_group
-from pytest_brt.execute.process import Event
+from pytest_brt.execute.process import Event, hear_of_ends
 from pytest_brt.execute.sandbox import (
     SAFE_LEVELS,
     Sandbox,
@@ -76,6 +76,7 @@ def open_sandbox(
             for this project alone.
     """
     _check_names(wanted, net)
+    hear_of_ends()
     return replace(_find_level(wanted, net, project), shown=tuple(map(_check_folder, shown)))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -208,6 +210,17 @@ class Ended:
     def first(self, name: str) -> Event | None:
         """Return the first event of this name."""
         return next((event for event in self.events if event.event == name), None)
+
+
+def hear_of_ends() -> None:
+    """Have the system tell how our processes end, and theirs.
+
+    Who ignores SIGCHLD, as some that start programs do and pass on, is told nothing of it: each
+    process seems to have ended well.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and sys.platform != "win32" and signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 def end_group(child: subprocess.Popen[bytes]) -> None:

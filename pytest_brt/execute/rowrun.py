@@ -111,6 +111,8 @@ class RowRun:
             return
         seconds = test_deadlines(self.limits).start
         for number in self.starting if self.current is None else (self.current,):
+            if number in self.done:
+                continue  # it fell silent only when it was to end the row
             self.starved.add(number)
             what = Timed.IMPORT if self.current is None else Timed.TEST
             self._close(number, Verdict.TIMEOUT, TookTooLong(what=what, seconds=seconds))

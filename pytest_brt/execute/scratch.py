@@ -54,7 +54,7 @@ class HeldFolder:
     def close(self) -> None:
         """Remove the folder; safe to call twice."""
         if self.path.exists():
-            remove_tree(self.path)
+            _remove_held(self.path)
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
@@ -117,9 +117,19 @@ def _clear_held(folder: Path) -> None:
     if lock is not None:
         try:
             end_marked(folder)
-            remove_tree(folder)
+            _remove_held(folder)
         finally:
             os.close(lock)
+
+
+def _remove_held(folder: Path) -> None:
+    """Remove a folder, its lock last: by that the next run knows it, if we are killed meanwhile."""
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            remove_tree(path)
+        elif path.name != "lock":
+            path.unlink(missing_ok=True)
+    remove_tree(folder)
 
 
 def end_marked(folder: Path) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import inspect
 import logging
 import os
+import signal
+import sys
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
@@ -21,6 +24,7 @@ from _pytest.config.findpaths import determine_setup
 
 from pytest_brt.code.ini import project_cache_dir
 from pytest_brt.errors import BrtError
+from pytest_brt.execute.process import hear_of_ends
 from pytest_brt.plugin.option_table import Options
 from pytest_brt.plugin.option_values import TYPED
 from pytest_brt.plugin.options import pytest_settings, read_options
@@ -38,6 +42,8 @@ def opened(
     Raises:
         pytest.UsageError: an input cannot be used, with what to do about it.
     """
+    _heed_signals()
+    hear_of_ends()  # git is asked before there is a sandbox
     try:
         return session(config, read_options(config))
     except BrtError as error:
@@ -45,6 +51,19 @@ def opened(
         raise pytest.UsageError(in_a_log(on_a_line(str(error)))) from None
     except KeyboardInterrupt:
         raise pytest.exit.Exception("interrupted before anything was run", 2) from None
+
+
+def _heed_signals() -> None:
+    """End like a run that is interrupted where a job is cancelled, or its terminal closed.
+
+    That is with what was found, and with everything cleared away.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Under nohup it is ignored.
+    if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, signal.default_int_handler)
 
 
 class Progress:

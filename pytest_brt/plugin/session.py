@@ -9,9 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import shlex
-import signal
 import sys
-import threading
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -113,6 +111,11 @@ class Session(OurFiles):
         self.closing: list[str] = []
         #: Whether the tests were kept for the next run.
         self.kept = False
+        #: pytest has waited for all items, or stopped as it was told to: at a second Ctrl-C it
+        #: says of the first one no more than that something failed.
+        self._came_through = False
+        #: All was written and shown, so what was finished is not needed any more.
+        self._is_told = False
         #: The tests as changes of the project's files, shown or written at the end.
         self.edits: tuple[Edit, ...] = ()
 
@@ -174,14 +177,16 @@ class Session(OurFiles):
         """Start the work of all selected items, then let pytest wait for them one by one."""
         if self.config.option.collectonly:
             return (yield)
-        if threading.current_thread() is threading.main_thread():
-            # A job that is cancelled ends like one that is interrupted: with what was found.
-            signal.signal(signal.SIGTERM, signal.default_int_handler)
         for item in session.items:
             if isinstance(item, Work):
                 item.start()
-        result = yield
+        try:
+            result = yield
+        except session.Failed:
+            self._came_through = True
+            raise
         self._tell_apart(session.items)
+        self._came_through = True
         self.unreached = self._unreached(session.items)
         # That some patches fail is what a ranking is for; that none passes is told below.
         no_fix = [item for item in session.items if isinstance(item, PatchItem) and item.missed]
@@ -236,9 +241,9 @@ class Session(OurFiles):
         self.executor.shutdown(wait=False, cancel_futures=True)
         if self.config.option.collectonly:
             return
-        interrupted = exitstatus == pytest.ExitCode.INTERRUPTED
+        interrupted = exitstatus == pytest.ExitCode.INTERRUPTED or not self._came_through
         if self.journal is not None:
-            self.journal.close(interrupted=interrupted)
+            self.journal.close(interrupted=True)
             if self.journal.taken:
                 taken = count(self.journal.taken, "result")
                 self.closing.append(f"{taken} taken from the interrupted run")
@@ -249,16 +254,19 @@ class Session(OurFiles):
                 )
         self.record = self.run.record()
         self.config.hook.pytest_brt_finished(record=self.record)
+        is_written = True
         for write in (*self.written.writers(), self._keep_tests, self._keep_spent, self._land):
             try:
                 self.closing += filter(None, [write(self.record)])
             except BrtError as error:
                 self.closing.append(str(error))
+                is_written = False
                 self.unreached = "not all that was asked for could be written"
                 session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
         if self.unheard and session.exitstatus == pytest.ExitCode.TESTS_FAILED:
             session.exitstatus = NO_MODEL
         self.closing += self._advice(interrupted=interrupted)
+        self._is_told = is_written and not interrupted
 
     def _advice(self, *, interrupted: bool) -> Iterator[str]:
         assert self.record is not None, "made before"
@@ -362,17 +370,23 @@ class Session(OurFiles):
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the tests and the ranking."""
         if self.record is not None:
+            is_told, self._is_told = self._is_told, False
             summary = Summary(terminalreporter, self.options)
             summary.show(self.record, self.edits, self.closing)
+            terminalreporter.flush()
+            self._is_told = is_told
 
     def pytest_unconfigure(self) -> None:
-        """End every process and remove what was only for this run."""
-        for model in (self.inputs.workbench.model, self.inputs.workbench.editor):
-            if model is not None:
-                model.close()
-        self.run.close()
-        if self._held is not None:
-            os.close(self._held)
-        self.inputs.workbench.engine.close()
-        self._scratch.close()
+        """End every process and remove what was only for this run, each whatever befalls others."""
+        with ExitStack() as last_first:
+            last_first.callback(self._scratch.close)
+            last_first.callback(self.inputs.workbench.engine.close)
+            if self._held is not None:
+                last_first.callback(os.close, self._held)
+            last_first.callback(self.run.close)
+            for model in (self.inputs.workbench.editor, self.inputs.workbench.model):
+                if model is not None:
+                    last_first.callback(model.close)
+            if self.journal is not None:  # before what still runs is cut short
+                last_first.callback(self.journal.close, interrupted=not self._is_told)
         gc.freeze()  # pytest will look at all objects, five times over

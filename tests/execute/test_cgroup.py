@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -54,6 +57,21 @@ def test_a_group_goes_when_it_is_closed() -> None:
     assert (group / JOINING).is_file()
     remove_group(group)
     assert not group.exists()
+
+
+@needs_groups
+def test_what_is_left_in_a_group_ends_with_it() -> None:
+    group = make_group(64)
+    assert group is not None
+    joins = f"import time; open({str(group / JOINING)!r}, 'w').write('0'); time.sleep(600)"
+    with subprocess.Popen([sys.executable, "-c", joins]) as left:
+        deadline = time.monotonic() + 20
+        while not (group / JOINING).read_text("ascii") and time.monotonic() < deadline:
+            time.sleep(0.01)
+        remove_group(group)
+        is_gone = not group.exists()
+        left.kill()
+    assert is_gone
 
 
 def test_where_there_are_no_groups_the_header_says_so(

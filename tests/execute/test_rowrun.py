@@ -168,6 +168,25 @@ def test_a_row_that_falls_silent_is_ended(root: Path, monkeypatch: pytest.Monkey
         assert run_one(engine, IMPORTS).verdict is Verdict.PASS
 
 
+#: Stops the process that its row is a fork of.
+STOPS_THE_ZYGOTE = """
+import os, signal
+def test_a():
+    stat = open(f"/proc/{os.getppid()}/stat").read()
+    os.kill(int(stat.rpartition(")")[2].split()[1]), signal.SIGSTOP)
+"""
+
+
+def test_what_is_done_stays_so_where_the_end_of_its_row_is_not_told(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(open_on(root, sandbox="process")) as engine:
+        run_one(engine, IMPORTS)  # starts the worker
+        monkeypatch.setattr(zygote, "GRACE", 2.0)
+        run = run_one(engine, STOPS_THE_ZYGOTE)
+    assert run.verdict is Verdict.PASS, run_words(run)
+
+
 #: A process that does nothing and ends by itself.
 ENDS = CellOrder(
     deadlines=Deadlines(start=60.0, total=60.0),

@@ -136,6 +136,30 @@ def test_a_folder_is_swept_when_its_process_was_killed(scratch: Scratch, tmp_pat
     assert scratch.path.exists()
 
 
+#: Is killed as soon as the lock is gone.
+CLOSES = """
+import os, signal, sys
+from pytest_brt.execute.scratch import HeldFolder
+folder = HeldFolder("pytest-brt-")
+for number in range(50):
+    (folder.path / f"slot-{number}" / "tree").mkdir(parents=True)
+
+def look(event, arguments):
+    if event in ("os.remove", "os.rmdir") and not (folder.path / "lock").exists():
+        os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(look)
+folder.close()
+"""
+
+
+def test_a_folder_is_swept_when_its_process_was_killed_while_removing_it(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", CLOSES], env=environment, check=False)
+    (left,) = tmp_path.iterdir()
+    assert [*left.iterdir()] == []  # so it goes when it is a minute old
+
+
 def test_a_folder_is_gone_when_its_use_is_over(scratch: Scratch) -> None:
     with HeldFolder("pytest-brt-") as folder:
         (folder / "x").touch()
