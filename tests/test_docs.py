@@ -95,7 +95,7 @@ def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
         model = f"scripted:{'replies.txt' if page == tests else 'fixes.txt'}"
         program, *arguments = shlex.split(command.replace("gguf:MODEL.gguf", model))
         module = {"pytest": "pytest", "pytest-brt": "pytest_brt"}[program]
-        if program == "pytest-brt" and arguments[0] != "report":
+        if program == "pytest-brt" and arguments[0] not in ("report", "check"):
             arguments += ONCE.split()  # it does not read PYTEST_ADDOPTS
         result = project.run(sys.executable, "-m", module, *arguments)
         assert result.ret == 0, f"{page}: {command}\n{result.stdout.str()}{result.stderr.str()}"

@@ -70,6 +70,10 @@ def pytest_load_initial_conftests(
     options here already, as pytest-cov does.
     """
     if _is_ours(early_config.known_args_namespace):
+        if "-" in (early_config.known_args_namespace.brt_report or ()):
+            from pytest_brt.plugin.stdout import keep_stdout
+
+            keep_stdout(early_config)  # before pytest begins to capture
         # From here on nothing is imported from the project, whatever its modules are called.
         theirs = {"", os.getcwd(), *map(str, early_config.getini("pythonpath"))}  # noqa: PTH109
         sys.path[:] = [path for path in sys.path if path not in theirs]

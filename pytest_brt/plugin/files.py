@@ -237,6 +237,10 @@ class Files:
         write_text(path, text)
         return f"{name} report: {path}"
 
+    def json(self, record: RunRecord) -> str:
+        """Return the report as JSON."""
+        return self._rendered("json", record)[1]
+
     def _rendered(self, kind: str, record: RunRecord) -> tuple[str, str]:
         """Return a report's name and text; what another kind needs is not imported."""
         if kind == "json":
@@ -281,5 +285,5 @@ class Files:
         for rank in record.ranks:
             patch = rank.result.patch
             write_bytes(folder / patch_file(patch.id), encode(patch.text))
-        write_text(folder / RECORDED_REPORT, self._rendered("json", record)[1])
+        write_text(folder / RECORDED_REPORT, self.json(record))
         return f"record: {folder} (pytest-brt recheck runs it again)"

@@ -353,7 +353,7 @@ class Options:
     report: tuple[str, ...] = _REPORT(
         "FILE",
         "write everything found into FILE, as its name ends: .html (a page), .md (Markdown), "
-        ".json; repeatable",
+        ".json; '-' writes JSON to standard output, and all else to standard error; repeatable",
         read.report,
         repeat=True,
     )
@@ -380,7 +380,7 @@ class Options:
     @property
     def reports(self) -> tuple[tuple[str, Path], ...]:
         """Files for what was found, each with its kind: html, md or json."""
-        return tuple((Path(text).suffix[1:], Path(text)) for text in self.report)
+        return tuple((Path(text).suffix[1:], Path(text)) for text in self.report if text != "-")
 
 
 def _spec(name: str, spec: Spec) -> Spec:

@@ -146,9 +146,9 @@ def seconds(text: str) -> object:
 
 
 def report(text: str) -> object:
-    """Read the name of a file for a report."""
-    if not text.endswith(ENDINGS):
-        raise ValueError(f"expected a file called *{', *'.join(ENDINGS)}")
+    """Read the name of a file for a report, "-" for standard output."""
+    if text != "-" and not text.endswith(ENDINGS):
+        raise ValueError(f"expected a file called *{', *'.join(ENDINGS)}, or '-'")
     return text
 
 

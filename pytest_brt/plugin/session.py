@@ -25,6 +25,7 @@ from pytest_brt.code.source import Edit
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, StoreProblem
 from pytest_brt.execute.scratch import HeldFolder
+from pytest_brt.plugin.agents import is_agent
 from pytest_brt.plugin.cases import absolutepath, more_patches
 from pytest_brt.plugin.files import Files, plan_edits
 from pytest_brt.plugin.inputs import cache_folder, read_inputs
@@ -40,11 +41,13 @@ from pytest_brt.plugin.items import (
 from pytest_brt.plugin.mode_items import OurFiles
 from pytest_brt.plugin.option_table import SPECS, Options
 from pytest_brt.plugin.option_values import TYPED, Write
+from pytest_brt.plugin.stdout import write_report
 from pytest_brt.plugin.summary import Summary, header
+from pytest_brt.render.agent import agent_lines
 from pytest_brt.render.answer import count, reviewed
 from pytest_brt.run.futures import Run
 from pytest_brt.run.pool import DaemonPool
-from pytest_brt.shown import on_a_line
+from pytest_brt.shown import on_a_line, show
 from pytest_brt.store import (
     RANKED,
     Journal,
@@ -101,6 +104,10 @@ class Session(OurFiles):
             self.written = Files(options, engine, command)
             self.journal = self._open_journal()
             undo.pop_all()
+        #: Whether a coding agent reads what is shown, who did not say how much.
+        self.for_agent = is_agent(os.environ) and config.get_verbosity() == 0
+        if self.for_agent:
+            config.option.verbose = -1  # no banner, and no progress
         self.executor = DaemonPool(options.jobs)
         workbench = replace(self.inputs.workbench, journal=self.journal)
         self.run = Run(self.inputs.plan, workbench, self.executor)
@@ -255,7 +262,14 @@ class Session(OurFiles):
         self.record = self.run.record()
         self.config.hook.pytest_brt_finished(record=self.record)
         is_written = True
-        for write in (*self.written.writers(), self._keep_tests, self._keep_spent, self._land):
+        writers = (
+            *self.written.writers(),
+            self._print,
+            self._keep_tests,
+            self._keep_spent,
+            self._land,
+        )
+        for write in writers:
             try:
                 self.closing += filter(None, [write(self.record)])
             except BrtError as error:
@@ -313,6 +327,14 @@ class Session(OurFiles):
             self._held = None  # it cannot be held: two runs at once may do the same work
         return Journal(path, setting)
 
+    def _print(self, record: RunRecord) -> None:
+        if "-" not in self.options.report:
+            return
+        try:
+            write_report(self.config, self.written.json(record))
+        except OSError as error:
+            raise StoreProblem(f"--brt-report -: {error.strerror}") from error
+
     def _keep_tests(self, record: RunRecord) -> None:
         if not (record.attempts or record.ranks):
             return
@@ -369,12 +391,19 @@ class Session(OurFiles):
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the tests and the ranking."""
-        if self.record is not None:
-            is_told, self._is_told = self._is_told, False
+        if self.record is None:
+            return
+        is_told, self._is_told = self._is_told, False
+        if self.for_agent:
+            terminalreporter.ensure_newline()
+            command = command_again(self.config.invocation_params.args)
+            for line in agent_lines(self.record, self.closing, command):
+                show(terminalreporter, line)
+        else:
             summary = Summary(terminalreporter, self.options)
             summary.show(self.record, self.edits, self.closing)
-            terminalreporter.flush()
-            self._is_told = is_told
+        terminalreporter.flush()
+        self._is_told = is_told
 
     def pytest_unconfigure(self) -> None:
         """End every process and remove what was only for this run, each whatever befalls others."""
