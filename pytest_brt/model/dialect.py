@@ -45,6 +45,11 @@ class ServedModel:
     slots: int = 0
 
 
+def is_told(listed: Response) -> bool:
+    """Whether the answer to a question for models is one of a server of models."""
+    return listed.status == 503 or isinstance(_table(listed.body).get("data"), list)
+
+
 def read_facts(
     server: Loopback, base: str, listed: Response, chosen: str, seconds: float
 ) -> ServedModel:

@@ -134,6 +134,7 @@ class PrivateModel(ServerModel):
         while time.monotonic() < end and child.pid:
             with suppress(Unreachable, TooLate):
                 if loopback.ask("/health", 10.0).status == 200:
+                    self._is_heard = True
                     return loopback
             time.sleep(0.1)
         raise self._given_up("it did not load its model in time" if child.pid else child.how())

@@ -32,6 +32,8 @@ from pytest_brt.model.reply import split_thinking
 
 #: Seconds for one answer when the prompt sets no limit, and for a model to be loaded.
 _LONGEST, _LOADING = 3600.0, 900.0
+#: Seconds for what a server says of itself.
+_ASKING = 10.0
 #: Seconds until a server that did not say what it is is asked that again.
 _UNTOLD = 60.0
 #: Requests at the same time.
@@ -208,14 +210,14 @@ class ServerModel:
                 raise TooLate(f"{self.server.url!r} did not answer within {seconds:.0f} s")
             try:
                 response = self._server().ask(f"{self.base}/chat/completions", left, fields)
-                self._is_heard = True
                 if response.status < 400 and not dialect.choices_of(response):
                     raise Unreachable(
                         f"{self.server.url!r}: not a chat completion: {response.text[:120]!r}"
                     )
+                self._is_heard = True
             except Unreachable as error:
                 gone, lost = error, lost or self._in_vain or time.monotonic()
-                patience = self.settings.patience
+                patience = self._patience
                 is_over = time.monotonic() + pause - lost > patience
                 if not self._is_heard:
                     self._in_vain = lost - patience if is_over else lost
@@ -230,10 +232,15 @@ class ServerModel:
             time.sleep(min(pause, max(0.0, end - time.monotonic())))
             pause = min(2 * pause, 2.0) if pause else 0.1
 
+    @property
+    def _patience(self) -> float:
+        """Seconds for which it is tried while it cannot be reached."""
+        return self.settings.comeback if self._is_heard else self.settings.patience
+
     def _gone(self, error: Unreachable, tried: float) -> ModelProblem:
         return ModelProblem(
-            f"no answer from {error}; tried for {tried:.0f} s (is the server "
-            "running, and its model loaded?)"
+            f"no answer from {error}; tried for {tried:.0f} s (start the server, or wait for it: "
+            "--brt-engine auto,patience=60; 'pytest-brt models' finds servers that run)"
         )
 
     def _bear(
@@ -264,6 +271,12 @@ class ServerModel:
             return response.wait or max(pause, 0.1)
         if response.status >= 500 and failures < _TRIES:
             return pause
+        if response.status == 404:
+            raise ModelProblem(
+                f"{url!r} has no chat completions below {self.base!r}, or no model called "
+                f"{self.chosen!r}: 404 {response.text[:200]!r} ('pytest-brt models' finds servers "
+                "that run)"
+            )
         what = "fails" if response.status >= 500 else "refuses the prompt"
         if response.status in (401, 403):
             what = "wants another key (PYTEST_BRT_SERVER_KEY)"
@@ -329,11 +342,11 @@ class ServerModel:
         unknown = ServedModel(model=self.chosen)
         with self._lock:
             if self._facts is None and time.monotonic() >= self._ask_from:
-                seconds = min(self.settings.patience, 10.0)
+                seconds = min(self.settings.comeback, _ASKING)
                 try:
                     server = self._server()
                     listed = server.ask(f"{self.base}/models", seconds)
-                    self._is_heard = True
+                    self._is_heard = self._is_heard or dialect.is_told(listed)
                     if listed.status == 503:  # it loads its model: the question itself waits
                         return unknown
                     self._facts = dialect.read_facts(

@@ -1,7 +1,8 @@
 """A server that speaks chat completions and misbehaves as a plan says; run as a process.
 
-chat_server.py FOLDER: writes its port to FOLDER/port; takes the next step of the JSON list in
-FOLDER/plan.json for each chat request (the last one for ever); appends each request to FOLDER/log.
+chat_server.py FOLDER PORT: writes its port, a free one for 0, to FOLDER/port; takes the next step
+of the JSON list in FOLDER/plan.json for each chat request (the last one for ever); appends each
+request to FOLDER/log.
 FOLDER/about.json holds what it answers elsewhere: path → JSON; "/v1/models" else lists models.json.
 """
 
@@ -131,7 +132,7 @@ class Server(ThreadingHTTPServer):
 
 
 if __name__ == "__main__":
-    server = Server(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", int(sys.argv[2])), Handler)
     (FOLDER / "port.part").write_text(str(server.server_port), encoding="ascii")
     (FOLDER / "port.part").rename(FOLDER / "port")
     server.serve_forever()

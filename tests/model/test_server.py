@@ -27,15 +27,19 @@ JUDGED = '{"reproduces": true, "confidence": 80, "why": "it says so"}'
 class Server:
     """The process, what it is to do and what it was asked."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, port: int = 0) -> None:
         self.folder = folder
         self.models("one")
         self.plan({"text": "hello"})
         script = Path(__file__).with_name("chat_server.py")
-        self.process = subprocess.Popen([sys.executable, str(script), str(folder)])
+        self.process = subprocess.Popen([sys.executable, str(script), str(folder), str(port)])
         while not (folder / "port").exists():
             time.sleep(0.01)
         self.url = f"http://127.0.0.1:{(folder / 'port').read_text(encoding='ascii')}"
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
 
     def plan(self, *steps: dict[str, object]) -> None:
         (self.folder / "plan.json").write_text(json.dumps(steps), encoding="utf-8")
@@ -57,8 +61,7 @@ class Server:
 def server(tmp_path: Path) -> Iterator[Server]:
     running = Server(tmp_path)
     yield running
-    running.process.kill()
-    running.process.wait()
+    running.end()
 
 
 def prompt(text: str = "hi", **how: Any) -> Prompt:
@@ -66,7 +69,8 @@ def prompt(text: str = "hi", **how: Any) -> Prompt:
 
 
 def settings(**how: Any) -> Settings:
-    return Settings(**{"patience": 15.0, "context": 4096, **how})
+    patience = how.get("patience", 15.0)
+    return Settings(**{"patience": patience, "comeback": patience, "context": 4096, **how})
 
 
 def test_an_answer(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,7 +131,7 @@ def test_only_what_a_server_lost_is_asked_again(server: Server) -> None:
 def test_a_server_that_is_gone_is_no_answer_that_was_cut(server: Server) -> None:
     """Though the time of the question is over before patience is."""
     server.plan({"die": True})
-    with pytest.raises(ModelProblem, match=r"refused; tried for \d s \(is the server running"):
+    with pytest.raises(ModelProblem, match=r"refused; tried for \d s \(start the server"):
         ServerModel(server.url, settings(patience=30)).complete(prompt(samples=4, seconds=3.0))
 
 
@@ -153,8 +157,45 @@ def test_nobody_there() -> None:
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))  # nobody listens, and nobody else can take the port
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
-        with pytest.raises(ModelProblem, match=r"refused; tried for 0 s \(is the server running"):
+        with pytest.raises(ModelProblem, match=r"refused; tried for 0 s \(start the server"):
             ServerModel(url, settings(patience=0.3)).complete(prompt())
+
+
+def test_a_closed_port_is_one_line_within_seconds() -> None:
+    begin = time.monotonic()
+    with pytest.raises(ModelProblem, match=r"127.0.0.1:9'.*tried for 1 s .*patience=60") as caught:
+        ServerModel("http://127.0.0.1:9", Settings()).complete(prompt())
+    assert "\n" not in str(caught.value)
+    assert time.monotonic() - begin < 3
+
+
+def test_a_server_that_is_still_starting_is_waited_for(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    started: list[Server] = []
+    later = threading.Timer(1.0, lambda: started.append(Server(tmp_path, port)))
+    later.start()
+    try:
+        model = ServerModel(f"http://127.0.0.1:{port}", Settings(patience=60.0))
+        assert model.complete(prompt())[0].text == "hello"
+    finally:
+        later.join()
+        for running in started:
+            running.end()
+
+
+@pytest.mark.parametrize(
+    "step", [{"status": 404}, {"body": "<html>welcome</html>"}], ids=["404", "html"]
+)
+def test_a_wrong_server_is_one_line_within_seconds(server: Server, step: dict[str, object]) -> None:
+    server.about(__v1__models={"hello": "world"})
+    server.plan(step)
+    begin = time.monotonic()
+    with pytest.raises(ModelProblem, match=r"127.0.0.1:.*pytest-brt models") as caught:
+        ServerModel(server.url, Settings()).complete(prompt())
+    assert "\n" not in str(caught.value)
+    assert time.monotonic() - begin < 4
 
 
 def test_one_round_of_tries_is_enough_where_nobody_ever_answered(
