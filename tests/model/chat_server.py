@@ -58,6 +58,7 @@ class Handler(BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.told():
             return
+        request["asked_at"] = self.path
         request["authorization"] = self.headers.get("Authorization", "")
         with LOCK:
             with (FOLDER / "log").open("a", encoding="utf-8") as log:
@@ -100,6 +101,9 @@ class Handler(BaseHTTPRequestHandler):
         if step.get("seeded"):
             text = f"seed {request['seed']}"
         message = {"role": "assistant", "content": text, **step.get("message", {})}
+        if self.path == "/api/chat":
+            self.answer(200, json.dumps(as_ollama(message, step)).encode())
+            return
         choice = {"index": 0, "finish_reason": step.get("finish", "stop"), "message": message}
         choices = [choice] * min(request.get("n", 1), step.get("most", 99))
         usage = step.get("usage", {"prompt_tokens": 7, "completion_tokens": 3})
@@ -124,6 +128,18 @@ class Handler(BaseHTTPRequestHandler):
     def handle(self) -> None:
         with contextlib.suppress(OSError):  # the client has gone
             super().handle()
+
+
+def as_ollama(message: dict[str, Any], step: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer in the shape of Ollama's own API."""
+    usage = step.get("usage", {"prompt_tokens": 7, "completion_tokens": 3})
+    return {
+        "message": message,
+        "done": True,
+        "done_reason": step.get("finish", "stop"),
+        "prompt_eval_count": usage["prompt_tokens"],
+        "eval_count": usage["completion_tokens"],
+    }
 
 
 class Server(ThreadingHTTPServer):
