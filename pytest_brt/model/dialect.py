@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -37,9 +37,8 @@ def read_facts(
     Raises:
         ModelProblem: it has several models and none was chosen.
     """
-    data = table(listed.body).get("data") or []
-    entries = [m for m in data if isinstance(m, dict) and m.get("id")]
-    names = [str(entry["id"]) for entry in entries]
+    entries = _entries(listed)
+    names = listed_models(listed)
     if len(names) > 1 and not chosen:
         raise ModelProblem(
             f"{server.url!r} has {len(names)} models: {', '.join(names[:8])} "
@@ -47,7 +46,10 @@ def read_facts(
         )
     name = chosen or (names[0] if names else "")
     about = next((entry for entry in entries if entry["id"] == name), {})
-    kind = _kind_of(server, str(about.get("owned_by", "")), seconds)
+    owner = str(about.get("owned_by", "")) if about else listed_owner(listed)
+    kind = _kind_of(server, owner, seconds)
+    if kind in (ServerKind.LLAMA, ServerKind.OLLAMA, ServerKind.LM_STUDIO):
+        _check_has(server, names, name)
     if kind is ServerKind.OLLAMA:
         return ollama.read_model(server, name, seconds, wanted)
     context, thinks, slots = _told_in_list(about), False, 0
@@ -56,6 +58,32 @@ def read_facts(
     elif kind is ServerKind.LM_STUDIO:
         context = _lm_studio(server, name, seconds)
     return ServedModel(kind=kind, model=name, context=context, thinks=thinks, slots=slots)
+
+
+def listed_models(listed: Response) -> tuple[str, ...]:
+    """Return the names in the answer to a question for models."""
+    return tuple(str(entry["id"]) for entry in _entries(listed))
+
+
+def listed_owner(listed: Response) -> str:
+    """Return whom the first of the models belongs to, "" where that is not said."""
+    return str(next(iter(_entries(listed)), {}).get("owned_by", ""))
+
+
+def _entries(listed: Response) -> list[dict[str, Any]]:
+    data = table(listed.body).get("data") or []
+    return [entry for entry in data if isinstance(entry, dict) and entry.get("id")]
+
+
+def _check_has(server: Loopback, names: Sequence[str], name: str) -> None:
+    """Refuse a name that a server which lists all it can load does not list."""
+    if name in names or f"{name}:latest" in names:
+        return
+    known = ", ".join(names[:8]) or "none yet"
+    raise ModelProblem(
+        f"{server.url!r} has no model called {name!r}: {known} (choose one of these, or download "
+        "it there first)"
+    )
 
 
 def _kind_of(server: Loopback, owner: str, seconds: float) -> ServerKind:

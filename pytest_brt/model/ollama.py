@@ -56,7 +56,7 @@ def read_model(server: Loopback, name: str, seconds: float, wanted: int) -> Serv
 def loaded_context(server: Loopback, name: str, seconds: float) -> int:
     """Return the context that the model `name` is loaded with, 0 where it is not loaded."""
     for entry in table(server.ask("/api/ps", seconds).body).get("models") or []:
-        if name in (entry.get("name"), entry.get("model")):
+        if {name, f"{name}:latest"} & {entry.get("name"), entry.get("model")}:
             return integer(entry.get("context_length"))
     return 0
 

@@ -87,8 +87,9 @@ class Options:
     )
     model: str = _MODEL(
         "SPEC",
-        "the model that strategies may ask: gguf:FILE, server:http://127.0.0.1:PORT, "
-        "scripted:FILE, none, or the only GGUF file in the model folder (auto, default)",
+        "the model that strategies may ask: gguf:FILE, ollama:NAME, lmstudio:NAME, llama:NAME, "
+        "server:localhost:PORT, scripted:FILE, none, or the only GGUF file in the model folder "
+        "(auto, default)",
         default="auto",
         variable="PYTEST_BRT_MODEL",
     )

@@ -21,7 +21,8 @@ class Server:
         self.process = subprocess.Popen([sys.executable, str(script), str(folder), str(port)])
         while not (folder / "port").exists():
             time.sleep(0.01)
-        self.url = f"http://127.0.0.1:{(folder / 'port').read_text(encoding='ascii')}"
+        self.port = int((folder / "port").read_text(encoding="ascii"))
+        self.url = f"http://127.0.0.1:{self.port}"
 
     def end(self) -> None:
         self.process.kill()
