@@ -37,12 +37,12 @@ from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sam
 from pytest_brt.model.batch import Batcher
 from pytest_brt.model.chat import Template
 from pytest_brt.model.conversation import Conversations
+from pytest_brt.model.engine import open_file
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.llama_server import PrivateModel, find_server
 from pytest_brt.model.memory import MemoryPlan, cores
-from pytest_brt.model.opening import open_file
 from pytest_brt.model.picker import Candidates, Picker
 
 SAMPLES, TOKENS, PROMPT, STEPS = 16, 48, 512, 10

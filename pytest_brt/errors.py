@@ -49,6 +49,10 @@ class ModelProblem(BrtError):
     """A model cannot be loaded, reached or understood."""
 
 
+class Overflowed(ModelProblem):
+    """A prompt does not fit the context of a model, which knows its context better now."""
+
+
 class OutOfTime(ModelProblem):
     """The wall-clock budget is used up, and the model is not asked any more."""
 

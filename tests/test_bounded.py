@@ -16,8 +16,8 @@ from pytest_brt.bounded import bounded_text, read_bounded
 from pytest_brt.errors import BrtError, IssueProblem, UsageProblem
 from pytest_brt.issue.load import load_issue
 from pytest_brt.model.base import Settings
+from pytest_brt.model.engine import template_text
 from pytest_brt.model.gguf import read_header
-from pytest_brt.model.opening import template_text
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.patches import read_patches
 from pytest_brt.reproduce.given import load_targets

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 from pytest_brt.errors import BrtError
@@ -13,9 +15,12 @@ from pytest_brt.model.chat import Begins, Template
 from pytest_brt.model.doctor import Check, CheckState, examine
 from pytest_brt.model.gguf import is_later_part, parts_of, read_header
 from pytest_brt.model.memory import DoesNotFit, available_bytes, bandwidth, needed_bytes, plan
+from pytest_brt.model.usual import running_servers, usual_servers
 from pytest_brt.shown import say
 
 _GIB = 1 << 30
+#: Tokens of context below which a model is of little use.
+_LEAST_CONTEXT = 8192
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +32,11 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_list)
     actions = parser.add_subparsers(title="actions", metavar="ACTION")
     for name, action, text in (
-        ("list", _list, "models you have, also in other programs' caches, and models worth having"),
+        (
+            "list",
+            _list,
+            "models you have, in other programs' caches and servers too, and models worth having",
+        ),
         ("add", _add, "check GGUF files and put them into the model folder"),
         ("info", _info, "what a model is and what it needs, without loading it"),
         ("doctor", _doctor, "whether local models work on this machine, and why not"),
@@ -60,10 +69,34 @@ def _list(arguments: argparse.Namespace) -> None:
         say("\nof other programs (read where they are: --brt-model gguf:NAME):")
     for found in others:
         say(f"  {found.name}: {_facts(found.path)}; {found.owner}")
+    _list_servers()
     say("\nworth having (none measured here; facts and sources: models/catalogue.toml):")
+    memory = available_bytes()
     for entry in catalogue.read_catalogue():
         facts = f"{entry.parameters}; {entry.size}; {entry.licence}; thinks: {entry.thinks}"
-        say(f"  {entry.tier:<9} {entry.name}: {facts}; {entry.repository} {entry.file}")
+        about = "".join(f"; {remark}" for remark in _remarks(entry, memory))
+        say(f"  {entry.tier:<9} {entry.name}: {facts}; {entry.repository} {entry.file}{about}")
+
+
+def _list_servers() -> None:
+    """Say which servers run, and how their models are named."""
+    running = running_servers(usual_servers())
+    if not running:
+        say("\nno server runs on the usual ports of llama.cpp, LM Studio and Ollama")
+        return
+    say("\nof servers that run (--brt-model NAME, as it stands here):")
+    for server in running:
+        names = ", ".join(server.models) or "no model yet"
+        say(f"  {names}; {server.program} on port {server.port}")
+
+
+def _remarks(entry: catalogue.CatalogueEntry, memory: int) -> Iterator[str]:
+    """Yield what this machine and this day add to a row; what a GPU has is not known here."""
+    if entry.tier.startswith("cpu") and memory:
+        free = f"{_size(memory)} free"
+        yield f"fits this machine, {free}" if entry.fits(memory) else f"too large here, {free}"
+    if entry.is_old(date.today()):
+        yield f"checked on {entry.checked}, more than a year ago: there may be better ones"
 
 
 def _facts(file: Path) -> str:
@@ -71,7 +104,10 @@ def _facts(file: Path) -> str:
         header = read_header(file)
     except BrtError as problem:
         return str(problem)
-    return f"{header.architecture}, {header.quantisation}, {_size(header.size)}"
+    memory = available_bytes()
+    fits = not memory or needed_bytes(header, min(_LEAST_CONTEXT, header.context or 1)) <= memory
+    facts = f"{header.architecture}, {header.quantisation}, {_size(header.size)}"
+    return facts if fits else f"{facts}, too large for the {_size(memory)} that are free"
 
 
 def _add(arguments: argparse.Namespace) -> None:

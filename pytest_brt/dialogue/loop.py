@@ -23,7 +23,7 @@ from pytest_brt.dialogue.history import Counter, cut, without_repeats
 from pytest_brt.dialogue.parse import Refused, read_action
 from pytest_brt.dialogue.paths import Paths
 from pytest_brt.dialogue.trajectory import Log
-from pytest_brt.errors import BrtError, ModelProblem, SubjectProblem
+from pytest_brt.errors import BrtError, ModelProblem, Overflowed, SubjectProblem
 from pytest_brt.model.base import Completion, Finish, Message, Model, Prompt, Sampling
 from pytest_brt.model.metered import cost_of
 from pytest_brt.types import Ending, Step, Trajectory
@@ -83,6 +83,8 @@ class Loop:
     purpose: str = ""
     #: Told of each step in a few words.
     say: Callable[[str], None] = lambda _: None
+    #: Makes it anew for a model that turned out to have less context; None where nothing can.
+    again: Callable[[], Loop] | None = None
 
     def specs(self, steps: Sequence[Step]) -> dict[str, ActionSpec]:
         """Return the actions that are allowed after `steps`, in the order of the tools."""
@@ -110,16 +112,26 @@ def converse(loop: Loop, log: Log | None = None) -> Trajectory:
     steps = list(log.open()) if log else []
     counter = Counter(loop.model)
     ended: tuple[Ending, str] | None = _over(loop, steps)
+    is_refused = False
     while ended is None:
+        context = loop.model.context
         try:
+            if is_refused and loop.again is not None:
+                loop, is_refused = loop.again(), False
             step = _step(loop, steps, counter)
+        except Overflowed as problem:
+            is_refused = loop.again is not None and loop.model.context < context
+            if is_refused:
+                continue
+            ended = (Ending.TOKENS, str(problem))
+            break
         except ModelProblem as problem:
             if not steps:
                 raise
             ended = (Ending.ERROR, str(problem))
             break
         if step is None:
-            ended = (Ending.TOKENS, "the conversation does not fit the model's context any more")
+            ended = (Ending.TOKENS, _too_long(loop.model, steps))
             break
         steps.append(step)
         if log:
@@ -130,6 +142,12 @@ def converse(loop: Loop, log: Log | None = None) -> Trajectory:
     if log:
         log.close(trajectory)
     return trajectory
+
+
+def _too_long(model: Model, steps: Sequence[Step]) -> str:
+    """Return why the next prompt is not sent."""
+    what = "the conversation" if steps else "the first prompt"
+    return f"{what} does not fit the model's context of {model.context} tokens (--brt-context N)"
 
 
 def _over(loop: Loop, steps: Sequence[Step]) -> tuple[Ending, str] | None:

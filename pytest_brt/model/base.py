@@ -180,8 +180,10 @@ class Settings:
     cache_type: str = "f16"
     #: Folder that names of models are looked up in; "" takes the user's.
     models_dir: str = ""
-    #: Seconds that a server may be unreachable before it counts as gone.
-    patience: float = 20.0
+    #: Seconds for which a server that has not answered yet is tried: it may be starting.
+    patience: float = 1.0
+    #: Seconds for which one that has answered may be gone.
+    comeback: float = 20.0
 
 
 #: Bytes per token of source code and English in current vocabularies, on the low side.

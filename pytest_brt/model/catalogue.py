@@ -8,6 +8,7 @@ import shutil
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date, timedelta
 from pathlib import Path
 
 import msgspec
@@ -17,6 +18,8 @@ from pytest_brt.codec import from_json
 from pytest_brt.errors import ModelProblem, StoreProblem
 from pytest_brt.model.gguf import is_later_part, parts_of, read_header
 
+#: Memory for the context of a model and the buffers of one pass.
+_CONTEXT_BYTES = 1_500_000_000
 #: What Ollama calls the layer of a manifest that is the model.
 _MODEL_LAYER = "application/vnd.ollama.image.model"
 
@@ -91,8 +94,20 @@ class CatalogueEntry:
     repository: str
     file: str
     size: str
+    #: The first of the sizes, in 10⁹ bytes.
+    gigabytes: float
+    #: The day on which the sources were read.
+    checked: date
     #: "no", "yes" (can be switched) or "always".
     thinks: str
+
+    def is_old(self, today: date) -> bool:
+        """Whether it was checked more than a year ago: there are better models by then."""
+        return today - self.checked > timedelta(days=365)
+
+    def fits(self, memory: int) -> bool:
+        """Whether the file and a context of some thousand tokens fit `memory`, in bytes."""
+        return self.gigabytes * 1e9 + _CONTEXT_BYTES <= memory
 
 
 def models_folder(chosen: str = "", env: Mapping[str, str] = os.environ) -> Path:

@@ -8,56 +8,37 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 from pytest_brt.errors import ModelProblem
+from pytest_brt.model import ollama
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.chat import Template
 from pytest_brt.model.loopback import Loopback, Response
+from pytest_brt.model.reply import last_action
+from pytest_brt.model.served import ServedModel, ServerKind, effort, integer, table
 
 
-class ServerKind(StrEnum):
-    """Whose server it is, by who it says owns its models."""
-
-    LLAMA = "llamacpp"
-    OLLAMA = "library"
-    LM_STUDIO = "organization_owner"
-    VLLM = "vllm"
-    OTHER = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServedModel:
-    """What a server told of one model."""
-
-    kind: ServerKind = ServerKind.OTHER
-    #: The name to ask for, or "" where it names none.
-    model: str = ""
-    #: Tokens of context, 0 when it does not say.
-    context: int = 0
-    #: Whether the model is known to think.
-    thinks: bool = False
-    #: Most answers that one request may ask for; 0 where that is not known.
-    slots: int = 0
+def is_told(listed: Response) -> bool:
+    """Whether the answer to a question for models is one of a server of models."""
+    return listed.status == 503 or isinstance(table(listed.body).get("data"), list)
 
 
 def read_facts(
-    server: Loopback, base: str, listed: Response, chosen: str, seconds: float
+    server: Loopback, base: str, listed: Response, chosen: str, seconds: float, wanted: int = 0
 ) -> ServedModel:
     """Return what a server with its API below `base` tells of the model `chosen`, or its only one.
 
     It answered `listed` when asked for its models, and has `seconds` for each further question.
+    The context `wanted` is what Ollama is going to be asked for, 0 for what is enough.
 
     Raises:
         ModelProblem: it has several models and none was chosen.
     """
-    data = _table(listed.body).get("data") or []
-    entries = [m for m in data if isinstance(m, dict) and m.get("id")]
-    names = [str(entry["id"]) for entry in entries]
+    entries = _entries(listed)
+    names = listed_models(listed)
     if len(names) > 1 and not chosen:
         raise ModelProblem(
             f"{server.url!r} has {len(names)} models: {', '.join(names[:8])} "
@@ -65,57 +46,81 @@ def read_facts(
         )
     name = chosen or (names[0] if names else "")
     about = next((entry for entry in entries if entry["id"] == name), {})
-    owner = str(about.get("owned_by", ""))
-    kind = ServerKind(owner) if owner in tuple(ServerKind) else ServerKind.OTHER
-    context, thinks, slots = _integer(about.get("max_model_len")), False, 0
+    owner = str(about.get("owned_by", "")) if about else listed_owner(listed)
+    kind = _kind_of(server, owner, seconds)
+    if kind in (ServerKind.LLAMA, ServerKind.OLLAMA, ServerKind.LM_STUDIO):
+        _check_has(server, names, name)
+    if kind is ServerKind.OLLAMA:
+        return ollama.read_model(server, name, seconds, wanted)
+    context, thinks, slots = _told_in_list(about), False, 0
     if kind is ServerKind.LLAMA:
-        context = _integer((about.get("meta") or {}).get("n_ctx"))
         context, thinks, slots = _props(server, base, context, seconds)
-    elif kind is ServerKind.OLLAMA:
-        context, thinks = _ollama(server, name, seconds)
     elif kind is ServerKind.LM_STUDIO:
         context = _lm_studio(server, name, seconds)
     return ServedModel(kind=kind, model=name, context=context, thinks=thinks, slots=slots)
 
 
+def listed_models(listed: Response) -> tuple[str, ...]:
+    """Return the names in the answer to a question for models."""
+    return tuple(str(entry["id"]) for entry in _entries(listed))
+
+
+def listed_owner(listed: Response) -> str:
+    """Return whom the first of the models belongs to, "" where that is not said."""
+    return str(next(iter(_entries(listed)), {}).get("owned_by", ""))
+
+
+def _entries(listed: Response) -> list[dict[str, Any]]:
+    data = table(listed.body).get("data") or []
+    return [entry for entry in data if isinstance(entry, dict) and entry.get("id")]
+
+
+def _check_has(server: Loopback, names: Sequence[str], name: str) -> None:
+    """Refuse a name that a server which lists all it can load does not list."""
+    if name in names or f"{name}:latest" in names:
+        return
+    known = ", ".join(names[:8]) or "none yet"
+    raise ModelProblem(
+        f"{server.url!r} has no model called {name!r}: {known} (choose one of these, or download "
+        "it there first)"
+    )
+
+
+def _kind_of(server: Loopback, owner: str, seconds: float) -> ServerKind:
+    """Return whose server it is; Ollama names the person as owner of what is not its library's."""
+    if owner in tuple(ServerKind):
+        return ServerKind(owner)
+    return ServerKind.OLLAMA if ollama.is_ollama(server, seconds) else ServerKind.OTHER
+
+
+def _told_in_list(about: Mapping[str, Any]) -> int:
+    """Return the context that a list of models tells of one, in any server's words, or 0."""
+    told = (
+        table(about.get("meta")).get("n_ctx"),
+        *(about.get(word) for word in ("max_model_len", "context_length", "context_window")),
+    )
+    return next((integer(value) for value in told if integer(value) > 0), 0)
+
+
 def _props(server: Loopback, base: str, context: int, seconds: float) -> tuple[int, bool, int]:
     """Ask llama-server for a slot's context, whether its template lets it think, and its slots."""
     props = _get(server, f"{base.removesuffix('/v1')}/props", seconds)
-    slot = _integer((props.get("default_generation_settings") or {}).get("n_ctx"))
+    slot = integer((props.get("default_generation_settings") or {}).get("n_ctx"))
     thinks = False
     with suppress(ModelProblem):
         thinks = Template(str(props.get("chat_template", "")), where=server.url).thinks
-    return slot or context, thinks, _integer(props.get("total_slots"))
-
-
-def _ollama(server: Loopback, name: str, seconds: float) -> tuple[int, bool]:
-    """Ask Ollama what a loaded model has, else what its file says; it has no other limit."""
-    shown = _table(server.ask("/api/show", seconds, {"model": name}).body)
-    thinks = "thinking" in (shown.get("capabilities") or [])
-    for entry in _get(server, "/api/ps", seconds).get("models") or []:
-        if entry.get("name") == name or entry.get("model") == name:
-            return _integer(entry.get("context_length")), thinks
-    found = re.search(r"^num_ctx\s+(\d+)", str(shown.get("parameters", "")), re.MULTILINE)
-    return (int(found[1]) if found else 0), thinks
+    return slot or context, thinks, integer(props.get("total_slots"))
 
 
 def _lm_studio(server: Loopback, name: str, seconds: float) -> int:
     for entry in _get(server, "/api/v0/models", seconds).get("data") or []:
         if entry.get("id") == name:
-            return _integer(entry.get("loaded_context_length"))
+            return integer(entry.get("loaded_context_length"))
     return 0
 
 
 def _get(server: Loopback, path: str, seconds: float) -> dict[str, Any]:
-    return _table(server.ask(path, seconds).body)
-
-
-def _table(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _integer(value: object) -> int:
-    return value if isinstance(value, int) else 0
+    return table(server.ask(path, seconds).body)
 
 
 def request(prompt: Prompt, facts: ServedModel, seed: int, count: int) -> dict[str, object]:
@@ -138,10 +143,13 @@ def request(prompt: Prompt, facts: ServedModel, seed: int, count: int) -> dict[s
         fields["model"] = facts.model
     if sampling.stop:
         fields["stop"] = list(sampling.stop)[:4]
-    if facts.kind is ServerKind.OLLAMA:  # it knows no variables of templates
-        fields["reasoning_effort"] = "low" if thinking else "none"
-        return fields
-    fields["chat_template_kwargs"] = {"enable_thinking": thinking > 0, "thinking": thinking > 0}
+    fields["chat_template_kwargs"] = {
+        "enable_thinking": thinking > 0,
+        "thinking": thinking > 0,
+        "reasoning_effort": effort(thinking),  # of those that always think
+    }
+    if facts.kind is ServerKind.LM_STUDIO:  # it knows no variables of templates
+        fields["reasoning_effort"] = effort(thinking)
     if facts.kind in (ServerKind.LLAMA, ServerKind.OTHER):
         fields["cache_prompt"] = True
     if facts.kind is ServerKind.LLAMA:
@@ -185,7 +193,7 @@ def is_overflow(response: Response) -> bool:
 
 def told_context(response: Response) -> int:
     """Return the context that a refusal for length names, or 0."""
-    told = _integer(_table(_table(response.body).get("error")).get("n_ctx"))
+    told = integer(table(table(response.body).get("error")).get("n_ctx"))
     found = re.search(r"(?:context (?:length|size|window)\D{0,20})(\d{3,})", response.text)
     return told or (int(found[1]) if found else 0)
 
@@ -200,7 +208,7 @@ def named_field(response: Response, fields: Mapping[str, object]) -> str:
 
 def choices_of(response: Response) -> list[dict[str, Any]]:
     """Return the answers in a response, none when it is no chat completion."""
-    found = _table(response.body).get("choices")
+    found = table(response.body).get("choices")
     choices = found if isinstance(found, list) else []
     whole = all(isinstance(c, dict) and isinstance(c.get("message"), dict) for c in choices)
     return choices if whole else []
@@ -213,10 +221,24 @@ def text_of(content: Any) -> str:
     return content if isinstance(content, str) else ""
 
 
+def called(message: Mapping[str, Any], thinking: str) -> str:
+    """Return the action that a model took where its answer has no text, as a JSON header, or "".
+
+    Some servers make a call of a tool of it, and some models act before their thoughts end.
+    """
+    for call in message.get("tool_calls") or []:
+        function = table(table(call).get("function"))
+        arguments = function.get("arguments")
+        with suppress(ValueError):
+            arguments = json.loads(arguments) if isinstance(arguments, str) else arguments
+        return json.dumps({"action": function.get("name"), **table(arguments)})
+    return last_action(thinking)
+
+
 def usage_of(response: Response) -> tuple[int, int, int]:
     """Return the tokens of the prompt, those made, and those it knew; 0 where it does not say."""
-    usage = _table(response.body.get("usage"))
-    known = _table(usage.get("prompt_tokens_details"))
+    usage = table(response.body.get("usage"))
+    known = table(usage.get("prompt_tokens_details"))
     found = (usage.get("prompt_tokens"), usage.get("completion_tokens"), known.get("cached_tokens"))
-    asked, made, cached = map(_integer, found)
+    asked, made, cached = map(integer, found)
     return asked, made, cached

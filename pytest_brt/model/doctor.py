@@ -16,10 +16,10 @@ from pathlib import Path
 from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.base import Grammar, Message, Model, Prompt, Role, Sampling, Settings
 from pytest_brt.model.catalogue import find_model, model_files
+from pytest_brt.model.engine import INSTALL, open_file
 from pytest_brt.model.host import LocalModel
 from pytest_brt.model.llama_server import find_server
 from pytest_brt.model.memory import available_bytes, cores
-from pytest_brt.model.opening import INSTALL, open_file
 from pytest_brt.model.tiny import write_hybrid
 
 #: What makes a difference to speed on a CPU, as /proc/cpuinfo names it.

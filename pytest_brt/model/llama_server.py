@@ -33,6 +33,10 @@ from pytest_brt.model.wire import Answer, Start
 
 #: The program, and the package that holds the same server.
 PROGRAM, PACKAGE = "llama-server", "xllamacpp"
+#: The one program of llama.cpp's newer installations, which serves by a command.
+LLAMA = "llama"
+#: Seconds for a program to print its help.
+_HELP = 10.0
 #: Sizes of the values in the memory of the context, as ggml numbers the types.
 _TYPES = {"q8_0": 8, "q4_0": 2}
 #: Seconds for a server to load its model.
@@ -42,11 +46,26 @@ _LIVES = 3
 
 
 def find_server() -> str:
-    """Return the path of llama-server, the name of the package that has one, or ""."""
+    """Return the path of llama-server or of llama, the name of the package that has one, or ""."""
     program = shutil.which(PROGRAM)
     if program:
         return program
+    llama = shutil.which(LLAMA)
+    if llama and _serves(llama):
+        return llama
     return PACKAGE if find_spec(PACKAGE) is not None else ""
+
+
+def _serves(llama: str) -> bool:
+    """Whether the program `llama` is llama.cpp's: others have that name too."""
+    asked = [llama, "serve", "--help"]
+    try:
+        done = subprocess.run(
+            asked, capture_output=True, stdin=subprocess.DEVNULL, timeout=_HELP, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return b"--ctx-size" in done.stdout + done.stderr
 
 
 class PrivateModel(ServerModel):
@@ -134,6 +153,7 @@ class PrivateModel(ServerModel):
         while time.monotonic() < end and child.pid:
             with suppress(Unreachable, TooLate):
                 if loopback.ask("/health", 10.0).status == 200:
+                    self._is_heard = True
                     return loopback
             time.sleep(0.1)
         raise self._given_up("it did not load its model in time" if child.pid else child.how())
@@ -154,7 +174,8 @@ class PrivateModel(ServerModel):
 def arguments(start: Start) -> list[str]:
     """Return the command line of the program."""
     plan, settings = start.plan, start.settings
-    out = [start.program, "--model", start.path, "--host", start.socket]
+    serve = ["serve"] if Path(start.program).stem == LLAMA else []
+    out = [start.program, *serve, "--model", start.path, "--host", start.socket]
     out += ["--ctx-size", str(plan.cells), "--parallel", str(plan.lanes), "--kv-unified"]
     out += ["--threads", str(plan.threads), "--jinja", "--no-warmup", "--offline"]
     if start.template:

@@ -109,7 +109,10 @@ class MeteredModel:
         if any(done.tokens or done.text != prompt.prefill for done in completions):
             self.meter.hear()
         elif prompt.seconds:
-            self.meter.fail(f"{self.model.name}: no answer within {prompt.seconds:.1f} s")
+            self.meter.fail(
+                f"{self.model.name}: no answer within {prompt.seconds:.1f} s (give it more time, "
+                "--brt-budget 30m, or take a smaller model)"
+            )
         self.meter.add(replace(cost_of(completions), seconds=time.monotonic() - begin))
         return completions
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_brt.errors import ModelProblem
 
+_OBJECT = re.compile(r"^\{", re.MULTILINE)
 _FENCE = re.compile(r"^\s{0,3}(`{3,}|~{3,})[^`\n]*$", re.MULTILINE)
 
 
@@ -35,6 +37,22 @@ def first_object(text: str) -> tuple[dict[str, Any], str]:
             return value, _after_fence(text, end)
         at = text.find("{", at + 1)
     raise ReplyProblem(f"no JSON header in the reply ({problem}): {text[:80]!r}")
+
+
+def last_action(thoughts: str) -> str:
+    r"""Return `thoughts` from the last line on that begins a JSON object with an action, or "".
+
+    >>> last_action('I call it.\n{"action": "test", "path": "t.py"}\n')
+    '{"action": "test", "path": "t.py"}\n'
+    >>> last_action("I would use an action.")
+    ''
+    """
+    starts = [found.start() for found in _OBJECT.finditer(thoughts)]
+    for start in reversed(starts):
+        with suppress(ReplyProblem):
+            if "action" in first_object(thoughts[start:])[0]:
+                return thoughts[start:]
+    return ""
 
 
 def _after_fence(text: str, end: int) -> str:

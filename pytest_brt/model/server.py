@@ -15,8 +15,8 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 
-from pytest_brt.errors import ModelProblem
-from pytest_brt.model import dialect
+from pytest_brt.errors import ModelProblem, Overflowed
+from pytest_brt.model import dialect, ollama
 from pytest_brt.model.base import (
     Completion,
     Finish,
@@ -26,20 +26,22 @@ from pytest_brt.model.base import (
     in_the_rest,
     lost_answers,
 )
-from pytest_brt.model.dialect import ServedModel, ServerKind
 from pytest_brt.model.loopback import Loopback, Response, TooLate, Unreachable
 from pytest_brt.model.reply import split_thinking
+from pytest_brt.model.served import ServedModel, ServerKind
 
 #: Seconds for one answer when the prompt sets no limit, and for a model to be loaded.
 _LONGEST, _LOADING = 3600.0, 900.0
+#: Seconds for what a server says of itself.
+_ASKING = 10.0
 #: Seconds until a server that did not say what it is is asked that again.
 _UNTOLD = 60.0
 #: Requests at the same time.
 _AT_ONCE = 8
 #: Times a server that fails is asked.
 _TRIES = 3
-#: Tokens of context where nobody tells: what Ollama gives on small machines.
-_CONTEXT = 4096
+#: Tokens of context that are tried where nobody tells.
+_CONTEXT = 16384
 #: A prompt that the server counts below this share of our low estimate was cut by it.
 _CUT_BELOW = 0.35
 
@@ -62,8 +64,10 @@ class ServerModel:
         self._facts: ServedModel | None = None
         #: When it may be asked for them, after it has not answered.
         self._ask_from = 0.0
-        #: What the server told when a prompt was too long for it.
+        #: What the server told when a prompt was too long for it, or less than such a prompt.
         self._limit = 0
+        #: Whether Ollama was asked which context it took.
+        self._is_read_back = False
         self._remarks: dict[str, None] = {}
         #: Fields that this server refused, left out from then on; and that it gives one of `n`.
         self._refused: set[str] = set()
@@ -83,7 +87,10 @@ class ServerModel:
         context = self.settings.context or facts.context
         if not context:
             context = _CONTEXT
-            self._remark(f"context taken as {_CONTEXT} tokens (the server's own: --brt-context N)")
+            self._remark(
+                f"the server does not tell its context: up to {_CONTEXT} tokens are tried "
+                "(its own: --brt-context N)"
+            )
         if self._limit:
             context = min(context, self._limit)
         return context - self._budget(facts)
@@ -199,23 +206,24 @@ class ServerModel:
         lost, failures, pause = 0.0, 0, 0.1
         while True:
             # What a server fails over with one seed it may do with another.
-            whole = dialect.request(prompt, self._facts or ServedModel(), seed + 7919 * failures, n)
-            fields = {name: value for name, value in whole.items() if name not in self._refused}
+            path, fields = self._asked(prompt, seed + 7919 * failures, n)
             left = end - time.monotonic()
             if left <= 0:
                 if gone is not None:
                     raise self._gone(gone, time.monotonic() - lost) from gone
                 raise TooLate(f"{self.server.url!r} did not answer within {seconds:.0f} s")
             try:
-                response = self._server().ask(f"{self.base}/chat/completions", left, fields)
-                self._is_heard = True
+                response = self._server().ask(path, left, fields)
+                if path == ollama.CHAT and response.status < 400:
+                    response = replace(response, body=ollama.as_chat_completion(response.body))
                 if response.status < 400 and not dialect.choices_of(response):
                     raise Unreachable(
                         f"{self.server.url!r}: not a chat completion: {response.text[:120]!r}"
                     )
+                self._is_heard = True
             except Unreachable as error:
                 gone, lost = error, lost or self._in_vain or time.monotonic()
-                patience = self.settings.patience
+                patience = self._patience
                 is_over = time.monotonic() + pause - lost > patience
                 if not self._is_heard:
                     self._in_vain = lost - patience if is_over else lost
@@ -223,18 +231,66 @@ class ServerModel:
                     raise self._gone(error, patience) from error
             else:
                 if response.status < 400:
+                    self._read_back()
                     return response
                 gone, lost, failures = None, 0.0, failures + 1
                 waited = time.monotonic() - begin
+                if dialect.is_overflow(response):
+                    raise self._overflow(response, prompt)
                 pause = self._bear(response, fields, failures, waited, pause)
             time.sleep(min(pause, max(0.0, end - time.monotonic())))
             pause = min(2 * pause, 2.0) if pause else 0.1
 
+    @property
+    def _patience(self) -> float:
+        """Seconds for which it is tried while it cannot be reached."""
+        return self.settings.comeback if self._is_heard else self.settings.patience
+
     def _gone(self, error: Unreachable, tried: float) -> ModelProblem:
         return ModelProblem(
-            f"no answer from {error}; tried for {tried:.0f} s (is the server "
-            "running, and its model loaded?)"
+            f"no answer from {error}; tried for {tried:.0f} s (start the server, or wait for it: "
+            "--brt-engine auto,patience=60; 'pytest-brt models' finds servers that run)"
         )
+
+    def _asked(self, prompt: Prompt, seed: int, count: int) -> tuple[str, dict[str, object]]:
+        """Return where to ask for `count` answers, and the fields but for those refused."""
+        facts = self._facts or ServedModel()
+        if facts.kind is ServerKind.OLLAMA:
+            path, whole = ollama.CHAT, ollama.request(prompt, facts, seed)
+        else:
+            path = f"{self.base}/chat/completions"
+            whole = dialect.request(prompt, facts, seed, count)
+        return path, {name: value for name, value in whole.items() if name not in self._refused}
+
+    def _overflow(self, response: Response, prompt: Prompt) -> Overflowed:
+        """Learn from a refusal for length how much there is room for, and say it.
+
+        Where the refusal names no number, a quarter less than what was asked for is tried next.
+        """
+        asked = self.count(prompt) + prompt.sampling.max_tokens + prompt.thinking
+        least = min(asked, self._limit or asked)
+        self._limit = dialect.told_context(response) or 3 * least // 4
+        return Overflowed(
+            f"the prompt is longer than the context that {self.server.url!r} has for it, taken as "
+            f"{self._limit} tokens from now on: {response.text[:160]!r} (give the server more, or "
+            "say --brt-context N)"
+        )
+
+    def _read_back(self) -> None:
+        """Ask Ollama once which context it loaded the model with: it may have room for less."""
+        facts = self._facts
+        if facts is None or facts.kind is not ServerKind.OLLAMA or self._is_read_back:
+            return
+        self._is_read_back = True
+        with suppress(ModelProblem):  # it has answered, and that is what counts
+            got = ollama.loaded_context(self._server(), facts.model, _ASKING)
+            if 0 < got < facts.context:
+                self._limit = got
+                self._remark(
+                    f"Ollama loaded {facts.model!r} with {got} tokens of context where "
+                    f"{facts.context} were asked for (less memory for others, or --brt-context "
+                    f"{got})"
+                )
 
     def _bear(
         self,
@@ -246,13 +302,6 @@ class ServerModel:
     ) -> float:
         """Return how long to wait before the next try, or raise what makes one useless."""
         url = self.server.url
-        if dialect.is_overflow(response):
-            self._limit = dialect.told_context(response) or self._limit
-            limit = f" of {self._limit} tokens" if self._limit else ""
-            raise ModelProblem(
-                f"the prompt is longer than the context{limit} that {url!r} has for it: "
-                f"{response.text[:160]!r} (give the server more, or say --brt-context N)"
-            )
         named = dialect.named_field(response, fields)
         if named:
             self._refused.add(named)
@@ -264,6 +313,12 @@ class ServerModel:
             return response.wait or max(pause, 0.1)
         if response.status >= 500 and failures < _TRIES:
             return pause
+        if response.status == 404:
+            raise ModelProblem(
+                f"{url!r} has no chat completions below {self.base!r}, or no model called "
+                f"{self.chosen!r}: 404 {response.text[:200]!r} ('pytest-brt models' finds servers "
+                "that run)"
+            )
         what = "fails" if response.status >= 500 else "refuses the prompt"
         if response.status in (401, 403):
             what = "wants another key (PYTEST_BRT_SERVER_KEY)"
@@ -279,6 +334,8 @@ class ServerModel:
             message, cut = choice["message"], choice.get("finish_reason") == "length"
             text, thinking = split_thinking(dialect.text_of(message.get("content")))
             reasoning = message.get("reasoning_content") or message.get("reasoning") or thinking
+            if not text and prompt.grammar is not None:
+                text = dialect.called(message, str(reasoning))
             if not text and reasoning:
                 silent = (
                     f"the server's model thought {len(reasoning)} characters and gave no answer "
@@ -329,15 +386,15 @@ class ServerModel:
         unknown = ServedModel(model=self.chosen)
         with self._lock:
             if self._facts is None and time.monotonic() >= self._ask_from:
-                seconds = min(self.settings.patience, 10.0)
+                seconds = min(self.settings.comeback, _ASKING)
                 try:
                     server = self._server()
                     listed = server.ask(f"{self.base}/models", seconds)
-                    self._is_heard = True
+                    self._is_heard = self._is_heard or dialect.is_told(listed)
                     if listed.status == 503:  # it loads its model: the question itself waits
                         return unknown
                     self._facts = dialect.read_facts(
-                        server, self.base, listed, self.chosen, seconds
+                        server, self.base, listed, self.chosen, seconds, self.settings.context
                     )
                 except Unreachable:
                     return unknown

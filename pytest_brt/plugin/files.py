@@ -195,7 +195,7 @@ class Files:
 
     def _patches(self, record: RunRecord) -> str:
         """Write the fixes that were found, in place of those that an earlier run put there."""
-        from pytest_brt.render.answer import listed
+        from pytest_brt.render.answer import listed, why_no_patch
         from pytest_brt.repair.patch import MARK, chosen, files_of
 
         repaired = {repair.issue for repair in record.repairs}
@@ -214,7 +214,7 @@ class Files:
             for name, text in files_of(alike, issue):
                 write_text(folder / name, text)
         if not found:
-            return "no patch was written: no fix passes the tests"
+            return f"no patch was written: {why_no_patch(record.repairs)}"
         many = f"{len(found)} patches" if len(found) > 1 else "1 patch"
         more = sum(len(alike) - 1 for alike in found)
         those = f" ({more} more that behave the same in its folder alike)" if more else ""

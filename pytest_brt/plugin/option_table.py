@@ -87,8 +87,9 @@ class Options:
     )
     model: str = _MODEL(
         "SPEC",
-        "the model that strategies may ask: gguf:FILE, server:http://127.0.0.1:PORT, "
-        "scripted:FILE, none, or the only GGUF file in the model folder (auto, default)",
+        "the model that strategies may ask: gguf:FILE, ollama:NAME, lmstudio:NAME, llama:NAME, "
+        "server:localhost:PORT, scripted:FILE, none, or the only GGUF file in the model folder "
+        "(auto, default)",
         default="auto",
         variable="PYTEST_BRT_MODEL",
     )
@@ -178,12 +179,13 @@ class Options:
         read.at_least(0),
         default=512,
     )
-    engine: str = _MODEL(
-        "NAME",
+    engine: read.Engine = _MODEL(
+        "NAME[,patience=SECONDS]",
         "what runs a GGUF file: llama-cpp-python in a worker (inprocess), a private "
-        "llama-server, or what is installed and fits (auto, default)",
-        read.one_of("auto", "inprocess", "llama-server"),
-        default="auto",
+        "llama-server, or what is installed and fits (auto, default); and how long a server "
+        "that does not answer yet is waited for (default: 1)",
+        read.engine,
+        default=read.Engine(),
     )
     gpu_layers: int = _MODEL(
         "N",
@@ -250,7 +252,7 @@ class Options:
         "MB", "memory limit of one test (default: 2048)", read.at_least(64), default=2048
     )
     repeat: int = _ISSUE(
-        "K", "runs on the unpatched tree that must agree (default: 2)", read.at_least(1), default=2
+        "K", "runs on the unpatched tree that must agree (default: 1)", read.at_least(1), default=2
     )
     sandbox: str = _SANDBOX(
         "NAME",

@@ -32,6 +32,16 @@ class Write(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """What runs a model."""
+
+    #: What runs a GGUF file.
+    name: str = "auto"
+    #: Seconds for which a server that does not answer yet is waited for.
+    patience: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spec:
     """How an option is spelt, explained and read."""
 
@@ -107,6 +117,28 @@ def one_of(*words: str) -> Callable[[str], object]:
         return next(word for word in words if word == text)
 
     return read
+
+
+def engine(text: str) -> object:
+    """Read NAME[,patience=SECONDS].
+
+    >>> engine("auto,patience=60")
+    Engine(name='auto', patience=60.0)
+    """
+    name, comma, more = text.partition(",")
+    one_of("auto", "inprocess", "llama-server")(name)
+    if not comma:
+        return Engine(name=name)
+    key, _, value = more.partition("=")
+    if key != "patience":
+        raise ValueError("expected NAME,patience=SECONDS")
+    try:
+        patience = float(value)
+    except ValueError:
+        patience = math.nan
+    if not 0 <= patience < math.inf:
+        raise ValueError("expected a number of seconds after 'patience='")
+    return Engine(name=name, patience=patience)
 
 
 def is_yes(text: str) -> object:

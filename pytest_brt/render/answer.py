@@ -39,6 +39,7 @@ from pytest_brt.types import (
     PatchResult,
     Rank,
     RankingAnswer,
+    Repair,
     Review,
     RunRecord,
     TestRun,
@@ -93,6 +94,16 @@ _WORDS = {
     Verdict.FLAKY: ("is flaky", "are flaky"),
     Verdict.SKIP: ("is skipped", "are skipped"),
 }
+
+
+def why_no_patch(repairs: Iterable[Repair]) -> str:
+    """Return why repairs without a fix came to nothing."""
+    dialogues = [repair.trajectory for repair in repairs if repair.trajectory is not None]
+    if any(talk.steps for talk in dialogues):
+        return "no fix passes the tests"
+    if any(talk.ending is Ending.TOKENS for talk in dialogues):
+        return f"the first prompt does not fit the model; {_MORE[Ending.TOKENS]}"
+    return "no fix was tried"
 
 
 def tests_of(record: RunRecord, issue: str) -> tuple[JudgedTest, ...]:

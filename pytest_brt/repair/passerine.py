@@ -41,7 +41,12 @@ def react(bench: RepairBench, index: int = 0) -> Trajectory:
         SubjectProblem: the project's interpreter cannot be started.
         StoreProblem: the record cannot be written.
     """
-    site = bench.site
+    return converse(_loop(bench), bench.log("passerine", index))
+
+
+def _loop(bench: RepairBench) -> Loop:
+    """Return the dialogue of one run."""
+    whole, site = bench, bench.site
     test = bench.brt.test if bench.brt else None
     if test is not None and test.source is not None:
         given = FileChange(path=test.path, content=test.source.encode())
@@ -58,7 +63,7 @@ def react(bench: RepairBench, index: int = 0) -> Trajectory:
     observation = max(128, min(_OBSERVATION, most // 6))
     tools = _tools(bench, budget, Room(most=observation, count=count))
     opening = _opening(bench, [tool.spec for tool in tools.values()])
-    loop = Loop(
+    return Loop(
         model=site.model,
         tools=tools,
         messages=partial(conversation, opening, most=most, count=count),
@@ -68,8 +73,8 @@ def react(bench: RepairBench, index: int = 0) -> Trajectory:
         observation=observation,
         purpose="passerine",
         say=bench.say,
+        again=partial(_loop, whole),
     )
-    return converse(loop, bench.log("passerine", index))
 
 
 def results(site: Site, trajectory: Trajectory) -> tuple[Trial, ...]:

@@ -113,6 +113,7 @@ def agent_loop(bench: RepairBench, index: int = 0) -> Loop:
         observation=observation,
         purpose="repair",
         say=bench.say,
+        again=partial(agent_loop, bench, index),
     )
 
 

@@ -103,6 +103,20 @@ def test_a_bug_is_repaired_and_the_patches_are_ranked(
 
 
 @pytest.mark.slow
+def test_a_report_that_does_not_fit_the_model_is_not_called_beyond_repair(
+    project: pytest.Pytester, replies: Path
+) -> None:
+    result, report = run(
+        project, "--brt-repair=clamp.md", f"--brt-model=scripted:{replies}", "--brt-context=256"
+    )
+    assert report["repairs"][0]["ending"] == "tokens"
+    result.stdout.fnmatch_lines(
+        ["no patch was written: the first prompt does not fit the model; *(--brt-context)"]
+    )
+    result.stdout.no_fnmatch_line("*no fix passes*")
+
+
+@pytest.mark.slow
 def test_the_model_says_which_of_several_tests_is_given(project: pytest.Pytester) -> None:
     """Passerine is given it, and its patch takes the place of old ones in the default folder."""
     believed = r"def test_clamp_not_as_reported\("

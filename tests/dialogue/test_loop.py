@@ -15,12 +15,15 @@ import pytest
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.dialogue.action import Action, Outcome, Tool, changed_files, refused
-from pytest_brt.dialogue.loop import REPEAT, Budget, converse
+from pytest_brt.dialogue.loop import REPEAT, Budget, Loop, converse
 from pytest_brt.dialogue.trajectory import Log, read_trajectories
 from pytest_brt.errors import EditProblem, ModelProblem
+from pytest_brt.model.base import Settings
+from pytest_brt.model.server import ServerModel
 from pytest_brt.store import Journal
 from pytest_brt.types import Ending, Step
 from tests.dialogue.scripts import FINISH, SEARCH, TOOLS, header, loop, script
+from tests.model.stand_in import Server
 
 WRITTEN = header("write", path="tests/test_new.py") + "\n```python\nx = 1\n```"
 
@@ -214,3 +217,30 @@ def test_steps_are_json_and_back(tmp_path: Path) -> None:
     model = script(tmp_path, WRITTEN, "odd \u2028 reply", header("finish"))
     for step in converse(loop(model)).steps:
         assert from_json(to_json(step), Step) == step
+
+
+def test_what_a_server_refuses_as_too_long_is_made_anew_for_its_context(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    refusal = {"message": "the request exceeds the context window", "n_ctx": 900}
+    server.plan(
+        {"text": header("code_search", text="x")},
+        {"status": 400, "error": refusal},
+        {"text": header("finish")},
+    )
+    model = ServerModel(server.url, Settings())
+    made: list[int] = []
+
+    def again() -> Loop:
+        made.append(model.context)
+        return replace(loop(model), again=again)
+
+    try:
+        trajectory = converse(again())
+        assert (trajectory.ending, len(trajectory.steps)) == (Ending.FINISH, 2)
+        assert made == [16_384, 900]
+        server.plan({"status": 400, "error": refusal})
+        trajectory = converse(loop(model))
+        assert (trajectory.ending, trajectory.steps) == (Ending.TOKENS, ())
+        assert "has for it, taken as 900 tokens" in trajectory.reason
+    finally:
+        server.end()

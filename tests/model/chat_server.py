@@ -1,7 +1,8 @@
 """A server that speaks chat completions and misbehaves as a plan says; run as a process.
 
-chat_server.py FOLDER: writes its port to FOLDER/port; takes the next step of the JSON list in
-FOLDER/plan.json for each chat request (the last one for ever); appends each request to FOLDER/log.
+chat_server.py FOLDER PORT: writes its port, a free one for 0, to FOLDER/port; takes the next step
+of the JSON list in FOLDER/plan.json for each chat request (the last one for ever); appends each
+request to FOLDER/log.
 FOLDER/about.json holds what it answers elsewhere: path → JSON; "/v1/models" else lists models.json.
 """
 
@@ -57,6 +58,7 @@ class Handler(BaseHTTPRequestHandler):
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.told():
             return
+        request["asked_at"] = self.path
         request["authorization"] = self.headers.get("Authorization", "")
         with LOCK:
             with (FOLDER / "log").open("a", encoding="utf-8") as log:
@@ -99,6 +101,9 @@ class Handler(BaseHTTPRequestHandler):
         if step.get("seeded"):
             text = f"seed {request['seed']}"
         message = {"role": "assistant", "content": text, **step.get("message", {})}
+        if self.path == "/api/chat":
+            self.answer(200, json.dumps(as_ollama(message, step)).encode())
+            return
         choice = {"index": 0, "finish_reason": step.get("finish", "stop"), "message": message}
         choices = [choice] * min(request.get("n", 1), step.get("most", 99))
         usage = step.get("usage", {"prompt_tokens": 7, "completion_tokens": 3})
@@ -125,13 +130,25 @@ class Handler(BaseHTTPRequestHandler):
             super().handle()
 
 
+def as_ollama(message: dict[str, Any], step: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer in the shape of Ollama's own API."""
+    usage = step.get("usage", {"prompt_tokens": 7, "completion_tokens": 3})
+    return {
+        "message": message,
+        "done": True,
+        "done_reason": step.get("finish", "stop"),
+        "prompt_eval_count": usage["prompt_tokens"],
+        "eval_count": usage["completion_tokens"],
+    }
+
+
 class Server(ThreadingHTTPServer):
     #: More than ask at a time: whoever finds no room tries again no sooner than in a second.
     request_queue_size = 64
 
 
 if __name__ == "__main__":
-    server = Server(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", int(sys.argv[2])), Handler)
     (FOLDER / "port.part").write_text(str(server.server_port), encoding="ascii")
     (FOLDER / "port.part").rename(FOLDER / "port")
     server.serve_forever()

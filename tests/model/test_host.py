@@ -168,7 +168,7 @@ def test_output_on_the_workers_stdout_does_no_harm(tmp_path: Path, weights: Path
         encoding="utf-8",
     )
     code = (
-        "import sys; from pytest_brt.model.opening import open_file\n"
+        "import sys; from pytest_brt.model.engine import open_file\n"
         "from pytest_brt.model.base import *\n"
         f"m = open_file({str(weights / 'llama.gguf')!r}, Settings(threads=1, engine='inprocess'))\n"
         "print(m.count('hello')); m.close()"
@@ -325,7 +325,7 @@ def test_a_full_disk_is_one_line_where_a_file_is_needed(weights: Path, engine: s
         "import resource, sys, tempfile\n"
         "from pytest_brt.errors import ModelProblem\n"
         "from pytest_brt.model.base import *\n"
-        "from pytest_brt.model.opening import open_file\n"
+        "from pytest_brt.model.engine import open_file\n"
         "tempfile.gettempdir() if sys.argv[3] else None\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
         "model = open_file(sys.argv[1], Settings(threads=1, context=1024, engine=sys.argv[2]))\n"
@@ -397,7 +397,7 @@ def test_flipped_bytes_before_the_weights(weights: Path, tmp_path: Path) -> None
 SCRIPT = """
 import signal, sys, threading
 from pytest_brt.model.base import *
-from pytest_brt.model.opening import open_file
+from pytest_brt.model.engine import open_file
 
 # Processes in the background of a script start with it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -452,7 +452,7 @@ def test_a_killed_parent_takes_the_worker_with_it(slow: Path) -> None:
 
 def test_leaving_without_closing_is_clean(weights: Path) -> None:
     code = (
-        "from pytest_brt.model.base import *; from pytest_brt.model.opening import open_file\n"
+        "from pytest_brt.model.base import *; from pytest_brt.model.engine import open_file\n"
         f"m = open_file({str(weights / 'llama.gguf')!r}, Settings(threads=1, engine='inprocess'))\n"
         "m.count('x'); print(m.pid)"
     )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 import tomllib
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,7 @@ def test_what_is_no_spec(spec: str, folder: Path) -> None:
 
 
 def test_an_unknown_scheme_is_answered_with_the_known_ones(folder: Path) -> None:
-    with pytest.raises(UsageProblem, match=r"gguf:…, server:…, scripted:…, none"):
+    with pytest.raises(UsageProblem, match=r"gguf:…, server:…, ollama:…, lmstudio:…, llama:…, scr"):
         open_model("gpt:4", settings(folder))
 
 
@@ -129,7 +130,17 @@ def test_the_folder_comes_from_option_environment_or_user(tmp_path: Path) -> Non
     assert catalogue.models_folder("", {}).name == "models"
 
 
+GIGABYTES = {"GB": 1.0, "GiB": 1.073741824}
 TIERS = {"cpu-8gb", "cpu-16gb", "cpu-32gb", "gpu-8gb", "gpu-12gb", "gpu-24gb"}
+
+
+def test_a_row_of_the_catalogue_is_old_after_a_year_and_fits_or_not() -> None:
+    row = next(row for row in catalogue.read_catalogue() if row.name == "Qwen3.5-4B")
+    assert row.gigabytes == 2.74
+    assert not row.is_old(row.checked + timedelta(days=365))
+    assert row.is_old(row.checked + timedelta(days=366))
+    assert not row.fits(4_000_000_000)
+    assert row.fits(4_300_000_000)
 
 
 def test_the_catalogue_states_its_sources() -> None:
@@ -140,4 +151,6 @@ def test_the_catalogue_states_its_sources() -> None:
         assert entry["repository"].count("/") == 1, entry["name"]
         assert entry["file"].endswith(".gguf"), entry["name"]
         assert entry["sources"]
+        number, unit = entry["size"].split()[:2]
+        assert entry["gigabytes"] == pytest.approx(float(number) * GIGABYTES[unit], abs=0.01)
         assert all(source.startswith("https://") for source in entry["sources"])

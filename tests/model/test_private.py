@@ -19,11 +19,11 @@ import pytest
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model import llama_server
 from pytest_brt.model.base import Finish, Message, Prompt, Role, Sampling, Settings
+from pytest_brt.model.engine import open_file
 from pytest_brt.model.grammar import grammar_for
 from pytest_brt.model.host import LocalModel
 from pytest_brt.model.llama_server import PrivateModel, arguments
 from pytest_brt.model.memory import MemoryPlan
-from pytest_brt.model.opening import open_file
 from pytest_brt.model.wire import Start
 from tests.model import outlines
 from tests.model.actions import JUDGE, Verdict, choice_grammar
@@ -150,7 +150,7 @@ def test_it_needs_no_network(weights: Path) -> None:
     script = (
         "import sys\n"
         "from pytest_brt.model.base import *\n"
-        "from pytest_brt.model.opening import open_file\n"
+        "from pytest_brt.model.engine import open_file\n"
         "model = open_file(sys.argv[1], Settings(threads=1, context=512, engine='llama-server'))\n"
         "print(model.count('hello')); model.close()\n"
     )
@@ -168,7 +168,7 @@ def test_it_ends_with_its_parent(weights: Path) -> None:
     script = (
         "import sys, time\n"
         "from pytest_brt.model.base import *\n"
-        "from pytest_brt.model.opening import open_file\n"
+        "from pytest_brt.model.engine import open_file\n"
         "model = open_file(sys.argv[1], Settings(threads=1, context=512, engine='llama-server'))\n"
         "model.count('a'); print(model.pid, model.server.host, flush=True)\n"
         "time.sleep(600)\n"
@@ -208,7 +208,7 @@ def test_auto_says_what_it_chose_and_why(weights: Path, monkeypatch: pytest.Monk
     assert model.notes == (
         "engine: llama-cpp-python, in a worker (auto: installed, and the model fits)",
     )
-    monkeypatch.setattr("pytest_brt.model.opening.available_bytes", lambda: 1 << 20)
+    monkeypatch.setattr("pytest_brt.model.engine.available_bytes", lambda: 1 << 20)
     small = open_file(path, auto)
     assert isinstance(small, PrivateModel)
     assert small.notes[0].startswith("engine: a private llama-server (auto: as it loads")

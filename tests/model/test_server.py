@@ -3,8 +3,6 @@ from __future__ import annotations
 import contextlib
 import json
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,52 +11,23 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.errors import ModelProblem
+from pytest_brt.errors import ModelProblem, Overflowed
 from pytest_brt.model.base import Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.grammar import grammar_for
 from pytest_brt.model.loopback import Response
 from pytest_brt.model.server import ServerModel
 from tests.model.actions import AGENT, JUDGE, Cat, Edit, Verdict, choice_grammar
 from tests.model.headers import read_reply
+from tests.model.stand_in import Server
 
 JUDGED = '{"reproduces": true, "confidence": 80, "why": "it says so"}'
-
-
-class Server:
-    """The process, what it is to do and what it was asked."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.models("one")
-        self.plan({"text": "hello"})
-        script = Path(__file__).with_name("chat_server.py")
-        self.process = subprocess.Popen([sys.executable, str(script), str(folder)])
-        while not (folder / "port").exists():
-            time.sleep(0.01)
-        self.url = f"http://127.0.0.1:{(folder / 'port').read_text(encoding='ascii')}"
-
-    def plan(self, *steps: dict[str, object]) -> None:
-        (self.folder / "plan.json").write_text(json.dumps(steps), encoding="utf-8")
-
-    def models(self, *names: str) -> None:
-        (self.folder / "models.json").write_text(json.dumps(names), encoding="utf-8")
-
-    def about(self, **told: object) -> None:
-        """Answer `told` elsewhere: each path with "/" for "__"."""
-        paths = {name.replace("__", "/"): body for name, body in told.items()}
-        (self.folder / "about.json").write_text(json.dumps(paths), encoding="utf-8")
-
-    def asked(self) -> list[dict[str, Any]]:
-        lines = (self.folder / "log").read_text(encoding="utf-8").splitlines()
-        return [json.loads(line) for line in lines]
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
     running = Server(tmp_path)
     yield running
-    running.process.kill()
-    running.process.wait()
+    running.end()
 
 
 def prompt(text: str = "hi", **how: Any) -> Prompt:
@@ -66,7 +35,8 @@ def prompt(text: str = "hi", **how: Any) -> Prompt:
 
 
 def settings(**how: Any) -> Settings:
-    return Settings(**{"patience": 15.0, "context": 4096, **how})
+    patience = how.get("patience", 15.0)
+    return Settings(**{"patience": patience, "comeback": patience, "context": 4096, **how})
 
 
 def test_an_answer(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +51,8 @@ def test_an_answer(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     assert request["messages"] == [{"role": "user", "content": "hi"}]
     assert (request["model"], request["seed"], request["top_p"]) == ("one", 5, 0.9)
     assert request["authorization"] == "Bearer sesame"
-    assert request["chat_template_kwargs"] == {"enable_thinking": False, "thinking": False}
+    kwargs = {"enable_thinking": False, "thinking": False, "reasoning_effort": "low"}
+    assert request["chat_template_kwargs"] == kwargs
 
 
 def test_samples_are_asked_for_at_the_same_time(server: Server) -> None:
@@ -127,7 +98,7 @@ def test_only_what_a_server_lost_is_asked_again(server: Server) -> None:
 def test_a_server_that_is_gone_is_no_answer_that_was_cut(server: Server) -> None:
     """Though the time of the question is over before patience is."""
     server.plan({"die": True})
-    with pytest.raises(ModelProblem, match=r"refused; tried for \d s \(is the server running"):
+    with pytest.raises(ModelProblem, match=r"refused; tried for \d s \(start the server"):
         ServerModel(server.url, settings(patience=30)).complete(prompt(samples=4, seconds=3.0))
 
 
@@ -153,8 +124,45 @@ def test_nobody_there() -> None:
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))  # nobody listens, and nobody else can take the port
         url = f"http://127.0.0.1:{deaf.getsockname()[1]}"
-        with pytest.raises(ModelProblem, match=r"refused; tried for 0 s \(is the server running"):
+        with pytest.raises(ModelProblem, match=r"refused; tried for 0 s \(start the server"):
             ServerModel(url, settings(patience=0.3)).complete(prompt())
+
+
+def test_a_closed_port_is_one_line_within_seconds() -> None:
+    begin = time.monotonic()
+    with pytest.raises(ModelProblem, match=r"127.0.0.1:9'.*tried for 1 s .*patience=60") as caught:
+        ServerModel("http://127.0.0.1:9", Settings()).complete(prompt())
+    assert "\n" not in str(caught.value)
+    assert time.monotonic() - begin < 3
+
+
+def test_a_server_that_is_still_starting_is_waited_for(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    started: list[Server] = []
+    later = threading.Timer(1.0, lambda: started.append(Server(tmp_path, port)))
+    later.start()
+    try:
+        model = ServerModel(f"http://127.0.0.1:{port}", Settings(patience=60.0))
+        assert model.complete(prompt())[0].text == "hello"
+    finally:
+        later.join()
+        for running in started:
+            running.end()
+
+
+@pytest.mark.parametrize(
+    "step", [{"status": 404}, {"body": "<html>welcome</html>"}], ids=["404", "html"]
+)
+def test_a_wrong_server_is_one_line_within_seconds(server: Server, step: dict[str, object]) -> None:
+    server.about(__v1__models={"hello": "world"})
+    server.plan(step)
+    begin = time.monotonic()
+    with pytest.raises(ModelProblem, match=r"127.0.0.1:.*pytest-brt models") as caught:
+        ServerModel(server.url, Settings()).complete(prompt())
+    assert "\n" not in str(caught.value)
+    assert time.monotonic() - begin < 4
 
 
 def test_one_round_of_tries_is_enough_where_nobody_ever_answered(
@@ -320,12 +328,106 @@ def test_a_prompt_that_is_too_long_is_told_so_and_costs_nothing_else(
 ) -> None:
     server.plan({"status": 400, "error": error}, {"text": "short"})
     model = ServerModel(server.url, settings())
-    with pytest.raises(ModelProblem, match=r"longer than the context of 2048 tokens .*--brt-con"):
+    with pytest.raises(Overflowed, match=r"longer than the context .* 2048 tokens .*--brt-con"):
         model.complete(prompt("word " * 9000))
     assert model.context == 2048
     assert model.complete(prompt())[0].text == "short"
     first, second = server.asked()
     assert first.keys() == second.keys()
+
+
+def test_where_nobody_tells_the_context_goes_down_at_each_refusal(server: Server) -> None:
+    refusal = {"status": 400, "error": {"message": "the request exceeds the context window"}}
+    server.plan(refusal, refusal, {"text": "fits"})
+    model = ServerModel(server.url, settings(context=0))
+    contexts = [model.context]
+    for _ in range(2):
+        with pytest.raises(Overflowed, match=r"taken as \d+ tokens from now on"):
+            model.complete(prompt("word " * 6000))
+        contexts.append(model.context)
+    assert contexts[0] == 16_384 > contexts[1] > contexts[2] > 0
+    assert model.complete(prompt("word " * 600))[0].text == "fits"
+
+
+def test_ollama_is_asked_for_one_context_and_for_no_cuts(server: Server) -> None:
+    server.about(**ABOUT["ollama, not loaded"][0])
+    server.plan(
+        {"text": JUDGED}, {"message": {"thinking": "hm", "content": "x"}, "finish": "length"}
+    )
+    model = ServerModel(server.url, settings(context=12_000))
+    grammar = grammar_for(*JUDGE)
+    assert model.complete(prompt(grammar=grammar))[0].text == JUDGED
+    (done,) = model.complete(prompt(sampling=Sampling(seed=3, max_tokens=99, stop=("\n\n",))))
+    assert (done.text, done.thinking, done.finish) == ("x", "hm", Finish.LENGTH)
+    assert (done.prompt_tokens, done.tokens) == (7, 3)
+    first, second = server.asked()
+    assert first["format"]["required"] == ["reproduces", "confidence", "why"]
+    assert "format" not in second
+    assert second["options"]["num_predict"] == 99
+    assert second["options"]["stop"] == ["\n\n"]
+    for request in (first, second):
+        assert (request["asked_at"], request["truncate"]) == ("/api/chat", False)
+        assert (request["stream"], request["options"]["num_ctx"]) == (False, 12_000)
+
+
+def test_less_context_than_ollama_was_asked_for_is_seen_and_said(server: Server) -> None:
+    told = ABOUT["ollama, not loaded"][0]
+    server.about(**told)
+    model = ServerModel(server.url, settings(context=0))
+    assert model.context == 16_384
+    server.about(**{**told, "__api__ps": {"models": [{"name": "m", "context_length": 4096}]}})
+    model.complete(prompt())
+    assert model.context == 4096
+    assert "with 4096 tokens of context where 16384 were asked for" in model.notes[0]
+
+
+def test_a_prompt_that_ollama_refuses_for_its_length(server: Server) -> None:
+    server.about(**ABOUT["ollama, not loaded"][0])
+    error = "the prompt is too long: it exceeds the context length of 16384"
+    server.plan({"status": 400, "error": error})
+    with pytest.raises(Overflowed, match="taken as 16384 tokens"):
+        ServerModel(server.url, settings(context=0)).complete(prompt())
+
+
+def test_a_model_that_always_thinks_gets_room_for_it(server: Server) -> None:
+    family = {"details": {"family": "gptoss"}, "capabilities": ["thinking"]}
+    server.about(**{**ABOUT["ollama, not loaded"][0], "__api__show": family})
+    ServerModel(server.url, settings()).complete(prompt(sampling=Sampling(max_tokens=10)))
+    (request,) = server.asked()
+    assert (request["think"], request["options"]["num_predict"]) == ("low", 522)
+
+
+ACTED = '{"action": "edit", "path": "t.py", "block": 1, "thought": "x"}'
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": "", "reasoning_content": f"I edit it.\n{{}}\n{ACTED}\n"},
+        {
+            "content": None,
+            "tool_calls": [
+                {"function": {"name": "edit", "arguments": '{"path": "t.py", "block": 1}'}}
+            ],
+        },
+        {
+            "content": None,
+            "tool_calls": [
+                {"function": {"name": "edit", "arguments": {"path": "t.py", "block": 1}}}
+            ],
+        },
+    ],
+    ids=["in thoughts", "as OpenAI's tool call", "as Ollama's tool call"],
+)
+def test_an_action_beside_the_answer_is_read(server: Server, message: dict[str, object]) -> None:
+    server.plan({"message": message})
+    grammar = grammar_for(*AGENT, lead=("thought",))
+    model = ServerModel(server.url, settings())
+    (done,) = model.complete(prompt(grammar=grammar))
+    header = json.loads(done.text)
+    assert (header["action"], header["path"], header["block"]) == ("edit", "t.py", 1)
+    (done,) = model.complete(prompt())  # no action was asked for: thoughts are no answer
+    assert done.text == ""
 
 
 def test_too_many_requests_wait_as_long_as_they_are_told(server: Server) -> None:
@@ -365,9 +467,9 @@ ABOUT: dict[str, tuple[dict[str, object], int]] = {
         {
             "__v1__models": of("library"),
             "__api__show": {"capabilities": ["completion", "thinking"], "parameters": "num_ctx 9"},
-            "__api__ps": {"models": [{"name": "m", "context_length": 8192}]},
+            "__api__ps": {"models": [{"name": "m", "context_length": 32_768}]},
         },
-        8192 - 512,
+        32_768 - 512,
     ),
     "ollama, not loaded": (
         {
@@ -375,7 +477,16 @@ ABOUT: dict[str, tuple[dict[str, object], int]] = {
             "__api__show": {"capabilities": ["completion"], "parameters": "stop a\nnum_ctx   7000"},
             "__api__ps": {"models": []},
         },
-        7000,
+        16_384,
+    ),
+    "ollama, of a person": (
+        {
+            "__v1__models": of("unsloth"),
+            "__api__version": {"version": "0.20.1"},
+            "__api__show": {"model_info": {"qwen3.context_length": 8192}},
+            "__api__ps": {},
+        },
+        8192,
     ),
     "lm studio": (
         {
@@ -385,7 +496,8 @@ ABOUT: dict[str, tuple[dict[str, object], int]] = {
         5000,
     ),
     "vllm": ({"__v1__models": of("vllm", max_model_len=32_768)}, 32_768),
-    "silent": ({"__v1__models": of("me")}, 4096),
+    "another": ({"__v1__models": of("me", context_window=12_000)}, 12_000),
+    "silent": ({"__v1__models": of("me")}, 16_384),
 }
 
 
@@ -398,6 +510,11 @@ def test_the_context_is_what_the_server_says(server: Server, name: str) -> None:
     assert bool(model.notes) == (name == "silent")
 
 
+def tokens(asked: dict[str, Any]) -> int:
+    """Return how long an answer may be."""
+    return int(asked["options"]["num_predict"] if "options" in asked else asked["max_tokens"])
+
+
 def test_thinking_is_switched_in_the_way_of_each_server(server: Server) -> None:
     ways = []
     for name in ("llama-server", "ollama, loaded", "vllm"):
@@ -407,16 +524,18 @@ def test_thinking_is_switched_in_the_way_of_each_server(server: Server) -> None:
         on, off = server.asked()[-2:]
         bound = prompt(weighty=True, grammar=choice_grammar("hello"))
         ServerModel(server.url, settings()).complete(bound)
-        assert server.asked()[-1]["max_tokens"] == off["max_tokens"]
-        keys = ("chat_template_kwargs", "reasoning_effort", "reasoning_budget_tokens")
+        assert tokens(server.asked()[-1]) == tokens(off)
+        keys = ("chat_template_kwargs", "think", "reasoning_budget_tokens")
         ways.append([{key: asked.get(key) for key in keys if key in asked} for asked in (on, off)])
-        assert on["max_tokens"] - off["max_tokens"] == (0 if name == "vllm" else 512)
-    switched = [{"enable_thinking": on, "thinking": on} for on in (True, False)]
+        assert tokens(on) - tokens(off) == (0 if name == "vllm" else 512)
+    switched = [
+        {"enable_thinking": on, "thinking": on, "reasoning_effort": "low"} for on in (True, False)
+    ]
     llama = [
         {"chat_template_kwargs": switched[0], "reasoning_budget_tokens": 512},
         {"chat_template_kwargs": switched[1], "reasoning_budget_tokens": 0},
     ]
-    ollama = [{"reasoning_effort": "low"}, {"reasoning_effort": "none"}]
+    ollama = [{"think": True}, {"think": False}]
     # vLLM does not say whether its model thinks.
     assert ways == [llama, ollama, [{"chat_template_kwargs": switched[1]}] * 2]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.cli.main import main
+from pytest_brt.plugin import option_values as read
 from pytest_brt.plugin.option_table import COMMANDS, SPECS
 from pytest_brt.plugin.option_values import Write
 from pytest_brt.plugin.options import Mode, mode_of, read_options
@@ -169,3 +170,23 @@ def test_a_command_lists_its_options(
     with pytest.raises(SystemExit):
         main([name, "--help"])
     assert f"  {option} N" in capsys.readouterr().out
+
+
+def test_how_long_a_server_is_waited_for() -> None:
+    assert read.engine("llama-server") == read.Engine(name="llama-server", patience=1.0)
+    assert read.engine("auto,patience=60") == read.Engine(patience=60.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("vulkan", "one of auto"),
+        ("auto,wait=3", "NAME,patience=SECONDS"),
+        ("auto,patience=", "number of seconds"),
+        ("auto,patience=nan", "number of seconds"),
+        ("auto,patience=-1", "number of seconds"),
+    ],
+)
+def test_an_engine_that_is_spelt_wrong(text: str, expected: str) -> None:
+    with pytest.raises(ValueError, match=expected):
+        read.engine(text)

@@ -15,6 +15,7 @@ from pytest_brt.render.answer import (
     of_report,
     place_of,
     shortcoming,
+    why_no_patch,
 )
 from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import warning_words
@@ -30,7 +31,9 @@ from pytest_brt.types import (
     Origin,
     Raised,
     Remark,
+    Repair,
     SinglesOutInput,
+    Step,
     TestRun,
     Trajectory,
     Verdict,
@@ -325,3 +328,23 @@ def test_the_last_place_in_the_project_is_named(run: TestRun, place: str) -> Non
 )
 def test_what_does_not_show_here_is_told_with_what_fixed_it(fix: Fix | None, sentence: str) -> None:
     assert issue_sentence(NotHere(seen="`f(1)` gives 2.", fix=fix)) == sentence
+
+
+@pytest.mark.parametrize(
+    ("trajectory", "why"),
+    [
+        (None, "no fix was tried"),
+        (
+            Trajectory(steps=(), ending=Ending.TOKENS),
+            "the first prompt does not fit the model; give the model a larger context "
+            "(--brt-context)",
+        ),
+        (
+            Trajectory(steps=(Step(number=1, reply="hm"),), ending=Ending.STEPS),
+            "no fix passes the tests",
+        ),
+    ],
+)
+def test_why_there_is_no_patch(trajectory: Trajectory | None, why: str) -> None:
+    repair = Repair(issue="clamp", strategy="repairagent", index=0, fixes=(), trajectory=trajectory)
+    assert why_no_patch([repair]) == why

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_brt.model.base import Settings
+from pytest_brt.model.engine import open_file
 from pytest_brt.model.host import LocalModel
-from pytest_brt.model.opening import open_file
 
 if TYPE_CHECKING:  # it needs numpy, which comes with the extra
     from pytest_brt.model.llama import Context, Weights

@@ -175,6 +175,7 @@ def loop_of(kit: Kit, first: Messages, short: Messages) -> Loop:
         observation=observation,
         purpose="agent",
         say=bench.say,
+        again=lambda: loop_of(kit, *opening(kit)[:2]),
     )
 
 

@@ -10,7 +10,7 @@ from functools import partial
 from pytest_brt.code.index import Index
 from pytest_brt.dialogue.history import cut
 from pytest_brt.dialogue.prompts import Prompts, fenced
-from pytest_brt.errors import ModelProblem
+from pytest_brt.errors import Overflowed
 from pytest_brt.issue.blocks import without_comments
 from pytest_brt.issue.prose import sentences
 from pytest_brt.issue.words import role_of
@@ -183,7 +183,7 @@ def bug_values(brief: Brief, texts: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-class PromptTooLong(ModelProblem):
+class PromptTooLong(Overflowed):
     """A prompt does not fit the model's context, however little is put into it."""
 
 
