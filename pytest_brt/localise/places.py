@@ -18,7 +18,8 @@ from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.words import split_identifier
 from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.suspects import Key, find_suspects
-from pytest_brt.types import Issue, Place, TestRun, Verdict
+from pytest_brt.types import Clue, Issue, Place, TestRun, Verdict
+from pytest_brt.types.clue import GivenByUser, OnTestStack, RunByTests
 
 #: Words of folders and files, below the topmost package, that hold code which only helps tests:
 #: they run it, and the bug is not in it.
@@ -161,7 +162,7 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
                 line=line,
                 end_line=end,
                 lines=tuple(range(line, end + 1))[:_LINES],
-                reasons=("given",),
+                clues=(GivenByUser(),),
             )
         )
     return tuple(found)
@@ -180,9 +181,8 @@ def _of_stacks(failing: Iterable[TestRun], index: Index) -> dict[Key, Place]:
             key = (frame.path, around.qualname)
             score = _DECAY**depth
             if key not in found or found[key].score < score:
-                where = "ends" if depth == 0 else "passes"
-                reason = f"a failing test {where} here, line {frame.line}"
-                found[key] = _place(around, score, (frame.line,), reason)
+                clue = OnTestStack(line=frame.line, depth=depth)
+                found[key] = _place(around, score, (frame.line,), clue)
     return found
 
 
@@ -201,20 +201,20 @@ def _of_spectrum(
         key = (suspect.path, around.qualname)
         known = found.get(key)
         if known is None:
-            reason = (
-                f"run by {suspect.failing} of {suspect.all_failing} failing and "
-                f"{suspect.passing} of {suspect.all_passing} passing tests"
+            clue = RunByTests(
+                failing=suspect.failing,
+                all_failing=suspect.all_failing,
+                passing=suspect.passing,
+                all_passing=suspect.all_passing,
             )
-            found[key] = replace(
-                _place(around, suspect.ochiai, (suspect.line,), reason),
-                ochiai=suspect.ochiai,
-            )
+            place = _place(around, suspect.ochiai, (suspect.line,), clue)
+            found[key] = replace(place, ochiai=suspect.ochiai)
         elif known.ochiai == suspect.ochiai and len(known.lines) < _LINES:
             found[key] = replace(known, lines=(*known.lines, suspect.line))
     return found
 
 
-def _place(definition: Definition, score: float, lines: tuple[int, ...], reason: str) -> Place:
+def _place(definition: Definition, score: float, lines: tuple[int, ...], clue: Clue) -> Place:
     return Place(
         path=definition.path,
         function=definition.qualname,
@@ -222,7 +222,7 @@ def _place(definition: Definition, score: float, lines: tuple[int, ...], reason:
         end_line=definition.end_line,
         score=score,
         lines=lines,
-        reasons=(reason,),
+        clues=(clue,),
     )
 
 
@@ -235,7 +235,7 @@ def _joined(known: Place | None, more: Place) -> Place:
         score=known.score + more.score,
         lines=tuple(dict.fromkeys((*more.lines, *known.lines)))[:_LINES],
         ochiai=more.ochiai if known.ochiai is None else known.ochiai,
-        reasons=(*more.reasons, *known.reasons),
+        clues=(*more.clues, *known.clues),
     )
 
 

@@ -13,6 +13,7 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.issue.load import load_issue, read_issue
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.types import Frame, Raised, TestRun, Verdict
+from pytest_brt.types.clue import RunByTests, SharedWords
 from tests.support.outcomes import caused
 from tests.support.trees import write_tree
 
@@ -100,7 +101,7 @@ def test_stacks_spectra_and_words_are_added(root: Path, index: Index) -> None:
     assert outer.score == pytest.approx(0.75 + 1.0 + 1.0)
     assert inner.ochiai == 1.0
     assert set(inner.lines) == {8, 9}
-    assert inner.reasons[0] == "run by 1 of 1 failing and 0 of 1 passing tests"
+    assert inner.clues[0] == RunByTests(failing=1, all_failing=1, passing=0, all_passing=1)
     assert "Box.grow" not in found
 
 
@@ -149,7 +150,7 @@ def test_what_says_what_the_report_quotes_comes_first(more: Index) -> None:
     text = "# It fails\n\n```\nin/prices.txt:4:Malformed price tag '[x]', sorry\n```\n"
     first = find_places(read_issue(text, "-"), more)[0]
     assert (first.path, first.function) == ("pkg/say.py", "loud")
-    assert first.reasons == ("shares Malformed, prices, tag with the report",)
+    assert first.clues == (SharedWords(words=("Malformed", "prices", "tag")),)
 
 
 def test_what_helps_tests_is_left_out_where_other_places_are_known(more: Index) -> None:
