@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 from math import sqrt
 
 from pytest_brt.code.file_facts import Definition, DefinitionKind
@@ -32,6 +33,10 @@ _DECAY = 0.75
 _LEAST = 0.01
 #: Lines of a place that are named.
 _LINES = 8
+#: What pytest calls to explain a failing assertion: passing tests never get there.
+_EXPLAINING = frozenset({"__repr__", "__str__"})
+#: From so many passing tests on, what all tests run says nothing of the bug.
+_TELLING = 2
 #: Lines that one test ran, by file.
 Coverage = Mapping[str, frozenset[int]]
 
@@ -73,6 +78,12 @@ class SuspectLine:
         """e_f / √((e_f + n_f)(e_f + e_p)), in 0..1 (Abreu et al. 2006)."""
         below = sqrt(self.all_failing * (self.failing + self.passing))
         return self.failing / below if below else 0.0
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether every test runs the line, and there are enough of them for that to tell."""
+        in_all = self.failing == self.all_failing and self.passing == self.all_passing
+        return in_all and self.all_passing >= _TELLING
 
 
 def rank_lines(failing: Sequence[Coverage], passing: Sequence[Coverage]) -> tuple[SuspectLine, ...]:
@@ -169,11 +180,15 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
 
 
 def _of_stacks(failing: Iterable[TestRun], index: Index) -> dict[Key, Place]:
-    """Return the functions on the stacks of failing tests, the deepest scoring most."""
+    """Return the functions on the stacks of failing tests, the deepest scoring most.
+
+    What calls a test is no sign, not even where the project is what runs tests.
+    """
     found: dict[Key, Place] = {}
     for run in failing:
         frames = run.raised.frames if run.raised else ()
-        ours = [frame for frame in frames if frame.project and not is_test_path(frame.path)]
+        below = list(dropwhile(lambda frame: not is_test_path(frame.path), frames))
+        ours = [f for f in below or frames if f.project and not is_test_path(f.path)]
         for depth, frame in enumerate(reversed(ours)):
             around = index.definition_at(frame.path, frame.line)
             if around is None:
@@ -189,15 +204,18 @@ def _of_stacks(failing: Iterable[TestRun], index: Index) -> dict[Key, Place]:
 def _of_spectrum(
     bad: Sequence[Coverage], good: Sequence[Coverage], index: Index
 ) -> dict[Key, Place]:
-    """Return the functions that failing tests run, by their most suspicious line."""
+    """Return the functions that failing tests run, by their most suspicious line.
+
+    What all tests run is left out, and what explains a failing assertion.
+    """
     found: dict[Key, Place] = {}
     for suspect in rank_lines(bad, good):
         around = index.definition_at(suspect.path, suspect.line)
         # What stands outside of functions ran when the module was imported.
-        outside = around is None or around.kind is DefinitionKind.CLASS
-        if outside or not is_product(suspect.path):
+        if around is None or around.kind is DefinitionKind.CLASS:
             continue
-        assert around is not None, "it is inside of a function"
+        if not is_product(suspect.path) or around.name in _EXPLAINING or suspect.is_everywhere:
+            continue
         key = (suspect.path, around.qualname)
         known = found.get(key)
         if known is None:
