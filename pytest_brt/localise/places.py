@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 from math import sqrt
 
 from pytest_brt.code.file_facts import Definition, DefinitionKind
@@ -18,7 +19,8 @@ from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.words import split_identifier
 from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.suspects import Key, find_suspects
-from pytest_brt.types import Issue, Place, TestRun, Verdict
+from pytest_brt.types import Clue, Issue, Place, TestRun, Verdict
+from pytest_brt.types.clue import GivenByUser, OnTestStack, RunByTests
 
 #: Words of folders and files, below the topmost package, that hold code which only helps tests:
 #: they run it, and the bug is not in it.
@@ -31,6 +33,10 @@ _DECAY = 0.75
 _LEAST = 0.01
 #: Lines of a place that are named.
 _LINES = 8
+#: What pytest calls to explain a failing assertion: passing tests never get there.
+_EXPLAINING = frozenset({"__repr__", "__str__"})
+#: From so many passing tests on, what all tests run says nothing of the bug.
+_TELLING = 2
 #: Lines that one test ran, by file.
 Coverage = Mapping[str, frozenset[int]]
 
@@ -72,6 +78,12 @@ class SuspectLine:
         """e_f / √((e_f + n_f)(e_f + e_p)), in 0..1 (Abreu et al. 2006)."""
         below = sqrt(self.all_failing * (self.failing + self.passing))
         return self.failing / below if below else 0.0
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether every test runs the line, and there are enough of them for that to tell."""
+        in_all = self.failing == self.all_failing and self.passing == self.all_passing
+        return in_all and self.all_passing >= _TELLING
 
 
 def rank_lines(failing: Sequence[Coverage], passing: Sequence[Coverage]) -> tuple[SuspectLine, ...]:
@@ -161,18 +173,22 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
                 line=line,
                 end_line=end,
                 lines=tuple(range(line, end + 1))[:_LINES],
-                reasons=("given",),
+                clues=(GivenByUser(),),
             )
         )
     return tuple(found)
 
 
 def _of_stacks(failing: Iterable[TestRun], index: Index) -> dict[Key, Place]:
-    """Return the functions on the stacks of failing tests, the deepest scoring most."""
+    """Return the functions on the stacks of failing tests, the deepest scoring most.
+
+    What calls a test is no sign, not even where the project is what runs tests.
+    """
     found: dict[Key, Place] = {}
     for run in failing:
         frames = run.raised.frames if run.raised else ()
-        ours = [frame for frame in frames if frame.project and not is_test_path(frame.path)]
+        below = list(dropwhile(lambda frame: not is_test_path(frame.path), frames))
+        ours = [f for f in below or frames if f.project and not is_test_path(f.path)]
         for depth, frame in enumerate(reversed(ours)):
             around = index.definition_at(frame.path, frame.line)
             if around is None:
@@ -180,41 +196,43 @@ def _of_stacks(failing: Iterable[TestRun], index: Index) -> dict[Key, Place]:
             key = (frame.path, around.qualname)
             score = _DECAY**depth
             if key not in found or found[key].score < score:
-                where = "ends" if depth == 0 else "passes"
-                reason = f"a failing test {where} here, line {frame.line}"
-                found[key] = _place(around, score, (frame.line,), reason)
+                clue = OnTestStack(line=frame.line, depth=depth)
+                found[key] = _place(around, score, (frame.line,), clue)
     return found
 
 
 def _of_spectrum(
     bad: Sequence[Coverage], good: Sequence[Coverage], index: Index
 ) -> dict[Key, Place]:
-    """Return the functions that failing tests run, by their most suspicious line."""
+    """Return the functions that failing tests run, by their most suspicious line.
+
+    What all tests run is left out, and what explains a failing assertion.
+    """
     found: dict[Key, Place] = {}
     for suspect in rank_lines(bad, good):
         around = index.definition_at(suspect.path, suspect.line)
         # What stands outside of functions ran when the module was imported.
-        outside = around is None or around.kind is DefinitionKind.CLASS
-        if outside or not is_product(suspect.path):
+        if around is None or around.kind is DefinitionKind.CLASS:
             continue
-        assert around is not None, "it is inside of a function"
+        if not is_product(suspect.path) or around.name in _EXPLAINING or suspect.is_everywhere:
+            continue
         key = (suspect.path, around.qualname)
         known = found.get(key)
         if known is None:
-            reason = (
-                f"run by {suspect.failing} of {suspect.all_failing} failing and "
-                f"{suspect.passing} of {suspect.all_passing} passing tests"
+            clue = RunByTests(
+                failing=suspect.failing,
+                all_failing=suspect.all_failing,
+                passing=suspect.passing,
+                all_passing=suspect.all_passing,
             )
-            found[key] = replace(
-                _place(around, suspect.ochiai, (suspect.line,), reason),
-                ochiai=suspect.ochiai,
-            )
+            place = _place(around, suspect.ochiai, (suspect.line,), clue)
+            found[key] = replace(place, ochiai=suspect.ochiai)
         elif known.ochiai == suspect.ochiai and len(known.lines) < _LINES:
             found[key] = replace(known, lines=(*known.lines, suspect.line))
     return found
 
 
-def _place(definition: Definition, score: float, lines: tuple[int, ...], reason: str) -> Place:
+def _place(definition: Definition, score: float, lines: tuple[int, ...], clue: Clue) -> Place:
     return Place(
         path=definition.path,
         function=definition.qualname,
@@ -222,7 +240,7 @@ def _place(definition: Definition, score: float, lines: tuple[int, ...], reason:
         end_line=definition.end_line,
         score=score,
         lines=lines,
-        reasons=(reason,),
+        clues=(clue,),
     )
 
 
@@ -235,7 +253,7 @@ def _joined(known: Place | None, more: Place) -> Place:
         score=known.score + more.score,
         lines=tuple(dict.fromkeys((*more.lines, *known.lines)))[:_LINES],
         ochiai=more.ochiai if known.ochiai is None else known.ochiai,
-        reasons=(*more.reasons, *known.reasons),
+        clues=(*more.clues, *known.clues),
     )
 
 

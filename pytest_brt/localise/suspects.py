@@ -25,7 +25,8 @@ from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.lookup import Relevance, is_test, relevance
 from pytest_brt.code.words import IDENTIFIER, terms_of
 from pytest_brt.issue.tracebacks import read_tracebacks
-from pytest_brt.types import Block, BlockKind, Frame, Issue, Place
+from pytest_brt.types import Block, BlockKind, Clue, Frame, Issue, Place
+from pytest_brt.types.clue import FileNamed, OnTraceback, RunByReport, SharedWords
 
 
 class Source(Enum):
@@ -109,8 +110,6 @@ _RAN = 0.5
 _LEAST = 0.25
 #: How much less each frame says than the one below it.
 _FRAME_DECAY = 0.75
-#: How the reason begins of the place that a traceback ends in.
-ENDS = "the traceback ends in"
 
 
 #: A function, as its path and qualified name.
@@ -121,7 +120,7 @@ class _Sign(NamedTuple):
     """What speaks for a place, beside its words."""
 
     score: float
-    reason: str
+    clue: Clue
 
 
 def find_suspects(
@@ -180,16 +179,16 @@ def rank_files(suspects: Iterable[Place]) -> tuple[str, ...]:
 
 
 def _suspect(passage: Passage, score: float, signs: Sequence[_Sign], words: Sequence[str]) -> Place:
-    reasons = [sign.reason for sign in sorted(signs, key=lambda sign: -sign.score)]
+    clues = [sign.clue for sign in sorted(signs, key=lambda sign: -sign.score)]
     if words:
-        reasons.append(f"shares {', '.join(dict.fromkeys(words))} with the report")
+        clues.append(SharedWords(words=tuple(dict.fromkeys(words))))
     return Place(
         path=passage.path,
         function=passage.function,
         line=passage.line,
         end_line=passage.end_line,
         score=round(score, 4),
-        reasons=tuple(reasons),
+        clues=tuple(clues),
     )
 
 
@@ -201,9 +200,9 @@ def _signs(
     named = _named_files(text, index)
     for number, passage in index.passages.items():
         if number in having and passage.path in named:
-            found[number].append(_Sign(_NAMED_FILE, f"the report names {named[passage.path]}"))
+            found[number].append(_Sign(_NAMED_FILE, named[passage.path]))
         if (passage.path, passage.function) in ran:
-            found[number].append(_Sign(_RAN, "the report's code runs it"))
+            found[number].append(_Sign(_RAN, RunByReport()))
     for number, sign in _traced(text, index).items():
         found[number].append(sign)
     return found
@@ -218,8 +217,8 @@ def _traced(text: str, index: Index) -> dict[int, _Sign]:
             number = _passage_of(frame, index)
             score = _TRACEBACK * _FRAME_DECAY**depth
             if number is not None and (number not in found or found[number].score < score):
-                where = "the traceback passes in" if depth else ENDS
-                found[number] = _Sign(score, f"{where} {frame.function}")
+                clue = OnTraceback(function=frame.function, depth=depth)
+                found[number] = _Sign(score, clue)
     return found
 
 
@@ -254,15 +253,16 @@ _PATH = re.compile(r"[\w./\\-]+\.py\b")
 _DOTTED = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 
 
-def _named_files(text: str, index: Index) -> dict[str, str]:
-    """Return the files that the text names by path or as a dotted module, with what names them."""
+def _named_files(text: str, index: Index) -> dict[str, FileNamed]:
+    """Return the files that the text names by path or as a dotted module."""
     frames = {frame.path for raised in read_tracebacks(text) for frame in raised.frames}
-    found = {index.paths.find(name): name for name in _PATH.findall(text) if name not in frames}
+    paths = [name for name in _PATH.findall(text) if name not in frames]
+    found = {index.paths.find(name): FileNamed(name=name, is_module=False) for name in paths}
     for name in _DOTTED.findall(text):
         path = index.layout.path_of(name)
         if path and not path.endswith("__init__.py"):
-            found[path] = f"the module {name}"
-    return {path: name for path, name in found.items() if path}
+            found[path] = FileNamed(name=name, is_module=True)
+    return {path: named for path, named in found.items() if path}
 
 
 #: What the name of the likeliest function weighs among the words of a report, and that of its

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from pytest_brt.answers import answer_issue, answer_ranking
 from pytest_brt.render.answer import ranking_sentence
 from pytest_brt.render.causes import cause_words, run_words, shortfall_words
+from pytest_brt.render.clues import clue_words
 from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.render.notes import attempt_words
 from pytest_brt.render.refusals import refusal_sentence
@@ -189,11 +189,16 @@ def localised_json(found: Localised) -> Json:
         "watched_by": "trace" if found.failing or found.passing else None,
         "notes": found.notes,
         "places": [
-            replace(
-                place,
-                score=round(place.score, 4),
-                ochiai=_rounded(place.ochiai),
-            )
+            {
+                "path": place.path,
+                "function": place.function,
+                "line": place.line,
+                "end_line": place.end_line,
+                "score": round(place.score, 4),
+                "lines": place.lines,
+                "ochiai": _rounded(place.ochiai),
+                "clues": [{"fact": clue, "sentence": clue_words(clue)} for clue in place.clues],
+            }
             for place in found.places
         ],
     }

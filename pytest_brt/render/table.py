@@ -10,6 +10,7 @@ from typing import assert_never
 
 from pytest_brt.render.answer import breaks, count, what_it_does
 from pytest_brt.render.causes import cause_words, run_words, shortfall_words
+from pytest_brt.render.clues import clue_words
 from pytest_brt.render.dialogue import name_of
 from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import remark_sentence
@@ -326,8 +327,8 @@ def _table(found: Sequence[Place]) -> Iterator[str]:
         ochiai = "-" if place.ochiai is None else f"{place.ochiai:.2f}"
         lines = ",".join(map(str, sorted(place.lines))) or f"{place.line}-{place.end_line or ''}"
         yield f"{_name(place):<{width}}  {place.score:5.2f}  {ochiai:>6}  {lines}"
-        if place.reasons:
-            yield f"    {place.reasons[0][:_REASON]}"
+        if place.clues:
+            yield f"    {clue_words(place.clues[0])[:_REASON]}"
 
 
 def _name(place: Place) -> str:

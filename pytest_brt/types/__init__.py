@@ -31,6 +31,7 @@ from pytest_brt.types.candidate import Origin as Origin
 from pytest_brt.types.candidate import Review as Review
 from pytest_brt.types.candidate import doubting as doubting
 from pytest_brt.types.cause import Cause as Cause
+from pytest_brt.types.clue import Clue as Clue
 from pytest_brt.types.dialogue import Cost as Cost
 from pytest_brt.types.dialogue import Ending as Ending
 from pytest_brt.types.dialogue import KeptDialogue as KeptDialogue

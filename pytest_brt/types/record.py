@@ -9,6 +9,7 @@ from enum import StrEnum
 from pytest_brt.types.answer import Contradicted, Doubt
 from pytest_brt.types.attempt import Attempt
 from pytest_brt.types.candidate import JudgedTest
+from pytest_brt.types.clue import Clue
 from pytest_brt.types.dialogue import Cost, Trajectory
 from pytest_brt.types.dispute import Dispute
 from pytest_brt.types.issue import Issue
@@ -32,8 +33,8 @@ class Place:
     lines: tuple[int, ...] = ()
     #: Of its most suspicious line, in 0..1; None when no test was watched.
     ochiai: float | None = None
-    #: For the reader, the weightiest first.
-    reasons: tuple[str, ...] = ()
+    #: What points at it, the weightiest first.
+    clues: tuple[Clue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,7 +67,5 @@ def test_without_any_sign_there_is_none(index: Index) -> None:
 
 def test_what_imports_the_likeliest_module_is_nearer(index: Index) -> None:
     issue = read_issue("Odd\n\nyyy", "-")
-    place = Place(
-        path="pkg/tree.py", function="", line=1, end_line=0, score=1.0, reasons=("given",)
-    )
+    place = Place(path="pkg/tree.py", function="", line=1, end_line=0, score=1.0)
     assert nearest_tests(issue, index, (place,)) == "tests/test_tree.py"

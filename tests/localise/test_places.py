@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.issue.load import load_issue, read_issue
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.types import Frame, Raised, TestRun, Verdict
+from pytest_brt.types.clue import RunByTests, SharedWords
 from tests.support.outcomes import caused
 from tests.support.trees import write_tree
 
@@ -100,7 +102,7 @@ def test_stacks_spectra_and_words_are_added(root: Path, index: Index) -> None:
     assert outer.score == pytest.approx(0.75 + 1.0 + 1.0)
     assert inner.ochiai == 1.0
     assert set(inner.lines) == {8, 9}
-    assert inner.reasons[0] == "run by 1 of 1 failing and 0 of 1 passing tests"
+    assert inner.clues[0] == RunByTests(failing=1, all_failing=1, passing=0, all_passing=1)
     assert "Box.grow" not in found
 
 
@@ -110,6 +112,43 @@ def test_what_runs_at_import_is_no_place(root: Path, index: Index) -> None:
     places = find_places(issue, index, watched=[watched])
     assert {place.path for place in places if place.ochiai} <= {"src/pkg/core.py"}
     assert "Box" not in {place.function for place in places if place.ochiai}
+
+
+def test_what_every_test_runs_is_no_place(root: Path, index: Index) -> None:
+    issue = read_issue("# It is odd", "-")
+    failing = ran(Verdict.FAIL, src__pkg__core={2, 3, 8, 9})
+    passing = ran(Verdict.PASS, src__pkg__core={2, 4})
+    one = find_places(issue, index, watched=[failing, passing])
+    assert {place.function for place in one} == {"outer", "inner"}
+    two = find_places(issue, index, watched=[failing, passing, passing])
+    outer, inner = sorted(two, key=lambda place: place.line)
+    assert (outer.lines, inner.lines) == ((3,), (8, 9)), "line 2 is run by every test"
+    all_run = ran(Verdict.FAIL, src__pkg__core={2})
+    assert find_places(issue, index, watched=[all_run, passing, passing]) == ()
+
+
+def test_what_calls_the_test_is_no_place(index: Index) -> None:
+    issue = read_issue("# It is odd", "-")
+    frames = (
+        Frame(path="src/pkg/core.py", line=3, function="outer", project=True),
+        Frame(path="tests/test_brt.py", line=5, function="test_big"),
+        Frame(path="src/pkg/core.py", line=9, function="inner", project=True),
+    )
+    raised = Raised(type="ZeroDivisionError", message="", frames=frames)
+    run = replace(ran(Verdict.FAIL), raised=raised)
+    assert [place.function for place in find_places(issue, index, failing=[run])] == ["inner"]
+
+
+def test_what_explains_an_assertion_is_no_place(tmp_path: Path) -> None:
+    code = (
+        "class Box:\n    def __repr__(self):\n        return 'Box'\n\n"
+        "    def grow(self):\n        return 1\n"
+    )
+    write_tree(tmp_path, {"pkg/__init__.py": "", "pkg/box.py": code})
+    watched = ran(Verdict.FAIL, pkg__box={3, 6})
+    with open_index(tmp_path) as index:
+        found = find_places(read_issue("# It is odd", "-"), index, watched=[watched])
+    assert [place.function for place in found] == ["Box.grow"]
 
 
 def test_given_places_are_checked(index: Index) -> None:
@@ -149,7 +188,7 @@ def test_what_says_what_the_report_quotes_comes_first(more: Index) -> None:
     text = "# It fails\n\n```\nin/prices.txt:4:Malformed price tag '[x]', sorry\n```\n"
     first = find_places(read_issue(text, "-"), more)[0]
     assert (first.path, first.function) == ("pkg/say.py", "loud")
-    assert first.reasons == ("shares Malformed, prices, tag with the report",)
+    assert first.clues == (SharedWords(words=("Malformed", "prices", "tag")),)
 
 
 def test_what_helps_tests_is_left_out_where_other_places_are_known(more: Index) -> None:

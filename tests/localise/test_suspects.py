@@ -9,6 +9,7 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue.load import read_issue
 from pytest_brt.localise.suspects import find_suspects, rank_files
 from pytest_brt.types import Place
+from pytest_brt.types.clue import OnTraceback, RunByReport, SharedWords
 from tests.support.trees import write_tree
 
 FILES = {
@@ -59,7 +60,7 @@ def test_traceback(index: Index) -> None:
         1,
         3,
     )
-    assert first.reasons[0] == "the traceback ends in round_up"
+    assert first.clues[0] == OnTraceback(function="round_up", depth=0)
     assert (second.path, second.function) == ("pkg/core/shapes.py", "Circle.area")
     assert first.score > second.score
 
@@ -69,7 +70,7 @@ def test_a_file_that_was_renamed_since_is_known_by_its_function(index: Index) ->
     first = suspects(old, index)[0]
     assert (first.path, first.function) == ("pkg/core/numbers.py", "round_up")
     other = TRACEBACK.replace("pkg/core/numbers.py", "lib/numbers.py")
-    paths = {s.path for s in suspects(other, index) if s.reasons[0].startswith("the traceback")}
+    paths = {s.path for s in suspects(other, index) if isinstance(s.clues[0], OnTraceback)}
     assert paths == {"pkg/core/shapes.py"}
 
 
@@ -80,7 +81,7 @@ def test_snippet_and_names(index: Index) -> None:
     assert rank_files(suspects(text, index))[0] == "pkg/core/shapes.py"
     named = suspects("`render` is broken\n\nSomehow.", index)[0]
     assert (named.path, named.function) == ("pkg/text.py", "render")
-    assert named.reasons == ("shares render with the report",)
+    assert named.clues == (SharedWords(words=("render",)),)
 
 
 def test_named_file_and_words(index: Index) -> None:
@@ -89,10 +90,10 @@ def test_named_file_and_words(index: Index) -> None:
     module = suspects("Odd\n\nSee pkg.core.numbers for it.", index)
     assert module[0].path == "pkg/core/numbers.py"
     words = suspects("No borders around the table\n\nNothing else.", index)
-    assert (words[0].path, words[0].function, words[0].reasons) == (
+    assert (words[0].path, words[0].function, words[0].clues) == (
         "pkg/text.py",
         "render",
-        ("shares borders, table with the report",),
+        (SharedWords(words=("borders", "table")),),
     )
 
 
@@ -109,7 +110,7 @@ def test_what_the_report_s_code_ran_counts(index: Index) -> None:
     for name, path in (("render", "pkg/text.py"), ("round_up", "pkg/core/numbers.py")):
         (first,) = find_suspects(issue, index, ran={(path, name)})
         assert (first.path, first.function) == (path, name)
-        assert first.reasons == ("the report's code runs it",)
+        assert first.clues == (RunByReport(),)
 
 
 def test_only_in_named_files(index: Index) -> None:

@@ -61,6 +61,7 @@ from pytest_brt.types.attempt import (
     WithoutModel,
 )
 from pytest_brt.types.cause import BodyFailed, BodyRaised, CannotRun, NoTest, WorkerEnded
+from pytest_brt.types.clue import FileNamed, OnTraceback
 from pytest_brt.types.miss import (
     AlreadyRight,
     CodeLeftOut,
@@ -472,7 +473,10 @@ OTHERS: dict[str, Callable[[], RunRecord]] = {
                         score=2.1,
                         lines=(12, 13),
                         ochiai=0.8,
-                        reasons=("the traceback ends here", "named in the report"),
+                        clues=(
+                            OnTraceback(function="clamp", depth=0),
+                            FileNamed(name="interval", is_module=True),
+                        ),
                     ),
                     Place(path="interval/other.py", function="", line=1, end_line=0, score=0.3),
                 ),

@@ -11,11 +11,13 @@ from pytest_brt.dialogue.paths import closest
 from pytest_brt.dialogue.prompts import fenced
 from pytest_brt.execute.engine import Row, target_of
 from pytest_brt.guard.suite import read_tests
+from pytest_brt.render.clues import clue_words
 from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.site import Room, Site, window
 from pytest_brt.repair.states import ToolName
 from pytest_brt.syntax.parse import decode
 from pytest_brt.types import JudgedTest, Place, Step, Verdict
+from pytest_brt.types.clue import GivenByUser
 
 
 def read_range(site: Site, room: Room) -> Tool:
@@ -307,5 +309,6 @@ def _told_place(place: Place) -> str:
     span = f":{place.line}-{place.end_line}" if place.end_line else ""
     name = f" {place.function}" if place.function else ""
     lines = f", lines {', '.join(map(str, sorted(place.lines)))}" if place.lines else ""
-    why = f" ({place.reasons[0]})" if place.reasons and place.reasons != ("given",) else ""
+    told = [clue_words(clue) for clue in place.clues if not isinstance(clue, GivenByUser)]
+    why = f" ({told[0]})" if told else ""
     return f"- {place.path}{span}{name}{lines}{why}"

@@ -24,7 +24,6 @@ def suspects(count: int) -> tuple[Place, ...]:
             line=1,
             end_line=0,
             score=1.0 - number / 100,
-            reasons=(),
         )
         for number in range(count)
     )

@@ -25,7 +25,7 @@ def index(engine: Engine) -> Iterator[Index]:
 
 
 def suspect(path: str, function: str, score: float = 1.0) -> Place:
-    return Place(path=path, function=function, line=1, end_line=0, score=score, reasons=())
+    return Place(path=path, function=function, line=1, end_line=0, score=score)
 
 
 def test_what_is_suspected_can_be_imported(engine: Engine, index: Index) -> None:

@@ -122,7 +122,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 
 def suspect(path: str, function: str) -> Place:
-    return Place(path=path, function=function, line=1, end_line=0, score=1.0, reasons=())
+    return Place(path=path, function=function, line=1, end_line=0, score=1.0)
 
 
 def test_a_suspect_is_whole_and_its_neighbours_are_heads(index: Index) -> None:

@@ -1,0 +1,45 @@
+"""What points at a place where a bug may be, in words."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from pytest_brt.types import Clue
+from pytest_brt.types.clue import (
+    FileNamed,
+    GivenByUser,
+    OnTestStack,
+    OnTraceback,
+    RunByReport,
+    RunByTests,
+    SharedWords,
+)
+
+
+def clue_words(clue: Clue) -> str:
+    """Return what a clue says, as a clause."""
+    match clue:
+        case GivenByUser():
+            return "given"
+        case OnTraceback(function=function, depth=0):
+            return f"the traceback ends in {function}"
+        case OnTraceback(function=function):
+            return f"the traceback passes in {function}"
+        case FileNamed(name=name, is_module=True):
+            return f"the report names the module {name}"
+        case FileNamed(name=name):
+            return f"the report names {name}"
+        case RunByReport():
+            return "the report's code runs it"
+        case SharedWords(words=words):
+            return f"shares {', '.join(words)} with the report"
+        case OnTestStack(line=line, depth=0):
+            return f"a failing test ends here, line {line}"
+        case OnTestStack(line=line):
+            return f"a failing test passes here, line {line}"
+        case RunByTests():
+            return (
+                f"run by {clue.failing} of {clue.all_failing} failing and "
+                f"{clue.passing} of {clue.all_passing} passing tests"
+            )
+    assert_never(clue)

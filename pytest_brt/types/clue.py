@@ -1,0 +1,56 @@
+"""What points at a place where a bug may be; `render` makes sentences of it."""
+
+from __future__ import annotations
+
+from pytest_brt.types.fact import Fact
+
+
+class GivenByUser(Fact, frozen=True, kw_only=True):
+    """The user names the place."""
+
+
+class OnTraceback(Fact, frozen=True, kw_only=True):
+    """A traceback of the report has a frame of the function."""
+
+    function: str
+    #: Frames of the project below it; 0 where the traceback ends.
+    depth: int
+
+
+class FileNamed(Fact, frozen=True, kw_only=True):
+    """The report names the file."""
+
+    #: A path or a dotted module, as the report has it.
+    name: str
+    is_module: bool
+
+
+class RunByReport(Fact, frozen=True, kw_only=True):
+    """The report's own code runs it."""
+
+
+class SharedWords(Fact, frozen=True, kw_only=True):
+    """It has words of the report."""
+
+    #: As the report spells them, those that say most first.
+    words: tuple[str, ...]
+
+
+class OnTestStack(Fact, frozen=True, kw_only=True):
+    """A failing test has a frame of it on its stack."""
+
+    line: int
+    #: Frames of the project below it; 0 where the test ends.
+    depth: int
+
+
+class RunByTests(Fact, frozen=True, kw_only=True):
+    """Tests that were watched run its most suspicious line."""
+
+    failing: int
+    all_failing: int
+    passing: int
+    all_passing: int
+
+
+Clue = GivenByUser | OnTraceback | FileNamed | RunByReport | SharedWords | OnTestStack | RunByTests
