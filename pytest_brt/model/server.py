@@ -220,7 +220,7 @@ class ServerModel:
                     raise Unreachable(
                         f"{self.server.url!r}: not a chat completion: {response.text[:120]!r}"
                     )
-                self._is_heard = True
+                self._is_heard = self._is_heard or response.body is not None
             except Unreachable as error:
                 gone, lost = error, lost or self._in_vain or time.monotonic()
                 patience = self._patience
@@ -313,11 +313,16 @@ class ServerModel:
             return response.wait or max(pause, 0.1)
         if response.status >= 500 and failures < _TRIES:
             return pause
-        if response.status == 404:
+        if response.status == 404 and response.body is not None:
             raise ModelProblem(
                 f"{url!r} has no chat completions below {self.base!r}, or no model called "
                 f"{self.chosen!r}: 404 {response.text[:200]!r} ('pytest-brt models' finds servers "
                 "that run)"
+            )
+        if response.body is None and not self._is_heard:
+            raise ModelProblem(
+                f"{url!r} is no server of models: it answers {response.status} "
+                f"{response.text[:60]!r} ('pytest-brt models' finds servers that run)"
             )
         what = "fails" if response.status >= 500 else "refuses the prompt"
         if response.status in (401, 403):
