@@ -213,14 +213,7 @@ class ServerModel:
                     raise self._gone(gone, time.monotonic() - lost) from gone
                 raise TooLate(f"{self.server.url!r} did not answer within {seconds:.0f} s")
             try:
-                response = self._server().ask(path, left, fields)
-                if path == ollama.CHAT and response.status < 400:
-                    response = replace(response, body=ollama.as_chat_completion(response.body))
-                if response.status < 400 and not dialect.choices_of(response):
-                    raise Unreachable(
-                        f"{self.server.url!r}: not a chat completion: {response.text[:120]!r}"
-                    )
-                self._is_heard = True
+                response = self._once(path, left, fields)
             except Unreachable as error:
                 gone, lost = error, lost or self._in_vain or time.monotonic()
                 patience = self._patience
@@ -240,6 +233,22 @@ class ServerModel:
                 pause = self._bear(response, fields, failures, waited, pause)
             time.sleep(min(pause, max(0.0, end - time.monotonic())))
             pause = min(2 * pause, 2.0) if pause else 0.1
+
+    def _once(self, path: str, seconds: float, fields: dict[str, object]) -> Response:
+        """Ask for an answer once; return it in the shape of OpenAI's, or a refusal.
+
+        Raises:
+            Unreachable: nobody answered, or with something else.
+        """
+        response = self._server().ask(path, seconds, fields)
+        if path == ollama.CHAT and response.status < 400:
+            response = replace(response, body=ollama.as_chat_completion(response.body))
+        if response.status < 400 and not dialect.choices_of(response):
+            raise Unreachable(
+                f"{self.server.url!r}: not a chat completion: {response.text[:120]!r}"
+            )
+        self._is_heard = self._is_heard or response.body is not None
+        return response
 
     @property
     def _patience(self) -> float:
@@ -313,11 +322,16 @@ class ServerModel:
             return response.wait or max(pause, 0.1)
         if response.status >= 500 and failures < _TRIES:
             return pause
-        if response.status == 404:
+        if response.status == 404 and response.body is not None:
             raise ModelProblem(
                 f"{url!r} has no chat completions below {self.base!r}, or no model called "
                 f"{self.chosen!r}: 404 {response.text[:200]!r} ('pytest-brt models' finds servers "
                 "that run)"
+            )
+        if response.body is None and not self._is_heard:
+            raise ModelProblem(
+                f"{url!r} is no server of models: it answers {response.status} "
+                f"{response.text[:60]!r} ('pytest-brt models' finds servers that run)"
             )
         what = "fails" if response.status >= 500 else "refuses the prompt"
         if response.status in (401, 403):

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_brt.answers import bug_tests
 from pytest_brt.codec import to_json
+from pytest_brt.errors import ModelProblem
 from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurItem, Status
 from pytest_brt.render.answer import of_report, shortcoming
 from pytest_brt.render.json import attempt_json, localised_json, repair_json, result_json
@@ -94,6 +95,15 @@ class AttemptItem(Work):
         """Show how far it is; what takes a moment needs no account of it."""
         if self.work.plan.strategies[self.key.strategy].asks:
             super().show()
+
+    def runtest(self) -> None:
+        """Wait for the attempt; where no model ever answered, nothing of ours is broken."""
+        try:
+            super().runtest()
+        except ModelProblem as problem:
+            if self.work.workbench.meter.unheard:  # which the last line says, once for all
+                raise Missed(str(problem), NOT_REPRODUCED) from problem
+            raise
 
     def tell(self, result: Attempt) -> None:
         """Keep the attempt; the last one at a report says no when none reproduced it."""

@@ -218,7 +218,7 @@ def test_doctor_fails_when_a_check_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
-    for module in ("llama_server", "doctor"):
+    for module in ("engine", "doctor"):
         monkeypatch.setattr(f"pytest_brt.model.{module}.find_server", lambda: "")
     assert call(tmp_path, "doctor", "tiny") == 1
     (failed,) = re.findall("FAIL  generation .*", capsys.readouterr().out)

@@ -90,10 +90,9 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(400, json.dumps({"error": {"message": text}}).encode())
             return
         if "status" in step:
-            error = step.get("error", {"message": "no, sorry"})
-            self.answer(
-                step["status"], json.dumps({"error": error}).encode(), wait=step.get("after")
-            )
+            error = json.dumps({"error": step.get("error", {"message": "no, sorry"})})
+            page = step.get("page", error)
+            self.answer(step["status"], page.encode(), wait=step.get("after"))
             return
         text = step.get("text", "")
         if step.get("obeys") and "response_format" in request:

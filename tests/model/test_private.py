@@ -212,7 +212,7 @@ def test_auto_says_what_it_chose_and_why(weights: Path, monkeypatch: pytest.Monk
     small = open_file(path, auto)
     assert isinstance(small, PrivateModel)
     assert small.notes[0].startswith("engine: a private llama-server (auto: as it loads")
-    monkeypatch.setattr(llama_server, "find_server", lambda: "")
+    monkeypatch.setattr("pytest_brt.model.engine.find_server", lambda: "")
     with pytest.raises(ModelProblem, match="are available"):
         open_file(path, auto)
     with pytest.raises(ModelProblem, match=r"no llama-server: .*pytest-brt\[server\]"):
@@ -232,7 +232,7 @@ def test_experts_stay_in_memory_where_a_server_runs_the_model(
     assert isinstance(model, PrivateModel)
     assert model.complete(prompt())[0].tokens
     model.close()
-    monkeypatch.setattr(llama_server, "find_server", lambda: "")
+    monkeypatch.setattr("pytest_brt.model.engine.find_server", lambda: "")
     with pytest.raises(ModelProblem, match=r"--brt-cpu-experts 3: .*pytest-brt\[server\]"):
         open_file(path, settings)
 

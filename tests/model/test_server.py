@@ -153,7 +153,14 @@ def test_a_server_that_is_still_starting_is_waited_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "step", [{"status": 404}, {"body": "<html>welcome</html>"}], ids=["404", "html"]
+    "step",
+    [
+        {"status": 404},
+        {"status": 404, "page": "<html>not found</html>"},
+        {"status": 501, "page": "<html>Unsupported method</html>"},
+        {"body": "<html>welcome</html>"},
+    ],
+    ids=["404", "page 404", "page 501", "html"],
 )
 def test_a_wrong_server_is_one_line_within_seconds(server: Server, step: dict[str, object]) -> None:
     server.about(__v1__models={"hello": "world"})
