@@ -7,7 +7,7 @@ each other, and what each says of a patch is worth what speaks for the test.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pytest_brt.types import (
     Contradicted,
@@ -160,103 +160,98 @@ def _is_broken_by_all(
     )
 
 
-def voters(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> tuple[JudgedTest, ...]:
-    """Return the candidates that have a vote: a test that others contradict has none.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Votes:
+    """Which candidates have a vote on patches: one that others contradict has none."""
+
+    having: tuple[JudgedTest, ...]
+    #: Whether a patch passes one of those.
+    is_any_passed: bool
+    #: The tests without a vote that patches pass, and what those patches break; None for none.
+    contradicted: Contradicted | None
+
+
+def count_votes(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> Votes:
+    """Return which of the candidates have a vote.
 
     A test contradicts the existing tests when every patch that passes it makes some of them fail,
     and another patch does not. Two tests contradict each other when each passes on some patch that
     did not bring it and fails the other, and both on none: then the one that is trusted less has no
     vote, or neither where they are equal.
     """
-    passing = _passing(results, tests)
-    others = _passing(results, tests, with_own=False)
-    failing = _failing(results, tests)
-    contradicted = _contradicted(results, passing)
-    agreed = [judged for judged in tests if judged.test.id not in contradicted]
-    return tuple(
+    outcomes = _outcomes(results, tests)
+    breaking = {result.patch.name for result in results if result.regressions}
+    # Where no patch leaves them whole, that says nothing.
+    are_whole = any(result.guarded and not result.regressions for result in results)
+    agreed = [
+        judged
+        for judged in tests
+        if not are_whole or not _is_within(outcomes[judged.test.id].passing, breaking)
+    ]
+    having = tuple(
         judged
         for judged in agreed
         if not any(
-            others[judged.test.id] & failing[other.test.id]
-            and others[other.test.id] & failing[judged.test.id]
-            and passing[judged.test.id].isdisjoint(passing[other.test.id])
+            outcomes[judged.test.id].oppose(outcomes[other.test.id])
             and other.judgement.confidence >= judged.judgement.confidence
             for other in agreed
         )
     )
+    passed = [judged for judged in tests if outcomes[judged.test.id].passing]
+    lost = [judged for judged in passed if judged not in having]
+    return Votes(
+        having=having,
+        is_any_passed=len(lost) < len(passed),
+        contradicted=_contradicted(lost, outcomes, results) if lost else None,
+    )
 
 
-def contradiction_of(
-    results: Sequence[PatchResult], tests: Sequence[JudgedTest]
-) -> Contradicted | None:
-    """Return which tests contradict each other where none that a patch passes has a vote.
-
-    Nothing that ran says then which of the tests are wrong.
-    """
-    having_vote = voters(results, tests)
-    passing = _passing(results, tests)
-    if any(passing[judged.test.id] for judged in having_vote):
-        return None
-    return contradiction_among(results, tests, having_vote)
+def _is_within(some: set[str], others: set[str]) -> bool:
+    return bool(some) and some <= others
 
 
-def contradiction_among(
-    results: Sequence[PatchResult],
-    tests: Sequence[JudgedTest],
-    having_vote: Sequence[JudgedTest],
-) -> Contradicted | None:
-    """Return the tests that patches pass and that have no vote, and what those patches break."""
-    passing = _passing(results, tests)
-    lost = [judged for judged in tests if judged not in having_vote and passing[judged.test.id]]
-    if not lost:
-        return None
-    passed = set().union(*(passing[judged.test.id] for judged in lost))
-    broken = {
-        regression.test: None
-        for result in results
-        if result.patch.name in passed
-        for regression in result.regressions
-    }
-    names = [judged.test.name for judged in lost]
-    return Contradicted(bug_tests=tuple(dict.fromkeys(names)), existing=tuple(broken))
+@dataclass(slots=True)
+class _Outcomes:
+    """The names of the patches on which a test passes, and of those on which it does not."""
+
+    passing: set[str] = field(default_factory=set)
+    failing: set[str] = field(default_factory=set)
+    #: The patches that brought it.
+    own: set[str] = field(default_factory=set)
+
+    def oppose(self, other: _Outcomes) -> bool:
+        """Say whether each passes on some patch that fails the other, and both on none."""
+        mine, others = self.passing - self.own, other.passing - other.own
+        is_apart = not mine.isdisjoint(other.failing) and not others.isdisjoint(self.failing)
+        return is_apart and self.passing.isdisjoint(other.passing)
 
 
-def _passing(
-    results: Sequence[PatchResult], tests: Sequence[JudgedTest], *, with_own: bool = True
-) -> dict[str, set[str]]:
-    """Return the names of the patches that pass each test, by its id.
-
-    Those that brought it are among them, unless only others are asked for.
-    """
-    passing: dict[str, set[str]] = {judged.test.id: set() for judged in tests}
+def _outcomes(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> dict[str, _Outcomes]:
+    """Return what each test does on the patches, by its id."""
+    found = {judged.test.id: _Outcomes() for judged in tests}
     for result in results:
-        for cell in (*result.cells, *(result.own_cells if with_own else ())):
-            if cell.verdict is Verdict.PASS and cell.test in passing:
-                passing[cell.test].add(result.patch.name)
-    return passing
-
-
-def _failing(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> dict[str, set[str]]:
-    """Return the names of the patches on which each test ran and did not pass, by its id."""
-    failing: dict[str, set[str]] = {judged.test.id: set() for judged in tests}
-    for result in results:
+        name = result.patch.name
         for cell in (*result.cells, *result.own_cells):
-            said = cell.verdict not in (Verdict.PASS, Verdict.INVALID)
-            if said and cell.test in failing:
-                failing[cell.test].add(result.patch.name)
-    return failing
+            if cell.test in found and cell.verdict is Verdict.PASS:
+                found[cell.test].passing.add(name)
+            elif cell.test in found and cell.verdict is not Verdict.INVALID:
+                found[cell.test].failing.add(name)
+        for cell in result.own_cells:
+            if cell.test in found:
+                found[cell.test].own.add(name)
+    return found
 
 
 def _contradicted(
-    results: Sequence[PatchResult], passing: Mapping[str, set[str]]
-) -> frozenset[str]:
-    """Return the ids of the tests that only patches pass which break existing tests.
-
-    Where no patch breaks none, that says nothing.
-    """
-    if not any(result.guarded and not result.regressions for result in results):
-        return frozenset()
-    breaking = {result.patch.name for result in results if result.regressions}
-    return frozenset(
-        test for test, patches in passing.items() if patches and breaking.issuperset(patches)
+    tests: Sequence[JudgedTest],
+    outcomes: Mapping[str, _Outcomes],
+    results: Sequence[PatchResult],
+) -> Contradicted:
+    """Return tests, and the existing ones that patches break which pass some of them."""
+    passed = set[str]().union(*(outcomes[judged.test.id].passing for judged in tests))
+    passing = (result for result in results if result.patch.name in passed)
+    broken = (one.test for result in passing for one in result.regressions)
+    return Contradicted(
+        bug_tests=tuple(dict.fromkeys(judged.test.name for judged in tests)),
+        existing=tuple(dict.fromkeys(broken)),
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pytest_brt.rank.disputes import contradiction_among, contradiction_of, settle, voters
+from pytest_brt.rank.disputes import count_votes, settle
 from pytest_brt.rank.epr import placed, rank_by_epr
 from pytest_brt.rank.score import facts_of, length_odds, logit, score_interval, sigmoid
 from pytest_brt.types import (
@@ -32,21 +32,21 @@ def rank_by_weight(
     Existing tests that are in dispute are no regressions in the ranks that come out.
     """
     settled = settle(results, tests)
-    results, tests = settled.results, settled.tests
-    plain = {rank.name: rank for rank in rank_by_epr(results, tests)}
-    rated = tuple(result for result in results if plain[result.patch.name].epr is not None)
+    tests = settled.tests
     candidates = [judged for judged in tests if judged.judgement.candidate]
+    plain = {rank.name: rank for rank in rank_by_epr(settled.results, tests)}
+    rated = [result for result in settled.results if plain[result.patch.name].epr is not None]
     rest = _unrated([rank for rank in plain.values() if rank.epr is None], bool(candidates))
-    contradiction = contradiction_of(rated, candidates)
-    if contradiction is not None:
-        return (*_without_leader(rated, plain, contradiction), *rest)
-    having_vote = voters(rated, candidates)
-    scored = _scored(rated, having_vote, plain)
-    if _is_upside_down(scored, candidates):
-        contradiction = contradiction_among(rated, candidates, having_vote)
-        if contradiction is not None:
-            return (*_without_leader(rated, plain, contradiction), *rest)
-    return with_standings((*scored, *rest), having_vote)
+    ranks = [
+        replace(plain[result.patch.name], copies=copies, group=group)
+        for result, copies, group in zip(rated, copies_of(rated), groups_of(rated), strict=True)
+    ]
+    votes = count_votes(rated, candidates)
+    scored = _scored(ranks, votes.having)
+    is_decided = votes.is_any_passed and not _is_upside_down(scored, candidates)
+    if votes.contradicted is not None and not is_decided:
+        return (*_without_leader(ranks, votes.contradicted), *rest)
+    return with_standings((*scored, *rest), votes.having)
 
 
 def _is_upside_down(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> bool:
@@ -59,70 +59,31 @@ def _is_upside_down(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> bool:
     )
 
 
-def _without_leader(
-    results: Sequence[PatchResult], plain: Mapping[str, Rank], contradiction: Contradicted
-) -> list[Rank]:
-    """Return ranks in the order of EPR, without places: no test is left to decide between them."""
-    copies, groups = copies_of(results), groups_of(results)
-    found = {
-        result.patch.name: replace(
-            plain[result.patch.name],
+def _without_leader(ranks: Sequence[Rank], contradiction: Contradicted) -> Iterator[Rank]:
+    """Yield ranks in the order of EPR, without places: no test is left to decide between them."""
+    for rank in sorted(ranks, key=lambda rank: (rank.rank, rank.name)):
+        yield replace(
+            rank,
             place=None,
             placed_with=(),
             standing=Standing.CONTRADICTED,
             contradiction=contradiction,
-            copies=copies[number],
-            group=groups[number],
         )
-        for number, result in enumerate(results)
-    }
-    return [found[name] for name in plain if name in found]
 
 
-def _scored(
-    results: tuple[PatchResult, ...], tests: Sequence[JudgedTest], plain: dict[str, Rank]
-) -> list[Rank]:
+def _scored(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
     """Return the ranks, best first, with scores: none at fault has more than one that is not."""
-    facts = {result.patch.name: facts_of(result, tests) for result in results}
-    faults = {result.patch.name: is_at_fault(result, tests) for result in results}
-    sound = [fact.odds for name, fact in facts.items() if not faults[name]]
-    most = min(sound, default=math.inf)
-    scores = {
-        name: sigmoid(min(fact.odds, most) if faults[name] else fact.odds)
-        for name, fact in facts.items()
-    }
-    copies, groups = copies_of(results), groups_of(results)
-    ranks = [
-        replace(
-            plain[result.patch.name],
-            score=scores[result.patch.name],
-            interval=score_interval(scores[result.patch.name], _votes(result, tests)),
-            copies=copies[number],
-            group=groups[number],
-            because=facts[result.patch.name].reasons,
-        )
-        for number, result in enumerate(results)
-    ]
+    facts = {rank.name: facts_of(rank.result, tests) for rank in ranks}
+    most = min((fact.odds for fact in facts.values() if not fact.is_at_fault), default=math.inf)
+    scored = []
+    for rank in ranks:
+        fact = facts[rank.name]
+        score = sigmoid(min(fact.odds, most) if fact.is_at_fault else fact.odds)
+        interval = score_interval(score, fact.observations)
+        scored.append(replace(rank, score=score, interval=interval, because=fact.reasons))
     # Differences that only the order of additions makes are none.
-    keys = {name: (faults[name], -round(fact.odds, 9)) for name, fact in facts.items()}
-    return _placed(ranks, keys)
-
-
-def is_at_fault(result: PatchResult, tests: Sequence[JudgedTest]) -> bool:
-    """Say whether a patch fails a test that is believed, or makes existing tests fail."""
-    verdicts = result.verdicts
-    return bool(result.regressions) or any(
-        verdicts.get(judged.test.id, Verdict.PASS) is not Verdict.PASS
-        for judged in tests
-        if judged.judgement.counts
-    )
-
-
-def _votes(result: PatchResult, tests: Sequence[JudgedTest]) -> float:
-    """Return how many observations a score rests on: tests by their confidence, and the guard."""
-    verdicts = result.verdicts
-    trust = sum(judged.judgement.confidence for judged in tests if judged.test.id in verdicts)
-    return trust + (result.guarded is not None and result.guarded.ran > 0)
+    keys = {name: (fact.is_at_fault, -round(fact.odds, 9)) for name, fact in facts.items()}
+    return _placed(scored, keys)
 
 
 def _placed(ranks: list[Rank], keys: Mapping[str, tuple[bool, float]]) -> list[Rank]:
@@ -149,19 +110,17 @@ def _unrated(ranks: Sequence[Rank], tested: bool) -> list[Rank]:
     What is known then is how many existing tests they break, and how many others change the same.
     """
     results = [rank.result for rank in ranks]
-    agreement = agreement_of(results)
     keys = {
-        result.patch.name: (not result.applies, len(result.regressions), -agreement[number])
-        for number, result in enumerate(results)
+        result.patch.name: (not result.applies, len(result.regressions), -agreement)
+        for result, agreement in zip(results, agreement_of(results), strict=True)
     }
-    ordered = sorted(ranks, key=lambda rank: (keys[rank.name], rank.name))
-    copies = dict(zip((result.patch.name for result in results), copies_of(results), strict=True))
-    compared = 0 if tested else sum(result.applies for result in results)
-    leading = placed(ordered[:compared], lambda rank: keys[rank.name])
-    return [
-        replace(rank, copies=copies[rank.name], standing=Standing.NO_EVIDENCE)
-        for rank in (*leading, *ordered[compared:])
+    found = [
+        replace(rank, copies=copies, standing=Standing.NO_EVIDENCE)
+        for rank, copies in zip(ranks, copies_of(results), strict=True)
     ]
+    found.sort(key=lambda rank: (keys[rank.name], rank.name))
+    compared = 0 if tested else sum(result.applies for result in results)
+    return [*placed(found[:compared], lambda rank: keys[rank.name]), *found[compared:]]
 
 
 def copies_of(results: Sequence[PatchResult]) -> tuple[tuple[str, ...], ...]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.rank.disputes import voters
+from pytest_brt.rank.disputes import count_votes
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.types import OracleKind, PatchResult, Rank, Standing
@@ -169,20 +169,20 @@ def test_a_patch_at_fault_never_scores_above_one_that_is_not() -> None:
 def test_a_test_that_only_harmful_patches_pass_has_no_vote() -> None:
     wrong, right = judged(0, 0.9), judged(1, 0.7)
     results = (row("harmful", "pf", guarded=broken(2)), row("good", "fp", guarded=broken(0)))
-    assert voters(results, (wrong, right)) == (right,)
+    assert count_votes(results, (wrong, right)).having == (right,)
     first = rank_by_weight(results, (wrong, right))[0]
     assert first.result.patch.name == "good"
     # Where nothing tells that other patches do no harm, it keeps its vote.
-    assert voters(results[:1], (wrong,)) == (wrong,)
+    assert count_votes(results[:1], (wrong,)).having == (wrong,)
 
 
 def test_of_two_tests_that_no_patch_passes_both_the_one_trusted_less_has_no_vote() -> None:
     results = (row("a", "pf"), row("b", "fp"), row("c", "ff"))
     more, less = judged(0, 0.7), judged(1, 0.6)
-    assert voters(results, (more, less)) == (more,)
-    assert voters(results, (more, judged(1, 0.7))) == ()
-    assert voters((*results, row("d", "pp")), (more, less)) == (more, less)
-    assert voters((row("a", "pf"), row("c", "ff")), (more, less)) == (more, less)
+    assert count_votes(results, (more, less)).having == (more,)
+    assert count_votes(results, (more, judged(1, 0.7))).having == ()
+    assert count_votes((*results, row("d", "pp")), (more, less)).having == (more, less)
+    assert count_votes((row("a", "pf"), row("c", "ff")), (more, less)).having == (more, less)
 
 
 def test_without_a_test_the_order_is_by_existing_tests_and_then_by_agreement() -> None:
