@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
-from threading import Lock
+from dataclasses import dataclass, field, replace
 
 from pytest_brt.code.layout import Collected
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
+from pytest_brt.once import Once
 from pytest_brt.types import Cause, FailsBefore, Raised, TestRun, Verdict
 from pytest_brt.types.cause import Timed, TookTooLong
 
@@ -30,7 +29,7 @@ class SuiteFile:
     path: str
     is_doctest: bool = False
     #: Tests to be run before its others, as in "TestX::test_y".
-    first: tuple[str, ...] = ()
+    first: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +88,7 @@ class Baseline:
         self._engine = engine
         #: What the project takes for tests; our runs find those with usual names as well.
         self._collected = collected
-        self._lock = Lock()
-        self._known: dict[tuple[str, bool, frozenset[str]], Future[BaselineFile]] = {}
+        self._known: Once[tuple[SuiteFile, frozenset[str]], BaselineFile] = Once()
 
     def run(
         self, files: Sequence[SuiteFile], watch: frozenset[str], *, seconds: float, each: float
@@ -103,20 +101,10 @@ class Baseline:
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        keys = {(file.path, file.is_doctest, watch): file for file in files}
-        with self._lock:
-            mine = {key: file for key, file in keys.items() if key not in self._known}
-            claimed = {key: self._known.setdefault(key, Future()) for key in mine}
-        if mine:
-            try:
-                found = self._run(tuple(mine.values()), watch, seconds, each)
-            except BaseException as error:
-                for future in claimed.values():
-                    future.set_exception(error)
-                raise
-            for future, result in zip(claimed.values(), found, strict=True):
-                future.set_result(result)
-        return tuple(self._known[key].result() for key in keys)
+        return self._known.get_all(
+            ((file, watch) for file in files),
+            lambda keys: self._run([file for file, _ in keys], watch, seconds, each),
+        )
 
     def _run(
         self, files: Sequence[SuiteFile], watch: frozenset[str], seconds: float, each: float

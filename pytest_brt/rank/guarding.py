@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from pytest_brt.guard import LOOKING, SILENT, Guard, Selection, Touched, touched_of
+from pytest_brt.once import Once
 from pytest_brt.syntax.parse import parse
 from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, Regression, TestRun
 
@@ -52,7 +52,7 @@ class Guarding:
     say: Callable[[str], None]
     #: What the patches change; found out when it is first needed.
     _pool: tuple[Touched, ...] | None = field(default=None, init=False)
-    _chosen: dict[tuple[Touched, ...], Future[Selection]] = field(default_factory=dict, init=False)
+    _chosen: Once[tuple[Touched, ...], Selection] = field(default_factory=Once, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
 
     def choose(self, name: str, touched: Touched, tests: Sequence[JudgedTest]) -> Selection:
@@ -64,16 +64,8 @@ class Guarding:
         with self._lock:
             if self._pool is None:
                 self._pool = tuple(touched_of(self.patches, self.guard.root))
-            pool = self._pool if touched in self._pool else (*self._pool, touched)
-            is_mine = pool not in self._chosen
-            future = self._chosen.setdefault(pool, Future())
-        if is_mine:
-            try:
-                future.set_result(self._choose(pool, tests))
-            except BaseException as error:
-                future.set_exception(error)
-                raise
-        chosen = future.result()
+        pool = self._pool if touched in self._pool else (*self._pool, touched)
+        chosen = self._chosen.get(pool, lambda: self._choose(pool, tests))
         if chosen.seconds >= SILENT:
             number, seconds = len(chosen.tests), chosen.seconds
             self.say(f"{name}: running {number} existing tests, about {seconds:.0f} s")
