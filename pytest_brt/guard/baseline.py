@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pytest_brt.code.layout import Collected
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
@@ -152,7 +152,7 @@ def _learnt(file: SuiteFile, runs: Sequence[TestRun], crowding: float) -> Baseli
                 is_doctest=file.is_doctest,
                 verdict=run.verdict,
                 cause=run.cause,
-                raised=_shortened(run.raised),
+                raised=run.raised_briefly,
                 seconds=_LEAST + (run.cpu or run.seconds / crowding),
                 ran={path: int(lines, 16) for path, lines in run.ran},
             )
@@ -162,17 +162,15 @@ def _learnt(file: SuiteFile, runs: Sequence[TestRun], crowding: float) -> Baseli
         left=len(runs) - len(done),
         is_known=bool(done),
         # Examples often need settings of their own; people write them for readers.
-        refused=_refusal(file.path, whole[0]) if whole and not file.is_doctest else None,
+        refused=None if file.is_doctest else _refusal(file.path, whole),
     )
 
 
-def _refusal(path: str, run: TestRun) -> FailsBefore:
-    return FailsBefore(test=path, cause=run.cause, raised=_shortened(run.raised))
-
-
-def _shortened(raised: Raised | None) -> Raised | None:
-    """Return an exception without what would fill the memory, kept of thousands of tests."""
-    return None if raised is None else replace(raised, frames=(), values=())
+def _refusal(path: str, runs: Sequence[TestRun]) -> FailsBefore | None:
+    """Return why a file as a whole could not be run."""
+    if not runs:
+        return None
+    return FailsBefore(test=path, cause=runs[0].cause, raised=runs[0].raised_briefly)
 
 
 def _is_row_over(run: TestRun) -> bool:

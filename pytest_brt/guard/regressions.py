@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
@@ -205,8 +204,9 @@ class Guard:
         runs: Sequence[TestRun],
         bug_tests: Sequence[JudgedTest],
     ) -> Regression:
-        raised = replace(run.raised, frames=(), values=()) if run.raised else None
-        plain = Regression(test=test.name, verdict=run.verdict, cause=run.cause, raised=raised)
+        plain = Regression(
+            test=test.name, verdict=run.verdict, cause=run.cause, raised=run.raised_briefly
+        )
         cases = [
             other
             for other in runs

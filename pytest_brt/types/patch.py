@@ -47,7 +47,6 @@ class AppliedPatch:
 class Cell:
     """One test on one patched tree."""
 
-    patch: str
     test: str
     verdict: Verdict
     cause: Cause

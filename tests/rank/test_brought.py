@@ -13,11 +13,11 @@ from pytest_brt.guard import touched_of
 from pytest_brt.patches import canonical_diff
 from pytest_brt.rank.brought import (
     WORTH,
+    by_conftests,
     find_brought,
     is_own,
     judge_brought,
     may_bring_tests,
-    rows_of,
 )
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.rank.weighted import rank_by_weight
@@ -171,7 +171,7 @@ def test_fixtures_and_data_come_along(engine: Engine) -> None:
     )
     tests = judged(engine, [with_conftest, with_data])
     assert [found.judgement.candidate for found in tests] == [True, True]
-    assert len(rows_of(found.test for found in tests)) == 2
+    assert len(by_conftests(found.test for found in tests)) == 2
     other = patch_of(root, "c", {"core.py": RIGHT})
     cells = run_patch(other, "", tests, engine).cells
     assert [cell.verdict for cell in cells] == [Verdict.PASS, Verdict.PASS]

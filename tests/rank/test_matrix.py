@@ -70,9 +70,9 @@ def run(engine: Engine, text: str, *tests: JudgedTest, guard: bool = False) -> P
 def test_a_row_has_a_cell_per_candidate_in_their_order(engine: Engine) -> None:
     other = replace(MEANS, judgement=replace(MEANS.judgement, candidate=False))
     found = run(engine, diff_of(RIGHT), CLAMPS, MEANS)
-    assert [(cell.patch, cell.test, cell.verdict) for cell in found.cells] == [
-        ("p.diff", "t0", Verdict.PASS),
-        ("p.diff", "t1", Verdict.FAIL),
+    assert [(cell.test, cell.verdict) for cell in found.cells] == [
+        ("t0", Verdict.PASS),
+        ("t1", Verdict.FAIL),
     ]
     assert found.cells[1].raised is not None
     assert found.cells[1].raised.type == "ZeroDivisionError"
