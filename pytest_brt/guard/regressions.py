@@ -17,13 +17,7 @@ from pytest_brt.guard.baseline import (
 )
 from pytest_brt.guard.changes import Reach, Touched
 from pytest_brt.guard.contradictions import with_contradictions
-from pytest_brt.guard.nearness import (
-    About,
-    about,
-    files_by_nearness,
-    nearest_tests,
-    speaking_tests,
-)
+from pytest_brt.guard.nearness import Nearness
 from pytest_brt.guard.selection import BROKEN, Selection, select_tests, targets_of
 from pytest_brt.guard.suite import ExistingTest, read_suite
 from pytest_brt.types import (
@@ -66,11 +60,11 @@ class Guard:
 
     def near(self, touched: Touched) -> tuple[ExistingTest, ...]:
         """Return the existing tests of the nearest files, likeliest to notice what is touched."""
-        return nearest_tests(self.suite, about([touched]))
+        return Nearness(self.suite, [touched]).tests()
 
     def files_near(self, touched: Touched, hints: Iterable[str] = ()) -> tuple[str, ...]:
         """Return the files of existing tests, likeliest to notice what is touched first."""
-        return files_by_nearness(self.suite, about([touched], hints))
+        return Nearness(self.suite, [touched], hints).files()
 
     def check(
         self,
@@ -112,8 +106,7 @@ class Guard:
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        subject = about(pool, hints)
-        wanted = list(self._files(subject, pool))
+        wanted = list(_files(Nearness(self.suite, pool, hints), pool))
         found = self._search(wanted, pool, allowance, say)
         collected = {file.path: len(file.tests) + file.left for file in found if file.tests}
         return select_tests(
@@ -123,16 +116,6 @@ class Guard:
             is_whole=len(found) == len(wanted) and all(file.is_whole for file in found),
             total=sum((self.suite.counts | collected).values()),
         )
-
-    def _files(self, subject: About, pool: Sequence[Touched]) -> Iterator[SuiteFile]:
-        """Yield the files whose tests may be run, likeliest first: examples, then tests."""
-        suite = self.suite
-        for path in dict.fromkeys(path for touched in pool for path in touched.documented):
-            yield SuiteFile(path=path, is_doctest=True)
-        for number, path in enumerate(files_by_nearness(suite, subject)):
-            # Of the nearest files some may be too long for the time.
-            first = speaking_tests(suite, path, subject) if number < _FILES else ()
-            yield SuiteFile(path=path, first=first)
 
     def _search(
         self,
@@ -249,6 +232,15 @@ class Guard:
             return {}
         row = Row(changes=changes, targets=targets_of(tests), hash_seed=1)
         return _outcomes(tests, self._engine.run(row).runs)
+
+
+def _files(nearness: Nearness, pool: Iterable[Touched]) -> Iterator[SuiteFile]:
+    """Yield the files whose tests may be run, likeliest first: examples, then tests."""
+    for path in dict.fromkeys(path for touched in pool for path in touched.documented):
+        yield SuiteFile(path=path, is_doctest=True)
+    for number, path in enumerate(nearness.files()):
+        # Of the nearest files some may be too long for the time.
+        yield SuiteFile(path=path, first=nearness.speaking(path) if number < _FILES else ())
 
 
 def _batches(files: Sequence[SuiteFile]) -> Iterator[Sequence[SuiteFile]]:
