@@ -50,7 +50,7 @@ from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.rank.brought import find_brought, judge_brought
 from pytest_brt.rank.disputes import count_votes
-from pytest_brt.rank.guarding import open_guarding
+from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import Ran, run_patch
 from pytest_brt.rank.score import facts_of, sigmoid
 from pytest_brt.rank.weighted import rank_by_weight
@@ -212,7 +212,11 @@ def run_patches(
 ) -> tuple[PatchResult, ...]:
     """Run patches; the tests on those that make equal trees run once."""
     total = None if options.guard is None else options.guard * len(patches)
-    guarding = None if options.guard == 0 else open_guarding(Guard(engine), patches, total)
+    guarding = (
+        None
+        if options.guard == 0
+        else Guarding(guard=Guard(engine), patches=tuple(patches), total=total)
+    )
     ran: dict[str, Ran] = {}
 
     def share(normal: str, work: Callable[[], Ran]) -> Ran:

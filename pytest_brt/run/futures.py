@@ -308,12 +308,16 @@ class Run:
         """Return the guard of a case's patches, the same for all of them."""
         if self.plan.guard == 0:
             return None
-        from pytest_brt.rank.guarding import open_guarding
+        from pytest_brt.rank.guarding import Guarding
 
         with self._lock:
             if case.issue_id not in self._guardings:
-                self._guardings[case.issue_id] = open_guarding(
-                    self._guard, case.patches, self.plan.guard, self.plan.ruled, self.workbench.say
+                self._guardings[case.issue_id] = Guarding(
+                    guard=self._guard,
+                    patches=case.patches,
+                    total=self.plan.guard,
+                    ruled=self.plan.ruled,
+                    say=self.workbench.say,
                 )
             return self._guardings[case.issue_id]
 
