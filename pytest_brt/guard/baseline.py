@@ -131,17 +131,19 @@ class Baseline:
         )
 
 
-def worst_by_test(path: str, runs: Iterable[TestRun]) -> dict[str, TestRun]:
-    """Return what each test of a file did; one with several parameters the worst of theirs."""
+def cases_by_test(path: str, runs: Iterable[TestRun]) -> dict[str, list[TestRun]]:
+    """Return what each test of a file did, by its name: a run for each of its parameters."""
     by_test: dict[str, list[TestRun]] = {}
     for run in runs:
-        by_test.setdefault(f"{path}::{run.node.partition('[')[0]}", []).append(run)
-    return {name: worst(group) for name, group in by_test.items()}
+        if run.node:
+            by_test.setdefault(f"{path}::{run.node.partition('[')[0]}", []).append(run)
+    return by_test
 
 
 def _learnt(file: SuiteFile, runs: Sequence[TestRun], crowding: float) -> BaselineFile:
     done = [run for run in runs if not _is_row_over(run)]
-    each = worst_by_test(file.path, (run for run in done if run.node))
+    by_test = cases_by_test(file.path, done)
+    each = {name: worst(cases) for name, cases in by_test.items()}
     whole = [run for run in done if not run.node]
     return BaselineFile(
         path=file.path,
