@@ -49,10 +49,10 @@ from pytest_brt.oracle.facts import read_facts
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.rank.brought import find_brought, judge_brought
-from pytest_brt.rank.disputes import count_votes
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import Ran, run_patch
 from pytest_brt.rank.score import facts_of, sigmoid
+from pytest_brt.rank.votes import count_votes
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.store import write_text

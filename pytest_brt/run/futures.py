@@ -332,7 +332,7 @@ class Run:
         ranks = self.plan.rank(results, self.tests(case)) if results else ()
         if not lacking:
             return ranks
-        from pytest_brt.rank.weighted import without_separation
+        from pytest_brt.rank.standing import without_separation
 
         return without_separation(ranks)
 

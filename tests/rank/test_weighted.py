@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.rank.disputes import count_votes
 from pytest_brt.rank.epr import rank_by_epr
+from pytest_brt.rank.votes import count_votes
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.types import OracleKind, PatchResult, Rank, Standing
 from pytest_brt.types.refused import EmptyPatch
