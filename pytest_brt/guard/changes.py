@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.touched import changed_lines, edits, statement_starts
-from pytest_brt.guard.suite import read_doctests
+from pytest_brt.guard.doctests import read_doctests
 from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.syntax.parse import first_line, parse_or_empty

@@ -20,7 +20,7 @@ from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.guard import Touched
 from pytest_brt.guard.changes import Reach
-from pytest_brt.guard.suite import altered_tests
+from pytest_brt.guard.edited import altered_tests
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import Rating, judge, refused
 from pytest_brt.patches import apply_patch

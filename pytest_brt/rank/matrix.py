@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_brt.code.ini import read_ini
 from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.guard import Touched, touched_by
-from pytest_brt.guard.suite import edits_of
+from pytest_brt.guard.edited import edits_of
 from pytest_brt.oracle.surroundings import missing_around
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.syntax.parse import normal
+from pytest_brt.syntax import normal
 from pytest_brt.syntax.normal import normal_test, patch_key
 from pytest_brt.types import FileChange
 
