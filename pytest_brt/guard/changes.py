@@ -94,11 +94,13 @@ def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
             continue
         concerned = concerned_by(old, new)
         lines.append((change.path, sum(1 << number for number in concerned.lines)))
-        loaded += [change.path] if concerned.module else []
+        if concerned.module:
+            loaded.append(change.path)
         if change.path.endswith(".py") and not is_test_path(change.path):
             before = read_doctests(change.path, old, root)
             now = set(read_doctests(change.path, new, root))
-            documented += [change.path] if before else []
+            if before:
+                documented.append(change.path)
             rewritten |= {test.name for test in before if test not in now}
     return Touched(
         places=tuple(sorted(places)),

@@ -52,34 +52,32 @@ def settle(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> Settl
 
 
 def _without(result: PatchResult, disputed: set[str]) -> PatchResult:
-    guarded = result.guarded
-    if guarded is None:
+    if result.guarded is None:
         return result
-    every = (*guarded.regressions, *guarded.disputed)
-    return replace(
-        result,
-        guarded=replace(
-            guarded,
-            regressions=tuple(one for one in every if one.test not in disputed),
-            disputed=tuple(one for one in every if one.test in disputed),
-        ),
+    guarded = replace(
+        result.guarded,
+        regressions=tuple(one for one in result.broken if one.test not in disputed),
+        disputed=tuple(one for one in result.broken if one.test in disputed),
     )
+    return replace(result, guarded=guarded)
 
 
 def _disputes(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> Iterator[Dispute]:
     """Yield the existing tests against which something speaks."""
     broken: dict[str, dict[str, Regression]] = {}
     for result in results:
-        guarded = result.guarded
-        for one in (*guarded.regressions, *guarded.disputed) if guarded else ():
+        for one in result.broken:
             broken.setdefault(one.test, {})[result.patch.name] = one
     fixing, failing = _by_believed(results, tests)
     for existing, by_patch in broken.items():
         contradictions = [one for r in by_patch.values() for one in r.contradicts]
         editors = _editors(results, existing, by_patch, fixing)
-        signs = [Sign.CONTRADICTED] if contradictions else []
-        signs += [Sign.EDITED] if editors else []
-        signs += [Sign.BROKEN_BY_ALL] if _is_broken_by_all(by_patch, fixing, failing) else []
+        said = {
+            Sign.CONTRADICTED: bool(contradictions),
+            Sign.EDITED: bool(editors),
+            Sign.BROKEN_BY_ALL: _is_broken_by_all(by_patch, fixing, failing),
+        }
+        signs = [sign for sign, is_seen in said.items() if is_seen]
         is_ruled = any(one.is_right is not None for one in by_patch.values())
         if signs or is_ruled:
             yield _dispute(results[0].issue, by_patch, contradictions, signs, editors)
