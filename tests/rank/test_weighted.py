@@ -40,6 +40,21 @@ def test_one_idea_sampled_often_does_not_drown_a_better_one() -> None:
     assert names(rank_by_weight(results, tests)) == ["value", "flip"]
 
 
+def test_tests_that_fail_in_the_same_words_share_one_vote() -> None:
+    results = (row("a", "pfff"), row("b", "fppp"), row("c", "pppp"))
+
+    def scores(*messages: str) -> dict[str, float | None]:
+        flips = tuple(judged(n, 0.5, message=text) for n, text in enumerate(messages, start=1))
+        ranks = rank_by_weight(results, (judged(0, 0.5), *flips))
+        return {rank.name: rank.score for rank in ranks}
+
+    # Where an object lies in memory is no other word.
+    same = scores("at 0x7f00aa11", "at 0x7f00bb22", "at 0x7f00cc33")
+    assert same["a"] == same["b"]
+    other = scores("at one", "at two", "at three")
+    assert (other["a"] or 0) < (other["b"] or 0)
+
+
 def test_a_regression_breaks_a_tie_and_says_so() -> None:
     results = (row("a", "p", guarded=broken(1)), row("b", "p", guarded=broken(0)))
     first, second = rank_by_weight(results, TESTS)
