@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from threading import Lock
 
 from pytest_brt.guard import LOOKING, SILENT, Guard, Selection, Touched, touched_of
 from pytest_brt.once import Once
@@ -30,10 +29,9 @@ class Guarding:
     ruled: Mapping[str, bool] = field(default_factory=dict)
     #: Is told how far long work is.
     say: Callable[[str], None] = lambda _: None
-    #: What the patches change; found out when it is first needed.
-    _pool: tuple[Touched, ...] | None = field(default=None, init=False)
+    #: What all `patches` change.
+    _touched: Once[tuple[Patch, ...], tuple[Touched, ...]] = field(default_factory=Once, init=False)
     _chosen: Once[tuple[Touched, ...], Selection] = field(default_factory=Once, init=False)
-    _lock: Lock = field(default_factory=Lock, init=False)
 
     @property
     def seconds(self) -> float:
@@ -46,10 +44,10 @@ class Guarding:
         They are the same for all patches of the issue. One that came later, as from a repair, gets
         those that run what it changes as well.
         """
-        with self._lock:
-            if self._pool is None:
-                self._pool = tuple(touched_of(self.patches, self.guard.root))
-        pool = self._pool if touched in self._pool else (*self._pool, touched)
+        pool = self._touched.get(
+            self.patches, lambda: tuple(touched_of(self.patches, self.guard.root))
+        )
+        pool = tuple(dict.fromkeys((*pool, touched)))
         chosen = self._chosen.get(pool, lambda: self._choose(pool, tests))
         if chosen.seconds >= SILENT:
             number, seconds = len(chosen.tests), chosen.seconds
