@@ -116,6 +116,7 @@ def test_what_a_person_calls_right_becomes_a_test(
     ("body", "call"),
     [
         ("assert size('1') == 1", Call(setup=("from core import size",), expression="size('1')")),
+        ("assert size('1')", Call(setup=("from core import size",), expression="size('1')")),
         ("size('1')", Call(setup=("from core import size",), expression="size('1')")),
         (
             "import pytest\n    with pytest.raises(KeyError):\n        size('1')",
