@@ -39,7 +39,7 @@ from ranking import FIX, Bug, Pool, read_bugs, run_pool
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.rank.remarks import singled_out
+from pytest_brt.rank.singled_out import singled_out
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.store import write_text
 from pytest_brt.types import Attempt, FileChange, JudgedTest, Patch

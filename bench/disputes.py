@@ -54,10 +54,7 @@ def read_bugs(data: Sequence[Path], trees: Sequence[Path]) -> Iterator[Bug]:
 
 def broken_by(result: PatchResult) -> set[str]:
     """Return the existing tests that fail with a patch, in dispute or not."""
-    guarded = result.guarded
-    if guarded is None:
-        return set()
-    return {one.test for one in (*guarded.regressions, *guarded.disputed)}
+    return {one.test for one in result.broken}
 
 
 def excused(pool: Pool, rows: Sequence[PatchResult]) -> set[str]:

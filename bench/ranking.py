@@ -49,11 +49,11 @@ from pytest_brt.oracle.facts import read_facts
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.rank.brought import find_brought, judge_brought
-from pytest_brt.rank.disputes import voters
-from pytest_brt.rank.guarding import open_guarding
+from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import Ran, run_patch
 from pytest_brt.rank.score import facts_of, sigmoid
-from pytest_brt.rank.weighted import is_at_fault, rank_by_weight
+from pytest_brt.rank.votes import count_votes
+from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.store import write_text
 from pytest_brt.types import Attempt, JudgedTest, Patch, PatchResult
@@ -212,7 +212,11 @@ def run_patches(
 ) -> tuple[PatchResult, ...]:
     """Run patches; the tests on those that make equal trees run once."""
     total = None if options.guard is None else options.guard * len(patches)
-    guarding = None if options.guard == 0 else open_guarding(Guard(engine), patches, total)
+    guarding = (
+        None
+        if options.guard == 0
+        else Guarding(guard=Guard(engine), patches=tuple(patches), total=total)
+    )
     ran: dict[str, Ran] = {}
 
     def share(normal: str, work: Callable[[], Ran]) -> Ran:
@@ -270,7 +274,7 @@ def measured(
     rows: Sequence[PatchResult], tests: Sequence[JudgedTest], names: Sequence[str]
 ) -> list[tuple[float, ...]]:
     """Return the constant 1 and the facts called `names` for each row, as the model has them."""
-    having_vote = voters(rows, tests)
+    having_vote = count_votes(rows, tests).having
     facts = [facts_of(row, having_vote) for row in rows]
     return [(1.0, *(float(getattr(fact, name)) for name in names)) for fact in facts]
 
@@ -321,11 +325,11 @@ def left_out(
     for number, pool in enumerate(pools):
         weights = fit([found for other, found in enumerate(sets) if other != number])
         rows = [row for row in pool.patches(with_fix=with_fix) if row.applies]
-        tests = voters(rows, pool.candidates())
+        tests = count_votes(rows, pool.candidates()).having
         keys: dict[str, float] = {}
         for row, facts in zip(rows, measured(rows, pool.candidates(), names), strict=True):
             odds = sum(map(math.prod, zip(weights, facts, strict=True)))
-            keys[row.patch.name] = 99 * is_at_fault(row, tests) - odds
+            keys[row.patch.name] = 99 * facts_of(row, tests).is_at_fault - odds
             scored.append((sigmoid(odds), pool.labels[row.patch.name]))
         lost = [row for row in pool.patches(with_fix=with_fix) if not row.applies]
         ordered = [*grouped(rows, lambda row, keys=keys: keys[row.patch.name]), lost]  # type: ignore[misc]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from pytest_brt.types import (
     Attempt,
@@ -90,8 +89,7 @@ def _not_reproduced(attempts: Sequence[Attempt]) -> NotReproduced:
             return NotReproduced(why=OtherTests(verdicts=counts), advice=CheckVersion())
         if set(verdicts) == {Verdict.BROKEN}:
             run = tests[0].judgement.runs[0]
-            raised = replace(run.raised, frames=(), values=()) if run.raised else None
-            broken = OtherTests(verdicts=counts, cause=run.cause, raised=raised)
+            broken = OtherTests(verdicts=counts, cause=run.cause, raised=run.raised_briefly)
             return NotReproduced(why=broken, advice=CheckInterpreter())
     advice = _advice(attempts)
     if counts:

@@ -119,7 +119,6 @@ def _told_apart(
 def _did(row: PatchResult) -> tuple[dict[str, tuple[Verdict, str]], ...]:
     """Return what the bug tests did on a patched tree, and the existing tests that broke there."""
     words = {Verdict.PASS: "passes it", Verdict.INVALID: "could not run it"}
-    broken = (*row.guarded.regressions, *row.guarded.disputed) if row.guarded else ()
     return (
         {
             cell.test: (cell.verdict, words.get(cell.verdict, f"fails it: {run_words(cell)}"))
@@ -127,7 +126,7 @@ def _did(row: PatchResult) -> tuple[dict[str, tuple[Verdict, str]], ...]:
         },
         {
             one.test: (Verdict.FAIL, f"breaks it: {cause_words(one.cause, one.raised)}")
-            for one in broken
+            for one in row.broken
         },
     )
 

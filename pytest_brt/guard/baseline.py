@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
-from threading import Lock
+from dataclasses import dataclass, field
 
 from pytest_brt.code.layout import Collected
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
+from pytest_brt.once import Once
 from pytest_brt.types import Cause, FailsBefore, Raised, TestRun, Verdict
 from pytest_brt.types.cause import Timed, TookTooLong
 
@@ -30,7 +29,7 @@ class SuiteFile:
     path: str
     is_doctest: bool = False
     #: Tests to be run before its others, as in "TestX::test_y".
-    first: tuple[str, ...] = ()
+    first: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +88,7 @@ class Baseline:
         self._engine = engine
         #: What the project takes for tests; our runs find those with usual names as well.
         self._collected = collected
-        self._lock = Lock()
-        self._known: dict[tuple[str, bool, frozenset[str]], Future[BaselineFile]] = {}
+        self._known: Once[tuple[SuiteFile, frozenset[str]], BaselineFile] = Once()
 
     def run(
         self, files: Sequence[SuiteFile], watch: frozenset[str], *, seconds: float, each: float
@@ -103,20 +101,10 @@ class Baseline:
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        keys = {(file.path, file.is_doctest, watch): file for file in files}
-        with self._lock:
-            mine = {key: file for key, file in keys.items() if key not in self._known}
-            claimed = {key: self._known.setdefault(key, Future()) for key in mine}
-        if mine:
-            try:
-                found = self._run(tuple(mine.values()), watch, seconds, each)
-            except BaseException as error:
-                for future in claimed.values():
-                    future.set_exception(error)
-                raise
-            for future, result in zip(claimed.values(), found, strict=True):
-                future.set_result(result)
-        return tuple(self._known[key].result() for key in keys)
+        return self._known.get_all(
+            ((file, watch) for file in files),
+            lambda keys: self._run([file for file, _ in keys], watch, seconds, each),
+        )
 
     def _run(
         self, files: Sequence[SuiteFile], watch: frozenset[str], seconds: float, each: float
@@ -143,17 +131,19 @@ class Baseline:
         )
 
 
-def worst_by_test(path: str, runs: Iterable[TestRun]) -> dict[str, TestRun]:
-    """Return what each test of a file did; one with several parameters the worst of theirs."""
+def cases_by_test(path: str, runs: Iterable[TestRun]) -> dict[str, list[TestRun]]:
+    """Return what each test of a file did, by its name: a run for each of its parameters."""
     by_test: dict[str, list[TestRun]] = {}
     for run in runs:
-        by_test.setdefault(f"{path}::{run.node.partition('[')[0]}", []).append(run)
-    return {name: worst(group) for name, group in by_test.items()}
+        if run.node:
+            by_test.setdefault(f"{path}::{run.node.partition('[')[0]}", []).append(run)
+    return by_test
 
 
 def _learnt(file: SuiteFile, runs: Sequence[TestRun], crowding: float) -> BaselineFile:
     done = [run for run in runs if not _is_row_over(run)]
-    each = worst_by_test(file.path, (run for run in done if run.node))
+    by_test = cases_by_test(file.path, done)
+    each = {name: worst(cases) for name, cases in by_test.items()}
     whole = [run for run in done if not run.node]
     return BaselineFile(
         path=file.path,
@@ -164,7 +154,7 @@ def _learnt(file: SuiteFile, runs: Sequence[TestRun], crowding: float) -> Baseli
                 is_doctest=file.is_doctest,
                 verdict=run.verdict,
                 cause=run.cause,
-                raised=_shortened(run.raised),
+                raised=run.raised_briefly,
                 seconds=_LEAST + (run.cpu or run.seconds / crowding),
                 ran={path: int(lines, 16) for path, lines in run.ran},
             )
@@ -174,17 +164,15 @@ def _learnt(file: SuiteFile, runs: Sequence[TestRun], crowding: float) -> Baseli
         left=len(runs) - len(done),
         is_known=bool(done),
         # Examples often need settings of their own; people write them for readers.
-        refused=_refusal(file.path, whole[0]) if whole and not file.is_doctest else None,
+        refused=None if file.is_doctest else _refusal(file.path, whole),
     )
 
 
-def _refusal(path: str, run: TestRun) -> FailsBefore:
-    return FailsBefore(test=path, cause=run.cause, raised=_shortened(run.raised))
-
-
-def _shortened(raised: Raised | None) -> Raised | None:
-    """Return an exception without what would fill the memory, kept of thousands of tests."""
-    return None if raised is None else replace(raised, frames=(), values=())
+def _refusal(path: str, runs: Sequence[TestRun]) -> FailsBefore | None:
+    """Return why a file as a whole could not be run."""
+    if not runs:
+        return None
+    return FailsBefore(test=path, cause=runs[0].cause, raised=runs[0].raised_briefly)
 
 
 def _is_row_over(run: TestRun) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.touched import changed_lines, edits, statement_starts
-from pytest_brt.guard.suite import read_doctests
+from pytest_brt.guard.doctests import read_doctests
 from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.syntax.parse import first_line, parse_or_empty
@@ -94,11 +94,13 @@ def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
             continue
         concerned = concerned_by(old, new)
         lines.append((change.path, sum(1 << number for number in concerned.lines)))
-        loaded += [change.path] if concerned.module else []
+        if concerned.module:
+            loaded.append(change.path)
         if change.path.endswith(".py") and not is_test_path(change.path):
             before = read_doctests(change.path, old, root)
             now = set(read_doctests(change.path, new, root))
-            documented += [change.path] if before else []
+            if before:
+                documented.append(change.path)
             rewritten |= {test.name for test in before if test not in now}
     return Touched(
         places=tuple(sorted(places)),

@@ -7,7 +7,7 @@ says which of the tests are wrong. The reporter may have said it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.code.assertions import Assertion, Claim, Relation, contradict, read_assertion
@@ -32,14 +32,6 @@ _ANY = frozenset({"Exception", "BaseException", "object"})
 _HOMES = ("", "src", "lib")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failing:
-    """An assertion of an existing test that holds without a patch, and not with it."""
-
-    assertion: Assertion
-    test: BaselineTest
-
-
 def with_contradictions(
     regression: Regression,
     test: BaselineTest,
@@ -57,7 +49,7 @@ def with_contradictions(
     failing = [one for one in found if one is not None]
     if not failing:
         return regression
-    asserts = failing[0].assertion.text
+    asserts = failing[0].text
     if len(failing) < len(runs):
         return replace(regression, asserts=asserts)
     contradicted = [
@@ -68,23 +60,20 @@ def with_contradictions(
         )
         for judged in tests
         if (demand := _demand(judged, root)) is not None
-        and all(_contradicts(one, demand, judged) for one in failing)
+        and all(
+            contradict(one, demand) or _is_same_raise(one, test, demand, judged) for one in failing
+        )
     ]
     return replace(regression, asserts=asserts, contradicts=tuple(contradicted))
 
 
-def _contradicts(failing: Failing, demand: Assertion, judged: JudgedTest) -> bool:
-    return contradict(failing.assertion, demand) or _is_same_raise(failing, demand, judged)
-
-
-def _failing(test: BaselineTest, run: TestRun, source: str, root: Path) -> Failing | None:
+def _failing(test: BaselineTest, run: TestRun, source: str, root: Path) -> Assertion | None:
     """Return which assertion a run of an existing test ended with; None where that is not known."""
     line = _line_in(test.path, run.raised)
     if not line or test.is_doctest:
         return None
     case = run.node.partition("[")[2].removesuffix("]")
-    assertion = _read(source, line, root, case)
-    return None if assertion is None else Failing(assertion=assertion, test=test)
+    return _read(source, line, root, case)
 
 
 def _demand(judged: JudgedTest, root: Path) -> Assertion | None:
@@ -122,7 +111,9 @@ def _is_module(root: Path, dotted: str) -> bool:
     return any(home.is_dir() or home.with_suffix(".py").is_file() for home in homes)
 
 
-def _is_same_raise(failing: Failing, demand: Assertion, judged: JudgedTest) -> bool:
+def _is_same_raise(
+    failing: Assertion, test: BaselineTest, demand: Assertion, judged: JudgedTest
+) -> bool:
     """Say whether a test wants an exception that the bug test calls wrong: of the same statement.
 
     Their calls may differ in what they pass, if only both come to the line that raises.
@@ -132,10 +123,10 @@ def _is_same_raise(failing: Failing, demand: Assertion, judged: JudgedTest) -> b
     if raised is None or frame is None or judged.test.oracle.kind is not OracleKind.NO_RAISE:
         return False
     kinds = {name.rpartition(".")[2] for name in (raised.type, *raised.bases)} - _ANY
-    wanted = [c for c in failing.assertion.claims if c.relation is Relation.RAISES]
+    wanted = [c for c in failing.claims if c.relation is Relation.RAISES]
     called = {_called(claim) for claim in demand.claims}
     is_alike = any(claim.other in kinds and _called(claim) in called for claim in wanted)
-    return is_alike and bool(failing.test.ran.get(frame.path, 0) >> frame.line & 1)
+    return is_alike and bool(test.ran.get(frame.path, 0) >> frame.line & 1)
 
 
 def _called(claim: Claim) -> str:

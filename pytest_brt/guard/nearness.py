@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 
 from pytest_brt.guard.changes import Touched
@@ -19,65 +18,51 @@ _HINT = 0.4
 _NEAREST = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class About:
-    """What tests must be about to be near: what patches change, and what bug tests use."""
+class Nearness:
+    """How near the tests of a suite are to what patches change."""
 
-    files: tuple[str, ...]
-    names: frozenset[str]
-    #: Names that the candidate tests use.
-    hints: frozenset[str] = frozenset()
+    def __init__(self, suite: Suite, pool: Iterable[Touched], hints: Iterable[str] = ()) -> None:
+        """Weigh names: of what patches change, and less the `hints`, which candidate tests use."""
+        touched = tuple(pool)
+        self._suite = suite
+        self._changed = dict.fromkeys(path for one in touched for path in one.files)
+        self._weights = {name: suite.rarity(name) * _HINT for name in hints}
+        self._weights |= {name: suite.rarity(name) for one in touched for name in one.names}
 
+    def files(self) -> tuple[str, ...]:
+        """Return the files of the suite, the likeliest to notice a change first.
 
-def about(touched: Iterable[Touched], hints: Iterable[str] = ()) -> About:
-    """Return what all of some patches are about."""
-    found = tuple(touched)
-    names = frozenset(name for one in found for name in one.names)
-    files = dict.fromkeys(path for one in found for path in one.files)
-    return About(files=tuple(files), names=names, hints=frozenset(hints) - names)
+        A file is near by its name and place, and by the words in it, those of imports among them: a
+        name that few files know says more than one that all know. Order is decided by content
+        alone.
+        """
+        # As in "from pkg.core import walk".
+        parts = (
+            part for path in self._changed for part in PurePosixPath(path).with_suffix("").parts
+        )
+        weights = {part: self._suite.rarity(part) for part in parts} | self._weights
 
+        def distance(path: str) -> tuple[float, str]:
+            place = max((_closeness(path, changed) for changed in self._changed), default=0.0)
+            return -(place + _sum(weights, self._suite.words[path])), path
 
-def files_by_nearness(suite: Suite, subject: About) -> tuple[str, ...]:
-    """Return the files of a suite, the likeliest to notice a change first.
+        return tuple(sorted(self._suite.files, key=distance))
 
-    A file is near by its name and place, and by the words in it, those of imports among them: a
-    name that few files know says more than one that all know. Order is decided by content alone.
-    """
-    weights = _weights(suite, subject)
-    for file in subject.files:  # as in "from pkg.core import walk"
-        parts = PurePosixPath(file).with_suffix("").parts
-        weights = {part: suite.rarity(part) for part in parts} | weights
+    def tests(self) -> tuple[ExistingTest, ...]:
+        """Return the tests of the nearest files, those first that speak of what is changed."""
+        tests = [test for path in self.files()[:_NEAREST] for test in self._suite.tests(path)]
+        return tuple(sorted(tests, key=lambda test: -self._score(test)))
 
-    def distance(path: str) -> tuple[float, str]:
-        place = max((_closeness(path, file) for file in subject.files), default=0.0)
-        return -(place + _sum(weights, suite.words[path])), path
+    def speaking(self, path: str) -> tuple[str, ...]:
+        """Return the nodes of those tests of a file that speak of what is changed, best first."""
+        scores = {test.node: self._score(test) for test in self._suite.tests(path)}
+        return tuple(sorted(filter(scores.get, scores), key=lambda node: -scores[node]))
 
-    return tuple(sorted(suite.files, key=distance))
-
-
-def nearest_tests(suite: Suite, subject: About) -> tuple[ExistingTest, ...]:
-    """Return the tests of the nearest files, those first that speak of what is changed."""
-    weights = _weights(suite, subject)
-    files = files_by_nearness(suite, subject)[:_NEAREST]
-    tests = [test for path in files for test in suite.tests(path)]
-    return tuple(sorted(tests, key=lambda test: -_sum(weights, test.words)))
-
-
-def speaking_tests(suite: Suite, path: str, subject: About) -> tuple[str, ...]:
-    """Return the nodes of those tests of a file that speak of what is changed, the best first."""
-    weights = _weights(suite, subject)
-    scores = {test.node: _sum(weights, test.words) for test in suite.tests(path)}
-    return tuple(sorted((node for node in scores if scores[node]), key=lambda n: -scores[n]))
+    def _score(self, test: ExistingTest) -> float:
+        return _sum(self._weights, test.words)
 
 
-def _weights(suite: Suite, subject: About) -> dict[str, float]:
-    """Return how much each word tells, the names of what is changed more than others."""
-    changed = {name: suite.rarity(name) for name in subject.names}
-    hints = {name: suite.rarity(name) * _HINT for name in subject.hints}
-    return changed | hints
-
-
-def _sum(weights: dict[str, float], words: frozenset[str]) -> float:
+def _sum(weights: Mapping[str, float], words: frozenset[str]) -> float:
     return sum(weight for word, weight in weights.items() if word in words)
 
 

@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
-from threading import Lock
 
-from pytest_brt.execute.engine import Engine, Row
+from pytest_brt.execute.engine import Engine, Row, worst
 from pytest_brt.guard.baseline import (
     Baseline,
     BaselineFile,
     BaselineTest,
     SuiteFile,
-    worst_by_test,
+    cases_by_test,
 )
 from pytest_brt.guard.changes import Reach, Touched
 from pytest_brt.guard.contradictions import with_contradictions
-from pytest_brt.guard.nearness import (
-    About,
-    about,
-    files_by_nearness,
-    nearest_tests,
-    speaking_tests,
-)
+from pytest_brt.guard.nearness import Nearness
 from pytest_brt.guard.selection import BROKEN, Selection, select_tests, targets_of
 from pytest_brt.guard.suite import ExistingTest, read_suite
+from pytest_brt.once import Once
 from pytest_brt.types import (
     ChosenBy,
     FileChange,
@@ -59,19 +52,18 @@ class Guard:
         self.suite = read_suite(self.root)
         self._engine = engine
         self._baseline = Baseline(engine, self.suite.collected)
-        self._lock = Lock()
-        #: What tests do there when they are run a second time, and those that, with that, failed
-        #: twice with some patch: what they do does not depend on chance.
-        self._again: dict[str, Verdict] = {}
-        self._steady: frozenset[str] = frozenset()
+        #: What tests do there when they are run a second time.
+        self._without: Once[str, Verdict] = Once()
+        #: Tests that pass again there, and failed twice with some patch: not by chance.
+        self._steady: set[str] = set()
 
     def near(self, touched: Touched) -> tuple[ExistingTest, ...]:
         """Return the existing tests of the nearest files, likeliest to notice what is touched."""
-        return nearest_tests(self.suite, about([touched]))
+        return Nearness(self.suite, [touched]).tests()
 
     def files_near(self, touched: Touched, hints: Iterable[str] = ()) -> tuple[str, ...]:
         """Return the files of existing tests, likeliest to notice what is touched first."""
-        return files_by_nearness(self.suite, about([touched], hints))
+        return Nearness(self.suite, [touched], hints).files()
 
     def check(
         self,
@@ -113,8 +105,7 @@ class Guard:
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        subject = about(pool, hints)
-        wanted = list(self._files(subject, pool))
+        wanted = list(_files(Nearness(self.suite, pool, hints), pool))
         found = self._search(wanted, pool, allowance, say)
         collected = {file.path: len(file.tests) + file.left for file in found if file.tests}
         return select_tests(
@@ -124,16 +115,6 @@ class Guard:
             is_whole=len(found) == len(wanted) and all(file.is_whole for file in found),
             total=sum((self.suite.counts | collected).values()),
         )
-
-    def _files(self, subject: About, pool: Sequence[Touched]) -> Iterator[SuiteFile]:
-        """Yield the files whose tests may be run, likeliest first: examples, then tests."""
-        suite = self.suite
-        for path in dict.fromkeys(path for touched in pool for path in touched.documented):
-            yield SuiteFile(path=path, is_doctest=True)
-        for number, path in enumerate(files_by_nearness(suite, subject)):
-            # Of the nearest files some may be too long for the time.
-            first = speaking_tests(suite, path, subject) if number < _FILES else ()
-            yield SuiteFile(path=path, first=first)
 
     def _search(
         self,
@@ -176,11 +157,13 @@ class Guard:
         are told, and not held against it.
         """
         started = time.monotonic()
-        found = _outcomes(selection.tests, runs)
-        failed = [test for test in selection.tests if _breaks(found.get(test.name))]
+        cases = _cases(selection.tests, runs)
+        found = {name: worst(group) for name, group in cases.items()}
+        failed = [test for test in selection.tests if test.name in found]
+        failed = [test for test in failed if found[test.name].verdict in BROKEN]
         confirmed = self._confirm(changes, failed)
         broken = [
-            self._regression(test, found[test.name], runs, bug_tests)
+            self._regression(test, cases[test.name], bug_tests)
             for test in failed
             if test.name in confirmed
         ]
@@ -199,23 +182,15 @@ class Guard:
         )
 
     def _regression(
-        self,
-        test: BaselineTest,
-        run: TestRun,
-        runs: Sequence[TestRun],
-        bug_tests: Sequence[JudgedTest],
+        self, test: BaselineTest, cases: Sequence[TestRun], bug_tests: Sequence[JudgedTest]
     ) -> Regression:
-        raised = replace(run.raised, frames=(), values=()) if run.raised else None
-        plain = Regression(test=test.name, verdict=run.verdict, cause=run.cause, raised=raised)
-        cases = [
-            other
-            for other in runs
-            if other.test == run.test
-            and other.node.partition("[")[0] == test.node
-            and _breaks(other)
-        ]
+        run = worst(cases)
+        plain = Regression(
+            test=test.name, verdict=run.verdict, cause=run.cause, raised=run.raised_briefly
+        )
+        failing = [case for case in cases if case.verdict in BROKEN]
         source = self.suite.files.get(test.path, "")
-        return with_contradictions(plain, test, cases, source, bug_tests, self.root)
+        return with_contradictions(plain, test, failing, source, bug_tests, self.root)
 
     def _confirm(
         self, changes: tuple[FileChange, ...], tests: Sequence[BaselineTest]
@@ -225,30 +200,40 @@ class Guard:
         Where it is more than a few they are taken as they are: so much does not fail by chance. So
         are those for which that was found out with another patch.
         """
+        names = frozenset(test.name for test in tests)
         if len(tests) > _CONFIRMED:
-            return frozenset(test.name for test in tests)
-        with self._lock:
-            steady = self._steady.intersection(test.name for test in tests)
-        doubted = [test for test in tests if test.name not in steady]
-        again = self._run_again(changes, doubted)
-        still = [test for test in doubted if _breaks(again.get(test.name))]
-        with self._lock:
-            unknown = [test for test in still if test.name not in self._again]
-        without = self._run_again((), unknown)
-        with self._lock:
-            self._again |= {name: run.verdict for name, run in without.items()}
-            passing = {test.name for test in still if self._again.get(test.name) is Verdict.PASS}
-            self._steady |= passing
-        return steady | passing
+            return names
+        doubted = [test for test in tests if test.name not in self._steady]
+        again = zip(doubted, self._run_again(changes, doubted), strict=True)
+        still = {test.name: test for test, verdict in again if verdict in BROKEN}
+        without = self._without.get_all(
+            still, lambda unknown: self._run_again((), [still[name] for name in unknown])
+        )
+        passing = (name for name, it in zip(still, without, strict=True) if it is Verdict.PASS)
+        self._steady.update(passing)
+        return names.intersection(self._steady)
 
     def _run_again(
         self, changes: tuple[FileChange, ...], tests: Sequence[BaselineTest]
-    ) -> dict[str, TestRun]:
-        """Return what tests do under another hash seed, by their names."""
+    ) -> list[Verdict]:
+        """Return what tests do under another hash seed; INVALID for one that did not run."""
         if not tests:
-            return {}
+            return []
         row = Row(changes=changes, targets=targets_of(tests), hash_seed=1)
-        return _outcomes(tests, self._engine.run(row).runs)
+        cases = _cases(tests, self._engine.run(row).runs)
+        return [
+            worst(cases[test.name]).verdict if test.name in cases else Verdict.INVALID
+            for test in tests
+        ]
+
+
+def _files(nearness: Nearness, pool: Iterable[Touched]) -> Iterator[SuiteFile]:
+    """Yield the files whose tests may be run, likeliest first: examples, then tests."""
+    for path in dict.fromkeys(path for touched in pool for path in touched.documented):
+        yield SuiteFile(path=path, is_doctest=True)
+    for number, path in enumerate(nearness.files()):
+        # Of the nearest files some may be too long for the time.
+        yield SuiteFile(path=path, first=nearness.speaking(path) if number < _FILES else ())
 
 
 def _batches(files: Sequence[SuiteFile]) -> Iterator[Sequence[SuiteFile]]:
@@ -274,23 +259,17 @@ def _is_enough(found: Sequence[BaselineFile], wanted: int, hits: float, allowanc
     return hits >= allowance and taken * wanted / len(found) > LOOKING * allowance
 
 
-def _outcomes(tests: Sequence[BaselineTest], runs: Iterable[TestRun]) -> dict[str, TestRun]:
-    """Return what each of some tests did, by its name.
+def _cases(tests: Sequence[BaselineTest], runs: Sequence[TestRun]) -> dict[str, list[TestRun]]:
+    """Return the runs of each test by its name, one for each of its cases.
 
-    Where their file as a whole could not be run, that is what each of them did.
+    Where its file as a whole could not be run, that is what it did; one that did not run is not
+    there.
     """
-    of_file: dict[str, list[TestRun]] = {}
-    for run in runs:
-        of_file.setdefault(run.test, []).append(run)
-    found: dict[str, TestRun] = {}
-    for path, group in of_file.items():
-        whole = [run for run in group if not run.node]
-        mine = [test.name for test in tests if test.path == path]
-        found |= {name: whole[0] for name in mine if whole}
-        by_test = worst_by_test(path, (run for run in group if run.node))
-        found |= {name: run for name, run in by_test.items() if name in mine}
-    return found
-
-
-def _breaks(run: TestRun | None) -> bool:
-    return run is not None and run.verdict in BROKEN
+    found: dict[str, list[TestRun]] = {}
+    for path in {test.path for test in tests}:
+        of_file = [run for run in runs if run.test == path]
+        whole = [run for run in of_file if not run.node]
+        by_test = cases_by_test(path, of_file)
+        mine = (test.name for test in tests if test.path == path)
+        found |= {name: by_test.get(name, whole) for name in mine}
+    return {name: group for name, group in found.items() if group}

@@ -110,22 +110,17 @@ def _in_turns(passing: Sequence[BaselineTest], pool: Sequence[Touched]) -> Itera
 
     For each patch those come first that execute a changed line.
     """
-    queues = []
-    for touched in dict.fromkeys(pool):
-        reaches = [(touched.reach(test.ran), test) for test in passing]
-        queues.append(
-            [
-                test
-                for wanted in (Reach.LINE, Reach.FILE)
-                for reach, test in reaches
-                if reach is wanted
-            ]
-        )
+    queues = [_reaching(passing, touched) for touched in dict.fromkeys(pool)]
     seen: set[str] = set()
     for test in chain.from_iterable(zip_longest(*queues)):
         if test is not None and test.name not in seen:
             seen.add(test.name)
             yield test
+
+
+def _reaching(tests: Sequence[BaselineTest], touched: Touched) -> list[BaselineTest]:
+    found = [test for test in tests if touched.reach(test.ran)]
+    return sorted(found, key=lambda test: touched.reach(test.ran), reverse=True)
 
 
 def _affordable(

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import ast
-import doctest
 import math
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path, PurePosixPath
-from textwrap import dedent
+from pathlib import Path
 
 from pytest_brt.code.ini import read_ini
 from pytest_brt.code.layout import USUAL, Collected
 from pytest_brt.execute.layout import files_of
-from pytest_brt.syntax.parse import is_constant, parse, parse_or_empty
-from pytest_brt.types import Edit
+from pytest_brt.syntax.parse import parse_or_empty
 
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
-WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 #: A class with one of these is none of tests, unless it is unittest's.
 _MADE = frozenset({"__init__", "__new__"})
 #: Bytes; a longer test file is generated data.
@@ -34,8 +30,6 @@ class ExistingTest:
     path: str
     #: As in "test_a" or "TestX::test_y".
     node: str
-    #: Every identifier in its source, and every word in its strings.
-    words: frozenset[str]
     source: str
     #: Whether it is the examples of a docstring, and `path` the module's.
     is_doctest: bool = False
@@ -44,6 +38,11 @@ class ExistingTest:
     def name(self) -> str:
         """The test as pytest names it."""
         return f"{self.path}::{self.node}"
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Every identifier in its source, and every word in its strings."""
+        return words_of(self.source)
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Suite:
     @cached_property
     def words(self) -> dict[str, frozenset[str]]:
         """Every word of each file."""
-        return {path: frozenset(WORD.findall(text)) for path, text in self.files.items()}
+        return {path: words_of(text) for path, text in self.files.items()}
 
     def rarity(self, word: str) -> float:
         """Return how much a word tells: the logarithm of files over files that have it.
@@ -83,6 +82,11 @@ class Suite:
         """
         having = sum(word in words for words in self.words.values())
         return 0.2 + math.log((len(self.files) + 1) / (having + 1)) if having else 0.0
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return every word of a text that could be a name."""
+    return frozenset(_WORD.findall(text))
 
 
 def read_suite(root: Path) -> Suite:
@@ -107,75 +111,6 @@ def read_tests(path: str, text: str, collected: Collected = USUAL) -> tuple[Exis
     return tuple(reader.tests(tree))
 
 
-def altered_tests(
-    path: str, before: str | None, after: str, collected: Collected = USUAL
-) -> tuple[ExistingTest, ...]:
-    """Return the tests of a file that are new in it or changed, `before` None for a new file.
-
-    Where what stands beside the tests is changed, a table, a fixture or a ``setUp``, all of them
-    are.
-    """
-    old, old_rest = _parts(before or "", collected)
-    new, new_rest = _parts(after, collected)
-    everything = before is not None and old_rest != new_rest
-    return tuple(
-        test
-        for test in read_tests(path, after, collected)
-        if everything or old.get(test.node) != new.get(test.node)
-    )
-
-
-def edits_of(
-    path: str, before: str, after: str | None, collected: Collected = USUAL
-) -> tuple[Edit, ...]:
-    """Return the tests of a file from which statements go; `after` is None for no file."""
-    new = {test.node: test for test in read_tests(path, after or "", collected)}
-    found = []
-    for test in read_tests(path, before, collected):
-        now = new.get(test.node)
-        left = said_by(now.source) if now is not None else frozenset()
-        gone = said_by(test.source) - left
-        if gone:
-            found.append(Edit(test=test.name, gone=tuple(sorted(gone))))
-    return tuple(found)
-
-
-def said_by(source: str) -> frozenset[str]:
-    """Return the statements of a test, each on one line, and a block that has to raise as one."""
-    found = set()
-    for node in ast.walk(parse_or_empty(dedent(source))):
-        if isinstance(node, ast.Assert | ast.Expr | ast.With | ast.Assign | ast.Return):
-            with suppress(RecursionError):  # one that is nested too deeply to be written
-                found.add(" ".join(ast.unparse(node).split()))
-    return frozenset(found)
-
-
-def _parts(text: str, collected: Collected) -> tuple[dict[str, str], str]:
-    """Return the code of each test function by its node, decorators included, and all the rest."""
-    try:
-        tree = parse(text)
-    except (SyntaxError, ValueError):
-        return {}, text
-    tests: dict[str, str] = {}
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    for body, above in [(tree.body, ""), *((node.body, f"{node.name}::") for node in classes)]:
-        for node in list(body):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (
-                node.name.startswith("test") or collected.has_function(node.name)
-            ):
-                tests[above + node.name] = ast.unparse(node)
-                body.remove(node)
-    rest = (ast.unparse(node) for node in tree.body if not _is_shell(node))
-    return tests, "\n".join(rest)
-
-
-def _is_shell(node: ast.stmt) -> bool:
-    """Whether a statement only serves the tests of its file: an import, a class of nothing else."""
-    if isinstance(node, ast.ClassDef):
-        return all(is_constant(inner) for inner in node.body)
-    return isinstance(node, ast.Import | ast.ImportFrom) or is_constant(node)
-
-
 @dataclass(frozen=True, slots=True)
 class _Reader:
     """Finds the tests in the syntax tree of one file."""
@@ -194,10 +129,7 @@ class _Reader:
             elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 if self._is_test(node.name, of_unittest):
                     source = "\n".join(self.lines[node.lineno - 1 : node.end_lineno])
-                    words = frozenset(WORD.findall(source))
-                    yield ExistingTest(
-                        path=self.path, node=f"{prefix}{node.name}", words=words, source=source
-                    )
+                    yield ExistingTest(path=self.path, node=f"{prefix}{node.name}", source=source)
             elif isinstance(node, ast.If | ast.Try | ast.With):
                 yield from self.tests(node, prefix, of_unittest=of_unittest)
 
@@ -236,58 +168,3 @@ def _base_name(base: ast.expr) -> str:
 
 def _name_of(item: ast.stmt) -> str:
     return str(getattr(item, "name", ""))
-
-
-_Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-
-
-def read_doctests(path: str, text: str, root: Path) -> tuple[ExistingTest, ...]:
-    """Return the examples of the module at `path` below `root`, a test for each docstring.
-
-    Their names are those of pytest, which imports a module from above its outermost package.
-    The source of each has what is expected as an assert.
-    """
-    found = []
-    for name, node in _documented(parse_or_empty(text), _module(path, root)):
-        docstring = ast.get_docstring(node) or ""
-        if ">>>" in docstring and (source := _source(docstring)):
-            words = frozenset(WORD.findall(source))
-            found.append(
-                ExistingTest(path=path, node=name, words=words, source=source, is_doctest=True)
-            )
-    return tuple(found)
-
-
-def _documented(node: _Documented, name: str) -> Iterator[tuple[str, _Documented]]:
-    yield name, node
-    if isinstance(node, ast.Module | ast.ClassDef):
-        for inner in node.body:
-            if isinstance(inner, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                yield from _documented(inner, f"{name}.{inner.name}")
-
-
-def _module(path: str, root: Path) -> str:
-    file = PurePosixPath(path).with_suffix("")
-    parts = [] if file.name == "__init__" else [file.name]
-    for folder in file.parents:
-        if not folder.name or not (root / folder / "__init__.py").is_file():
-            break
-        parts.append(folder.name)
-    return ".".join(reversed(parts))
-
-
-def _source(docstring: str) -> str:
-    r"""Return examples as a test's source; "" where they are not written as doctest wants them.
-
-    >>> _source(">>> double(2)\n4\n>>> x = 1")
-    'assert double(2) == 4\nx = 1'
-    """
-    try:
-        examples = doctest.DocTestParser().get_examples(docstring)
-    except ValueError:
-        return ""
-    lines = []
-    for example in examples:
-        said, wanted = example.source.strip(), " ".join(example.want.split())
-        lines.append(f"assert {said} == {wanted}" if wanted else said)
-    return "\n".join(lines)

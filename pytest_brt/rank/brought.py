@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
@@ -20,7 +20,7 @@ from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.guard import Touched
 from pytest_brt.guard.changes import Reach
-from pytest_brt.guard.suite import altered_tests
+from pytest_brt.guard.edited import altered_tests
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import Rating, judge, refused
 from pytest_brt.patches import apply_patch
@@ -164,10 +164,10 @@ def judge_brought(
     runs: dict[str, list[TestRun]] = {test.id: [] for test in tests}
     waiting = list(tests)
     for seed in range(max(1, repeat)):
-        for group in rows_of(waiting):
+        for conftests, group in by_conftests(waiting).items():
             row = Row(
-                changes=group.changes,
-                targets=tuple(map(target_of, group.tests)),
+                changes=conftests,
+                targets=tuple(map(target_of, group)),
                 hash_seed=seed,
                 test_seconds=_EACH,
                 seconds=_ALL,
@@ -210,26 +210,18 @@ def _runs_a_change(run: TestRun, pool: Sequence[Touched]) -> bool:
     return any(touched.reach(ran) is not Reach.NONE for touched in pool)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TestGroup:
-    """Tests that go into one row."""
+def by_conftests(
+    tests: Iterable[CandidateTest],
+) -> dict[tuple[FileChange, ...], list[CandidateTest]]:
+    """Return tests by the conftest files that come with them.
 
-    __test__ = False
-
-    #: conftest files that must be there before pytest starts.
-    changes: tuple[FileChange, ...]
-    tests: tuple[CandidateTest, ...]
-
-
-def rows_of(tests: Iterable[CandidateTest]) -> tuple[TestGroup, ...]:
-    """Return tests by the conftest files that come with them; each group is run in a row."""
+    Those must be there before pytest starts, so each group is run in a row of its own.
+    """
     groups: dict[tuple[FileChange, ...], list[CandidateTest]] = {}
     for test in tests:
         conftests = tuple(file for file in test.support if Path(file.path).name == "conftest.py")
         groups.setdefault(conftests, []).append(test)
-    return tuple(
-        TestGroup(changes=changes, tests=tuple(group)) for changes, group in groups.items()
-    )
+    return groups
 
 
 def is_own(judged: JudgedTest, patch: Patch) -> bool:

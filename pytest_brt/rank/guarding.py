@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from threading import Lock
 
 from pytest_brt.guard import LOOKING, SILENT, Guard, Selection, Touched, touched_of
-from pytest_brt.syntax.parse import parse
+from pytest_brt.once import Once
+from pytest_brt.syntax.parse import parse_or_empty
 from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, Regression, TestRun
 
 #: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).
 EACH = 2.0
-_WORD = re.compile(r"[A-Za-z_]\w*")
 #: Names in nearly every test, which tell nothing about what it is about.
 _COMMON = frozenset({"pytest", "raises", "test", "self", "print", "str", "repr", "len", "list"})
-
-
-def open_guarding(
-    guard: Guard,
-    patches: Sequence[Patch],
-    total: float | None,
-    ruled: Mapping[str, bool] | None = None,
-    say: Callable[[str], None] = lambda _: None,
-) -> Guarding:
-    """Return the guard of all patches of one issue.
-
-    `total` is the seconds for them, and for the search on the unpatched tree; None for what is
-    usual. `ruled` says of existing tests whether a person holds them for right, and `say` is told
-    how far long work is.
-    """
-    seconds = EACH if total is None else total / (len(patches) + LOOKING)
-    return Guarding(
-        guard=guard, patches=tuple(patches), seconds=seconds, ruled=ruled or {}, say=say
-    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,15 +23,20 @@ class Guarding:
 
     guard: Guard
     patches: tuple[Patch, ...]
-    #: For each patch.
-    seconds: float
+    #: Seconds for all patches, and for the search on the unpatched tree; None for what is usual.
+    total: float | None = None
     #: Whether a person says that an existing test is right, by its name.
-    ruled: Mapping[str, bool]
-    say: Callable[[str], None]
-    #: What the patches change; found out when it is first needed.
-    _pool: tuple[Touched, ...] | None = field(default=None, init=False)
-    _chosen: dict[tuple[Touched, ...], Future[Selection]] = field(default_factory=dict, init=False)
-    _lock: Lock = field(default_factory=Lock, init=False)
+    ruled: Mapping[str, bool] = field(default_factory=dict)
+    #: Is told how far long work is.
+    say: Callable[[str], None] = lambda _: None
+    #: What all `patches` change.
+    _touched: Once[tuple[Patch, ...], tuple[Touched, ...]] = field(default_factory=Once, init=False)
+    _chosen: Once[tuple[Touched, ...], Selection] = field(default_factory=Once, init=False)
+
+    @property
+    def seconds(self) -> float:
+        """The seconds for each patch."""
+        return EACH if self.total is None else self.total / (len(self.patches) + LOOKING)
 
     def choose(self, name: str, touched: Touched, tests: Sequence[JudgedTest]) -> Selection:
         """Return the existing tests to be run with the patch `name`, ranked by `tests`.
@@ -61,19 +44,11 @@ class Guarding:
         They are the same for all patches of the issue. One that came later, as from a repair, gets
         those that run what it changes as well.
         """
-        with self._lock:
-            if self._pool is None:
-                self._pool = tuple(touched_of(self.patches, self.guard.root))
-            pool = self._pool if touched in self._pool else (*self._pool, touched)
-            is_mine = pool not in self._chosen
-            future = self._chosen.setdefault(pool, Future())
-        if is_mine:
-            try:
-                future.set_result(self._choose(pool, tests))
-            except BaseException as error:
-                future.set_exception(error)
-                raise
-        chosen = future.result()
+        pool = self._touched.get(
+            self.patches, lambda: tuple(touched_of(self.patches, self.guard.root))
+        )
+        pool = tuple(dict.fromkeys((*pool, touched)))
+        chosen = self._chosen.get(pool, lambda: self._choose(pool, tests))
         if chosen.seconds >= SILENT:
             number, seconds = len(chosen.tests), chosen.seconds
             self.say(f"{name}: running {number} existing tests, about {seconds:.0f} s")
@@ -106,13 +81,7 @@ def hints_of(tests: Sequence[JudgedTest]) -> frozenset[str]:
     """Return the names that candidate tests use, but for common ones and those they define."""
     words: set[str] = set()
     for judged in tests:
-        source = judged.test.source or ""
-        try:
-            tree = parse(source)
-        except SyntaxError:
-            words.update(_WORD.findall(source))
-            continue
-        for node in ast.walk(tree):
+        for node in ast.walk(parse_or_empty(judged.test.source or "")):
             if isinstance(node, ast.Name):
                 words.add(node.id)
             elif isinstance(node, ast.Attribute):

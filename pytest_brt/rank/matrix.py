@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.code.ini import read_ini
 from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.guard import Touched, touched_by
-from pytest_brt.guard.suite import edits_of
+from pytest_brt.guard.edited import edits_of
 from pytest_brt.oracle.surroundings import missing_around
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.rank.brought import is_of_tests, is_own, may_bring_tests, rows_of
+from pytest_brt.rank.brought import by_conftests, is_of_tests, is_own, may_bring_tests
 from pytest_brt.rank.guarding import Guarding
-from pytest_brt.rank.remarks import named_testers, singled_out
+from pytest_brt.rank.singled_out import singled_out
+from pytest_brt.rank.testers import named_testers
 from pytest_brt.rank.values import is_value, showing, values_of
 from pytest_brt.syntax.normal import patch_key
 from pytest_brt.types import (
@@ -91,12 +92,11 @@ def run_patch(
         odd.append(SinglesOutInput(comparison=special[0]))
     ran = share(normal, lambda: _run(patch.name, applied.changes, touched, tests, engine, guarding))
     own = {judged.test.id for judged in tests if is_own(judged, patch)}
-    cells = [replace(cell, patch=patch.id) for cell in ran.cells]
     return PatchResult(
         patch=patch,
         issue=issue,
-        cells=tuple(cell for cell in cells if cell.test not in own),
-        own_cells=tuple(cell for cell in cells if cell.test in own),
+        cells=tuple(cell for cell in ran.cells if cell.test not in own),
+        own_cells=tuple(cell for cell in ran.cells if cell.test in own),
         remarks=(*applied.remarks, *odd, *ran.remarks),
         seconds=time.perf_counter() - started,
         normal=normal,
@@ -164,20 +164,18 @@ def _groups(candidates: Sequence[JudgedTest], existing: Sequence[TestTarget]) ->
     Tests with a conftest of their own need others.
     """
     tests = [*(judged.test for judged in candidates), *showing(candidates)]
-    rows = {group.changes: group.tests for group in rows_of(tests)}
-    first = (*map(target_of, rows.pop((), ())), *existing)
+    groups = by_conftests(tests)
+    first = (*map(target_of, groups.pop((), ())), *existing)
     if first:
         yield Row(targets=first)
-    for changes, group in rows.items():
-        yield Row(changes=changes, targets=tuple(map(target_of, group)))
+    for conftests, group in groups.items():
+        yield Row(changes=conftests, targets=tuple(map(target_of, group)))
 
 
 def _cell(run: TestRun) -> Cell:
-    """Return what is kept of a run: the frames of thousands of cells would fill the memory."""
-    raised = replace(run.raised, frames=(), values=()) if run.raised else None
+    raised = run.raised_briefly
     said = missing_around(raised) if run.verdict in (Verdict.FAIL, Verdict.BROKEN) else ""
     return Cell(
-        patch="",
         test=run.test,
         verdict=Verdict.INVALID if said else run.verdict,
         cause=LacksSurroundings(said=said) if said else run.cause,

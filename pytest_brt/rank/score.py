@@ -46,6 +46,10 @@ class PatchFacts:
     length: float
     #: Whether its code singles out the reported input.
     special: bool
+    #: Whether it makes existing tests fail, or fails a test that is believed.
+    is_at_fault: bool
+    #: On how many observations that rests: tests by their confidence, and the existing ones as one.
+    observations: float
 
     @property
     def odds(self) -> float:
@@ -78,11 +82,15 @@ def facts_of(result: PatchResult, tests: Sequence[JudgedTest]) -> PatchFacts:
     passed = sum(vote for test, vote in votes.items() if verdicts[test] is Verdict.PASS)
     share = passed / total if total else 0.5
     trust = [judged.judgement.confidence for judged in seen]
+    failed = (judged for judged in seen if verdicts[judged.test.id] is not Verdict.PASS)
+    breaks = bool(result.regressions)
     return PatchFacts(
         tests=max(trust, default=0.0) * (2 * share - 1),
-        breaks=bool(result.regressions),
+        breaks=breaks,
         length=_length(result),
         special=bool(result.special),
+        is_at_fault=breaks or any(judged.judgement.counts for judged in failed),
+        observations=sum(trust) + _is_guarded(result),
     )
 
 
@@ -92,9 +100,11 @@ def length_odds(result: PatchResult) -> float:
 
 
 def _length(result: PatchResult) -> float:
-    if result.guarded is not None and result.guarded.ran:
-        return 0.0
-    return math.log2(result.size + 1)
+    return 0.0 if _is_guarded(result) else math.log2(result.size + 1)
+
+
+def _is_guarded(result: PatchResult) -> bool:
+    return result.guarded is not None and result.guarded.ran > 0
 
 
 def _voice(judged: JudgedTest) -> tuple[str, ...]:

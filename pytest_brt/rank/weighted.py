@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pytest_brt.rank.disputes import contradiction_among, contradiction_of, settle, voters
+from pytest_brt.rank.alike import agreement_of, copies_of, groups_of
+from pytest_brt.rank.disputes import settle
 from pytest_brt.rank.epr import placed, rank_by_epr
-from pytest_brt.rank.score import facts_of, length_odds, logit, score_interval, sigmoid
+from pytest_brt.rank.score import facts_of, score_interval, sigmoid
+from pytest_brt.rank.standing import with_standings
+from pytest_brt.rank.votes import count_votes
 from pytest_brt.types import (
     Contradicted,
-    Doubt,
     JudgedTest,
     PatchResult,
     Rank,
@@ -32,21 +34,21 @@ def rank_by_weight(
     Existing tests that are in dispute are no regressions in the ranks that come out.
     """
     settled = settle(results, tests)
-    results, tests = settled.results, settled.tests
-    plain = {rank.name: rank for rank in rank_by_epr(results, tests)}
-    rated = tuple(result for result in results if plain[result.patch.name].epr is not None)
+    tests = settled.tests
     candidates = [judged for judged in tests if judged.judgement.candidate]
+    plain = {rank.name: rank for rank in rank_by_epr(settled.results, tests)}
+    rated = [result for result in settled.results if plain[result.patch.name].epr is not None]
     rest = _unrated([rank for rank in plain.values() if rank.epr is None], bool(candidates))
-    contradiction = contradiction_of(rated, candidates)
-    if contradiction is not None:
-        return (*_without_leader(rated, plain, contradiction), *rest)
-    having_vote = voters(rated, candidates)
-    scored = _scored(rated, having_vote, plain)
-    if _is_upside_down(scored, candidates):
-        contradiction = contradiction_among(rated, candidates, having_vote)
-        if contradiction is not None:
-            return (*_without_leader(rated, plain, contradiction), *rest)
-    return with_standings((*scored, *rest), having_vote)
+    ranks = [
+        replace(plain[result.patch.name], copies=copies, group=group)
+        for result, copies, group in zip(rated, copies_of(rated), groups_of(rated), strict=True)
+    ]
+    votes = count_votes(rated, candidates)
+    scored = _scored(ranks, votes.having)
+    is_decided = votes.is_any_passed and not _is_upside_down(scored, candidates)
+    if votes.contradicted is not None and not is_decided:
+        return (*_without_leader(ranks, votes.contradicted), *rest)
+    return with_standings((*scored, *rest), votes.having)
 
 
 def _is_upside_down(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> bool:
@@ -59,70 +61,31 @@ def _is_upside_down(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> bool:
     )
 
 
-def _without_leader(
-    results: Sequence[PatchResult], plain: Mapping[str, Rank], contradiction: Contradicted
-) -> list[Rank]:
-    """Return ranks in the order of EPR, without places: no test is left to decide between them."""
-    copies, groups = copies_of(results), groups_of(results)
-    found = {
-        result.patch.name: replace(
-            plain[result.patch.name],
+def _without_leader(ranks: Sequence[Rank], contradiction: Contradicted) -> Iterator[Rank]:
+    """Yield ranks in the order of EPR, without places: no test is left to decide between them."""
+    for rank in sorted(ranks, key=lambda rank: (rank.rank, rank.name)):
+        yield replace(
+            rank,
             place=None,
             placed_with=(),
             standing=Standing.CONTRADICTED,
             contradiction=contradiction,
-            copies=copies[number],
-            group=groups[number],
         )
-        for number, result in enumerate(results)
-    }
-    return [found[name] for name in plain if name in found]
 
 
-def _scored(
-    results: tuple[PatchResult, ...], tests: Sequence[JudgedTest], plain: dict[str, Rank]
-) -> list[Rank]:
+def _scored(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
     """Return the ranks, best first, with scores: none at fault has more than one that is not."""
-    facts = {result.patch.name: facts_of(result, tests) for result in results}
-    faults = {result.patch.name: is_at_fault(result, tests) for result in results}
-    sound = [fact.odds for name, fact in facts.items() if not faults[name]]
-    most = min(sound, default=math.inf)
-    scores = {
-        name: sigmoid(min(fact.odds, most) if faults[name] else fact.odds)
-        for name, fact in facts.items()
-    }
-    copies, groups = copies_of(results), groups_of(results)
-    ranks = [
-        replace(
-            plain[result.patch.name],
-            score=scores[result.patch.name],
-            interval=score_interval(scores[result.patch.name], _votes(result, tests)),
-            copies=copies[number],
-            group=groups[number],
-            because=facts[result.patch.name].reasons,
-        )
-        for number, result in enumerate(results)
-    ]
+    facts = {rank.name: facts_of(rank.result, tests) for rank in ranks}
+    most = min((fact.odds for fact in facts.values() if not fact.is_at_fault), default=math.inf)
+    scored = []
+    for rank in ranks:
+        fact = facts[rank.name]
+        score = sigmoid(min(fact.odds, most) if fact.is_at_fault else fact.odds)
+        interval = score_interval(score, fact.observations)
+        scored.append(replace(rank, score=score, interval=interval, because=fact.reasons))
     # Differences that only the order of additions makes are none.
-    keys = {name: (faults[name], -round(fact.odds, 9)) for name, fact in facts.items()}
-    return _placed(ranks, keys)
-
-
-def is_at_fault(result: PatchResult, tests: Sequence[JudgedTest]) -> bool:
-    """Say whether a patch fails a test that is believed, or makes existing tests fail."""
-    verdicts = result.verdicts
-    return bool(result.regressions) or any(
-        verdicts.get(judged.test.id, Verdict.PASS) is not Verdict.PASS
-        for judged in tests
-        if judged.judgement.counts
-    )
-
-
-def _votes(result: PatchResult, tests: Sequence[JudgedTest]) -> float:
-    """Return how many observations a score rests on: tests by their confidence, and the guard."""
-    verdicts = result.verdicts
-    trust = sum(judged.judgement.confidence for judged in tests if judged.test.id in verdicts)
-    return trust + (result.guarded is not None and result.guarded.ran > 0)
+    keys = {name: (fact.is_at_fault, -round(fact.odds, 9)) for name, fact in facts.items()}
+    return _placed(scored, keys)
 
 
 def _placed(ranks: list[Rank], keys: Mapping[str, tuple[bool, float]]) -> list[Rank]:
@@ -149,141 +112,14 @@ def _unrated(ranks: Sequence[Rank], tested: bool) -> list[Rank]:
     What is known then is how many existing tests they break, and how many others change the same.
     """
     results = [rank.result for rank in ranks]
-    agreement = agreement_of(results)
     keys = {
-        result.patch.name: (not result.applies, len(result.regressions), -agreement[number])
-        for number, result in enumerate(results)
+        result.patch.name: (not result.applies, len(result.regressions), -agreement)
+        for result, agreement in zip(results, agreement_of(results), strict=True)
     }
-    ordered = sorted(ranks, key=lambda rank: (keys[rank.name], rank.name))
-    copies = dict(zip((result.patch.name for result in results), copies_of(results), strict=True))
-    compared = 0 if tested else sum(result.applies for result in results)
-    leading = placed(ordered[:compared], lambda rank: keys[rank.name])
-    return [
-        replace(rank, copies=copies[rank.name], standing=Standing.NO_EVIDENCE)
-        for rank in (*leading, *ordered[compared:])
+    found = [
+        replace(rank, copies=copies, standing=Standing.NO_EVIDENCE)
+        for rank, copies in zip(ranks, copies_of(results), strict=True)
     ]
-
-
-def copies_of(results: Sequence[PatchResult]) -> tuple[tuple[str, ...], ...]:
-    """Return, for each patch, the names of the others that make the same program."""
-    return tuple(
-        tuple(
-            other.patch.name
-            for other in results
-            if other is not result and result.normal and other.normal == result.normal
-        )
-        for result in results
-    )
-
-
-def agreement_of(results: Sequence[PatchResult]) -> tuple[float, ...]:
-    """Return, for each patch, the share of the others that change a definition which it changes.
-
-    Copies count once: several people who write the same are one more voice, not ten.
-    """
-    found = []
-    for result in results:
-        others: dict[str, bool] = {}
-        for other in results:
-            is_copy = other is result or (result.normal and other.normal == result.normal)
-            if other.applies and other.places and not is_copy:
-                is_near = not set(result.places).isdisjoint(other.places)
-                others.setdefault(other.normal or other.patch.name, is_near)
-        found.append(sum(others.values()) / len(others) if others else 0.0)
-    return tuple(found)
-
-
-def groups_of(results: Sequence[PatchResult]) -> tuple[int, ...]:
-    """Number the groups of patches that behave alike on everything that was run.
-
-    Alike means the same verdict on every test with a valid cell, the same existing tests newly
-    failing, and code that singles out the reported input in both or in neither. A patch that does
-    not apply, or on which no candidate ran, is in no group: 0. Numbers start at 1, in order of
-    appearance.
-    """
-    numbers: dict[tuple[object, ...], int] = {(): 0}
-    return tuple(numbers.setdefault(_behaviour(result), len(numbers)) for result in results)
-
-
-def _behaviour(result: PatchResult) -> tuple[object, ...]:
-    valid = [c for c in (*result.cells, *result.own_cells) if c.verdict is not Verdict.INVALID]
-    passing = tuple(sorted((cell.test, cell.verdict is Verdict.PASS) for cell in valid))
-    if not result.applies or not passing:
-        return ()
-    broken = tuple(sorted(regression.test for regression in result.regressions))
-    return (passing, broken, bool(result.special))
-
-
-# -- how sure the order is: who leads clearly, what ties, when there is no evidence at all -------
-
-#: Log-odds by which a patch must lead to be told apart from another: odds of about 2.7 to 1.
-MARGIN = 1.0
-
-
-def with_standings(ranks: Sequence[Rank], tests: Sequence[JudgedTest] = ()) -> tuple[Rank, ...]:
-    """Return `ranks`, ordered best first and scored, with the standing of each.
-
-    Patches that behave like the leading one are tied with it, whatever ordered them; a copy of
-    the leading patch is the same patch and ties nothing. When no test passes on any patch, there
-    is no evidence for one either. A patch that nothing could be compared with has no standing.
-    `tests` are the candidates that have a vote.
-    """
-    rated = [rank for rank in ranks if rank.score is not None]
-    if not any(rank.passed for rank in rated):
-        return tuple(replace(rank, standing=Standing.NO_EVIDENCE) for rank in ranks)
-    leader = rated[0]
-    found = [replace(rank, standing=_standing(rank, leader, rated)) for rank in ranks]
-    doubt = _doubt(leader, tests)
-    if doubt and found[0].standing is Standing.SEPARATED:
-        found[0] = replace(found[0], standing=Standing.UNSURE, doubt=doubt)
-    return tuple(found)
-
-
-def _doubt(leader: Rank, tests: Sequence[JudgedTest]) -> Doubt | None:
-    """Return why the leading patch does not lead clearly, whatever its odds."""
-    verdicts = leader.result.verdicts
-    believed = [judged.test.id for judged in tests if judged.judgement.counts]
-    if not any(verdicts.get(test) is Verdict.PASS for test in believed):
-        return Doubt.NO_SURE_TEST
-    if leader.result.regressions:
-        return Doubt.BREAKS_TESTS
-    guarded = leader.result.guarded
-    # Where the user wants none to be run, the answer says so in the same sentence.
-    if guarded is not None and guarded.total and not guarded.ran:
-        return Doubt.NO_EXISTING_TESTS
-    return None
-
-
-def without_separation(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
-    """Return `ranks` for a ranking that lacks patches: who leads is not known yet."""
-    unknown = (Standing.SEPARATED, Standing.UNSURE, Standing.BEHIND)
-    return tuple(
-        replace(rank, standing=None, doubt=None) if rank.standing in unknown else rank
-        for rank in ranks
-    )
-
-
-def _standing(rank: Rank, leader: Rank, rated: list[Rank]) -> Standing | None:
-    if rank.score is None:
-        return Standing.NO_EVIDENCE
-    if all(other is leader or other.name in leader.copies for other in rated):
-        return None  # there is nothing to compare it with
-    if rank is not leader:
-        return _compare(rank, leader)
-    others = {_compare(other, leader) for other in rated[1:] if other.name not in leader.copies}
-    near = [standing for standing in (Standing.TIED, Standing.CLOSE) if standing in others]
-    return near[0] if near else Standing.SEPARATED
-
-
-def _compare(rank: Rank, leader: Rank) -> Standing:
-    if rank.group and rank.group == leader.group:
-        return Standing.TIED
-    # A short patch may stand first, but being short is no evidence.
-    by_length = length_odds(leader.result) - length_odds(rank.result)
-    lead = _odds(leader) - _odds(rank) - max(0.0, by_length)
-    return Standing.CLOSE if lead < MARGIN else Standing.BEHIND
-
-
-def _odds(rank: Rank) -> float:
-    assert rank.score is not None, "only rated patches are compared"
-    return logit(min(max(rank.score, 1e-6), 1 - 1e-6))
+    found.sort(key=lambda rank: (keys[rank.name], rank.name))
+    compared = 0 if tested else sum(result.applies for result in results)
+    return [*placed(found[:compared], lambda rank: keys[rank.name]), *found[compared:]]

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_brt.answers import answer_ranking
+from pytest_brt.once import Once
 from pytest_brt.reproduce.select import agreed
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.attempts import Attempting
@@ -66,7 +67,7 @@ class Run:
         self._attempts: dict[AttemptKey, Future[Attempt]] = {}
         self._rows: dict[tuple[str, str], Future[PatchResult]] = {}
         #: By issue and normal form of the patch.
-        self._ran: dict[tuple[str, str], Future[Ran]] = {}
+        self._ran: Once[tuple[str, str], Ran] = Once()
         self._given: Future[tuple[JudgedTest, ...]] | None = None
         #: The tests that patches bring, by issue.
         self._brought: dict[str, Future[tuple[JudgedTest, ...]]] = {}
@@ -293,25 +294,8 @@ class Run:
             tests,
             self.workbench.engine,
             guarding=self._guarding(case),
-            share=lambda normal, work: self._shared((case.issue_id, normal), work),
+            share=lambda normal, work: self._ran.get((case.issue_id, normal), work),
         )
-
-    def _shared(self, place: tuple[str, str], work: Callable[[], Ran]) -> Ran:
-        """Return what tests did on a patch; one that is equal to another is not run again.
-
-        Whoever comes second waits for work that has begun already: that cannot deadlock either.
-        """
-        with self._lock:
-            known = self._ran.get(place)
-            mine = self._ran.setdefault(place, Future())
-        if known is not None:
-            return known.result()
-        try:
-            mine.set_result(work())
-        except BaseException as error:
-            mine.set_exception(error)
-            raise
-        return mine.result()
 
     @cached_property
     def _guard(self) -> Guard:
@@ -324,12 +308,16 @@ class Run:
         """Return the guard of a case's patches, the same for all of them."""
         if self.plan.guard == 0:
             return None
-        from pytest_brt.rank.guarding import open_guarding
+        from pytest_brt.rank.guarding import Guarding
 
         with self._lock:
             if case.issue_id not in self._guardings:
-                self._guardings[case.issue_id] = open_guarding(
-                    self._guard, case.patches, self.plan.guard, self.plan.ruled, self.workbench.say
+                self._guardings[case.issue_id] = Guarding(
+                    guard=self._guard,
+                    patches=case.patches,
+                    total=self.plan.guard,
+                    ruled=self.plan.ruled,
+                    say=self.workbench.say,
                 )
             return self._guardings[case.issue_id]
 
@@ -344,7 +332,7 @@ class Run:
         ranks = self.plan.rank(results, self.tests(case)) if results else ()
         if not lacking:
             return ranks
-        from pytest_brt.rank.weighted import without_separation
+        from pytest_brt.rank.standing import without_separation
 
         return without_separation(ranks)
 

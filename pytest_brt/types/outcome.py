@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar
 
@@ -85,6 +85,11 @@ class TestRun:
     cpu: float = 0.0
     #: CPU seconds of its process before its first test: loading the file, for all tests of it.
     loading: float = 0.0
+
+    @property
+    def raised_briefly(self) -> Raised | None:
+        """Its exception without frames and values, which would fill the memory for thousands."""
+        return replace(self.raised, frames=(), values=()) if self.raised else None
 
     @property
     def mismatch(self) -> bool:

@@ -47,7 +47,6 @@ class AppliedPatch:
 class Cell:
     """One test on one patched tree."""
 
-    patch: str
     test: str
     verdict: Verdict
     cause: Cause
@@ -186,3 +185,8 @@ class PatchResult:
     def regressions(self) -> tuple[Regression, ...]:
         """The existing tests that it makes fail, and should not."""
         return self.guarded.regressions if self.guarded else ()
+
+    @property
+    def broken(self) -> tuple[Regression, ...]:
+        """The existing tests that it makes fail, those that are held to assert the bug too."""
+        return (*self.guarded.regressions, *self.guarded.disputed) if self.guarded else ()

@@ -8,7 +8,7 @@ from textwrap import dedent, indent
 import pytest
 
 from pytest_brt.code.assertions import Assertion, contradict, read_assertion
-from pytest_brt.guard.suite import said_by
+from pytest_brt.guard.edited import said_by
 
 IMPORTS = "import pytest\nfrom pkg.mod import f, g, Thing\nimport pkg\n\n"
 

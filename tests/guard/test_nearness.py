@@ -6,20 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.guard.changes import Touched
-from pytest_brt.guard.nearness import (
-    about,
-    files_by_nearness,
-    nearest_tests,
-    speaking_tests,
-)
+from pytest_brt.guard.nearness import Nearness
 from pytest_brt.guard.suite import Suite
 
 BODY = "\n\ndef test_x():\n    pass\n"
 
 
 def order(files: dict[str, str], place: str, *hints: str) -> tuple[str, ...]:
-    subject = about([Touched(places=(place,), size=1)], hints)
-    return files_by_nearness(Suite(files=files), subject)
+    return Nearness(Suite(files=files), [Touched(places=(place,), size=1)], hints).files()
 
 
 def test_the_file_called_after_what_is_changed_comes_before_one_that_mentions_it() -> None:
@@ -68,17 +62,17 @@ def test_what_says_nothing_of_the_change_comes_by_what_it_imports() -> None:
 
 def test_tests_of_a_file_that_speak_of_the_change_come_first() -> None:
     source = "def test_a():\n    pass\n\ndef test_b():\n    walk()\n\ndef test_c():\n    run()\n"
-    suite = Suite(files={"t/test_a.py": source})
-    subject = about([Touched(places=("x/core.py::walk",), size=1)], ("run",))
-    assert speaking_tests(suite, "t/test_a.py", subject) == ("test_b", "test_c")
-    nodes = [test.node for test in nearest_tests(suite, subject)]
+    touched = Touched(places=("x/core.py::walk",), size=1)
+    nearness = Nearness(Suite(files={"t/test_a.py": source}), [touched], ("run",))
+    assert nearness.speaking("t/test_a.py") == ("test_b", "test_c")
+    nodes = [test.node for test in nearness.tests()]
     assert nodes == ["test_b", "test_c", "test_a"]
 
 
 @given(st.text(max_size=300))
 def test_any_text_can_be_a_file(text: str) -> None:
     suite = Suite(files={"test_a.py": text})
-    subject = about([Touched(places=("a.py::x",), size=1)], ("y",))
-    assert files_by_nearness(suite, subject) == ("test_a.py",)
-    nearest_tests(suite, subject)
+    nearness = Nearness(suite, [Touched(places=("a.py::x",), size=1)], ("y",))
+    assert nearness.files() == ("test_a.py",)
+    nearness.tests()
     assert suite.counts["test_a.py"] >= 0

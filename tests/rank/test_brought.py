@@ -13,11 +13,11 @@ from pytest_brt.guard import touched_of
 from pytest_brt.patches import canonical_diff
 from pytest_brt.rank.brought import (
     WORTH,
+    by_conftests,
     find_brought,
     is_own,
     judge_brought,
     may_bring_tests,
-    rows_of,
 )
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.rank.weighted import rank_by_weight
@@ -54,7 +54,7 @@ PATCHES = {
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     root = tmp_path_factory.mktemp("brought") / "project"
-    write_tree(root, {"core.py": CORE, "tests/test_core.py": SUITE})
+    write_tree(root, {"core.py": CORE, "tests/test_core.py": SUITE, "pkg/__init__.py": ""})
     with closing(open_on(root)) as engine:
         yield engine
 
@@ -145,11 +145,14 @@ def test_a_script_that_asserts_is_a_test_and_one_that_prints_is_none(engine: Eng
     files = {
         "core.py": RIGHT,
         "reproduce.py": f"{call}assert parse('0.5 KB') == 512, 'cut'\n",
+        "issue-12.py": f"{call}assert parse('0.25 KB') == 256\n",
         "show.py": f"{call}print(parse('0.5 KB'))\n",
+        # A new module of a package may assert what it likes.
+        "pkg/new.py": f"{call}assert parse('0.5 KB') == 512\n",
     }
     patch = patch_of(root, "a", files)
-    assert reasons(engine, patch) == {"test_reproduce": ""}
-    (test,) = judged(engine, [patch])
+    assert reasons(engine, patch) == {"test_reproduce": "", "test_script": ""}
+    test = next(it for it in judged(engine, [patch]) if it.test.name == "test_reproduce")
     assert run_patch(
         patch_of(root, "b", {"core.py": RIGHT}), "", (test,), engine
     ).cells[0].verdict is Verdict.PASS  # fmt: skip
@@ -171,7 +174,7 @@ def test_fixtures_and_data_come_along(engine: Engine) -> None:
     )
     tests = judged(engine, [with_conftest, with_data])
     assert [found.judgement.candidate for found in tests] == [True, True]
-    assert len(rows_of(found.test for found in tests)) == 2
+    assert len(by_conftests(found.test for found in tests)) == 2
     other = patch_of(root, "c", {"core.py": RIGHT})
     cells = run_patch(other, "", tests, engine).cells
     assert [cell.verdict for cell in cells] == [Verdict.PASS, Verdict.PASS]

@@ -14,7 +14,7 @@ from tests.support.outcomes import caused
 def row(name: str, *verdicts: Verdict, refused: Refused | None = None) -> PatchResult:
     patch = Patch(id=name, name=name, text="")
     cells = tuple(
-        Cell(patch=name, test=f"t{number}", verdict=verdict, cause=caused(verdict))
+        Cell(test=f"t{number}", verdict=verdict, cause=caused(verdict))
         for number, verdict in enumerate(verdicts)
     )
     return PatchResult(patch=patch, refused=refused, cells=cells)

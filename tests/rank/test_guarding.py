@@ -11,7 +11,7 @@ import pytest
 
 from pytest_brt.execute.engine import Engine, Row, RowResult
 from pytest_brt.guard import LOOKING, Guard, touched_by
-from pytest_brt.rank.guarding import EACH, Guarding, hints_of, open_guarding
+from pytest_brt.rank.guarding import EACH, Guarding, hints_of
 from pytest_brt.types import FileChange, Frame, Guarded, JudgedTest, OracleKind, Patch, Raised
 from tests.support.projects import open_on
 from tests.support.rows import judged
@@ -74,14 +74,14 @@ def test_what_asserts_the_opposite_of_a_stated_demand_is_not_held_against_a_patc
         candidate(source.format("triple", 6000)),
     )
     test = f"tests/test_core.py::test_{name}"
-    found = look(engine, open_guarding(Guard(engine), (), None), name, tests)
+    found = look(engine, Guarding(guard=Guard(engine), patches=()), name, tests)
     assert (found.ran, found.regressions) == (1, ())
     (disputed,) = found.disputed
     asked = {"double": 4000, "triple": 6000}[name]
     assert (disputed.test, disputed.asserts) == (test, f"assert {name}(2000) == {asked + 1}")
     (contradiction,) = disputed.contradicts
     assert contradiction.demands == f"assert {name}(2000) == {asked}"
-    held = look(engine, open_guarding(Guard(engine), (), None), name, ())
+    held = look(engine, Guarding(guard=Guard(engine), patches=()), name, ())
     assert [(one.test, one.contradicts) for one in held.regressions] == [(test, ())]
 
 
@@ -93,7 +93,7 @@ def test_what_is_not_believed_or_not_stated_excuses_no_patch(engine: Engine) -> 
     gone = replace(demand.test.oracle, kind=OracleKind.GONE)
     unstated = replace(demand, test=replace(demand.test, oracle=gone))
     for test in (doubtful, unstated):
-        found = look(engine, open_guarding(Guard(engine), (), None), "double", (test,))
+        found = look(engine, Guarding(guard=Guard(engine), patches=()), "double", (test,))
         assert found.disputed == ()
         (regression,) = found.regressions
         assert [one.is_settled for one in regression.contradicts] == [False]
@@ -101,8 +101,10 @@ def test_what_is_not_believed_or_not_stated_excuses_no_patch(engine: Engine) -> 
 
 def test_the_seconds_are_shared_between_the_patches_and_the_search(engine: Engine) -> None:
     patches = tuple(Patch(id=name, name=name, text="") for name in "abcdefg")
-    assert open_guarding(Guard(engine), patches, None).seconds == EACH
-    assert open_guarding(Guard(engine), patches, 60.0).seconds == 60.0 / (7 + LOOKING)
+    assert Guarding(guard=Guard(engine), patches=patches).seconds == EACH
+    assert Guarding(guard=Guard(engine), patches=patches, total=60.0).seconds == 60.0 / (
+        7 + LOOKING
+    )
 
 
 def test_the_unpatched_tree_is_watched_for_the_files_of_all_patches(engine: Engine) -> None:
@@ -119,7 +121,7 @@ def test_the_unpatched_tree_is_watched_for_the_files_of_all_patches(engine: Engi
     double = "--- a/core.py\n+++ b/core.py\n@@ -2 +2 @@\n-    return n * 2 + 1\n+    return n * 2\n"
     texts = (new, double, "no diff", double.replace("2\n", "3\n"))
     patches = tuple(Patch(id=text, name=text, text=text) for text in texts)
-    guarding = open_guarding(Guard(Recording()), patches, None)  # type: ignore[arg-type]
+    guarding = Guarding(guard=Guard(Recording()), patches=patches)  # type: ignore[arg-type]
     look(engine, guarding, "double", ())
     look(engine, guarding, "triple", ())
     plain = [row for row in rows if not row.changes and not row.hash_seed]
@@ -145,15 +147,6 @@ def test_a(self):
     assert hints_of([]) == frozenset()
 
 
-def test_hints_of_what_cannot_be_read_are_all_its_words() -> None:
-    assert hints_of([candidate("def test_a(:\n    pkg.walk(1)\n")]) == {
-        "def",
-        "test_a",
-        "pkg",
-        "walk",
-    }
-
-
 @pytest.mark.slow
 def test_long_work_on_existing_tests_is_told_with_how_long_it_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -172,7 +165,12 @@ def test_long_work_on_existing_tests_is_told_with_how_long_it_takes(
     engine = open_on(tmp_path)
     said: list[str] = []
     try:
-        found = look(engine, open_guarding(Guard(engine), (), 60.0, say=said.append), "double", ())
+        found = look(
+            engine,
+            Guarding(guard=Guard(engine), patches=(), total=60.0, say=said.append),
+            "double",
+            (),
+        )
         assert len(said) == 2
         assert said[0].startswith("existing tests: 1 of 1 files run without a patch, 2 tests ex")
         assert re.fullmatch("double: running 2 existing tests, about [1-4] s", said[1])

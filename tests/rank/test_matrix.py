@@ -11,7 +11,7 @@ import pytest
 from pytest_brt.execute.engine import Engine, target_of
 from pytest_brt.guard import Guard
 from pytest_brt.patches import canonical_diff
-from pytest_brt.rank.guarding import open_guarding
+from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.types import (
     ChangesNothing,
@@ -63,16 +63,16 @@ MEANS = candidate(1, "assert mean([]) == 0")
 
 
 def run(engine: Engine, text: str, *tests: JudgedTest, guard: bool = False) -> PatchResult:
-    guarding = open_guarding(Guard(engine), (), None) if guard else None
+    guarding = Guarding(guard=Guard(engine), patches=()) if guard else None
     return run_patch(patch(text), "issue", tests, engine, guarding=guarding)
 
 
 def test_a_row_has_a_cell_per_candidate_in_their_order(engine: Engine) -> None:
     other = replace(MEANS, judgement=replace(MEANS.judgement, candidate=False))
     found = run(engine, diff_of(RIGHT), CLAMPS, MEANS)
-    assert [(cell.patch, cell.test, cell.verdict) for cell in found.cells] == [
-        ("p.diff", "t0", Verdict.PASS),
-        ("p.diff", "t1", Verdict.FAIL),
+    assert [(cell.test, cell.verdict) for cell in found.cells] == [
+        ("t0", Verdict.PASS),
+        ("t1", Verdict.FAIL),
     ]
     assert found.cells[1].raised is not None
     assert found.cells[1].raised.type == "ZeroDivisionError"

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.score import sigmoid
-from pytest_brt.rank.weighted import with_standings, without_separation
+from pytest_brt.rank.standing import with_standings, without_separation
 from pytest_brt.types import COUNTS, Doubt, Rank, Standing
 from tests.support.rows import broken, judged, row
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_brt.execute.engine import Engine, Row, target_of
@@ -116,6 +116,7 @@ def test_what_a_person_calls_right_becomes_a_test(
     ("body", "call"),
     [
         ("assert size('1') == 1", Call(setup=("from core import size",), expression="size('1')")),
+        ("assert size('1')", Call(setup=("from core import size",), expression="size('1')")),
         ("size('1')", Call(setup=("from core import size",), expression="size('1')")),
         (
             "import pytest\n    with pytest.raises(KeyError):\n        size('1')",
@@ -165,7 +166,23 @@ def test_what_a_test_has_printed_counts_where_it_looks_at_that(engine: Engine) -
     assert verdicts == [Verdict.PASS, Verdict.FAIL]
 
 
-@given(st.recursive(st.integers() | st.text() | st.booleans() | st.none(), st.lists))
+def test_a_literal_gets_values_near_it_and_a_list_loses_each_of_its_elements() -> None:
+    calls = varied(Call(setup=("x = True",), expression="size([5, 'ab'], {0.5}, b'cd')"))
+    assert {call.statements for call in calls} >= {
+        ("x = False", "size([5, 'ab'], {0.5}, b'cd')"),
+        ("x = True", "size(['ab'], {0.5}, b'cd')"),
+        ("x = True", "size([5], {0.5}, b'cd')"),
+        ("x = True", "size([6, 'ab'], {0.5}, b'cd')"),
+        ("x = True", "size([5, 'b'], {0.5}, b'cd')"),
+        ("x = True", "size([5, 'ab'], {5.0}, b'cd')"),
+        ("x = True", "size([5, 'ab'], {0.5}, b'')"),
+    }
+    # A set of nothing is not written as one.
+    assert not any("{}" in call.expression for call in calls)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.recursive(st.integers() | st.text() | st.booleans() | st.none(), st.lists, max_leaves=6))
 def test_variations_are_python_different_and_begin_with_the_call_itself(value: object) -> None:
     call = Call(setup=("import core",), expression=f"core.size({value!r})")
     first, *others = varied(call)

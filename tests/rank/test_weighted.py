@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.rank.disputes import voters
 from pytest_brt.rank.epr import rank_by_epr
+from pytest_brt.rank.votes import count_votes
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.types import OracleKind, PatchResult, Rank, Standing
 from pytest_brt.types.refused import EmptyPatch
@@ -38,6 +38,21 @@ def test_one_idea_sampled_often_does_not_drown_a_better_one() -> None:
     results = (row("value", "pfffff"), row("flip", "fppppp"))
     assert names(rank_by_epr(results, tests)) == ["flip", "value"]
     assert names(rank_by_weight(results, tests)) == ["value", "flip"]
+
+
+def test_tests_that_fail_in_the_same_words_share_one_vote() -> None:
+    results = (row("a", "pfff"), row("b", "fppp"), row("c", "pppp"))
+
+    def scores(*messages: str) -> dict[str, float | None]:
+        flips = tuple(judged(n, 0.5, message=text) for n, text in enumerate(messages, start=1))
+        ranks = rank_by_weight(results, (judged(0, 0.5), *flips))
+        return {rank.name: rank.score for rank in ranks}
+
+    # Where an object lies in memory is no other word.
+    same = scores("at 0x7f00aa11", "at 0x7f00bb22", "at 0x7f00cc33")
+    assert same["a"] == same["b"]
+    other = scores("at one", "at two", "at three")
+    assert (other["a"] or 0) < (other["b"] or 0)
 
 
 def test_a_regression_breaks_a_tie_and_says_so() -> None:
@@ -161,7 +176,7 @@ def test_a_patch_at_fault_never_scores_above_one_that_is_not() -> None:
     harms = row("breaks an existing test", "pppp", size=1, guarded=broken(1))
     sound = row("sound", "pfff", size=500, guarded=broken(0))
     first, *rest = rank_by_weight((fails, harms, sound), tests)
-    assert first.result is sound
+    assert first.name == "sound"
     assert all((rank.score or 0) <= (first.score or 0) for rank in rest)
     assert [rank.place for rank in (first, *rest)] == [1, 2, 3]
 
@@ -169,20 +184,20 @@ def test_a_patch_at_fault_never_scores_above_one_that_is_not() -> None:
 def test_a_test_that_only_harmful_patches_pass_has_no_vote() -> None:
     wrong, right = judged(0, 0.9), judged(1, 0.7)
     results = (row("harmful", "pf", guarded=broken(2)), row("good", "fp", guarded=broken(0)))
-    assert voters(results, (wrong, right)) == (right,)
+    assert count_votes(results, (wrong, right)).having == (right,)
     first = rank_by_weight(results, (wrong, right))[0]
     assert first.result.patch.name == "good"
     # Where nothing tells that other patches do no harm, it keeps its vote.
-    assert voters(results[:1], (wrong,)) == (wrong,)
+    assert count_votes(results[:1], (wrong,)).having == (wrong,)
 
 
 def test_of_two_tests_that_no_patch_passes_both_the_one_trusted_less_has_no_vote() -> None:
     results = (row("a", "pf"), row("b", "fp"), row("c", "ff"))
     more, less = judged(0, 0.7), judged(1, 0.6)
-    assert voters(results, (more, less)) == (more,)
-    assert voters(results, (more, judged(1, 0.7))) == ()
-    assert voters((*results, row("d", "pp")), (more, less)) == (more, less)
-    assert voters((row("a", "pf"), row("c", "ff")), (more, less)) == (more, less)
+    assert count_votes(results, (more, less)).having == (more,)
+    assert count_votes(results, (more, judged(1, 0.7))).having == ()
+    assert count_votes((*results, row("d", "pp")), (more, less)).having == (more, less)
+    assert count_votes((row("a", "pf"), row("c", "ff")), (more, less)).having == (more, less)
 
 
 def test_without_a_test_the_order_is_by_existing_tests_and_then_by_agreement() -> None:

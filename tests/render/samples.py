@@ -300,7 +300,7 @@ def unrun(name: str) -> PatchResult:
     """Return a patch on which no test could be run."""
     made = patched(name, "?")
     cause = WorkerEnded(said="ended")
-    cells = (Cell(patch=name, test="t0", verdict=Verdict.INVALID, cause=cause),)
+    cells = (Cell(test="t0", verdict=Verdict.INVALID, cause=cause),)
     return replace(made, cells=cells)
 
 

@@ -31,7 +31,6 @@ def row(name: str, cells: str = "", **facts: object) -> PatchResult:
         patch=patch,
         cells=tuple(
             Cell(
-                patch=name,
                 test=f"t{number}",
                 verdict=VERDICTS[letter],
                 cause=caused(VERDICTS[letter]),

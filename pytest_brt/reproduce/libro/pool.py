@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from pytest_brt.oracle.facts import Facts, catches_named, matches
@@ -98,8 +98,8 @@ def sample_notes(
 
 
 def _broken(alike: Sequence[TestRun]) -> SamplesBroken:
-    raised = replace(alike[0].raised, frames=(), values=()) if alike[0].raised else None
-    return SamplesBroken(tests=len(alike), cause=alike[0].cause, raised=raised)
+    first = alike[0]
+    return SamplesBroken(tests=len(alike), cause=first.cause, raised=first.raised_briefly)
 
 
 def agreement(clusters: Sequence[FailureCluster]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.rank.weighted import agreement_of, copies_of, groups_of
+from pytest_brt.rank.alike import agreement_of, copies_of, groups_of
 from pytest_brt.types import PatchResult
 from pytest_brt.types.refused import EmptyPatch
 from tests.support.rows import broken, row

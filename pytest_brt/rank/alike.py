@@ -1,0 +1,57 @@
+"""Which patches are alike: they make the same program, change the same, or behave the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_brt.types import PatchResult, Verdict
+
+
+def copies_of(results: Sequence[PatchResult]) -> tuple[tuple[str, ...], ...]:
+    """Return, for each patch, the names of the others that make the same program."""
+    return tuple(
+        tuple(
+            other.patch.name
+            for other in results
+            if other is not result and result.normal and other.normal == result.normal
+        )
+        for result in results
+    )
+
+
+def agreement_of(results: Sequence[PatchResult]) -> tuple[float, ...]:
+    """Return, for each patch, the share of the others that change a definition which it changes.
+
+    Copies count once: several people who write the same are one more voice, not ten.
+    """
+    found = []
+    for result in results:
+        others: dict[str, bool] = {}
+        for other in results:
+            is_copy = other is result or (result.normal and other.normal == result.normal)
+            if other.applies and other.places and not is_copy:
+                is_near = not set(result.places).isdisjoint(other.places)
+                others.setdefault(other.normal or other.patch.name, is_near)
+        found.append(sum(others.values()) / len(others) if others else 0.0)
+    return tuple(found)
+
+
+def groups_of(results: Sequence[PatchResult]) -> tuple[int, ...]:
+    """Number the groups of patches that behave alike on everything that was run.
+
+    Alike means the same verdict on every test with a valid cell, the same existing tests newly
+    failing, and code that singles out the reported input in both or in neither. A patch that does
+    not apply, or on which no candidate ran, is in no group: 0. Numbers start at 1, in order of
+    appearance.
+    """
+    numbers: dict[tuple[object, ...], int] = {(): 0}
+    return tuple(numbers.setdefault(_behaviour(result), len(numbers)) for result in results)
+
+
+def _behaviour(result: PatchResult) -> tuple[object, ...]:
+    valid = [c for c in (*result.cells, *result.own_cells) if c.verdict is not Verdict.INVALID]
+    passing = tuple(sorted((cell.test, cell.verdict is Verdict.PASS) for cell in valid))
+    if not result.applies or not passing:
+        return ()
+    broken = tuple(sorted(regression.test for regression in result.regressions))
+    return (passing, broken, bool(result.special))
