@@ -105,7 +105,8 @@ def bench_of(job: Job, kit: StudyKit, engine: Engine) -> Workbench:
         prompts=kit.prompts,
         samples=settings.samples,
         steps=settings.steps,
-        agree=settings.agree,
+        # All tests are counted; what a user would be shown is said beside.
+        agree=0,
         seed=settings.seed,
         buggy=tuple(dict.fromkeys(place.rpartition(":")[0] for place in places)),
         host=host,

@@ -27,6 +27,8 @@ from pytest_brt.evaluate.job import Job, StudyKit
 from pytest_brt.evaluate.ranking import rank
 from pytest_brt.evaluate.record import (
     KINDS,
+    About,
+    Bug,
     Ranked,
     Repaired,
     Reproduced,
@@ -112,12 +114,12 @@ class Study:
                 future = self._futures.get((instance.id, stage))
                 if future is not None and future.done() and not future.cancelled():
                     found.append(_told(future, instance, stage))
+        plan = self.plan
         return StudyResult(
-            version=__version__,
-            dataset=self.plan.dataset,
-            settings=self.plan.settings,
-            instances=tuple((one.id, one.repo) for one in self.plan.instances),
-            extents=tuple(extent_of(one.patch) for one in self.plan.instances),
+            about=About(version=__version__, dataset=plan.dataset, settings=plan.settings),
+            bugs=tuple(
+                Bug(id=one.id, repo=one.repo, extent=extent_of(one.patch)) for one in plan.instances
+            ),
             reproduced=tuple(one for one in found if isinstance(one, Reproduced)),
             ranked=tuple(one for one in found if isinstance(one, Ranked)),
             repaired=tuple(one for one in found if isinstance(one, Repaired)),
