@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
-from pytest_brt.types import Cost, JudgedTest, Verdict
+from pytest_brt.types import Attempt, Cost, Verdict
 
 
 class Stage(StrEnum):
@@ -89,6 +89,8 @@ class TestOutcome:
     #: pytest must not take this for a test class.
     __test__: ClassVar[bool] = False
 
+    #: As in its candidate test; "" where nothing else is to be known of it.
+    id: str = ""
     strategy: str
     #: 0-based number of the run within its strategy.
     index: int
@@ -175,8 +177,8 @@ class Reproduced(Studied):
     #: All tests that each strategy considered, best first.
     tests: tuple[TestOutcome, ...] = ()
     runs: tuple[StrategyRun, ...] = ()
-    #: The candidates themselves, for the ranking; not in the result that is written.
-    judged: tuple[JudgedTest, ...] = ()
+    #: What later stages need, candidates and how runs ended; not in the rows that are written.
+    attempts: tuple[Attempt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

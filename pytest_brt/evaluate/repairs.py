@@ -109,8 +109,8 @@ def _repairs(
                 issue,
                 way.strategy,
                 index,
-                attempts=(),
-                given=job.tests if way.given else (),
+                attempts=job.attempts if way.given else (),
+                given=(),
                 deadline=deadline,
             )
             for index in indices(strategy, job.settings.samples, given=way.given)

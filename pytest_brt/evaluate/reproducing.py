@@ -14,7 +14,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.run.plan import Case, Plan
-from pytest_brt.types import Attempt, JudgedTest, TestRun
+from pytest_brt.types import Attempt, JudgedTest, TestRun, Trajectory
 from pytest_brt.types.attempt import ModelFailed
 
 
@@ -48,15 +48,28 @@ def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
         repo=instance.repo,
         tests=tests,
         runs=tuple(_told(attempt) for attempt in attempts),
-        judged=tuple(judged for attempt in attempts for judged in _candidates(attempt)),
+        attempts=tuple(map(_for_repairs, attempts)),
         seconds=sum(attempt.seconds for attempt in attempts),
         setup=setup,
         judging=judging,
     )
 
 
-def _candidates(attempt: Attempt) -> tuple[JudgedTest, ...]:
-    return tuple(judged for judged in attempt.tests if judged.judgement.candidate)
+def _for_repairs(attempt: Attempt) -> Attempt:
+    """Return an attempt with its candidates alone, and of its dialogues what chooses a test."""
+    return Attempt(
+        issue=attempt.issue,
+        strategy=attempt.strategy,
+        index=attempt.index,
+        tests=tuple(judged for judged in attempt.tests if judged.judgement.candidate),
+        trajectories=tuple(
+            Trajectory(
+                steps=tuple(step for step in told.steps if step.verdict is not None)[-1:],
+                ending=told.ending,
+            )
+            for told in attempt.trajectories
+        ),
+    )
 
 
 def _outcomes(attempts: tuple[Attempt, ...], job: Job, engine: Engine) -> tuple[TestOutcome, ...]:
@@ -81,6 +94,7 @@ def _outcome(
 ) -> TestOutcome:
     judgement = judged.judgement
     outcome = TestOutcome(
+        id=judged.test.id,
         strategy=strategy,
         index=index,
         name=judged.test.name,

@@ -47,6 +47,7 @@ from pytest_brt.model.opening import open_models
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy
 from pytest_brt.store import Journal
+from pytest_brt.types import Attempt
 
 #: Does a job, here or on another machine.
 Carry = Callable[[Job], Studied]
@@ -139,7 +140,7 @@ class Study:
         if isinstance(made, Reproduced):
             if made.problem:
                 return failed(stage, instance, made.problem)
-            job = replace(job, tests=made.judged)
+            job = replace(job, attempts=attempts_for(job, made))
         names = names_of(job)
         kept: Studied | None = self.ledger.get(KINDS[stage], *names)
         if kept is not None:
@@ -148,6 +149,20 @@ class Study:
         if not result.problem:  # what failed is tried again the next time
             self.ledger.put(result, *names)
         return result
+
+
+def attempts_for(job: Job, made: Reproduced) -> tuple[Attempt, ...]:
+    """Return what a later stage is given of the first.
+
+    Paper 001 repairs with plausible tests alone, which takes the true fix to know.
+    """
+    if job.stage is not Stage.REPAIR or "plausible-tests" not in job.settings.given:
+        return made.attempts
+    plausible = {test.id for test in made.tests if test.plausible}
+    return tuple(
+        replace(attempt, tests=tuple(t for t in attempt.tests if t.test.id in plausible))
+        for attempt in made.attempts
+    )
 
 
 def names_of(job: Job) -> tuple[str, ...]:
@@ -164,7 +179,7 @@ def _told(future: Future[Studied], instance: Instance, stage: Stage) -> Studied:
         return failed(stage, instance, text)
     result = future.result()
     # What only the next stage needs is not in the result that is written.
-    return replace(result, judged=()) if isinstance(result, Reproduced) else result
+    return replace(result, attempts=()) if isinstance(result, Reproduced) else result
 
 
 _WORK: Mapping[Stage, Callable[[Job, StudyKit, Path], Studied]] = {

@@ -32,12 +32,21 @@ from pytest_brt.evaluate.record import (
     TestOutcome,
 )
 from pytest_brt.evaluate.rows.patches import is_mixed, patch_order
-from pytest_brt.evaluate.study import Ledger
+from pytest_brt.evaluate.study import Ledger, attempts_for
 from pytest_brt.evaluate.tables import Table
 from pytest_brt.evaluate.truth import HiddenTests, extent_of, flaw_of, patch_of, places_of_fix
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_sandbox
-from pytest_brt.types import CandidateTest, Oracle, OracleKind, Origin, Verdict
+from pytest_brt.types import (
+    Attempt,
+    CandidateTest,
+    JudgedTest,
+    Judgement,
+    Oracle,
+    OracleKind,
+    Origin,
+    Verdict,
+)
 from tests.evaluate.bugs import TEST_PATCH, fix, make_bugs
 from tests.evaluate.studies import bug_with, lines, study, tables
 from tests.support.interval import CLAMP, FIXES, SOURCE, TESTS, diff_of
@@ -327,6 +336,55 @@ def test_a_job_survives_its_way_to_a_worker() -> None:
         settings=StudySettings(strategies=("replay",)),
     )
     assert from_json(to_json(job), Job) == job
+
+
+def test_repairs_may_be_given_plausible_tests_alone() -> None:
+    tests = tuple(judged_test(name) for name in ("right", "wrong"))
+    attempt = Attempt(issue="x", strategy="agent", index=0, tests=tests)
+    outcomes = (
+        replace(outcome(Verdict.PASS), id="right"),
+        replace(outcome(Verdict.FAIL), id="wrong"),
+    )
+    made = Reproduced(instance="x", repo="r", tests=outcomes, attempts=(attempt,))
+    given = {
+        (stage, names): [
+            judged.test.id
+            for part in attempts_for(job_of(stage, names), made)
+            for judged in part.tests
+        ]
+        for stage in (Stage.RANK, Stage.REPAIR)
+        for names in ((), ("plausible-tests",))
+    }
+    both = ["right", "wrong"]
+    assert given == {
+        (Stage.RANK, ()): both,
+        (Stage.RANK, ("plausible-tests",)): both,
+        (Stage.REPAIR, ()): both,
+        (Stage.REPAIR, ("plausible-tests",)): ["right"],
+    }
+
+
+def job_of(stage: Stage, given: tuple[str, ...]) -> Job:
+    return Job(
+        stage=stage,
+        instance=Instance(id="x", repo="r", issue="i", patch="p"),
+        environment=Environment(),
+        settings=StudySettings(strategies=("agent",), given=given),
+    )
+
+
+def judged_test(name: str) -> JudgedTest:
+    test = CandidateTest(
+        id=name,
+        name=name,
+        issue="x",
+        origin=Origin(strategy="agent"),
+        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="", prior=0.5),
+        path="tests/test_x.py",
+        source="",
+    )
+    judgement = Judgement(verdict=Verdict.FAIL, candidate=True, reason="", confidence=0.5)
+    return JudgedTest(test=test, judgement=judgement)
 
 
 # -- the whole of it ----------------------------------------------------------------------

@@ -125,7 +125,8 @@ def failing_tests(results: Path) -> list[str]:
     for journal in results.glob("journal-*.jsonl"):
         for line in journal.read_text("utf-8").splitlines():
             value = json.loads(json.loads(line)["value"])
-            found += [judged["test"]["path"] for judged in value["judged"]]
+            for attempt in value["attempts"]:
+                found += [judged["test"]["path"] for judged in attempt["tests"]]
     return found
 
 
