@@ -95,7 +95,7 @@ _TESTS = (
     TableSpec(
         name="transitions",
         title="tests, by what they do on the bug and with the true fix",
-        source="paper 1, section 5; SWT-bench",
+        source="paper 1; SWT-bench",
         rows="tests",
         by=("strategy", "transition"),
         columns=(_N, _PART),
@@ -112,7 +112,7 @@ _TESTS = (
     TableSpec(
         name="effort",
         title="tests to read until a plausible one: bugs (acc), wrong tests (wef)",
-        source="LIBRO, Table 4",
+        source="LIBRO",
         rows="effort",
         by=("strategy", "order"),
         columns=(
@@ -233,7 +233,7 @@ _REPAIRS = (
     TableSpec(
         name="repairs-use",
         title="runs with a right fix, by the use of the failing test",
-        source="paper 1, section 5.2",
+        source="paper 1, RQ2",
         rows="runs",
         where="whole",
         by=("strategy", "use"),
