@@ -68,11 +68,11 @@ def repair_rows(result: StudyResult) -> Iterator[Row]:
     for bug, found in _repaired(result):
         ways: dict[tuple[str, str, str], list[RepairRun]] = {}
         for run in found.runs:
-            names = [WITH_TEST if run.given else ALONE]
-            names += [] if run.without else [EITHER]
-            for name in names:
-                way = (run.strategy, ", ".join(run.without), name)
-                ways.setdefault(way, []).append(run)
+            given = WITH_TEST if run.given else ALONE
+            ways.setdefault((run.strategy, ", ".join(run.without), given), []).append(run)
+        for run in found.runs:
+            if not run.without:
+                ways.setdefault((run.strategy, "", EITHER), []).append(run)
         for (strategy, without, given), runs in ways.items():
             yield about_bug(bug) | {
                 "strategy": strategy,
