@@ -406,6 +406,9 @@ def test_where_the_fix_is_can_be_given_away(tmp_path: Path) -> None:
         assert bench_of(blind, kit, engine).host == ""
         told = replace(job, settings=replace(settings, given=("test-file",)))
         assert bench_of(told, kit, engine).host == "tests/test_interval.py"
+        # Every test is counted; what users would be shown is worked out afterwards.
+        strict = replace(job, settings=replace(settings, agree=5))
+        assert bench_of(strict, kit, engine).agree == 0
 
 
 def test_what_cannot_be_studied_is_a_usage_error(pytester: pytest.Pytester) -> None:
