@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import fmean
 
-from pytest_brt.evaluate.metrics import COLUMNS, Gap, Order, mean_interval
+from pytest_brt.evaluate.estimates import Estimate, estimate
+from pytest_brt.evaluate.measures import COLUMNS, Order
 
 
-def paired_gap(better: Sequence[Order], worse: Sequence[Order], column: str) -> Gap:
+def paired_gap(better: Sequence[Order], worse: Sequence[Order], column: str) -> Estimate | None:
     """Return the mean difference of a measure over instances, by paired bootstrap."""
     measure = COLUMNS[column]
-    return mean_interval([measure(a) - measure(b) for a, b in zip(better, worse, strict=True)])
+    return estimate([measure(a) - measure(b) for a, b in zip(better, worse, strict=True)])
 
 
 def calibration(

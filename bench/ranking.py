@@ -32,11 +32,13 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 
 from calibration import calibration, calibration_error, paired_gap
 
 from pytest_brt.codec import content_id, from_json, to_json
-from pytest_brt.evaluate.metrics import COLUMNS, Order, mean_columns, mean_interval
+from pytest_brt.evaluate.estimates import estimate
+from pytest_brt.evaluate.measures import COLUMNS, Order
 from pytest_brt.evaluate.ranking import RANKERS, grouped
 from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_sandbox
@@ -354,6 +356,11 @@ def examples(pool: Pool, names: Sequence[str], *, with_fix: bool) -> list[Exampl
 FACTS = ("tests", "breaks", "length")
 
 
+def mean_columns(orders: Sequence[Order]) -> dict[str, float]:
+    """Return each measure, averaged over bugs."""
+    return {name: fmean(map(measure, orders)) for name, measure in COLUMNS.items()}
+
+
 def show_fit(pools: Sequence[Pool], *, with_fix: bool) -> None:
     """Print what each fact is worth, and the weights found on all pools."""
     print("\nfacts (each bug by weights of the others)   p1   mrr   auc   ece")
@@ -387,11 +394,13 @@ def show_variant(
     for ranker, order in orders.items():
         means = mean_columns(order)
         print(ranker.ljust(24), *(f"{value:5.2f}" for value in means.values()))
-        figures[ranker] = {key: round(means[key], 4) for key in ("p1", "mrr", "auc", "f1")}
+        figures[ranker] = {key: round(means[key], 4) for key in ("p1", "mrr", "auc", "f1@3")}
     best = orders["weighted+guard"]
     for column in ("p1", "mrr"):
-        end = mean_interval([COLUMNS[column](order) for order in best])
+        end = estimate([COLUMNS[column](order) for order in best])
         gap = paired_gap(best, orders["epr"], column)
+        assert end is not None, "there are bugs"
+        assert gap is not None, "there are bugs"
         print(
             f"{column} {end.mean:.3f} [{end.low:.2f}, {end.high:.2f}], above plain EPR "
             f"{gap.mean:+.3f} [{gap.low:+.2f}, {gap.high:+.2f}] (95 % by bootstrap)"

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.codec import to_json
-from pytest_brt.store import write_text
+from pytest_brt.evaluate.write import write_rows
 from tests.evaluate.shown import BOTH_WAYS, REPAIRED, STUDIED
 from tests.evaluate.studies import ONE
 from tests.support.docs import PAGES as FOLLOWED
@@ -80,7 +79,7 @@ def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
     for patch in ("b-literal", "d-right-too", "e-stale"):
         (project.path / f"patches/{patch}.diff").unlink()
     for name in ("results-a", "results-b"):
-        write_text(project.path / name / "result.json", to_json(ONE))
+        write_rows(ONE, project.path / name)
     # Where the reader has a model, a script stands for it.
     tests, fixes = "docs/writing-tests.md", "docs/evaluate.md"
     text = (ROOT / tests).read_text("utf-8")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pytest_brt.dialogue.trajectory import read_trajectories
 from pytest_brt.errors import UsageProblem
-from pytest_brt.evaluate.compare_studies import comparison
-from pytest_brt.evaluate.table import text_of
-from pytest_brt.evaluate.written import read_study
+from pytest_brt.evaluate.comparison import compare_studies
+from pytest_brt.evaluate.forms import as_text as table_text
+from pytest_brt.evaluate.write import NAME, read_study
 from pytest_brt.render.dialogue import as_page, as_text, heading
 from pytest_brt.shown import say
 from pytest_brt.store import write_text
@@ -39,12 +39,12 @@ def set_up(parser: argparse.ArgumentParser) -> None:
 def _report(arguments: argparse.Namespace) -> None:
     folder = Path(arguments.folder)
     names: list[str] = arguments.name
-    if names and (folder / "result.json").is_file():
+    if names and (folder / NAME).is_file():
         if len(names) > 1:
             what = "two studies are compared at a time (give the folders of two)"
             raise UsageProblem(f"report: {what}")
-        for table in comparison(read_study(folder), read_study(Path(names[0]))):
-            say("\n".join(text_of(table)))
+        for table in compare_studies(read_study(folder), read_study(Path(names[0]))):
+            say("\n".join(table_text(table)))
         return
     found = read_trajectories(folder)
     if not found:

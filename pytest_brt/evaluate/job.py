@@ -24,7 +24,7 @@ from pytest_brt.model.opening import NoModel
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import Plan
-from pytest_brt.types import JudgedTest
+from pytest_brt.types import Attempt, JudgedTest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +38,13 @@ class Job:
     #: Folder of clones, or "".
     repos: str = ""
     predictions: tuple[Prediction, ...] = ()
-    #: The candidates: what patches are ranked by, and repairs are given.
-    tests: tuple[JudgedTest, ...] = ()
+    #: What made the candidates that patches are ranked by, and repairs are given.
+    attempts: tuple[Attempt, ...] = ()
+
+    @property
+    def tests(self) -> tuple[JudgedTest, ...]:
+        """The candidates."""
+        return tuple(judged for attempt in self.attempts for judged in attempt.tests)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +110,8 @@ def bench_of(job: Job, kit: StudyKit, engine: Engine) -> Workbench:
         prompts=kit.prompts,
         samples=settings.samples,
         steps=settings.steps,
-        agree=settings.agree,
+        # All tests are counted; what a user would be shown is said beside.
+        agree=0,
         seed=settings.seed,
         buggy=tuple(dict.fromkeys(place.rpartition(":")[0] for place in places)),
         host=host,

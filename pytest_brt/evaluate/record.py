@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
-from pytest_brt.types import Cost, JudgedTest, Verdict
+from pytest_brt.types import Attempt, Cost, Verdict
 
 
 class Stage(StrEnum):
@@ -61,13 +61,36 @@ class StudySettings:
     repairs: RepairSettings | None = None
 
 
+class Transition(StrEnum):
+    """What a test does on the bug, then with the true fix (SWT-bench; paper 001)."""
+
+    FAIL_TO_PASS = "F→P"
+    FAIL_TO_FAIL = "F→F"
+    PASS_TO_PASS = "P→P"
+    PASS_TO_FAIL = "P→F"
+    #: It says nothing on one of the trees: it cannot be collected, is skipped, is flaky.
+    BROKEN = "broken"
+
+
+class Flaw(StrEnum):
+    """Why a test is not to be added as it is (paper 001)."""
+
+    NONE = "none"
+    #: An existing test is not as it was: the paper calls such a test invalid.
+    CHANGES_TESTS = "changes-tests"
+    #: A further test passes on the bug: valid in the paper, which counts them apart.
+    ADDS_PASSING = "adds-passing"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TestOutcome:
-    """A candidate, and what the true fix makes of it."""
+    """A test that was considered, and what the true fix makes of it."""
 
     #: pytest must not take this for a test class.
     __test__: ClassVar[bool] = False
 
+    #: As in its candidate test; "" where nothing else is to be known of it.
+    id: str = ""
     strategy: str
     #: 0-based number of the run within its strategy.
     index: int
@@ -75,16 +98,44 @@ class TestOutcome:
     #: By what it tells wrong from right.
     rule: str
     confidence: float
+    #: What it does on the bug, and with the true fix.
+    before: Verdict = Verdict.FAIL
     after: Verdict
+    #: Whether it fails for a reason that can be named.
+    candidate: bool = True
+    #: Samples or runs that fail alike, this one too, and how many there were.
+    agree: int = 1
+    samples: int = 1
     #: Whether it reaches the lines that the true fix changes; None when that is not known.
     reaches: bool | None = None
-    #: Whether it leaves existing tests as they are and adds none that passes on the bug.
-    valid: bool = True
+    flaw: Flaw = Flaw.NONE
+
+    @property
+    def transition(self) -> Transition:
+        """What it does on both trees."""
+        letters = [_LETTERS.get(verdict) for verdict in (self.before, self.after)]
+        if None in letters:
+            return Transition.BROKEN
+        return Transition(f"{letters[0]}→{letters[1]}")
+
+    @property
+    def fails(self) -> bool:
+        """Whether it fails on the bug, whatever for: what paper 001 calls a candidate, F→X."""
+        return _LETTERS.get(self.before) == "F"
 
     @property
     def plausible(self) -> bool:
         """Whether it fails on the bug and passes with the fix."""
-        return self.after is Verdict.PASS
+        return self.transition is Transition.FAIL_TO_PASS
+
+
+#: A test that crashes or hangs fails; every other verdict says nothing.
+_LETTERS = {
+    Verdict.PASS: "P",
+    Verdict.FAIL: "F",
+    Verdict.CRASH: "F",
+    Verdict.TIMEOUT: "F",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,14 +144,16 @@ class StrategyRun:
 
     strategy: str
     index: int
-    considered: int
-    candidates: int
     #: Names of the actions in order; empty without a dialogue.
     actions: tuple[str, ...] = ()
     #: Why the dialogue, or else each sample, ended; empty without a model.
     endings: tuple[str, ...] = ()
     seconds: float = 0.0
     cost: Cost = field(default_factory=Cost)
+
+
+#: The ending of a run that no step came of: its first prompt did not fit, the model was gone.
+UNSTARTED = "unstarted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,11 +174,11 @@ class Studied:
 class Reproduced(Studied):
     """What the strategies made of one bug."""
 
-    #: The candidates of each strategy, best first.
+    #: All tests that each strategy considered, best first.
     tests: tuple[TestOutcome, ...] = ()
     runs: tuple[StrategyRun, ...] = ()
-    #: The candidates themselves, for the ranking; not in the result that is written.
-    judged: tuple[JudgedTest, ...] = ()
+    #: What later stages need, candidates and how runs ended; not in the rows that are written.
+    attempts: tuple[Attempt, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +233,17 @@ class FixOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """A way of repairing bugs."""
+
+    strategy: str
+    #: Whether it is given the failing tests.
+    given: bool
+    #: Parts that are switched off.
+    without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RepairRun:
     """How one run of one repair strategy went."""
 
@@ -194,16 +258,20 @@ class RepairRun:
     used: bool = False
     #: In the order in which they were written.
     fixes: tuple[FixOutcome, ...] = ()
-    #: Names of the actions in order, and why the dialogue ended; "" when it did not begin.
+    #: Of each call of write_fix, whether a plausible patch came of it.
+    writes: tuple[bool, ...] = ()
+    #: Names of the actions in order, and why the dialogue ended.
     actions: tuple[str, ...] = ()
-    ending: str = ""
+    ending: str = UNSTARTED
+    #: Wall-clock seconds, and those of them that its actions took.
     seconds: float = 0.0
+    tool_seconds: float = 0.0
     cost: Cost = field(default_factory=Cost)
 
     @property
     def endings(self) -> tuple[str, ...]:
-        """Why its dialogue ended, as runs of other stages tell it."""
-        return (self.ending,) if self.ending else ()
+        """Why its dialogue ended, as runs of other stages have it."""
+        return (self.ending,)
 
     @property
     def is_right(self) -> bool:
@@ -236,7 +304,7 @@ KINDS: Mapping[Stage, type[Studied]] = {
 def missed(result: Studied) -> str:
     """Return what a stage did not find, or ""."""
     match result:
-        case Reproduced(tests=()):
+        case Reproduced(tests=tests) if not any(test.candidate for test in tests):
             return "no bug test found"
         case Ranked(tests=0):
             return "no bug test to rank by"
@@ -246,17 +314,31 @@ def missed(result: Studied) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StudyResult:
-    """A study, as it is written to ``result.json``."""
+class About:
+    """What a study is of, as it is written to ``study.json``."""
 
-    schema: int = 1
+    schema: int = 2
     version: str
     dataset: str
     settings: StudySettings
-    #: Names of all bugs of the data set, and of their repositories.
-    instances: tuple[tuple[str, str], ...]
-    #: "single-line", "multi-line" or "multi-file", for the true fix of each.
-    extents: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bug:
+    """A bug of the data set."""
+
+    id: str
+    repo: str
+    #: "single-line", "multi-line" or "multi-file", for its true fix.
+    extent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyResult:
+    """All that is known of a study; its rows are written."""
+
+    about: About
+    bugs: tuple[Bug, ...]
     reproduced: tuple[Reproduced, ...] = ()
     ranked: tuple[Ranked, ...] = ()
     repaired: tuple[Repaired, ...] = ()
@@ -269,8 +351,3 @@ class StudyResult:
             Stage.RANK: self.ranked,
             Stage.REPAIR: self.repaired,
         }
-
-    @property
-    def repairers(self) -> tuple[str, ...]:
-        """The repair strategies that were run, in their order."""
-        return self.settings.repairs.strategies if self.settings.repairs else ()

@@ -14,8 +14,14 @@ from pathlib import Path
 
 from pytest_brt.dialogue.action import changed_files
 from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_tree
-from pytest_brt.evaluate.rates import Which
-from pytest_brt.evaluate.record import FixOutcome, Repaired, RepairRun, RepairSettings
+from pytest_brt.evaluate.record import (
+    UNSTARTED,
+    FixOutcome,
+    Repaired,
+    RepairRun,
+    RepairSettings,
+    Way,
+)
 from pytest_brt.evaluate.truth import HiddenTests, fix_changes, patch_of, places_of_fix
 from pytest_brt.execute.engine import Engine
 from pytest_brt.guard import Guard
@@ -34,15 +40,15 @@ from pytest_brt.types import FileChange, JudgedTest, Repair
 _USING = frozenset({ToolName.EXTRACT_TESTS, ToolName.RUN_TESTS, ToolName.WRITE_FIX})
 
 
-def ways_of(settings: RepairSettings, *, tested: bool) -> tuple[Which, ...]:
+def ways_of(settings: RepairSettings, *, tested: bool) -> tuple[Way, ...]:
     """Return how a bug is repaired; `tested` says whether there is a failing test to give."""
-    ways: list[Which] = []
+    ways: list[Way] = []
     for strategy in settings.strategies:
         if tested:
-            ways.append(Which(strategy=strategy, given=True))
-        ways.append(Which(strategy=strategy, given=False))
+            ways.append(Way(strategy=strategy, given=True))
+        ways.append(Way(strategy=strategy, given=False))
         if tested and strategy == "repairagent":
-            ways += [Which(strategy=strategy, given=True, without=off) for off in settings.without]
+            ways += [Way(strategy=strategy, given=True, without=off) for off in settings.without]
     return tuple(ways)
 
 
@@ -80,7 +86,7 @@ def repair(job: Job, kit: StudyKit, scratch: Path) -> Repaired:
 
 
 def _repairs(
-    way: Which, job: Job, settings: RepairSettings, kit: StudyKit, engine: Engine, cache: Path
+    way: Way, job: Job, settings: RepairSettings, kit: StudyKit, engine: Engine, cache: Path
 ) -> list[Repair]:
     """Carry out all runs of one way; each way has the whole budget for itself."""
     issue = read_issue(job.instance.issue, f"{job.instance.id}.md")
@@ -103,11 +109,11 @@ def _repairs(
                 issue,
                 way.strategy,
                 index,
-                attempts=(),
-                given=job.tests if way.given else (),
+                attempts=job.attempts if way.given else (),
+                given=(),
                 deadline=deadline,
             )
-            for index in indices(strategy, job.settings.samples, given=bool(way.given))
+            for index in indices(strategy, job.settings.samples, given=way.given)
         ]
 
 
@@ -140,42 +146,51 @@ class _Judge:
         self._nothing = patch_key((), self._root)
         self._right: dict[str, bool] = {}
 
-    def told(self, way: Which, done: Repair) -> RepairRun:
+    def told(self, way: Way, done: Repair) -> RepairRun:
         """Return a run with its fixes judged."""
         trajectory = done.trajectory
         steps = trajectory.steps if trajectory else ()
+        fixes, right_steps = self._fixes(done)
         return RepairRun(
             strategy=way.strategy,
             without=way.without,
             index=done.index,
-            given=bool(way.given),
+            given=way.given,
             brt=done.brt,
             used=is_used(done, self._tests),
-            fixes=self._fixes(done),
+            fixes=fixes,
+            writes=tuple(
+                step.number in right_steps for step in steps if step.action == ToolName.WRITE_FIX
+            ),
             actions=tuple(step.action for step in steps),
-            ending=str(trajectory.ending) if trajectory else "",
+            ending=str(trajectory.ending) if trajectory else UNSTARTED,
             seconds=done.seconds,
+            tool_seconds=sum(step.seconds for step in steps),
             cost=done.cost,
         )
 
-    def _fixes(self, done: Repair) -> tuple[FixOutcome, ...]:
+    def _fixes(self, done: Repair) -> tuple[tuple[FixOutcome, ...], set[int]]:
+        """Return the different trees that a run wrote, and the steps that wrote a right one."""
         kept = {fix.key for fix in done.fixes}
         found: dict[str, FixOutcome] = {}
+        right_steps: set[int] = set()
         for number, source, changes in written(done, self._root):
             key = patch_key(changes, self._root)
-            if key in found or key == self._nothing:
+            if key == self._nothing:
                 continue
             if key not in self._right:
                 self._right[key] = self._hidden.are_right(changes)
-            found[key] = FixOutcome(
-                step=number,
-                source=source,
-                kept=key in kept,
-                own=self._trials.run(changes).passes if self._tests else None,
-                right=self._right[key],
-                same_as_fix=key == self._truth,
-            )
-        return tuple(found.values())
+            right_steps |= {number} if self._right[key] else set()
+            if key not in found:
+                found[key] = FixOutcome(
+                    step=number,
+                    source=source,
+                    kept=key in kept,
+                    own=self._trials.run(changes).passes if self._tests else None,
+                    right=self._right[key],
+                    same_as_fix=key == self._truth,
+                )
+        return tuple(found.values()), right_steps
 
 
 def written(done: Repair, root: Path) -> Iterator[tuple[int, str, tuple[FileChange, ...]]]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_run, open_tree
-from pytest_brt.evaluate.record import Reproduced, StrategyRun, TestOutcome
-from pytest_brt.evaluate.truth import fix_changes, is_valid, judge_tests
+from pytest_brt.evaluate.record import UNSTARTED, Reproduced, StrategyRun, TestOutcome
+from pytest_brt.evaluate.truth import fix_changes, flaw_of, judge_tests
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.run.plan import Case, Plan
-from pytest_brt.types import Attempt, JudgedTest
+from pytest_brt.types import Attempt, JudgedTest, TestRun, Trajectory
+from pytest_brt.types.attempt import ModelFailed
 
 
 def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
@@ -46,31 +48,36 @@ def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
         repo=instance.repo,
         tests=tests,
         runs=tuple(_told(attempt) for attempt in attempts),
-        judged=tuple(judged for attempt in attempts for judged in _candidates(attempt)),
+        attempts=tuple(map(_for_repairs, attempts)),
         seconds=sum(attempt.seconds for attempt in attempts),
         setup=setup,
         judging=judging,
     )
 
 
-def _candidates(attempt: Attempt) -> tuple[JudgedTest, ...]:
-    return tuple(judged for judged in attempt.tests if judged.judgement.candidate)
+def _for_repairs(attempt: Attempt) -> Attempt:
+    """Return an attempt with its candidates alone, and of its dialogues what chooses a test."""
+    return Attempt(
+        issue=attempt.issue,
+        strategy=attempt.strategy,
+        index=attempt.index,
+        tests=tuple(judged for judged in attempt.tests if judged.judgement.candidate),
+        trajectories=tuple(
+            Trajectory(
+                steps=tuple(step for step in told.steps if step.verdict is not None)[-1:],
+                ending=told.ending,
+            )
+            for told in attempt.trajectories
+        ),
+    )
 
 
 def _outcomes(attempts: tuple[Attempt, ...], job: Job, engine: Engine) -> tuple[TestOutcome, ...]:
-    found = [(attempt, judged) for attempt in attempts for judged in _candidates(attempt)]
+    """Return all tests that were considered: the paper counts every one that fails."""
+    found = [(attempt, judged) for attempt in attempts for judged in attempt.tests]
     runs = judge_tests([judged.test for _, judged in found], job.instance, engine)
     outcomes = [
-        TestOutcome(
-            strategy=attempt.strategy,
-            index=attempt.index,
-            name=judged.test.name,
-            rule=str(judged.test.oracle.kind),
-            confidence=judged.judgement.confidence,
-            after=runs[judged.test.id].verdict,
-            reaches=runs[judged.test.id].exercised,
-            valid=is_valid(judged.test, engine),
-        )
+        _outcome(attempt.strategy, attempt.index, judged, runs[judged.test.id], engine)
         for attempt, judged in found
     ]
     # Within a run they come best first; several runs are merged by confidence.
@@ -82,15 +89,38 @@ def _outcomes(attempts: tuple[Attempt, ...], job: Job, engine: Engine) -> tuple[
     return tuple(sorted(outcomes, key=place))
 
 
+def _outcome(
+    strategy: str, index: int, judged: JudgedTest, fixed: TestRun, engine: Engine
+) -> TestOutcome:
+    judgement = judged.judgement
+    outcome = TestOutcome(
+        id=judged.test.id,
+        strategy=strategy,
+        index=index,
+        name=judged.test.name,
+        rule=str(judged.test.oracle.kind),
+        confidence=judgement.confidence,
+        before=judgement.verdict,
+        after=fixed.verdict,
+        candidate=judgement.candidate,
+        agree=judgement.agree,
+        samples=judgement.samples,
+        reaches=fixed.exercised,
+    )
+    # What nobody would add needs no second look.
+    return replace(outcome, flaw=flaw_of(judged.test, engine)) if outcome.plausible else outcome
+
+
 def _told(attempt: Attempt) -> StrategyRun:
-    ended = attempt.endings or tuple(told.ending for told in attempt.trajectories[-1:])
+    found = attempt.endings or tuple(told.ending for told in attempt.trajectories[-1:])
+    ended = tuple(map(str, found))
+    if not ended and any(isinstance(note, ModelFailed) for note in attempt.notes):
+        ended = (UNSTARTED,)
     return StrategyRun(
         strategy=attempt.strategy,
         index=attempt.index,
-        considered=len(attempt.tests),
-        candidates=len(_candidates(attempt)),
         actions=tuple(step.action for told in attempt.trajectories for step in told.steps),
-        endings=tuple(map(str, ended)),
+        endings=ended,
         seconds=attempt.seconds,
         cost=attempt.cost,
     )

@@ -27,6 +27,8 @@ from pytest_brt.evaluate.job import Job, StudyKit
 from pytest_brt.evaluate.ranking import rank
 from pytest_brt.evaluate.record import (
     KINDS,
+    About,
+    Bug,
     Ranked,
     Repaired,
     Reproduced,
@@ -45,6 +47,7 @@ from pytest_brt.model.opening import open_models
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy
 from pytest_brt.store import Journal
+from pytest_brt.types import Attempt
 
 #: Does a job, here or on another machine.
 Carry = Callable[[Job], Studied]
@@ -112,12 +115,12 @@ class Study:
                 future = self._futures.get((instance.id, stage))
                 if future is not None and future.done() and not future.cancelled():
                     found.append(_told(future, instance, stage))
+        plan = self.plan
         return StudyResult(
-            version=__version__,
-            dataset=self.plan.dataset,
-            settings=self.plan.settings,
-            instances=tuple((one.id, one.repo) for one in self.plan.instances),
-            extents=tuple(extent_of(one.patch) for one in self.plan.instances),
+            about=About(version=__version__, dataset=plan.dataset, settings=plan.settings),
+            bugs=tuple(
+                Bug(id=one.id, repo=one.repo, extent=extent_of(one.patch)) for one in plan.instances
+            ),
             reproduced=tuple(one for one in found if isinstance(one, Reproduced)),
             ranked=tuple(one for one in found if isinstance(one, Ranked)),
             repaired=tuple(one for one in found if isinstance(one, Repaired)),
@@ -137,7 +140,7 @@ class Study:
         if isinstance(made, Reproduced):
             if made.problem:
                 return failed(stage, instance, made.problem)
-            job = replace(job, tests=made.judged)
+            job = replace(job, attempts=attempts_for(job, made))
         names = names_of(job)
         kept: Studied | None = self.ledger.get(KINDS[stage], *names)
         if kept is not None:
@@ -146,6 +149,20 @@ class Study:
         if not result.problem:  # what failed is tried again the next time
             self.ledger.put(result, *names)
         return result
+
+
+def attempts_for(job: Job, made: Reproduced) -> tuple[Attempt, ...]:
+    """Return what a later stage is given of the first.
+
+    Paper 001 repairs with plausible tests alone, which takes the true fix to know.
+    """
+    if job.stage is not Stage.REPAIR or "plausible-tests" not in job.settings.given:
+        return made.attempts
+    plausible = {test.id for test in made.tests if test.plausible}
+    return tuple(
+        replace(attempt, tests=tuple(t for t in attempt.tests if t.test.id in plausible))
+        for attempt in made.attempts
+    )
 
 
 def names_of(job: Job) -> tuple[str, ...]:
@@ -162,7 +179,7 @@ def _told(future: Future[Studied], instance: Instance, stage: Stage) -> Studied:
         return failed(stage, instance, text)
     result = future.result()
     # What only the next stage needs is not in the result that is written.
-    return replace(result, judged=()) if isinstance(result, Reproduced) else result
+    return replace(result, attempts=()) if isinstance(result, Reproduced) else result
 
 
 _WORK: Mapping[Stage, Callable[[Job, StudyKit, Path], Studied]] = {

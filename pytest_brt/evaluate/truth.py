@@ -13,6 +13,7 @@ from pytest_brt.code.ini import read_ini
 from pytest_brt.codec import content_id
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.evaluate.dataset import Instance
+from pytest_brt.evaluate.record import Flaw
 from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.patches.diff import read_diff
@@ -88,29 +89,32 @@ def judge_tests(
     return {run.test: run for run in engine.run(row).runs}
 
 
-def is_valid(test: CandidateTest, engine: Engine) -> bool:
-    """Say whether a test keeps to the rules for tests that are added (paper 001).
+def flaw_of(test: CandidateTest, engine: Engine) -> Flaw:
+    """Say what is wrong with adding a test as it is (paper 001, manual inspection).
 
-    Every definition of an existing file is as it was, and no other test of its module passes
-    on the unpatched tree.
+    It must leave every definition of an existing file as it was, and should bring no other test
+    that passes on the unpatched tree.
     """
     if test.source is None:
-        return True
-    root = Path(engine.subject.root)
+        return Flaw.NONE
+    place = Path(engine.subject.root) / test.path
     new = _definitions(test.source)
-    place = root / test.path
     old = _definitions(place.read_text("utf-8", "replace")) if place.is_file() else []
     if any(definition not in new for definition in old):
-        return False
-    if test.source.count("def test") < 2:
-        return True
+        return Flaw.CHANGES_TESTS
+    if test.source.count("def test") > 1 and _adds_passing(test, engine, place.is_file()):
+        return Flaw.ADDS_PASSING
+    return Flaw.NONE
+
+
+def _adds_passing(test: CandidateTest, engine: Engine, is_file: bool) -> bool:
     before: set[str] = set()
-    if place.is_file():
+    if is_file:
         target = TestTarget(id="before", path=test.path)
         before = {run.node for run in engine.run(Row(targets=(target,))).runs}
     target = TestTarget(id=test.id, path=test.path, source=test.source)
     runs = engine.run(Row(targets=(target,))).runs
-    return not any(run.verdict is Verdict.PASS and run.node not in before for run in runs)
+    return any(run.verdict is Verdict.PASS and run.node not in before for run in runs)
 
 
 def _definitions(source: str) -> list[str]:

@@ -320,8 +320,9 @@ class Options:
         "NAME[,NAME]",
         "what of the true fix a study gives away: the files that it changes (files, as both "
         "papers do), the test file that its tests are in (test-file), and to repairs the lines of "
-        "the files (place); default: nothing",
-        read.some_of("files", "place", "test-file"),
+        "the files (place), or which tests are plausible: no others are given (plausible-tests); "
+        "default: nothing",
+        read.some_of("files", "place", "test-file", "plausible-tests"),
         default=(),
     )
     repos: Path | None = _STUDY(

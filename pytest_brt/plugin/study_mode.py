@@ -34,7 +34,7 @@ from pytest_brt.evaluate.study import (
     check_strategies,
     setting_of,
 )
-from pytest_brt.evaluate.written import write_study
+from pytest_brt.evaluate.write import write_study
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.plugin.cases import absolutepath
 from pytest_brt.plugin.inputs import chosen_strategies, gather, named, open_chosen_models

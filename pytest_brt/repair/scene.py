@@ -31,6 +31,7 @@ from pytest_brt.types import (
     Localised,
     Place,
     TestRun,
+    Trajectory,
     Verdict,
 )
 
@@ -112,29 +113,30 @@ def choose_brt(
     None when there is no candidate.
 
     Preferred is, in this order: a failure that was judged to be caused by the bug, by rules and
-    then by a model, a run that ended because its model said so, a last execution that failed,
-    more confidence (in tenths). Among equals it is drawn, likelier the more it is trusted. A run
-    without a dialogue ended by itself.
+    then by a model, a run that ended because its model said so, one whose last execution of a
+    test failed, more confidence (in tenths). Among equals it is drawn, likelier the more it is
+    trusted. A run without a dialogue ended by itself, and its last execution is the judge's.
 
     `given` are tests that a person gave. `says` tells whether a model holds the failure for the
     bug's, None where it was not asked; it is called for the few most trusted candidates, where
     there are several and none is a person's.
     """
     ended = {judged.test.id: True for judged in given}
+    last = {judged.test.id: _last_verdict(judged, ()) for judged in given}
     tests = list(given)
     for attempt in attempts:
         ended_well = all(one.ending is Ending.FINISH for one in attempt.trajectories)
         for judged in attempt.tests:
             ended[judged.test.id] = ended_well
+            last[judged.test.id] = _last_verdict(judged, attempt.trajectories)
             tests.append(judged)
     candidates = [judged for judged in tests if judged.judgement.candidate]
     held = _held(candidates, says)
 
     def merits(judged: JudgedTest) -> tuple[bool, bool, bool, float]:
-        test, runs = judged.test.id, judged.judgement.runs
-        failed = bool(runs) and runs[-1].verdict is Verdict.FAIL
+        test = judged.test.id
         trust = round(judged.judgement.confidence, 1)
-        return test in held, ended[test], failed, trust
+        return test in held, ended[test], last[test] is Verdict.FAIL, trust
 
     of_each = [merits(judged) for judged in candidates]
     best = [one for one, own in zip(candidates, of_each, strict=True) if own == max(of_each)]
@@ -142,6 +144,13 @@ def choose_brt(
         return None
     weights = [max(0.01, judged.judgement.confidence) for judged in best]
     return Random(seed).choices(best, weights)[0]
+
+
+def _last_verdict(judged: JudgedTest, dialogues: Sequence[Trajectory]) -> Verdict | None:
+    """Return what the last test did that a dialogue ran, or else the last run of the judge."""
+    steps = [step.verdict for told in dialogues for step in told.steps if step.verdict is not None]
+    judging = [run.verdict for run in judged.judgement.runs]
+    return next(reversed(steps or judging), None)
 
 
 def _held(

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pytest_brt.evaluate.columns import Cell
+from pytest_brt.evaluate.comparison import compare_studies
+from pytest_brt.evaluate.estimates import Estimate
 from pytest_brt.evaluate.record import (
+    About,
+    Bug,
     PatchOutcome,
     Ranked,
     RankedBy,
@@ -11,6 +16,9 @@ from pytest_brt.evaluate.record import (
     StudySettings,
     TestOutcome,
 )
+from pytest_brt.evaluate.rows.study import rows_of
+from pytest_brt.evaluate.tables import Table
+from pytest_brt.evaluate.write import tables_of
 from pytest_brt.types import Verdict
 
 
@@ -42,16 +50,45 @@ def ranking(name: str, *order: str) -> Ranked:
     return Ranked(instance=name, repo="r", tests=1, patches=patches, orders=orders, seconds=1.0)
 
 
-def study(*found: Reproduced | Ranked, strategy: str = "replay") -> StudyResult:
+def study(
+    *found: Reproduced | Ranked, strategy: str = "replay", agree: int | None = None
+) -> StudyResult:
     return StudyResult(
-        version="1",
-        dataset="d",
-        settings=StudySettings(strategies=(strategy,)),
-        instances=tuple((one.instance, "r") for one in found),
-        extents=("single-line",) * len(found),
+        about=About(
+            version="1", dataset="d", settings=StudySettings(strategies=(strategy,), agree=agree)
+        ),
+        bugs=tuple(
+            Bug(id=name, repo="r", extent="single-line")
+            for name in dict.fromkeys(one.instance for one in found)
+        ),
         reproduced=tuple(one for one in found if isinstance(one, Reproduced)),
         ranked=tuple(one for one in found if isinstance(one, Ranked)),
     )
+
+
+def bug_with(*outcomes: TestOutcome, name: str) -> Reproduced:
+    return Reproduced(instance=name, repo="r", tests=outcomes)
+
+
+def tables(result: StudyResult) -> dict[str, Table]:
+    """Return the tables of a study, by name."""
+    return {table.name: table for table in tables_of(rows_of(result))}
+
+
+def lines(table: Table, keys: int = 1) -> dict[tuple[Cell, ...], dict[str, Cell]]:
+    """Return the lines of a table by their first cells; of means without their ends."""
+    return {
+        line[:keys]: {
+            head: round(cell.mean, 3) if isinstance(cell, Estimate) else cell
+            for head, cell in zip(table.heads[keys:], line[keys:], strict=True)
+        }
+        for line in table.lines
+    }
+
+
+def compared(one: StudyResult, other: StudyResult) -> dict[str, Table]:
+    tables = compare_studies((one.about, rows_of(one)), (other.about, rows_of(other)))
+    return {table.name: table for table in tables}
 
 
 ONE = study(

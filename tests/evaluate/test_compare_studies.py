@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.cli.main import main
-from pytest_brt.codec import to_json
-from pytest_brt.evaluate.compare_studies import comparison
+from pytest_brt.evaluate.write import write_rows
 from pytest_brt.types import Verdict
-from tests.evaluate.studies import ONE, bug, ranking, study
+from tests.evaluate.studies import ONE, bug, compared, lines, ranking, study
 
 OTHER = study(
     *(bug(name, Verdict.FAIL, Verdict.PASS) for name in "abcdef"),
@@ -22,30 +21,47 @@ OTHER = study(
 
 
 def test_what_changed_is_told_with_its_significance() -> None:
-    tables = {table.name: table for table in comparison(ONE, OTHER)}
-    rates = {row[0]: row[1:] for row in tables["rates-replay"].rows}
-    a, b, gained, lost, _, p = rates["plausible"]
-    assert (a, b, gained, lost, p) == (1, 7, 6, 0, 2 / 64)
-    assert rates["candidate"][:4] == (7, 7, 0, 0)
-    assert tables["changed-replay"].rows[0] == ("a", "1 candidates", "plausible at 2 of 2")
-    assert len(tables["changed-replay"].rows) == 6
-    about = {row[0]: row[1:] for row in tables["about"].rows}
-    assert about["only in this one"] == ("1", "0")
-    (row,) = [row for row in tables["rankers"].rows if row[1] == "mrr"]
-    assert row[2:4] == (0.5, 1.0)
+    tables = compared(ONE, OTHER)
+    found = lines(tables["reproduced"], 3)
+    plausible = found["replay", "r", "plausible"]
+    assert (plausible["A"], plausible["B"]) == (1 / 7, 1)
+    assert (plausible["gained"], plausible["lost"], plausible["p"]) == (6, 0, 2 / 64)
+    candidate = found["replay", "r", "candidate"]
+    assert (candidate["n"], candidate["B - A"]) == (7, 0)
+    assert tables["changed"].lines[0] == ("a", "replay", 1, None, 2, 2)
+    assert len(tables["changed"].lines) == 6
+    assert lines(tables["about"])[("only in this one",)] == {"A": "1", "B": "0"}
+    mrr = lines(tables["rankers"], 2)["epr", "mrr"]
+    assert (mrr["A"], mrr["B"]) == (0.5, 1.0)
+
+
+def test_rankings_of_other_patches_are_not_compared() -> None:
+    (ranked,) = OTHER.ranked
+    one, *others = ranked.patches
+    other = replace(OTHER, ranked=(replace(ranked, patches=(replace(one, name="x"), *others)),))
+    assert "rankers" not in compared(ONE, other)
 
 
 def test_the_only_strategies_are_compared_whatever_their_names() -> None:
     other = study(bug("a", Verdict.PASS, strategy="agent"), strategy="agent")
-    tables = {table.name: table for table in comparison(ONE, other)}
-    assert tables["rates-agent"].rows[1][1:5] == (0, 1, 1, 0)
-    assert ("strategies", "('replay',)", "('agent',)") in tables["about"].rows
+    tables = compared(ONE, other)
+    assert lines(tables["reproduced"], 3)["replay", "r", "plausible"]["gained"] == 1
+    assert ("strategies", "('replay',)", "('agent',)") in tables["about"].lines
+
+
+def test_settings_that_differ_are_told_in_few_words() -> None:
+    text = "a long prompt " * 100
+    settings = replace(ONE.about.settings, prompts=(("libro/system.j2", text),))
+    other = replace(ONE, about=replace(ONE.about, settings=settings))
+    words = lines(compared(ONE, other)["about"])[("prompts",)]
+    assert words["A"] == "()"
+    assert "libro/system.j2" in str(words["B"])
+    assert len(str(words["B"])) < 60
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, result in (("a", ONE), ("b", OTHER)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "result.json").write_text(to_json(result), "utf-8")
+        write_rows(result, tmp_path / name)
     assert main(["report", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
     assert "bugs whose outcome changed" in capsys.readouterr().out
     assert main(["report", str(tmp_path / "a"), str(tmp_path / "c")]) == 4

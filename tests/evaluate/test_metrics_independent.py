@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.evaluate import metrics
+from pytest_brt.evaluate import measures
 
 # Here, not in the fixture: it cannot be loaded again after a test of pytester's has unloaded it.
 pytest.importorskip("numpy")
@@ -32,9 +32,9 @@ def test_top_k_is_scikit_learns_precision_recall_and_f1(sk: Any) -> None:
         for k in range(1, 6):
             chosen = [place < k for place in range(len(line))]
             order = [[right] for right in line]
-            assert metrics.precision(order, k) == pytest.approx(sk.precision_score(line, chosen))
-            assert metrics.recall(order, k) == pytest.approx(sk.recall_score(line, chosen))
-            assert metrics.f1(order, k) == pytest.approx(sk.f1_score(line, chosen))
+            assert measures.precision(order, k) == pytest.approx(sk.precision_score(line, chosen))
+            assert measures.recall(order, k) == pytest.approx(sk.recall_score(line, chosen))
+            assert measures.f1(order, k) == pytest.approx(sk.f1_score(line, chosen))
 
 
 def test_auc_and_mrr_are_scikit_learns(sk: Any) -> None:
@@ -46,21 +46,21 @@ def test_auc_and_mrr_are_scikit_learns(sk: Any) -> None:
             [right for score, right in zip(scores, labels, strict=True) if score == value]
             for value in sorted(set(scores), reverse=True)
         ]
-        assert metrics.auc(groups) == pytest.approx(sk.roc_auc_score(labels, scores))
+        assert measures.auc(groups) == pytest.approx(sk.roc_auc_score(labels, scores))
         # With one right patch and no ties, label ranking's average precision is 1 / place.
         best = max(range(len(pool)), key=lambda at: (labels[at], pool[at][0]))
         only = [at == best for at in range(len(pool))]
         order = [[right] for _, right in sorted(zip(pool, only, strict=True), reverse=True)]
         expected = sk.label_ranking_average_precision_score([only], [[s for s, _ in pool]])
-        assert metrics.reciprocal_rank(order) == pytest.approx(expected)
+        assert measures.reciprocal_rank(order) == pytest.approx(expected)
 
 
-def test_the_threshold_curve_is_scikit_learns(sk: Any) -> None:
+def test_what_a_threshold_selects_is_scikit_learns(sk: Any) -> None:
     for pool in pools(3):
-        for point in metrics.threshold_curve([pool], 10):
+        for threshold in (step / 10 for step in range(11)):
+            found = measures.select(pool, threshold)
             labels = [right for _, right in pool]
-            chosen = [score >= point.threshold for score, _ in pool]
-            assert point.recall == pytest.approx(sk.recall_score(labels, chosen))
+            chosen = [score >= threshold for score, _ in pool]
+            assert found.recall == pytest.approx(sk.recall_score(labels, chosen))
             if any(chosen):
-                assert point.precision == pytest.approx(sk.precision_score(labels, chosen))
-                assert point.f1 == pytest.approx(sk.f1_score(labels, chosen))
+                assert found.precision == pytest.approx(sk.precision_score(labels, chosen))

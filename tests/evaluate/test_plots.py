@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.evaluate.record import (
+    About,
+    Bug,
     FixOutcome,
     PatchOutcome,
     Ranked,
@@ -21,7 +23,8 @@ from pytest_brt.evaluate.record import (
     StudySettings,
     TestOutcome,
 )
-from pytest_brt.evaluate.written import read_study, write_study
+from pytest_brt.evaluate.rows.study import rows_of
+from pytest_brt.evaluate.write import read_study, write_study
 from pytest_brt.types import Verdict
 
 # Here, so that a test of pytester's does not unload what cannot be loaded again.
@@ -41,8 +44,6 @@ def study() -> StudyResult:
     told = StrategyRun(
         strategy="agent",
         index=0,
-        considered=1,
-        candidates=1,
         actions=("search", "edit", "<test>"),
         endings=("finish",),
     )
@@ -66,13 +67,17 @@ def study() -> StudyResult:
         for index in range(2)
     )
     return StudyResult(
-        version="1",
-        dataset="d & co",
-        settings=StudySettings(
-            strategies=("agent",), repairs=RepairSettings(strategies=("passerine",))
+        about=About(
+            version="1",
+            dataset="d & co",
+            settings=StudySettings(
+                strategies=("agent",), repairs=RepairSettings(strategies=("passerine",))
+            ),
         ),
-        instances=(("a", "r"), ("b", "r")),
-        extents=("single-line", "multi-file"),
+        bugs=(
+            Bug(id="a", repo="r", extent="single-line"),
+            Bug(id="b", repo="r", extent="multi-file"),
+        ),
         reproduced=(
             Reproduced(instance="a", repo="r", tests=(test,), runs=(told,), seconds=1.0),
             Reproduced(instance="b", repo="r", problem="no <clone>"),
@@ -85,25 +90,26 @@ def study() -> StudyResult:
 @pytest.mark.slow
 def test_the_same_data_gives_the_same_bytes(tmp_path: Path) -> None:
     lines = write_study(study(), tmp_path / "one")
-    assert read_study(tmp_path / "one") == study()
-    write_study(read_study(tmp_path / "one"), tmp_path / "two")
+    assert read_study(tmp_path / "one") == (study().about, rows_of(study()))
+    write_study(study(), tmp_path / "two")
     files = sorted(path.relative_to(tmp_path / "one") for path in (tmp_path / "one").rglob("*.*"))
     plots = {path.name for path in files if path.parent.name == "plots"}
     stems = (
-        *("top-k", "thresholds", "actions-agent", "actions-repair-passerine"),
-        *("repair-steps-passerine",),
+        *("top-k", "thresholds", "actions-reproduce-agent", "actions-repair-passerine"),
+        *("repair-steps-passerine", "repair-cost-passerine"),
     )
     assert plots == {f"{stem}.{kind}" for stem in stems for kind in ("svg", "png")}
     for path in files:
         assert (tmp_path / "one" / path).read_bytes() == (tmp_path / "two" / path).read_bytes()
-    page = (tmp_path / "one/report.html").read_text("utf-8")
-    assert "no &lt;clone&gt;" in page
-    assert page.count("data:image/svg+xml") == len(stems)
+    page = (tmp_path / "one/report.md").read_text("utf-8")
+    assert "no &lt;clone>" in page
+    assert page.count("](plots/") == len(stems)
     assert "http" not in page
     assert any("no <clone>" in line for line in lines)
 
 
 def test_an_empty_study_is_written_too(tmp_path: Path) -> None:
     nothing = replace(study(), reproduced=(), ranked=(), repaired=())
-    assert "bugs" in write_study(nothing, tmp_path)
+    (line, *_) = write_study(nothing, tmp_path)
+    assert line.startswith("result:")
     assert not (tmp_path / "plots").exists()

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
-from pytest_brt.evaluate.compare_studies import comparison
-from pytest_brt.evaluate.metrics import Gap, ratio_interval
-from pytest_brt.evaluate.rates import REPAIR_RATES, Which, both_tried, gain, shares, steps_to_right
 from pytest_brt.evaluate.record import (
+    UNSTARTED,
+    About,
+    Bug,
     FixOutcome,
     Repaired,
     RepairRun,
@@ -18,10 +16,11 @@ from pytest_brt.evaluate.record import (
     StudyResult,
     StudySettings,
 )
-from pytest_brt.evaluate.repair_tables import per_run
-from pytest_brt.evaluate.table import Cell, Table
-from pytest_brt.evaluate.tables import tables_of
+from pytest_brt.evaluate.rows.repairs import ALONE, EITHER, WITH_TEST
 from pytest_brt.types import Cost, FixSource
+from tests.evaluate.studies import compared, lines, tables
+
+AGENT = "repairagent"
 
 
 def run(
@@ -51,9 +50,12 @@ def run(
             )
             for step, kept, right in fixes
         ),
-        actions=actions if ending else (),
+        writes=tuple(right for _, _, right in fixes),
+        actions=() if ending == UNSTARTED else actions,
         ending=ending,
-        cost=Cost(tokens=100),
+        seconds=4.0,
+        tool_seconds=1.0,
+        cost=Cost(tokens=100, prompt_tokens=1000),
     )
 
 
@@ -61,7 +63,8 @@ def bug(name: str, *runs: RepairRun) -> Repaired:
     return Repaired(instance=name, repo="r", tests=1, runs=runs, seconds=3.0)
 
 
-#: Right with the test in a and b, without it in b; nobody mends c, where there is no test.
+#: Right with the test in a and b, without it in b. Nobody mends c, where there is no test; its
+#: second run did not begin.
 BUGS = (
     bug("a", run((2, True, True), given=True, used=True), run((3, True, False), given=False)),
     bug(
@@ -70,75 +73,102 @@ BUGS = (
         run((9, False, True), given=True),
         run((5, True, True), given=False),
     ),
-    bug("c", run(given=False), run((1, True, True), given=False, ending="")),
+    bug("c", run(given=False), run(given=False, ending=UNSTARTED)),
 )
+PROJECTS = {"a": "one", "b": "two", "c": "two"}
+EXTENTS = {"a": "single-line", "b": "multi-line", "c": "multi-file"}
 
 
 def study(*bugs: Repaired, without: tuple[tuple[str, ...], ...] = ()) -> StudyResult:
-    repairs = RepairSettings(strategies=("repairagent",), without=without)
+    repairs = RepairSettings(strategies=(AGENT,), without=without)
+    settings = StudySettings(strategies=("replay",), repairs=repairs)
     return StudyResult(
-        version="1",
-        dataset="d",
-        settings=StudySettings(strategies=("replay",), repairs=repairs),
-        instances=tuple((one.instance, "r") for one in bugs),
-        extents=("single-line",) * len(bugs),
+        about=About(version="1", dataset="d", settings=settings),
+        bugs=tuple(
+            Bug(id=name, repo=PROJECTS[name], extent=EXTENTS[name])
+            for name in (one.instance for one in bugs)
+        ),
         reproduced=tuple(Reproduced(instance=one.instance, repo="r") for one in bugs),
         repaired=bugs,
     )
 
 
-def table(result: StudyResult, name: str) -> Table:
-    return next(one for one in tables_of(result) if one.name == name)
-
-
-def means(cells: tuple[Cell, ...]) -> list[object]:
-    return [round(cell.mean, 3) if isinstance(cell, Gap) else cell for cell in cells]
-
-
 def test_bugs_are_repaired_with_and_without() -> None:
-    given = Which(strategy="repairagent", given=True).tried(BUGS)
-    rates = shares(REPAIR_RATES, given)
-    assert (len(given), rates["right"].mean, rates["same"].mean) == (2, 1.0, 0.5)
-    # Steps 2, 4 and 9: a right fix that was not kept was written too.
-    assert steps_to_right(given) == 4
-    alone = Which(strategy="repairagent", given=False).tried(BUGS)
-    rates = shares(REPAIR_RATES, alone)
-    assert (len(alone), round(rates["right"].mean, 3), steps_to_right(alone)) == (3, 0.333, 5)
-    assert rates["fix"].mean == pytest.approx(2 / 3)
-    assert rates["own"].mean == 0
+    found = lines(tables(study(*BUGS))["repairs"], 3)
+    heads = ("bugs", "a fix", "passes our tests", "right", "equal to the fix")
+    cells = {given: [found[AGENT, "", given][head] for head in heads] for (_, _, given) in found}
+    assert cells == {
+        WITH_TEST: [2, 1.0, 1.0, 1.0, 0.5],
+        ALONE: [3, 0.667, 0.0, 0.333, 0.0],
+        EITHER: [3, 0.667, 0.667, 0.667, 0.333],
+    }
+    assert found[AGENT, "", EITHER]["patches tried per bug"] == 2.0  # 2, 4 and none
 
 
 def test_the_difference_is_over_bugs_that_have_both() -> None:
-    with_, without = (Which(strategy="repairagent", given=given) for given in (True, False))
-    both = both_tried((with_.runs(one), without.runs(one)) for one in BUGS)
-    assert len(both) == 2
+    found = lines(tables(study(*BUGS))["gain-of-test"], 4)
+    right = found[AGENT, "", WITH_TEST, "right"]
     # One pair differs: it may as well have been the other way round.
-    assert (gain(both)[0].mean, gain(both)[1]) == (0.5, 1.0)
-    many = [(with_.runs(BUGS[0]), without.runs(BUGS[0]))] * 6
-    assert gain(many)[1] == 2 / 64
+    assert right == {"n": 2, "A": 0.5, "B": 1, "gained": 1, "lost": 0, "B - A": 0.5, "p": 1}
 
 
-def test_a_share_of_runs_is_drawn_by_bugs() -> None:
-    found = ratio_interval([(3, 4), (0, 0), (1, 4)])
-    assert (found.mean, found.n) == (0.5, 2)
-    assert (found.low, found.high) == (0.25, 0.75)
-    assert ratio_interval([(0, 0)]).n == 0
+def test_repairs_are_counted_by_project_and_by_extent() -> None:
+    found = tables(study(*BUGS))
+    heads = ("bugs", "bugs with a right fix", "with one equal to the fix")
+    projects = lines(found["repairs-by-project"], 2)
+    cells = {key: [line[head] for head in heads] for key, line in projects.items()}
+    assert cells == {
+        (AGENT, "all"): [3, 2, 1],
+        (AGENT, "one"): [1, 1, 1],
+        (AGENT, "two"): [2, 1, 0],
+    }
+    extents = lines(found["repairs-by-extent"], 2)
+    cells = {key: [line[head] for head in heads] for key, line in extents.items()}
+    assert cells == {
+        (AGENT, "single-line"): [1, 1, 1],
+        (AGENT, "multi-line"): [1, 1, 0],
+        (AGENT, "multi-file"): [1, 0, 0],
+    }
 
 
-def test_the_tables_of_repairs() -> None:
-    result = study(*BUGS)
-    rows = {row[0]: means(row[1:]) for row in table(result, "repairs-repairagent").rows}
-    assert rows["the failing test"] == [2, 1.0, 1.0, 1.0, 0.5, "4", ""]
-    assert rows["the report alone"] == [3, 0.667, 0.0, 0.333, 0.0, "5", ""]
-    assert rows["either"] == [3, 0.667, 0.667, 0.667, 0.333, "4.5", ""]
-    assert rows["difference, bugs with both"] == [2, 0.0, 1.0, 0.5, 0.5, "", "1.000"]
-    use = {row[1]: means(row[2:]) for row in table(result, "repairs-use").rows}
-    assert use["given and used"] == [2, 1.0]
-    assert use["given, not used"] == [1, 0.0]  # what it wrote was not kept
-    assert use["not given"] == [3, 0.333]
-    (about,) = table(result, "bugs").rows
-    assert about[-1] == 3
-    assert len(per_run(result).rows) == 7
+def test_a_run_that_did_not_begin_is_a_run_without_a_fix() -> None:
+    found = tables(study(*BUGS))
+    alone = lines(found["repair-runs"], 3)[AGENT, "", ALONE]
+    assert (alone["runs"], alone["right"]) == (4, 0.25)
+    assert lines(found["endings"], 3)["repair", AGENT, "unstarted"] == {"times": 1, "share": 1 / 7}
+
+
+def test_steps_to_right_count_fixes_that_were_not_kept() -> None:
+    given = lines(tables(study(*BUGS))["repair-runs"], 3)[AGENT, "", WITH_TEST]
+    # Steps 2, 4 and 9.
+    assert (given["steps to right, median"], given["mean"]) == (4, 5)
+    assert (given["tokens made"], given["tokens read"], given["seconds"]) == (100, 1000, 4)
+
+
+def test_runs_are_told_apart_by_the_use_of_the_test() -> None:
+    found = lines(tables(study(*BUGS))["repairs-use"], 2)
+    assert found == {
+        (AGENT, "used"): {"runs": 2, "right": 1},
+        (AGENT, "not-given"): {"runs": 4, "right": 0.25},
+        # What it wrote was not kept.
+        (AGENT, "unused"): {"runs": 1, "right": 0},
+    }
+
+
+def test_calls_of_write_fix_and_costs_are_told_by_outcome() -> None:
+    found = tables(study(*BUGS))
+    assert lines(found["writes"], 2) == {
+        (AGENT, "fixed"): {"calls": 4, "plausible": 1},
+        (AGENT, "unfixed"): {"calls": 2, "plausible": 0.5},
+    }
+    spent = lines(found["spent"], 3)
+    fixed = spent[AGENT, "share-in-tools", "fixed"]
+    assert (fixed["n"], fixed["mean"], fixed["median"], fixed["a quarter above"]) == (
+        *(3, 0.25),
+        *(0.25, 0.25),
+    )
+    read = spent[AGENT, "tokens-read", "unfixed"]
+    assert (read["n"], read["sum"]) == (4, 4000)
 
 
 def test_actions_are_told_by_outcome() -> None:
@@ -150,59 +180,44 @@ def test_actions_are_told_by_outcome() -> None:
             run(given=False, actions=("cat", "cat", "cat")),
         )
     )
-    rows = {row[0]: row[1:] for row in table(result, "tools-repairagent").rows}
-    assert rows == {
+    found = lines(tables(result)["calls"], 2)
+    means = {key[1]: (line["with a right fix"], line["without"]) for key, line in found.items()}
+    assert means == {
         "cat": (0.0, 3.0),
         "edit": (1.0, 0.0),
         "other": (0.5, 0.0),
         "test": (0.5, 0.0),
         "all": (2.0, 3.0),
     }
-    behaviour = table(result, "behaviour-repair-repairagent")
-    assert ("two in a row", "cat→cat", 2, 0.5) in behaviour.rows
+    pairs = lines(tables(result)["pairs"], 3)
+    assert pairs["repair", AGENT, "cat→cat"] == {"times": 2, "share": 0.5}
 
 
 def test_parts_are_measured_against_the_whole() -> None:
-    off = ("search",)
+    off = ("search", "memory")
     bugs = [
         bug(name, run((2, True, True), given=True), run((2, True, False), given=True, without=off))
         for name in "ab"
     ]
-    rows = table(study(*bugs, without=(off,)), "ablations").rows
-    assert means(rows[0])[:3] == ["the whole", 2, 1.0]
-    assert means(rows[1])[:5] == ["without search", 2, 0.0, -1.0, "0.500"]
-    assert rows[1][5:] == ("–", "100", "0.0")
+    found = tables(study(*bugs, without=(off,)))
+    right = lines(found["ablations"], 4)[AGENT, WITH_TEST, "search, memory", "right"]
+    assert (right["n"], right["A"], right["B"], right["p"]) == (2, 1, 0, 0.5)
     # They are no runs of the whole.
-    assert table(study(*bugs, without=(off,)), "repairs-use").rows[1][2] == 2
-    assert "ablations" not in {one.name for one in tables_of(study(*bugs))}
+    assert lines(found["repairs-use"], 2)[AGENT, "unused"]["runs"] == 2
+    assert lines(found["endings"], 3)["repair", AGENT, "finish"]["times"] == 2
+    assert "ablations" not in tables(study(*BUGS))
 
 
 def test_what_could_not_be_repaired_is_told() -> None:
-    result = study(replace(BUGS[0], problem="no hidden tests"))
-    assert table(result, "problems").rows == (("a", "no hidden tests"),)
-    assert not any(one.name.startswith("repairs") for one in tables_of(result))
-
-
-# -- several studies ----------------------------------------------------------------------
-
-WORSE = study(*(replace(one, runs=one.runs[-1:]) for one in BUGS))
+    found = tables(study(replace(BUGS[0], problem="no hidden tests")))
+    assert found["problems"].lines == (("a", "no hidden tests"),)
+    assert not any(name.startswith("repairs") for name in found)
 
 
 def test_repairs_of_two_studies_are_compared() -> None:
     worse = study(bug("a", run(given=True)), bug("b", run((1, True, True), given=True)))
-    tables = {one.name: one for one in comparison(study(*BUGS), worse)}
-    (given,) = [row for row in tables["repairs"].rows if "with the failing test" in str(row[0])]
-    assert means(given) == ["repairagent with the failing test", 2, 2, 1, 0, 1, -0.5, 1.0]
-    (repair,) = [row for row in tables["seconds"].rows if row[0] == "repair"]
-    assert repair[1:3] == (3.0, 3.0)
-
-
-def test_settings_that_differ_are_told_in_few_words() -> None:
-    one = study(*BUGS)
-    text = "a long prompt " * 100
-    worded = replace(one, settings=replace(one.settings, prompts=(("libro/system.j2", text),)))
-    (about,) = [table for table in comparison(one, worded) if table.name == "about"]
-    (row,) = [row for row in about.rows if row[0] == "prompts"]
-    assert row[1] == "()"
-    assert "libro/system.j2" in str(row[2])
-    assert len(str(row[2])) < 60
+    found = compared(study(*BUGS), worse)
+    right = lines(found["repairs"], 4)[AGENT, "", WITH_TEST, "right"]
+    assert right == {"n": 2, "A": 1, "B": 0.5, "gained": 0, "lost": 1, "B - A": -0.5, "p": 1}
+    cost = lines(found["costs"], 3)["repair", "seconds", "mean"]
+    assert (cost["A"], cost["B"]) == (3.0, 3.0)

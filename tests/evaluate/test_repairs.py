@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.codec import from_json
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.environments import Environment
 from pytest_brt.evaluate.job import Job
-from pytest_brt.evaluate.record import FixOutcome, RepairSettings, Stage, StudyResult, StudySettings
+from pytest_brt.evaluate.record import RepairSettings, Stage, StudySettings
 from pytest_brt.evaluate.repairs import indices, is_used, ways_of, written
+from pytest_brt.evaluate.rows.repairs import ALONE, WITH_TEST
+from pytest_brt.evaluate.rows.study import Rows
 from pytest_brt.evaluate.study import names_of, setting_of
+from pytest_brt.evaluate.write import read_study
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.types import (
     CandidateTest,
@@ -63,8 +65,9 @@ AGENT = (
 #: In the documentation.
 
 
-def read(folder: Path) -> StudyResult:
-    return from_json((folder / "brt-results/bugs/result.json").read_bytes(), StudyResult)
+def read(folder: Path) -> Rows:
+    _, rows = read_study(folder / "brt-results/bugs")
+    return rows
 
 
 # -- what is done -------------------------------------------------------------------------
@@ -190,24 +193,27 @@ def test_a_bug_is_repaired_with_and_without_its_failing_test(pytester: pytest.Py
     result = pytester.run(sys.executable, "-m", "pytest_brt", *typed)
     result.stdout.fnmatch_lines(["*issue.md::clamp-repair PASSED*"])
     result.stdout.no_fnmatch_line("*clamp-rank*")
-    study = read(pytester.path)
-    (bug,) = study.repaired
-    runs = {(bool(run.brt), run.without): run for run in bug.runs}
-    less: tuple[tuple[str, ...], ...] = (("search",), ("search", "memory"))
-    assert set(runs) == {(True, ()), (False, ()), *((True, parts) for parts in less)}
-    for way in ((True, parts) for parts in ((), *less)):
-        assert (runs[way].is_right, runs[way].used, runs[way].first_right) == (True, True, 2)
-        (found,) = runs[way].fixes
-        assert found == FixOutcome(
-            step=2, source=FixSource.AGENT, kept=True, own=True, right=True, same_as_fix=True
-        )
-    blind = runs[False, ()]
-    assert (blind.is_right, blind.used, blind.first_right) == (False, False, None)
-    (wrong,) = blind.fixes
+    rows = read(pytester.path)
+    runs = {(row["given"], row["without"]): row for row in rows["runs"]}
+    less = ("search", "search, memory")
+    ways = [(WITH_TEST, parts) for parts in ("", *less)]
+    assert set(runs) == {*ways, (ALONE, "")}
+    for way in ways:
+        run = runs[way]
+        assert (run["right"], run["use"], run["first_right"]) == (1, "used", 2)
+    fixes = {(row["given"], row["without"]): row for row in rows["fixes"]}
+    names = ("step", "source", "kept", "own", "right", "same_as_fix")
+    for way in ways:
+        assert [fixes[way][name] for name in names] == [2, FixSource.AGENT, 1, 1, 1, 1]
+    blind = runs[ALONE, ""]
+    assert (blind["right"], blind["use"], blind["first_right"]) == (0, "not-given", None)
     # It passes the most trusted of our tests, and fails a hidden one.
-    assert (wrong.kept, wrong.own, wrong.right, wrong.same_as_fix) == (True, True, False, False)
-    assert blind.actions == ("express_hypothesis", "write_fix", "goal_accomplished")
-    assert (blind.ending, blind.cost.calls) == ("finish", 3)
+    assert [fixes[ALONE, ""][name] for name in names[2:]] == [1, 1, 0, 0]
+    actions = [row["action"] for row in rows["steps"] if row["strategy"] == "repairagent"]
+    assert actions.count("write_fix") == 2
+    assert blind["ending"] == "finish"
+    writes = {(row["outcome"], row["right"]) for row in rows["writes"]}
+    assert writes == {("fixed", 1), ("unfixed", 0)}
 
 
 @pytest.mark.slow
@@ -222,17 +228,17 @@ def test_a_model_that_says_anything_is_measured_too(pytester: pytest.Pytester) -
         *("--brt-threads=1", "--brt-repeat=1"),
     )
     result.stdout.fnmatch_lines(
-        ["*issue.md::clamp-repair SKIPPED*", "*bugs repaired by passerine*"]
+        ["*issue.md::clamp-repair SKIPPED*", "*bugs repaired, with and without*"]
     )
-    (bug,) = read(pytester.path).repaired
-    assert [(run.strategy, run.given) for run in bug.runs] == [
-        ("passerine", True),
-        ("passerine", False),
+    runs = read(pytester.path)["runs"]
+    assert [(run["strategy"], run["given"]) for run in runs] == [
+        ("passerine", WITH_TEST),
+        ("passerine", ALONE),
     ]
-    for run in bug.runs:
-        assert (run.fixes, run.is_right) == ((), False)
-        assert run.ending in {"steps", "loop", "tokens"}
-        assert run.cost.tokens > 0
+    for run in runs:
+        assert (run["patches"], run["right"]) == (0, 0)
+        assert run["ending"] in {"steps", "loop", "tokens"}
+        assert float(run["tokens"] or 0) > 0
 
 
 def test_what_cannot_be_repaired_is_a_usage_error(pytester: pytest.Pytester) -> None:

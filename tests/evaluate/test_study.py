@@ -16,32 +16,44 @@ from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.evaluate.dataset import Instance, read_dataset
 from pytest_brt.evaluate.environments import Environment
+from pytest_brt.evaluate.estimates import Estimate
+from pytest_brt.evaluate.forms import as_csv, as_markdown, as_text
 from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_tree
-from pytest_brt.evaluate.metrics import Gap
-from pytest_brt.evaluate.rates import RATES, behaviour, is_mixed, patch_order, runs_of, shares
 from pytest_brt.evaluate.record import (
+    UNSTARTED,
+    Flaw,
     PatchOutcome,
     Ranked,
     RankedBy,
     Reproduced,
     Stage,
     StrategyRun,
-    StudyResult,
     StudySettings,
     TestOutcome,
 )
-from pytest_brt.evaluate.study import Ledger
-from pytest_brt.evaluate.table import Table, csv_of, text_of
-from pytest_brt.evaluate.tables import tables_of
-from pytest_brt.evaluate.truth import HiddenTests, extent_of, is_valid, patch_of, places_of_fix
+from pytest_brt.evaluate.rows.patches import is_mixed, patch_order
+from pytest_brt.evaluate.study import Ledger, attempts_for
+from pytest_brt.evaluate.tables import Table
+from pytest_brt.evaluate.truth import HiddenTests, extent_of, flaw_of, patch_of, places_of_fix
+from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_sandbox
-from pytest_brt.types import CandidateTest, Oracle, OracleKind, Origin, Verdict
+from pytest_brt.types import (
+    Attempt,
+    CandidateTest,
+    JudgedTest,
+    Judgement,
+    Oracle,
+    OracleKind,
+    Origin,
+    Verdict,
+)
 from tests.evaluate.bugs import TEST_PATCH, fix, make_bugs
+from tests.evaluate.studies import bug_with, lines, study, tables
 from tests.support.interval import CLAMP, FIXES, SOURCE, TESTS, diff_of
 from tests.support.projects import open_on
 
 
-def outcome(after: Verdict, strategy: str = "replay", *, valid: bool = True) -> TestOutcome:
+def outcome(after: Verdict, *, strategy: str = "replay", flaw: Flaw = Flaw.NONE) -> TestOutcome:
     return TestOutcome(
         strategy=strategy,
         index=0,
@@ -49,7 +61,7 @@ def outcome(after: Verdict, strategy: str = "replay", *, valid: bool = True) -> 
         rule="no-raise",
         confidence=0.5,
         after=after,
-        valid=valid,
+        flaw=flaw,
     )
 
 
@@ -58,33 +70,78 @@ def outcome(after: Verdict, strategy: str = "replay", *, valid: bool = True) -> 
 
 def test_the_shares_follow_their_definitions() -> None:
     pass_, fail = outcome(Verdict.PASS), outcome(Verdict.FAIL)
-    bugs = [
-        Reproduced(instance="1", repo="r", tests=(fail, pass_)),
-        Reproduced(instance="2", repo="r", tests=(outcome(Verdict.PASS, valid=False),)),
-        Reproduced(instance="3", repo="r", tests=(fail,)),
-        Reproduced(instance="4", repo="r", tests=(outcome(Verdict.PASS, "other"),)),
-    ]
-    tests = [[test for test in bug.tests if test.strategy == "replay"] for bug in bugs]
-    means = {name: gap.mean for name, gap in shares(RATES, tests).items()}
-    assert means == {
-        "candidate": 3 / 4,
-        "plausible": 2 / 4,
-        "first": 1 / 4,  # the best of the first bug is wrong
-        "swt": 1 / 4,  # and fails with the fix: X→F
-        "valid": 1 / 4,
-    }
-    result = StudyResult(
-        version="1",
-        dataset="d",
-        settings=StudySettings(strategies=("replay",)),
-        instances=(),
-        extents=(),
-        reproduced=tuple(bugs),
+    changing = outcome(Verdict.PASS, flaw=Flaw.CHANGES_TESTS)
+    unnamed = replace(pass_, candidate=False)
+    result = study(
+        bug_with(fail, pass_, name="1"),
+        bug_with(changing, name="2"),
+        bug_with(fail, name="3"),
+        bug_with(outcome(Verdict.PASS, strategy="other"), name="4"),
+        # It fails on the bug for no reason that can be named: the paper counts it.
+        bug_with(unnamed, name="5"),
     )
-    (table,) = [one for one in tables_of(result) if one.name == "rates-replay"]
-    ratio = table.rows[0][-1]
-    assert isinstance(ratio, Gap)
-    assert (ratio.mean, ratio.n) == (2 / 3, 3)
+    found = lines(tables(result)["reproduced"], 2)["replay", "all"]
+    assert found == {
+        "n": 5,
+        "F→X": 4 / 5,
+        "F→P": 3 / 5,
+        "F→P of F→X": 3 / 4,
+        "candidate": 3 / 5,
+        "plausible": 2 / 5,
+        "plausible of candidate": 0.667,
+        "plausible first": 1 / 5,  # the best of the first bug is wrong
+        "SWT-bench": 1 / 5,  # and fails with the fix: X→F
+        "plausible, valid": 1 / 5,
+        "plausible, no flaw": 1 / 5,
+        "shown": 3 / 5,
+    }
+
+
+def test_ten_true_tests_that_do_not_agree_are_counted_and_not_shown() -> None:
+    alone = replace(outcome(Verdict.PASS, strategy="libro"), agree=1, samples=10)
+    bugs = (bug_with(*[alone] * 10, name="a"), bug_with(replace(alone, agree=2), name="b"))
+    found = lines(tables(study(*bugs, strategy="libro"))["reproduced"], 2)["libro", "all"]
+    assert (found["F→X"], found["F→P"], found["candidate"], found["shown"]) == (1, 1, 1, 0.5)
+    for agree, shown in {0: 1.0, 1: 0.5, 2: 0.0}.items():
+        result = study(*bugs, strategy="libro", agree=agree)
+        assert lines(tables(result)["reproduced"], 2)["libro", "all"]["shown"] == shown
+    # Nine samples are few.
+    few = bug_with(*[replace(alone, samples=9)] * 9, name="a")
+    found = lines(tables(study(few, strategy="libro"))["reproduced"], 2)["libro", "all"]
+    assert found["shown"] == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "transition"),
+    [
+        (Verdict.FAIL, Verdict.PASS, "F→P"),
+        (Verdict.CRASH, Verdict.TIMEOUT, "F→F"),
+        (Verdict.PASS, Verdict.PASS, "P→P"),
+        (Verdict.PASS, Verdict.FAIL, "P→F"),
+        (Verdict.BROKEN, Verdict.PASS, "broken"),
+        (Verdict.FAIL, Verdict.SKIP, "broken"),
+    ],
+)
+def test_tests_are_told_apart_by_what_they_do_on_both_trees(
+    before: Verdict, after: Verdict, transition: str
+) -> None:
+    test = replace(outcome(after), before=before)
+    found = lines(tables(study(bug_with(test, name="a")))["transitions"], 2)
+    assert found == {("replay", transition): {"n": 1, "share": 1.0}}
+
+
+def test_flaws_of_plausible_tests_are_counted_apart() -> None:
+    flaws = [*[Flaw.NONE] * 5, Flaw.CHANGES_TESTS, Flaw.ADDS_PASSING, Flaw.ADDS_PASSING]
+    tests = [outcome(Verdict.PASS, flaw=flaw) for flaw in flaws]
+    wrong = outcome(Verdict.FAIL, flaw=Flaw.CHANGES_TESTS)
+    found = lines(tables(study(bug_with(*tests, wrong, name="a")))["flaws"], 2)
+    assert found["replay", "none"] == {"n": 5, "share": 5 / 8}
+    assert found["replay", "changes-tests"]["share"] == 1 / 8
+    assert found["replay", "adds-passing"]["share"] == 2 / 8
+    # The paper calls tests valid that bring others which pass on the bug.
+    only = study(bug_with(outcome(Verdict.PASS, flaw=Flaw.ADDS_PASSING), name="a"))
+    line = lines(tables(only)["reproduced"], 2)["replay", "all"]
+    assert (line["plausible, valid"], line["plausible, no flaw"]) == (1, 0)
 
 
 def patch(name: str, right: bool | None) -> PatchOutcome:
@@ -103,47 +160,67 @@ def test_a_ranking_counts_where_it_can_be_wrong() -> None:
     assert patch_order(bug, order) == [[False], [True]]
 
 
-def test_behaviour_is_counted_over_runs() -> None:
-    runs = tuple(
-        StrategyRun(
-            strategy="agent",
-            index=index,
-            considered=1,
-            candidates=1,
-            actions=actions,
-            endings=("finish",),
-        )
-        for index, actions in enumerate([("search", "edit", "test"), ("edit", "test")])
+def run(*actions: str, strategy: str = "agent", endings: tuple[str, ...]) -> StrategyRun:
+    return StrategyRun(strategy=strategy, index=0, actions=actions, endings=endings)
+
+
+def test_actions_and_pairs_are_counted_over_runs() -> None:
+    runs = (
+        run("search", "edit", "test", endings=("finish",)),
+        run("edit", "test", "", endings=("finish",)),
     )
-    bug = Reproduced(instance="1", repo="r", runs=runs)
-    assert behaviour(runs_of([bug], "another")).runs == 0
-    found = behaviour(runs_of([bug], "agent"))
-    assert found.bigrams == (("edit→test", 2), ("search→edit", 1))
-    assert found.by_step[0] == (("edit", 1), ("search", 1))
-    assert found.endings == (("finish", 2),)
-
-
-def test_why_runs_ended_is_told_of_samples_too() -> None:
-    samples = ("finish",) * 41 + ("tokens",) * 9
-    libro = StrategyRun(strategy="libro", index=0, considered=9, candidates=1, endings=samples)
-    agent = [
-        StrategyRun(strategy="agent", index=at, considered=1, candidates=0, endings=(ending,))
-        for at, ending in enumerate(("finish", "finish", "steps", "error"))
+    found = tables(study(Reproduced(instance="1", repo="r", runs=runs), strategy="agent"))
+    actions = lines(found["actions"], 3)
+    assert actions["reproduce", "agent", "edit"] == {"times": 2, "share": 2 / 6}
+    assert actions["reproduce", "agent", "other"]["times"] == 1
+    assert [line[2:4] for line in found["pairs"].lines] == [
+        ("edit→test", 2),
+        ("search→edit", 1),
+        ("test→other", 1),
     ]
-    result = StudyResult(
-        version="1",
-        dataset="d",
-        settings=StudySettings(strategies=("libro", "agent", "replay")),
-        instances=(("1", "r"),),
-        extents=("single-line",),
-        reproduced=(Reproduced(instance="1", repo="r", runs=(libro, *agent)),),
+
+
+def test_why_runs_ended_is_told_of_samples_and_of_runs_that_did_not_begin() -> None:
+    runs = (
+        run(strategy="libro", endings=("finish",) * 41 + ("tokens",) * 9),
+        *(run(endings=(ending,)) for ending in ("finish", "finish", "steps", UNSTARTED)),
+        run(strategy="replay", endings=()),
     )
-    table = next(one for one in tables_of(result) if one.name == "endings")
-    assert table.columns[2:5] == ("by itself", "steps used up", "in circles")
-    assert tuple(table.rows) == (
-        ("libro", 50, 0.82, 0.0, 0.0, 0.18, 0.0, 0.0),
-        ("agent", 4, 0.5, 0.25, 0.0, 0.0, 0.0, 0.25),
+    result = study(Reproduced(instance="1", repo="r", runs=runs), strategy="agent")
+    found = lines(tables(result)["endings"], 3)
+    assert found == {
+        ("reproduce", "libro", "finish"): {"times": 41, "share": 0.82},
+        ("reproduce", "libro", "tokens"): {"times": 9, "share": 0.18},
+        ("reproduce", "agent", "finish"): {"times": 2, "share": 0.5},
+        ("reproduce", "agent", "steps"): {"times": 1, "share": 0.25},
+        ("reproduce", "agent", "unstarted"): {"times": 1, "share": 0.25},
+    }
+
+
+def test_rankings_are_measured_up_to_five_and_at_each_threshold() -> None:
+    patches = (
+        replace(patch("a", True), epr=0.9),
+        replace(patch("b", False), epr=0.95),
+        replace(patch("c", True), epr=0.2),
+        replace(patch("d", None), epr=1.0),
     )
+    order = RankedBy(ranker="epr", groups=(("d",), ("b",), ("a",), ("c",)))
+    bug = Ranked(instance="1", repo="r", tests=1, patches=patches, orders=(order,))
+    found = tables(study(bug))
+    (line,) = lines(found["rankers"]).values()
+    # Precision 0, 1/2, 2/3, 2/3, 2/3 and recall 0, 1/2, 1, 1, 1.
+    assert [line[f"f1@{k}"] for k in range(1, 6)] == pytest.approx([0, 0.5, 0.8, 0.8, 0.8])
+    assert line["mrr"] == 0.5
+    thresholds = lines(found["thresholds"], 2)
+    assert thresholds["EPR", 0.1]["MRR"] == 0.5
+    assert thresholds["EPR", 0.9] == {
+        "precision": 0.5,
+        "recall": 0.5,
+        "F1": 0.5,
+        "MRR": 0.5,
+        "bugs selecting": 1,
+    }
+    assert thresholds["EPR", 1.0]["precision"] is None
 
 
 @pytest.mark.parametrize(
@@ -163,20 +240,26 @@ def test_tables_in_all_their_forms() -> None:
     table = Table(
         name="t",
         title="a title",
-        columns=("name", "share_of"),
-        rows=(("a & b", Gap(mean=0.5, low=0.25, high=1.0, n=4)), ("→", 0.125)),
-        kind="share",
+        heads=("name", "share_of"),
+        forms=("", ".0%"),
+        lines=(("a | b", Estimate(mean=0.5, low=0.25, high=1.0, n=4)), ("→", 0.125)),
     )
-    assert text_of(table)[1:] == [
+    assert as_text(table)[1:] == [
         "a title",
         "  name          share_of",
-        "  a & b  50% [25%, 100%]",
+        "  a | b  50% [25%, 100%]",
         "  →                  12%",
     ]
-    rows = list(csv.reader(io.StringIO(csv_of(table))))
+    rows = list(csv.reader(io.StringIO(as_csv(table))))
     assert rows[0] == ["name", "share_of", "share_of low", "share_of high"]
-    assert rows[1] == ["a & b", "0.5", "0.25", "1.0"]
+    assert rows[1] == ["a | b", "0.5", "0.25", "1.0"]
     assert rows[2] == ["→", "0.125", "", ""]
+    assert as_markdown(table).splitlines()[2:] == [
+        "| name | share_of |",
+        "| --- | --- |",
+        "| a \\| b | 50% [25%, 100%] |",
+        "| → | 12% |",
+    ]
 
 
 # -- the truth ----------------------------------------------------------------------------
@@ -207,14 +290,15 @@ def test_hidden_tests_say_which_patches_are_right(tree: Path) -> None:
         wrong = replace(named, patch=fix("c-wrong"))
         with pytest.raises(SubjectProblem, match="cannot judge"):
             HiddenTests(wrong, engine)
-        assert valid(engine, TESTS + "\n\ndef test_new():\n    assert clamp(5, 0, 9) == 5\n")
-        assert not valid(engine, TESTS + "\n\ndef test_new():\n    assert clamp(0, 0, 9) == 0\n")
-        assert not valid(engine, TESTS.replace("== 2", "== 3"))
+        new = TESTS + "\n\ndef test_new():\n    assert clamp({0}, 0, 9) == {0}\n"
+        assert flaw(engine, new.format(5)) is Flaw.NONE
+        assert flaw(engine, new.format(0)) is Flaw.ADDS_PASSING
+        assert flaw(engine, TESTS.replace("== 2", "== 3")) is Flaw.CHANGES_TESTS
     finally:
         engine.close()
 
 
-def valid(engine: object, source: str) -> bool:
+def flaw(engine: Engine, source: str) -> Flaw:
     test = CandidateTest(
         id="t",
         name="test_new",
@@ -224,7 +308,7 @@ def valid(engine: object, source: str) -> bool:
         path="tests/test_interval.py",
         source=source,
     )
-    return is_valid(test, engine)  # type: ignore[arg-type]  # any engine
+    return flaw_of(test, engine)
 
 
 # -- what is kept -------------------------------------------------------------------------
@@ -254,6 +338,55 @@ def test_a_job_survives_its_way_to_a_worker() -> None:
     assert from_json(to_json(job), Job) == job
 
 
+def test_repairs_may_be_given_plausible_tests_alone() -> None:
+    tests = tuple(judged_test(name) for name in ("right", "wrong"))
+    attempt = Attempt(issue="x", strategy="agent", index=0, tests=tests)
+    outcomes = (
+        replace(outcome(Verdict.PASS), id="right"),
+        replace(outcome(Verdict.FAIL), id="wrong"),
+    )
+    made = Reproduced(instance="x", repo="r", tests=outcomes, attempts=(attempt,))
+    given = {
+        (stage, names): [
+            judged.test.id
+            for part in attempts_for(job_of(stage, names), made)
+            for judged in part.tests
+        ]
+        for stage in (Stage.RANK, Stage.REPAIR)
+        for names in ((), ("plausible-tests",))
+    }
+    both = ["right", "wrong"]
+    assert given == {
+        (Stage.RANK, ()): both,
+        (Stage.RANK, ("plausible-tests",)): both,
+        (Stage.REPAIR, ()): both,
+        (Stage.REPAIR, ("plausible-tests",)): ["right"],
+    }
+
+
+def job_of(stage: Stage, given: tuple[str, ...]) -> Job:
+    return Job(
+        stage=stage,
+        instance=Instance(id="x", repo="r", issue="i", patch="p"),
+        environment=Environment(),
+        settings=StudySettings(strategies=("agent",), given=given),
+    )
+
+
+def judged_test(name: str) -> JudgedTest:
+    test = CandidateTest(
+        id=name,
+        name=name,
+        issue="x",
+        origin=Origin(strategy="agent"),
+        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="", prior=0.5),
+        path="tests/test_x.py",
+        source="",
+    )
+    judgement = Judgement(verdict=Verdict.FAIL, candidate=True, reason="", confidence=0.5)
+    return JudgedTest(test=test, judgement=judgement)
+
+
 # -- the whole of it ----------------------------------------------------------------------
 
 
@@ -273,6 +406,9 @@ def test_where_the_fix_is_can_be_given_away(tmp_path: Path) -> None:
         assert bench_of(blind, kit, engine).host == ""
         told = replace(job, settings=replace(settings, given=("test-file",)))
         assert bench_of(told, kit, engine).host == "tests/test_interval.py"
+        # Every test is counted; what users would be shown is worked out afterwards.
+        strict = replace(job, settings=replace(settings, agree=5))
+        assert bench_of(strict, kit, engine).agree == 0
 
 
 def test_what_cannot_be_studied_is_a_usage_error(pytester: pytest.Pytester) -> None:

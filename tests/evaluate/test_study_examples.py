@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.codec import from_json
-from pytest_brt.evaluate.rates import REPAIR_RATES, Which, mended, shares, steps_to_right
-from pytest_brt.evaluate.record import StudyResult
+from pytest_brt.evaluate.columns import numbers
+from pytest_brt.evaluate.rows.repairs import ALONE, WITH_TEST
+from pytest_brt.evaluate.write import read_study
 from tests.acceptance.examples import EXAMPLES, unpack
 from tests.evaluate.bugs import make_bugs
 from tests.evaluate.shown import BOTH_WAYS
@@ -125,7 +125,8 @@ def failing_tests(results: Path) -> list[str]:
     for journal in results.glob("journal-*.jsonl"):
         for line in journal.read_text("utf-8").splitlines():
             value = json.loads(json.loads(line)["value"])
-            found += [judged["test"]["path"] for judged in value["judged"]]
+            for attempt in value["attempts"]:
+                found += [judged["test"]["path"] for judged in attempt["tests"]]
     return found
 
 
@@ -144,20 +145,24 @@ def test_two_packages(pytester: pytest.Pytester) -> None:
     done = pytester.run(*start, *typed, *how, "--variants=0")
     # The tests are those of the first run.
     done.stdout.fnmatch_lines(["2 results taken from an earlier run"])
-    study_result = from_json((results / "result.json").read_bytes(), StudyResult)
-    bugs_ = mended(study_result)
-    assert len(bugs_) == 2
+    _, rows = read_study(results)
+    repairs = {(row["strategy"], row["given"], row["bug"]): row for row in rows["repairs"]}
+    assert len({bug for _, _, bug in repairs}) == 2
     for strategy, step in (("repairagent", 2), ("passerine", 1)):
         given, alone = (
-            Which(strategy=strategy, given=given).tried(bugs_) for given in (True, False)
+            [row for key, row in repairs.items() if key[:2] == (strategy, way)]
+            for way in (WITH_TEST, ALONE)
         )
-        assert (len(given), len(alone)) == (2, 2)
-        with_, without = (shares(REPAIR_RATES, runs) for runs in (given, alone))
         # Nobody mends clamp(); without the failing test nobody mends sqlparse either.
-        assert (with_["right"].mean, without["right"].mean) == (1 / 2, 0)
+        assert sorted(numbers(given, "right")) == [0, 1]
+        assert numbers(alone, "right") == [0, 0]
         # What passes no failing test is not kept; what nobody can judge is.
-        assert (with_["fix"].mean, without["fix"].mean) == (1 / 2, 1)
-        assert steps_to_right(given) == step
-    runs = [run for bug in bugs_ for run in bug.runs]
-    assert len(runs) == 8
-    assert all(run.used is run.given for run in runs)
+        assert sorted(numbers(given, "fix")) == [0, 1]
+        assert numbers(alone, "fix") == [1, 1]
+        mine = [row for row in rows["runs"] if row["strategy"] == strategy]
+        assert numbers([row for row in mine if row["given"] == WITH_TEST], "first_right") == [step]
+    assert len(rows["runs"]) == 8
+    assert {(row["given"], row["use"]) for row in rows["runs"]} == {
+        (WITH_TEST, "used"),
+        (ALONE, "not-given"),
+    }

@@ -9,15 +9,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from pytest_brt.evaluate.record import StudyResult
-from pytest_brt.evaluate.table import csv_of
-from pytest_brt.evaluate.tables import tables_of
-from pytest_brt.evaluate.written import read_study
+from pytest_brt.evaluate.forms import as_csv
+from pytest_brt.evaluate.rows.study import Rows
+from pytest_brt.evaluate.write import read_study, tables_of
 from pytest_brt.render.answer import count
 from tests.evaluate.bugs import NO_MATPLOTLIB, make_bugs
 from tests.evaluate.shown import STUDIED
@@ -55,7 +54,13 @@ class Alone:
     """A study that nobody disturbs: what it says, and what it finds."""
 
     out: str
-    result: StudyResult
+    rows: Rows
+
+
+def without_matplotlib(folder: Path) -> dict[str, str]:
+    """Return an environment in which the matplotlib of `bugs` is found first."""
+    paths = filter(None, (str(folder / "missing"), os.environ.get("PYTHONPATH")))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def study(bugs: Path) -> subprocess.CompletedProcess[str]:
@@ -63,7 +68,7 @@ def study(bugs: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "pytest_brt", *STUDIED.split()[1:], *ONCE.split()],
         cwd=bugs,
-        env={**os.environ, "PYTHONPATH": str(bugs / "missing")},
+        env=without_matplotlib(bugs),
         stdout=subprocess.PIPE,
         text=True,
         encoding="utf-8",
@@ -75,7 +80,7 @@ def study(bugs: Path) -> subprocess.CompletedProcess[str]:
 def alone(bugs: Path) -> Alone:
     done = study(bugs)
     assert done.returncode == 1, done.stdout  # one bug cannot be set up
-    return Alone(out=done.stdout, result=read_study(bugs / "brt-results/bugs"))
+    return Alone(out=done.stdout, rows=read_study(bugs / "brt-results/bugs")[1])
 
 
 def start(folder: Path, *options: str) -> subprocess.Popen[bytes]:
@@ -84,24 +89,24 @@ def start(folder: Path, *options: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         command,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder / "missing")},
+        env=without_matplotlib(folder),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
 
 
-def run(folder: Path, *options: str, code: int = 1) -> tuple[StudyResult, str]:
+def run(folder: Path, *options: str, code: int = 1) -> tuple[Rows, str]:
     process = start(folder, *options)
     out, _ = process.communicate()
     assert process.returncode == code, out.decode()  # one bug cannot be set up
     name = next(option.partition("=")[2] for option in options if "results" in option)
-    return read_study(folder / name), out.decode()
+    return read_study(folder / name)[1], out.decode()
 
 
-def tables(result: StudyResult) -> dict[str, str]:
+def tables(rows: Rows) -> dict[str, str]:
     """Return the tables without seconds."""
-    return {table.name: csv_of(table) for table in tables_of(result) if table.name != "cost"}
+    return {table.name: as_csv(table) for table in tables_of(rows) if table.name != "costs"}
 
 
 def results_in(folder: Path) -> int:
@@ -147,33 +152,32 @@ def test_a_study_of_own_bugs_resumed(bugs: Path, alone: Alone) -> None:
         "_+ lost-reproduce _+",
         "=+ 1 failed, 2 passed in .*=+",
         ".*the true fix does not apply.*",
-        " *2 +0 +1 +1 +1 +0",
+        "  reproduce +2 +0 +1 +1",
+        "  rank +2 +1 +0 +1",
         # Without matplotlib everything but the plots is there.
         r"plots need a package that is missing: matplotlib \(pip install 'pytest-brt\[eval\]'\)",
     ):
         assert re.search(f"^{line}$", alone.out, re.MULTILINE), line
-    result = alone.result
-    (ranked,) = result.ranked
-    right = {patch.name: patch.right for patch in ranked.patches}
-    assert right == {
-        "a-right.diff": True,
-        "b-literal.diff": False,
-        "c-wrong.diff": False,
-        "d-right-too.diff": True,
+    patches = alone.rows["patches"]
+    assert {patch["name"]: patch["right"] for patch in patches} == {
+        "a-right.diff": 1,
+        "b-literal.diff": 0,
+        "c-wrong.diff": 0,
+        "d-right-too.diff": 1,
     }
-    assert [patch.same_as_fix for patch in ranked.patches] == [True, False, False, False]
-    found = {bug.instance: bug for bug in result.reproduced}
-    assert any(test.plausible for test in found["clamp"].tests)
-    assert "does not apply" in found["lost"].problem
-    assert {table.name: table for table in tables_of(result)}["rankers"].rows[0][1] == 1
+    assert [patch["same_as_fix"] for patch in patches] == [1, 0, 0, 0]
+    assert any(test["bug"] == "clamp" and test["plausible"] for test in alone.rows["tests"])
+    (problem,) = {row["problem"] for row in alone.rows["bugs"] if row["not_set_up"]}
+    assert "does not apply" in str(problem)
+    assert {row["bug"] for row in alone.rows["rankings"]} == {"clamp"}
     again = study(bugs)
     assert again.returncode == 1
     assert "2 results taken from an earlier run" in again.stdout
-    assert read_study(bugs / "brt-results/bugs") == result
+    assert read_study(bugs / "brt-results/bugs")[1] == alone.rows
 
 
 @pytest.fixture(scope="module")
-def many(bugs: Path, cluster: Workers) -> StudyResult:
+def many(bugs: Path, cluster: Workers) -> Rows:
     """Return what a study finds on a cluster of which one worker is killed meanwhile."""
     executor = f"--brt-executor=dask:{cluster.address}"
     process = start(bugs, "--brt-results=many", "--brt-sandbox=process", executor)
@@ -181,14 +185,14 @@ def many(bugs: Path, cluster: Workers) -> StudyResult:
     os.kill(cluster.pid, signal.SIGKILL)
     out, _ = process.communicate()
     assert process.returncode == 1, out.decode()
-    return read_study(bugs / "many")
+    return read_study(bugs / "many")[1]
 
 
 def test_a_cluster_with_a_worker_killed_gives_the_same_tables(
-    bugs: Path, alone: Alone, many: StudyResult
+    bugs: Path, alone: Alone, many: Rows
 ) -> None:
-    assert tables(many) == tables(alone.result)
-    assert len(many.ranked) == 1
+    assert tables(many) == tables(alone.rows)
+    assert {row["bug"] for row in many["pools"]} == {"clamp"}
     # The workers wrote journals of their own, beside that of the one who asked.
     assert len(list((bugs / "many").glob("journal-*.jsonl"))) >= 2
 
@@ -201,7 +205,4 @@ def test_a_killed_study_goes_on_where_it_was(bugs: Path, alone: Alone) -> None:
     done = results_in(bugs / "killed")
     resumed, out = run(bugs, "--brt-results=killed")
     assert f"{count(done, 'result')} taken from an earlier run" in out
-    assert tables(resumed) == tables(alone.result)
-    assert replace(resumed, reproduced=(), ranked=()) == replace(
-        alone.result, reproduced=(), ranked=()
-    )
+    assert tables(resumed) == tables(alone.rows)

@@ -1,4 +1,4 @@
-"""The user's own prompts in a study: known by their texts, and with every worker."""
+"""What a worker makes of a job: asked in the user's own words, and where no prompt fits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_brt.codec import from_json, to_json
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.environments import Environment
 from pytest_brt.evaluate.job import Job
-from pytest_brt.evaluate.record import Reproduced, Stage, StudySettings
+from pytest_brt.evaluate.record import UNSTARTED, Reproduced, Stage, StudySettings
 from pytest_brt.evaluate.study import run_job
 from tests.evaluate.bugs import TEST_PATCH, fix, make_bugs
 from tests.support.interval import CLAMP_ISSUE
@@ -29,11 +29,9 @@ No test comes to mind.
 """
 
 
-@pytest.mark.slow
-def test_a_worker_asks_in_the_words_of_the_user(tmp_path: Path) -> None:
-    bugs = make_bugs(tmp_path, ("clamp",))
-    (tmp_path / "replies.txt").write_text(REPLIES, "utf-8")
-    job = Job(
+def job_of(folder: Path, settings: StudySettings) -> Job:
+    bugs = make_bugs(folder, ("clamp",))
+    return Job(
         stage=Stage.REPRODUCE,
         instance=Instance(
             id="clamp",
@@ -44,14 +42,39 @@ def test_a_worker_asks_in_the_words_of_the_user(tmp_path: Path) -> None:
             test_patch=TEST_PATCH,
         ),
         environment=Environment(),
-        settings=StudySettings(
-            strategies=("libro",),
-            model=f"scripted:{tmp_path / 'replies.txt'}",
-            samples=1,
-            prompts=(("libro/system.j2", "Write a test, in our own words."),),
-        ),
+        settings=settings,
     )
-    result = from_json(run_job(to_json(job), str(tmp_path / "nowhere")), Reproduced)
+
+
+def result_of(folder: Path, settings: StudySettings) -> Reproduced:
+    job = job_of(folder, settings)
+    return from_json(run_job(to_json(job), str(folder / "nowhere")), Reproduced)
+
+
+@pytest.mark.slow
+def test_a_worker_asks_in_the_words_of_the_user(tmp_path: Path) -> None:
+    (tmp_path / "replies.txt").write_text(REPLIES, "utf-8")
+    settings = StudySettings(
+        strategies=("libro",),
+        model=f"scripted:{tmp_path / 'replies.txt'}",
+        samples=1,
+        prompts=(("libro/system.j2", "Write a test, in our own words."),),
+    )
+    result = result_of(tmp_path, settings)
     assert not result.problem
     # It knows a test only when it is asked in these words.
     assert [test.name for test in result.tests] == ["test_clamp"]
+
+
+@pytest.mark.slow
+def test_a_run_whose_first_prompt_does_not_fit_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "replies.txt").write_text(REPLIES, "utf-8")
+    settings = StudySettings(
+        strategies=("agent",),
+        model=f"scripted:{tmp_path / 'replies.txt'}",
+        context=300,
+        samples=2,
+    )
+    result = result_of(tmp_path, settings)
+    assert not result.problem
+    assert [(run.endings, run.actions) for run in result.runs] == [((UNSTARTED,), ())] * 2

@@ -22,6 +22,7 @@ from pytest_brt.types import (
     PatchResult,
     Rank,
     Repair,
+    Step,
     TestRun,
     Trajectory,
     Verdict,
@@ -74,6 +75,19 @@ def test_a_candidate_beats_an_orderly_end_beats_a_failing_last_run() -> None:
     assert name_of(choose_brt([no, steps], (), 0)) == "steps"
     assert name_of(choose_brt([no, steps, passing], (), 0)) == "passing"
     assert name_of(choose_brt([no, steps, passing, finished], (), 0)) == "finished"
+
+
+def test_the_last_test_that_a_dialogue_ran_counts_and_not_the_judging_runs() -> None:
+    def told(name: str, *verdicts: Verdict) -> Attempt:
+        steps = [Step(number=at, reply="", verdict=one) for at, one in enumerate(verdicts, 1)]
+        looked = Step(number=len(steps) + 1, reply="")
+        dialogue = Trajectory(steps=(*steps, looked), ending=Ending.FINISH)
+        return replace(attempt(judged(name)), trajectories=(dialogue,))
+
+    passed = told("passed", Verdict.FAIL, Verdict.PASS)
+    failed = told("failed", Verdict.PASS, Verdict.FAIL)
+    assert {name_of(choose_brt([passed, failed], (), seed)) for seed in range(20)} == {"failed"}
+    assert name_of(choose_brt([passed], (), 0)) == "passed"
 
 
 def test_what_a_model_believes_comes_first_unless_a_person_gave_one() -> None:

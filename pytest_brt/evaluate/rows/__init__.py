@@ -1,0 +1,1 @@
+"""The rows of a study: every measure is a column."""
