@@ -18,7 +18,8 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.words import split_identifier
 from pytest_brt.errors import UsageProblem
-from pytest_brt.localise.suspects import Key, find_suspects
+from pytest_brt.localise.signs import Key
+from pytest_brt.localise.suspects import find_suspects
 from pytest_brt.types import Clue, Issue, Place, TestRun, Verdict
 from pytest_brt.types.clue import GivenByUser, OnTestStack, RunByTests
 
