@@ -28,10 +28,6 @@ _TRACEBACK, _NAMED_FILE, _USED, _BASE = 2.0, 0.3, 0.2, 0.2
 _RAN, _FEW = 0.5, 20
 #: How much less each frame says than the one below it.
 _FRAME_DECAY = 0.75
-#: What making an object runs, or comparing and showing one: hardly any code does without.
-_USUAL = frozenset(
-    {"__init__", "__new__", "__post_init__", "__eq__", "__hash__", "__repr__", "__str__"}
-)
 #: A name that so many definitions share says of none of them that it is meant.
 _SHARED = 3
 
@@ -56,14 +52,13 @@ def find_signs(
     """
     found: defaultdict[int, list[Sign]] = defaultdict(list)
     named = _named_files(issue.text, index)
-    telling = {key for key in ran if key[1].rpartition(".")[2] not in _USUAL}
     share = _RAN * min(1.0, (_FEW / max(len(ran), 1)) ** 0.5)
     used = dict(_used(issue, index))
     for number, passage in index.passages.items():
         key = (passage.path, passage.function)
         if number in having and passage.path in named:
             found[number].append(Sign(_NAMED_FILE, named[passage.path]))
-        if key in telling:
+        if key in ran:
             found[number].append(Sign(share, RunByReport()))
         if key in used:
             found[number].append(used[key])

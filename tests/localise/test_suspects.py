@@ -162,12 +162,10 @@ def test_a_name_of_many_definitions_is_no_sign(tmp_path: Path) -> None:
     assert not any(isinstance(clue, UsedByReport) for place in found for clue in place.clues)
 
 
-def test_what_makes_an_object_is_no_sign(tmp_path: Path) -> None:
-    code = (
-        "class Box:\n    def __init__(self):\n        pass\n\n    def grow(self):\n        pass\n"
-    )
-    write_tree(tmp_path, {"pkg/__init__.py": "", "pkg/box.py": code})
-    with open_index(tmp_path) as index:
-        ran = {("pkg/box.py", "Box.__init__"), ("pkg/box.py", "Box.grow")}
-        found = find_suspects(read_issue("It fails", "-"), index, ran=ran)
-    assert [place.function for place in found] == ["Box.grow"]
+def test_of_many_functions_that_ran_each_says_less(index: Index) -> None:
+    issue = read_issue("It fails", "-")
+    few = find_suspects(issue, index, ran={("pkg/text.py", "render")})[0]
+    others = {(f"pkg/none{number}.py", "f") for number in range(79)}
+    many = find_suspects(issue, index, ran={("pkg/text.py", "render"), *others})[0]
+    assert many.path == few.path
+    assert many.score == pytest.approx(few.score / 2)
