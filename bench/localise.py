@@ -42,8 +42,9 @@ from pytest_brt.code.layout import is_product
 from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.issue.load import load_issue
 from pytest_brt.issue.read import read_report
-from pytest_brt.localise import suspects
-from pytest_brt.localise.suspects import Key, nearest_tests, rank_files
+from pytest_brt.localise import signs, suspects
+from pytest_brt.localise.signs import Key
+from pytest_brt.localise.suspects import nearest_tests, rank_files
 from pytest_brt.model.base import Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.observe.watch import watch
@@ -59,9 +60,11 @@ FIGURES = ("first", "two", "function", "shown", "host")
 #: What `--without` leaves out: where its worth stands, and what it is without.
 SIGNS: Mapping[str, tuple[Any, str, Any]] = {
     "files": (suspects, "_OF_FILE", 0.0),
-    "tracebacks": (suspects, "_TRACEBACK", 0.0),
-    "named": (suspects, "_NAMED_FILE", 0.0),
-    "calls": (suspects, "_RAN", 0.0),
+    "tracebacks": (signs, "_TRACEBACK", 0.0),
+    "named": (signs, "_NAMED_FILE", 0.0),
+    "calls": (signs, "_RAN", 0.0),
+    "used": (signs, "_USED", 0.0),
+    "bases": (signs, "_BASE", 0.0),
     **{
         field: (lookup, "_WEIGHTS", {**lookup._WEIGHTS, field: 1.0})
         for field in ("name", "doc", "string")

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -108,6 +109,10 @@ def _saturated(much: float, relative: float, share: float) -> float:
 
 #: Parts of identifiers that are shorter are everywhere.
 _SHORTEST = 3
+#: So many words are a sentence.
+_SENTENCE = 6
+#: What an identifier has and no English word: an underscore, a digit, a capital inside.
+_NO_WORD = re.compile(r"[_\d]|[a-z][A-Z]")
 #: Files of the product, and of the tests, that are looked into.
 _FILES = 40
 #: How much it says that a name is what is looked for, has it as a word, or a body has it.
@@ -133,13 +138,18 @@ class Hit:
 
 
 def wanted_in(text: str) -> Wanted:
-    """Return what `text` asks for, each once.
+    """Return what `text` asks for, each once; of a sentence its identifiers, if it has any.
 
     >>> wanted_in("parseDate, the utils.to_text")
     {'parseDate': ('parse', 'date'), 'the': (), 'utils': (), 'to_text': ('text',)}
+    >>> wanted_in("Find the function that calls to_text for a date")
+    {'to_text': ('text',)}
     """
     found: dict[str, tuple[str, ...]] = {}
-    for name in dict.fromkeys(IDENTIFIER.findall(text)):
+    names = IDENTIFIER.findall(text)
+    if len(names) >= _SENTENCE:
+        names = [name for name in names if _NO_WORD.search(name)] or names
+    for name in dict.fromkeys(names):
         every = dict.fromkeys(split_identifier(name))
         parts = tuple(p for p in every if len(p) >= _SHORTEST and p != name.lower())
         if len(name) >= _SHORTEST or parts:

@@ -7,14 +7,11 @@ import codecs
 import difflib
 import io
 import tokenize
-from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_brt.code.file_facts import read_facts
 from pytest_brt.errors import EditProblem
-from pytest_brt.syntax.names import bound_names
-from pytest_brt.syntax.parse import Function, first_line, is_test_class, parse
+from pytest_brt.syntax.parse import Function, is_test_class, parse
 from pytest_brt.types import FileChange
 
 if TYPE_CHECKING:
@@ -157,43 +154,6 @@ def new_file(source: str, path: str) -> Placement:
     nodes = read_test(source)[1]
     text = source if source.endswith("\n") else f"{source}\n"
     return Placement(edit=Edit(path=path, before=None, after=text.encode()), nodes=nodes)
-
-
-def with_test(file: Placement, source: str) -> Placement | None:
-    """Return the new file `file` with the test functions of `source` below its own.
-
-    None where `source` has other imports, or more than these and functions: that takes `placing`.
-    """
-    text = file.edit.after.decode()
-    old, new = parse(text).body, parse(source).body
-    added = [node for node in new if isinstance(node, Function)]
-    names = [node.name for node in added]
-    spans = [range(first_line(node), (node.end_lineno or 0) + 1) for node in new]
-    lines = source.split("\n")
-    between = (line for at, line in enumerate(lines, 1) if not any(at in span for span in spans))
-    if (
-        any(line.strip() for line in between)
-        or not _imports(source) <= _imports(text)
-        or len(added) + sum(isinstance(n, ast.Import | ast.ImportFrom) for n in new) < len(new)
-        or not all(name.startswith("test") for name in names)
-        or len({*names} - bound_names(text)) < len(names)
-        or {_nameless(node) for node in added} & {_nameless(node) for node in old}
-    ):
-        return None
-    below = ["\n".join(lines[first_line(node) - 1 : node.end_lineno]) for node in added]
-    after = "\n\n\n".join([text.rstrip("\n"), *below]) + "\n"
-    return Placement(edit=replace(file.edit, after=after.encode()), nodes=tuple(names))
-
-
-def _imports(text: str) -> set[str]:
-    return {item.statement for item in read_facts(text).imports if item.top}
-
-
-def _nameless(node: ast.stmt) -> str:
-    same = copy(node)
-    if isinstance(same, Function | ast.ClassDef):
-        same.name = ""
-    return ast.dump(same)
 
 
 def read_test(source: str) -> tuple[SourceText, tuple[str, ...]]:

@@ -8,7 +8,7 @@ suspicious the tests that run it make its worst line: Ochiai's score of the spec
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile
 from math import sqrt
@@ -18,7 +18,8 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.code.words import split_identifier
 from pytest_brt.errors import UsageProblem
-from pytest_brt.localise.suspects import Key, find_suspects
+from pytest_brt.localise.signs import Key
+from pytest_brt.localise.suspects import find_suspects
 from pytest_brt.types import Clue, Issue, Place, TestRun, Verdict
 from pytest_brt.types.clue import GivenByUser, OnTestStack, RunByTests
 
@@ -124,7 +125,8 @@ def find_places(
     places = {(p.path, p.function): replace(p, score=p.score / top) for p in suspects}
     bad = [lines_of(run) for run in watched if run.verdict is Verdict.FAIL]
     good = [lines_of(run) for run in watched if run.verdict is Verdict.PASS]
-    seen = [*_of_stacks(failing, index).items(), *_of_spectrum(bad, good, index).items()]
+    spectrum = _of_spectrum(bad, good, index, reported=places)
+    seen = [*_of_stacks(failing, index).items(), *spectrum.items()]
     helps = {path: is_machinery(path, index) for path in {key[0] for key, _ in seen}}
     # What only helps tests is run by all that use it; nothing else may be known, though.
     others = [(key, place) for key, place in seen if not helps[key[0]]]
@@ -202,11 +204,15 @@ def _of_stacks(failing: Iterable[TestRun], index: Index) -> dict[Key, Place]:
 
 
 def _of_spectrum(
-    bad: Sequence[Coverage], good: Sequence[Coverage], index: Index
+    bad: Sequence[Coverage],
+    good: Sequence[Coverage],
+    index: Index,
+    *,
+    reported: Collection[Key],
 ) -> dict[Key, Place]:
     """Return the functions that failing tests run, by their most suspicious line.
 
-    What all tests run is left out, and what explains a failing assertion.
+    What all tests run is left out, and what explains a failing assertion if it is not `reported`.
     """
     found: dict[Key, Place] = {}
     for suspect in rank_lines(bad, good):
@@ -214,9 +220,10 @@ def _of_spectrum(
         # What stands outside of functions ran when the module was imported.
         if around is None or around.kind is DefinitionKind.CLASS:
             continue
-        if not is_product(suspect.path) or around.name in _EXPLAINING or suspect.is_everywhere:
-            continue
         key = (suspect.path, around.qualname)
+        explains = around.name in _EXPLAINING and key not in reported
+        if not is_product(suspect.path) or explains or suspect.is_everywhere:
+            continue
         known = found.get(key)
         if known is None:
             clue = RunByTests(

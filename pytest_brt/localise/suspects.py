@@ -5,28 +5,24 @@ about, code in a sentence names what the reporter suspects, and the output of a 
 that has nothing to do with it. How rare a term is in the project is for `code.lookup` to say.
 
 The rule: a passage scores by the words that it shares with the report and by those of its file
-(`code.lookup`), each as a share of the best, and by how near it is to the end of a traceback.
-What the report's own code ran on this tree counts for it, what it did not run does not. The test
-file that is nearest is found by the same words, and by what it imports.
+(`code.lookup`), each as a share of the best, and by what else points at it (`signs`). The test file
+that is nearest is found by the same words, and by what it imports.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from enum import Enum
-from typing import NamedTuple
 
-from pytest_brt.code.file_facts import DefinitionKind, Passage
+from pytest_brt.code.file_facts import Passage
 from pytest_brt.code.index import Index
-from pytest_brt.code.layout import is_product, is_test_path
+from pytest_brt.code.layout import is_product
 from pytest_brt.code.lookup import Relevance, is_test, relevance
 from pytest_brt.code.words import IDENTIFIER, terms_of
-from pytest_brt.issue.tracebacks import read_tracebacks
-from pytest_brt.types import Block, BlockKind, Clue, Frame, Issue, Place
-from pytest_brt.types.clue import FileNamed, OnTraceback, RunByReport, SharedWords
+from pytest_brt.localise.signs import Key, Sign, find_signs
+from pytest_brt.types import Block, BlockKind, Issue, Place
+from pytest_brt.types.clue import SharedWords
 
 
 class Source(Enum):
@@ -101,26 +97,10 @@ def _texts(issue: Issue) -> Iterator[tuple[Source, str]]:
             yield Source.NAMED, " ".join([*_INLINE.findall(text), *_CODE_LIKE.findall(text)])
 
 
-#: What the words of a passage and those of its file are worth, the best of each; that it is the
-#: end of a traceback; that the report names its file.
-_WORDS, _OF_FILE, _TRACEBACK, _NAMED_FILE = 1.0, 0.5, 2.0, 0.3
-#: What it is worth that the report's code ran it.
-_RAN = 0.5
+#: What the words of a passage and those of its file are worth, the best of each.
+_WORDS, _OF_FILE = 1.0, 0.5
 #: What scores less than this share of the best is not worth a look.
 _LEAST = 0.25
-#: How much less each frame says than the one below it.
-_FRAME_DECAY = 0.75
-
-
-#: A function, as its path and qualified name.
-Key = tuple[str, str]
-
-
-class _Sign(NamedTuple):
-    """What speaks for a place, beside its words."""
-
-    score: float
-    clue: Clue
 
 
 def find_suspects(
@@ -140,7 +120,7 @@ def find_suspects(
     found = relevance(query_of(issue), index) if found is None else found
     best = max(found.passages.values(), default=1.0)
     best_file = max(found.files.values(), default=1.0)
-    signs = _signs(issue.text, index, found.passages, ran)
+    signs = find_signs(issue, index, found.passages, ran)
     scores = {
         number: _WORDS * found.passages.get(number, 0.0) / best
         + _OF_FILE * found.files.get(passage.path, 0.0) / best_file
@@ -178,7 +158,7 @@ def rank_files(suspects: Iterable[Place]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(suspect.path for suspect in suspects))
 
 
-def _suspect(passage: Passage, score: float, signs: Sequence[_Sign], words: Sequence[str]) -> Place:
+def _suspect(passage: Passage, score: float, signs: Sequence[Sign], words: Sequence[str]) -> Place:
     clues = [sign.clue for sign in sorted(signs, key=lambda sign: -sign.score)]
     if words:
         clues.append(SharedWords(words=tuple(dict.fromkeys(words))))
@@ -190,79 +170,6 @@ def _suspect(passage: Passage, score: float, signs: Sequence[_Sign], words: Sequ
         score=round(score, 4),
         clues=tuple(clues),
     )
-
-
-def _signs(
-    text: str, index: Index, having: Collection[int], ran: Collection[Key]
-) -> Mapping[int, list[_Sign]]:
-    """Return what speaks for each passage beside its words."""
-    found: defaultdict[int, list[_Sign]] = defaultdict(list)
-    named = _named_files(text, index)
-    for number, passage in index.passages.items():
-        if number in having and passage.path in named:
-            found[number].append(_Sign(_NAMED_FILE, named[passage.path]))
-        if (passage.path, passage.function) in ran:
-            found[number].append(_Sign(_RAN, RunByReport()))
-    for number, sign in _traced(text, index).items():
-        found[number].append(sign)
-    return found
-
-
-def _traced(text: str, index: Index) -> dict[int, _Sign]:
-    """Return the passages on the tracebacks of a report, the deepest scoring most."""
-    found: dict[int, _Sign] = {}
-    for raised in read_tracebacks(text):
-        frames = [f for f in (_placed(f, index) for f in raised.frames) if f.project]
-        for depth, frame in enumerate(reversed(frames)):
-            number = _passage_of(frame, index)
-            score = _TRACEBACK * _FRAME_DECAY**depth
-            if number is not None and (number not in found or found[number].score < score):
-                clue = OnTraceback(function=frame.function, depth=depth)
-                found[number] = _Sign(score, clue)
-    return found
-
-
-def _placed(frame: Frame, index: Index) -> Frame:
-    """Return a frame with the project's own path, if it lies in a file of the project.
-
-    Files are renamed more often than functions: one that is not there by that name any more is
-    the one file that defines the function.
-    """
-    path = index.paths.find(frame.path)
-    if path:
-        return replace(frame, path=path, project=not is_test_path(path))
-    folders = set(frame.path.split("/")[:-1])
-    if is_test_path(frame.path) or folders.isdisjoint(index.packages):
-        return frame
-    found = {
-        definition.path
-        for definition in index.definitions(frame.function)
-        if definition.kind is not DefinitionKind.VARIABLE and is_product(definition.path)
-    }
-    return replace(frame, path=found.pop(), project=True) if len(found) == 1 else frame
-
-
-def _passage_of(frame: Frame, index: Index) -> int | None:
-    """Return the number of the passage of a frame's function; lines move, names stay."""
-    named = [d.line for d in index.definitions_in(frame.path) if d.name == frame.function]
-    line = min(named, key=lambda line: abs(line - frame.line), default=frame.line)
-    return index.passage_at(frame.path, line) if named or frame.function.startswith("<") else None
-
-
-_PATH = re.compile(r"[\w./\\-]+\.py\b")
-_DOTTED = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-
-
-def _named_files(text: str, index: Index) -> dict[str, FileNamed]:
-    """Return the files that the text names by path or as a dotted module."""
-    frames = {frame.path for raised in read_tracebacks(text) for frame in raised.frames}
-    paths = [name for name in _PATH.findall(text) if name not in frames]
-    found = {index.paths.find(name): FileNamed(name=name, is_module=False) for name in paths}
-    for name in _DOTTED.findall(text):
-        path = index.layout.path_of(name)
-        if path and not path.endswith("__init__.py"):
-            found[path] = FileNamed(name=name, is_module=True)
-    return {path: named for path, named in found.items() if path}
 
 
 #: What the name of the likeliest function weighs among the words of a report, and that of its

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from pytest_brt import __version__
 from pytest_brt.code.layout import RECORDED_REPORT
-from pytest_brt.code.source import Edit, Placement, new_file, with_test
+from pytest_brt.code.source import Edit, Placement, new_file
 from pytest_brt.codec import to_json
 from pytest_brt.errors import EditProblem
 from pytest_brt.execute.engine import Engine
@@ -97,9 +97,6 @@ def _as_file(tests: list[CandidateTest], issue: Issue, options: Options, root: P
 
 
 def _below(file: Placement, source: str) -> Placement:
-    quick = with_test(file, source)
-    if quick is not None:
-        return quick
     from pytest_brt.code.placing import place  # libcst takes half a second
 
     return place(source, file.edit.path, file.edit.after)

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from pytest_brt.types import Clue
 from pytest_brt.types.clue import (
+    BaseOfUsed,
     FileNamed,
     GivenByUser,
     OnTestStack,
@@ -13,6 +14,7 @@ from pytest_brt.types.clue import (
     RunByReport,
     RunByTests,
     SharedWords,
+    UsedByReport,
 )
 
 
@@ -31,6 +33,10 @@ def clue_words(clue: Clue) -> str:
             return f"the report names {name}"
         case RunByReport():
             return "the report's code runs it"
+        case UsedByReport(name=name):
+            return f"the report's code names {name}"
+        case BaseOfUsed(name=name):
+            return f"a base of {name}, which the report's code names"
         case SharedWords(words=words):
             return f"shares {', '.join(words)} with the report"
         case OnTestStack(line=line, depth=0):

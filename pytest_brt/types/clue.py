@@ -29,6 +29,19 @@ class RunByReport(Fact, frozen=True, kw_only=True):
     """The report's own code runs it."""
 
 
+class UsedByReport(Fact, frozen=True, kw_only=True):
+    """The report's own code names it."""
+
+    name: str
+
+
+class BaseOfUsed(Fact, frozen=True, kw_only=True):
+    """A class that the report's own code names is derived from it."""
+
+    #: Of the class that the report names.
+    name: str
+
+
 class SharedWords(Fact, frozen=True, kw_only=True):
     """It has words of the report."""
 
@@ -53,4 +66,14 @@ class RunByTests(Fact, frozen=True, kw_only=True):
     all_passing: int
 
 
-Clue = GivenByUser | OnTraceback | FileNamed | RunByReport | SharedWords | OnTestStack | RunByTests
+Clue = (
+    GivenByUser
+    | OnTraceback
+    | FileNamed
+    | RunByReport
+    | UsedByReport
+    | BaseOfUsed
+    | SharedWords
+    | OnTestStack
+    | RunByTests
+)

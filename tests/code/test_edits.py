@@ -3,7 +3,6 @@ from __future__ import annotations
 import ast
 import subprocess
 import textwrap
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_brt.code.placing import place
-from pytest_brt.code.source import Edit, is_insertion, new_file, with_test
+from pytest_brt.code.source import Edit, is_insertion, new_file
 from pytest_brt.errors import EditProblem
 
 TEST = """\
@@ -460,29 +459,3 @@ def test_helpers_go_below_a_one_line_body() -> None:
 def test_statements_beside_an_import_are_kept() -> None:
     text = placed("", "import pkg; x = pkg.X(); y = 2\ndef test_a(): assert x\n")
     assert text == "import pkg\n\n\ndef test_a():\n    x = pkg.X(); y = 2\n    assert x\n"
-
-
-HEADS = (
-    "from interval import clamp",
-    "import pytest\nfrom interval import clamp",
-    "import re as r",
-)
-BODIES = (
-    'def test_{}():\n    """Doc.\n\n    More.\n    """\n    assert clamp({})\n',
-    '@pytest.mark.slow\nasync def test_{}(capsys):\n    text = """a\n b\n"""\n    print({})\n',
-    "def helper():\n    return 1\n\n\ndef test_{}():\n    assert helper() == {}\n",
-)
-
-
-def test_a_test_below_others_of_a_new_file_is_as_libcst_places_it() -> None:
-    quick = 0
-    for first, second in product(product(HEADS, BODIES), repeat=2):
-        file = new_file(f"# Why.\n\n{first[0]}\n\n\n{first[1].format('a', 1)}", "tests/test_x.py")
-        for name, number in (("a", 1), ("a", 2), ("b", 1), ("b", 2)):
-            source = f"{second[0]}\n\n\n{second[1].format(name, number)}"
-            placed = with_test(file, source)
-            if placed is not None:
-                quick += 1
-                whole = place(source, file.edit.path, file.edit.after)
-                assert (placed.edit.after, placed.nodes) == (whole.edit.after, whole.nodes)
-    assert quick > 9

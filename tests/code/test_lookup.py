@@ -49,6 +49,14 @@ def names(found: list[tuple[str, Hit]]) -> list[str]:
     return [hit.definition.qualname for _, hit in found]
 
 
+def test_a_sentence_is_searched_for_its_identifiers(index: Index) -> None:
+    asked = "where is the price that description_of(thing) should have given"
+    assert list(wanted_in(asked)) == ["description_of"]
+    assert names(find(index, asked))[0] == "description_of"
+    plain = "where is the price that people should pay"
+    assert "price" in wanted_in(plain), "a sentence without identifiers keeps its words"
+
+
 def test_all_words_together_come_before_many_of_a_usual_one(index: Index) -> None:
     found = find(index, "Malformed price description")
     path, first = found[0]

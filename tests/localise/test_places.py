@@ -148,7 +148,10 @@ def test_what_explains_an_assertion_is_no_place(tmp_path: Path) -> None:
     watched = ran(Verdict.FAIL, pkg__box={3, 6})
     with open_index(tmp_path) as index:
         found = find_places(read_issue("# It is odd", "-"), index, watched=[watched])
+        report = read_issue("# repr of Box is odd\n\n`Box` is shown as 'Box'.", "-")
+        meant = find_places(report, index, watched=[watched])
     assert [place.function for place in found] == ["Box.grow"]
+    assert meant[0].function == "Box.__repr__", "the report points at it as well"
 
 
 def test_given_places_are_checked(index: Index) -> None:

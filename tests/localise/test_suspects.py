@@ -9,7 +9,13 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue.load import read_issue
 from pytest_brt.localise.suspects import find_suspects, rank_files
 from pytest_brt.types import Place
-from pytest_brt.types.clue import OnTraceback, RunByReport, SharedWords
+from pytest_brt.types.clue import (
+    BaseOfUsed,
+    OnTraceback,
+    RunByReport,
+    SharedWords,
+    UsedByReport,
+)
 from tests.support.trees import write_tree
 
 FILES = {
@@ -127,3 +133,39 @@ def test_order_is_stable(index: Index) -> None:
 
 def test_an_empty_report_has_no_suspects(index: Index) -> None:
     assert suspects("zzz", index) == ()
+
+
+BASES = {
+    "pkg/__init__.py": "",
+    "pkg/any.py": "from pkg.mark import Mark\n\n\nclass Any(Mark):\n    size = 1\n",
+    "pkg/mark.py": "class Mark:\n    def weigh(self):\n        return 2\n",
+    "pkg/other.py": "def odd():\n    return 3\n",
+}
+
+
+def test_a_class_that_the_code_names_comes_with_its_bases(tmp_path: Path) -> None:
+    write_tree(tmp_path, BASES)
+    with open_index(tmp_path) as index:
+        found = suspects("It is heavy\n\n```python\nAny()\n```\n", index)
+    clues = {(place.path, place.function): place.clues for place in found}
+    assert UsedByReport(name="Any") in clues["pkg/any.py", "Any"]
+    assert clues["pkg/mark.py", "Mark"] == (BaseOfUsed(name="Any"),)
+    assert ("pkg/other.py", "odd") not in clues
+
+
+def test_a_name_of_many_definitions_is_no_sign(tmp_path: Path) -> None:
+    files = {f"pkg/part{n}.py": "def render():\n    return 1\n" for n in range(3)}
+    write_tree(tmp_path, {"pkg/__init__.py": "", **files})
+    with open_index(tmp_path) as index:
+        found = suspects("It is odd\n\n```python\nrender()\n```\n", index)
+    assert len(found) == 3
+    assert not any(isinstance(clue, UsedByReport) for place in found for clue in place.clues)
+
+
+def test_of_many_functions_that_ran_each_says_less(index: Index) -> None:
+    issue = read_issue("It fails", "-")
+    few = find_suspects(issue, index, ran={("pkg/text.py", "render")})[0]
+    others = {(f"pkg/none{number}.py", "f") for number in range(79)}
+    many = find_suspects(issue, index, ran={("pkg/text.py", "render"), *others})[0]
+    assert many.path == few.path
+    assert many.score == pytest.approx(few.score / 2)

@@ -1,17 +1,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pytest_brt.code.index import open_index
 from pytest_brt.dialogue.action import Action, Outcome, Tool
 from pytest_brt.errors import FixProblem
+from pytest_brt.issue.load import read_issue
 from pytest_brt.repair.repairagent import agent_loop
 from pytest_brt.repair.site import RepairBench, Site
 from pytest_brt.repair.states import ToolName
+from pytest_brt.repair.tools.looking import classes_and_methods
 from pytest_brt.types import Step
 from tests.repair.scenes import LINE, MODULE, Scene, scripted
+from tests.support.trees import write_tree
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +74,30 @@ def test_classes_and_methods_are_indented_as_they_are_nested(tools: dict[str, To
     assert "class Slider  lines 6-13" in shown
     assert "  def moveTo(self, value)  lines 12-13" in shown
     assert "def percent_of(value)  lines 16-17" in shown
+
+
+def test_a_large_class_is_listed_by_names_those_like_the_report_first(
+    site: Site, tmp_path: Path
+) -> None:
+    methods = [f"    def step_{number}(self):\n        pass\n" for number in range(70)]
+    code = "class Slider:\n" + "".join(methods) + "    def grow_widely(self, by):\n        pass\n"
+    write_tree(tmp_path, {"pkg/slider.py": code})
+    issue = read_issue("Widely is ignored\n\nIt does not grow.", "-")
+    with open_index(tmp_path) as index:
+        tool = classes_and_methods(replace(site, index=index, issue=issue))
+        action = Action(name=tool.spec.name, arguments=(("path", "pkg/slider.py"),))
+        lines = tool.run(action, ()).observation.split("\n")
+    assert lines[:3] == [
+        "pkg/slider.py defines 72 classes and functions.",
+        "Those with words of the report:",
+        "Slider.grow_widely(self, by)  lines 142-143",
+    ]
+    every = ", ".join([*(f"step_{number}" for number in range(70)), "grow_widely"])
+    assert lines[3:] == [
+        "All names (extract_method shows one):",
+        "module: Slider",
+        f"Slider: {every}",
+    ]
 
 
 @pytest.mark.parametrize("name", ["moveTo", "Slider.moveTo", "Slider::moveTo", "move_to"])

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.code.lookup import Hit, find_calls, find_definitions, wanted_in
+from pytest_brt.code.words import terms_of
 from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
 from pytest_brt.dialogue.paths import closest
 from pytest_brt.dialogue.prompts import fenced
 from pytest_brt.execute.engine import Row, target_of
 from pytest_brt.guard.suite import read_tests
+from pytest_brt.localise.suspects import query_of
 from pytest_brt.render.clues import clue_words
 from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.site import Room, Site, window
@@ -56,14 +58,10 @@ def classes_and_methods(site: Site) -> Tool:
 
     def run(action: Action, _steps: Sequence[Step]) -> Outcome:
         path = action["path"]
-        shown = []
-        for found in _defined(site, path):
-            word = "class" if found.kind is DefinitionKind.CLASS else "def"
-            margin = "  " * found.qualname.count(".")
-            shown.append(
-                f"{margin}{word} {found.name}{found.signature}  lines {found.line}-{found.end_line}"
-            )
-        text = "\n".join(shown) or "no class and no function"
+        found = _defined(site, path)
+        if len(found) > _LISTED:
+            return Outcome(observation=_told_many(site, path, found))
+        text = "\n".join(map(_told_definition, found)) or "no class and no function"
         return Outcome(observation=f"{path} defines:\n{text}")
 
     spec = ActionSpec(
@@ -72,6 +70,39 @@ def classes_and_methods(site: Site) -> Tool:
         parameters=(Parameter(name="path", about="a file", kind=Kind.PATH),),
     )
     return Tool(spec=spec, run=run)
+
+
+#: Definitions of a file that are listed with their lines; of more, so many.
+_LISTED, _NEAREST = 60, 20
+
+
+def _told_definition(one: Definition) -> str:
+    word = "class" if one.kind is DefinitionKind.CLASS else "def"
+    margin = "  " * one.qualname.count(".")
+    return f"{margin}{word} {one.name}{one.signature}  lines {one.line}-{one.end_line}"
+
+
+def _told_many(site: Site, path: str, found: Sequence[Definition]) -> str:
+    """Return the definitions of a large file: first those like the report, then all names."""
+    query = query_of(site.issue)
+
+    def worth(one: Definition) -> float:
+        return sum(query.get(term, 0.0) for term in terms_of(one.name))
+
+    like = sorted((one for one in found if worth(one)), key=worth, reverse=True)[:_NEAREST]
+    first = [f"{one.qualname}{one.signature}  lines {one.line}-{one.end_line}" for one in like]
+    inside: dict[str, list[str]] = {}
+    for one in found:
+        inside.setdefault(one.qualname.rpartition(".")[0], []).append(one.name)
+    names = [f"{around or 'module'}: {', '.join(some)}" for around, some in inside.items()]
+    return "\n".join(
+        [
+            f"{path} defines {len(found)} classes and functions.",
+            *(["Those with words of the report:", *first] if first else []),
+            f"All names ({ToolName.EXTRACT_METHOD.value} shows one):",
+            *names,
+        ]
+    )
 
 
 #: Definitions of one name that are shown.

@@ -16,7 +16,8 @@ from pytest_brt.code.lookup import relevance
 from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.issue.read import read_report
-from pytest_brt.localise.suspects import Key, find_suspects, nearest_tests, query_of, rank_files
+from pytest_brt.localise.signs import Key
+from pytest_brt.localise.suspects import find_suspects, nearest_tests, query_of, rank_files
 from pytest_brt.observe.watch import Replayed, Seen, watch
 from pytest_brt.reproduce.prompting.shown_code import MOST_TESTS, show_tests
 from pytest_brt.reproduce.prompting.transcript import IMPORTS, Stance, session_of, stance_of

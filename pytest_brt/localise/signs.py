@@ -1,0 +1,155 @@
+"""What points at a place beside the words that it shares with a report.
+
+Tracebacks, files that the report names, and what its code does: which functions it ran on this
+tree, and which definitions it names, each class with its bases.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from pytest_brt.code.file_facts import Definition, DefinitionKind
+from pytest_brt.code.index import Index
+from pytest_brt.code.layout import is_product, is_test_path
+from pytest_brt.code.words import IDENTIFIER
+from pytest_brt.issue.tracebacks import read_tracebacks
+from pytest_brt.types import BlockKind, Clue, Frame, Issue
+from pytest_brt.types.clue import BaseOfUsed, FileNamed, OnTraceback, RunByReport, UsedByReport
+
+#: What it is worth that a traceback ends here, that the report names the file, that its code names
+#: the definition or what that is derived from.
+_TRACEBACK, _NAMED_FILE, _USED, _BASE = 2.0, 0.3, 0.2, 0.2
+#: What it is worth that the report's code ran it, where it ran no more than so many functions: the
+#: more there are, the less it says of each.
+_RAN, _FEW = 0.5, 20
+#: How much less each frame says than the one below it.
+_FRAME_DECAY = 0.75
+#: A name that so many definitions share says of none of them that it is meant.
+_SHARED = 3
+
+#: A function, as its path and qualified name.
+Key = tuple[str, str]
+
+
+class Sign(NamedTuple):
+    """What points at a place, and how much."""
+
+    score: float
+    clue: Clue
+
+
+def find_signs(
+    issue: Issue, index: Index, having: Collection[int], ran: Collection[Key]
+) -> Mapping[int, list[Sign]]:
+    """Return what points at each passage, by its number.
+
+    Those `having` words of the report are in a file that it names; `ran` are the functions that
+    the report's code ran.
+    """
+    found: defaultdict[int, list[Sign]] = defaultdict(list)
+    named = _named_files(issue.text, index)
+    share = _RAN * min(1.0, (_FEW / max(len(ran), 1)) ** 0.5)
+    used = dict(_used(issue, index))
+    for number, passage in index.passages.items():
+        key = (passage.path, passage.function)
+        if number in having and passage.path in named:
+            found[number].append(Sign(_NAMED_FILE, named[passage.path]))
+        if key in ran:
+            found[number].append(Sign(share, RunByReport()))
+        if key in used:
+            found[number].append(used[key])
+    for number, sign in _traced(issue.text, index).items():
+        found[number].append(sign)
+    return found
+
+
+def _used(issue: Issue, index: Index) -> Iterator[tuple[Key, Sign]]:
+    """Yield the bases of classes that the report's code names, and then what it names itself."""
+    shown = [b.text for b in issue.blocks if b.kind in (BlockKind.PYTHON, BlockKind.REPL)]
+    names = dict.fromkeys(name for text in shown for name in IDENTIFIER.findall(text))
+    used = [one for name in names for one in _meant(name, index)]
+    for one in used:
+        for base in _bases(one, index):
+            yield (base.path, base.qualname), Sign(_BASE, BaseOfUsed(name=one.name))
+    for one in used:
+        yield (one.path, one.qualname), Sign(_USED, UsedByReport(name=one.name))
+
+
+def _meant(name: str, index: Index) -> list[Definition]:
+    """Return the functions and classes of the product that `name` stands for, if they are few."""
+    found = [
+        definition
+        for definition in index.definitions(name)
+        if definition.top
+        and definition.kind is not DefinitionKind.VARIABLE
+        and is_product(definition.path)
+    ]
+    return found if len(found) < _SHARED else []
+
+
+def _bases(one: Definition, index: Index) -> Iterator[Definition]:
+    """Yield the classes of the product that a class is derived from, not those of its bases."""
+    if one.kind is DefinitionKind.CLASS:
+        for name in IDENTIFIER.findall(one.signature):
+            yield from (d for d in _meant(name, index) if d.kind is DefinitionKind.CLASS)
+
+
+def _traced(text: str, index: Index) -> dict[int, Sign]:
+    """Return the passages on the tracebacks of a report, the deepest scoring most."""
+    found: dict[int, Sign] = {}
+    for raised in read_tracebacks(text):
+        frames = [f for f in (_placed(f, index) for f in raised.frames) if f.project]
+        for depth, frame in enumerate(reversed(frames)):
+            number = _passage_of(frame, index)
+            score = _TRACEBACK * _FRAME_DECAY**depth
+            if number is not None and (number not in found or found[number].score < score):
+                clue = OnTraceback(function=frame.function, depth=depth)
+                found[number] = Sign(score, clue)
+    return found
+
+
+def _placed(frame: Frame, index: Index) -> Frame:
+    """Return a frame with the project's own path, if it lies in a file of the project.
+
+    Files are renamed more often than functions: one that is not there by that name any more is
+    the one file that defines the function.
+    """
+    path = index.paths.find(frame.path)
+    if path:
+        return replace(frame, path=path, project=not is_test_path(path))
+    folders = set(frame.path.split("/")[:-1])
+    if is_test_path(frame.path) or folders.isdisjoint(index.packages):
+        return frame
+    found = {
+        definition.path
+        for definition in index.definitions(frame.function)
+        if definition.kind is not DefinitionKind.VARIABLE and is_product(definition.path)
+    }
+    return replace(frame, path=found.pop(), project=True) if len(found) == 1 else frame
+
+
+def _passage_of(frame: Frame, index: Index) -> int | None:
+    """Return the number of the passage of a frame's function; lines move, names stay."""
+    named = [d.line for d in index.definitions_in(frame.path) if d.name == frame.function]
+    line = min(named, key=lambda line: abs(line - frame.line), default=frame.line)
+    return index.passage_at(frame.path, line) if named or frame.function.startswith("<") else None
+
+
+_PATH = re.compile(r"[\w./\\-]+\.py\b")
+_DOTTED = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+
+
+def _named_files(text: str, index: Index) -> dict[str, FileNamed]:
+    """Return the files that the text names by path or as a dotted module."""
+    frames = {frame.path for raised in read_tracebacks(text) for frame in raised.frames}
+    paths = [name for name in _PATH.findall(text) if name not in frames]
+    found = {index.paths.find(name): FileNamed(name=name, is_module=False) for name in paths}
+    for name in _DOTTED.findall(text):
+        path = index.layout.path_of(name)
+        if path and not path.endswith("__init__.py"):
+            found[path] = FileNamed(name=name, is_module=True)
+    return {path: named for path, named in found.items() if path}
