@@ -92,7 +92,7 @@ def _generation(name: str, folder: Path, place: Path) -> Iterator[Check]:
         yield Check("GPU", text, CheckState.FAIL)
         return
     used = isinstance(model, LocalModel) and model.gpu
-    remark = "" if used else "this llama-cpp-python is built for the CPU (see docs/gpu.md)"
+    remark = "" if used else "this llama-cpp-python is built for the CPU (see docs/models.md)"
     yield _noted("GPU", "used" if used else "not used", remark)
 
 
