@@ -198,7 +198,6 @@ class RecordedModel:
         self.model = model
         self.path = Path(folder) / RECORDING
         self.name = model.name
-        self.context = model.context
         self._lock = threading.Lock()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -207,6 +206,11 @@ class RecordedModel:
             raise StoreProblem(
                 f"cannot record to {str(self.path)!r}: {error.strerror} (--brt-record DIR)"
             ) from error
+
+    @property
+    def context(self) -> int:
+        """The model's context, as far as it is known by now."""
+        return self.model.context
 
     @property
     def notes(self) -> tuple[str, ...]:
