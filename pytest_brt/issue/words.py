@@ -108,6 +108,8 @@ _EXPECTS_ONE = re.compile(
     r"\b(?:expect(?:ed)?|want(?:ed)?)\b[^.,;]{0,40}\ban? (?:\w+ ){0,2}(?:error|exception)\b",
     re.IGNORECASE,
 )
+#: What is doubted is not asked for: "I see no reason why it should be forbidden".
+_DOUBTED = re.compile(r"\bwhy\b|\bno reason\b|\bwhether\b", re.IGNORECASE)
 _DENIED = re.compile(r"\b(?:not|no|never|without|instead)\b|n't\b", re.IGNORECASE)
 #: Complaints about an exception that does not come.
 _HIDDEN = re.compile(
@@ -169,9 +171,11 @@ def wants_an_error(text: str) -> bool:
     (True, True)
     >>> wants_an_error("I expect an exception that says so"), wants_an_error("It is an error")
     (True, False)
+    >>> wants_an_error("I don't see why it should be forbidden")
+    False
     """
     words = own_words(text)
-    if _OF_AN_ERROR.search(words) or must_fail(text):
+    if _OF_AN_ERROR.search(words) or (must_fail(text) and not _DOUBTED.search(words)):
         return True
     return bool(_EXPECTS_ONE.search(words)) and not _DENIED.search(words)
 

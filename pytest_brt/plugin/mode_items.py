@@ -27,7 +27,8 @@ from pytest_brt.errors import BrtError
 from pytest_brt.execute.process import hear_of_ends
 from pytest_brt.plugin.option_table import Options
 from pytest_brt.plugin.option_values import TYPED
-from pytest_brt.plugin.options import pytest_settings, read_options
+from pytest_brt.plugin.options import read_options
+from pytest_brt.plugin.settings import pytest_settings
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
 from pytest_brt.syntax.parse import PARSING
 

@@ -244,8 +244,9 @@ class Options:
     )
     timeout: float = _SANDBOX(
         "SECONDS",
-        "time limit of one test; a statement of a report gets a third of it (default: 60)",
-        read.at_least(0.1),
+        "time limit of one test, as in 90 or 90s; a statement of a report gets a third of it "
+        "(default: 60)",
+        read.seconds,
         default=60.0,
     )
     memory: int = _SANDBOX(

@@ -19,6 +19,7 @@ import pytest
 
 from pytest_brt.plugin.option_table import COMMANDS, GROUPS, SPECS, Options
 from pytest_brt.plugin.option_values import Spec
+from pytest_brt.plugin.settings import raw_settings, setting
 
 #: Variables that name folders which tests may read, wherever these are.
 _FOLDERS_TO_READ = ("PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH")
@@ -53,11 +54,6 @@ def add_options(parser: pytest.Parser) -> None:
             parser.addini(spec.dest, spec.help, type=kind, default=None)
 
 
-def pytest_settings(config: pytest.Config) -> Any:
-    """Return pytest's own mapping of ini values; it was public until 9.0."""
-    return config._inicfg if hasattr(config, "_inicfg") else config.inicfg
-
-
 def mode_of(namespace: object) -> Mode:
     """Say what a run with these parsed options is for."""
     given = {spec.flag for spec in SPECS if getattr(namespace, spec.dest, None)}
@@ -65,7 +61,7 @@ def mode_of(namespace: object) -> Mode:
 
 
 def _check_settings(config: pytest.Config) -> None:
-    settings = pytest_settings(config)
+    settings = raw_settings(config)
     for spec in SPECS:
         if not spec.ini and spec.dest in settings:
             raise pytest.UsageError(
@@ -77,7 +73,8 @@ def _check_settings(config: pytest.Config) -> None:
 def _check_variables(config: pytest.Config) -> None:
     """Refuse settings by which a project would show its tests more than itself."""
     root = config.rootpath.resolve()
-    for line in config.getini("brt_env") or ():
+    (env,) = (spec for spec in SPECS if spec.name == "env")
+    for line in _of_project(env, config):
         name, _, value = line.partition("=")
         if name not in _FOLDERS_TO_READ:
             continue
@@ -137,13 +134,24 @@ def _value(spec: Spec, config: pytest.Config, environ: Mapping[str, str]) -> obj
     if given is None and spec.variable and environ.get(spec.variable):
         given, source = environ[spec.variable], spec.variable
     if given is None and spec.ini:
-        given, source = config.getini(spec.dest) or None, f"{config.inipath}: {spec.dest}"
+        found = _of_project(spec, config)
+        given = (found if spec.repeat else found[0]) if found else None
+        source = f"{config.inipath}: {spec.dest}"
     if given is None:
         return () if spec.repeat else spec.default
-    found = []
+    values = []
     for text in given if spec.repeat else (str(given),):
         try:
-            found.append(spec.read(text))
+            values.append(spec.read(text))
         except ValueError as error:
             raise pytest.UsageError(f"{source}: {error}, got {text!r}") from None
-    return tuple(found) if spec.repeat else found[0]
+    return tuple(values) if spec.repeat else values[0]
+
+
+def _of_project(spec: Spec, config: pytest.Config) -> list[str]:
+    settings = raw_settings(config)
+    try:
+        return setting(spec, settings)
+    except ValueError as error:
+        place = f"{config.inipath}: {spec.dest}"
+        raise pytest.UsageError(f"{place}: {error}, got {settings[spec.dest]!r}") from None

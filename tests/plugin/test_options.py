@@ -93,7 +93,7 @@ def test_a_project_shows_no_folder_but_its_own(pytester: pytest.Pytester, name: 
     [
         ("--brt-keep=0", "--brt-keep: expected a number of at least 1, got '0'"),
         ("--brt-keep=1.5", "--brt-keep: expected a number of at least 1, got '1.5'"),
-        ("--brt-timeout=nan", "--brt-timeout: expected a number of at least 0.1, got 'nan'"),
+        ("--brt-timeout=nan", "--brt-timeout: expected a time, as in 90s, 15m or 1h, got 'nan'"),
         ("--brt-strategy=,", "--brt-strategy: expected one or more names"),
         ("--brt-net=wifi", "--brt-net: expected one of none, host, got 'wifi'"),
         ("--brt-budget=soon", "--brt-budget: expected a time, as in 90s, 15m or 1h, got 'soon'"),

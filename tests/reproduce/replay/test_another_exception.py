@@ -68,6 +68,7 @@ WANTS_NONE = (
     "",
     "It should just work for empty lists, but raises an exception.",
     "This worked before 2.0, now it raises IndexError.",
+    "I don't see a reason why empty lists should be forbidden.",
 )
 
 
