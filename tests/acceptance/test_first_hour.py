@@ -41,7 +41,7 @@ def test_branches_are_ranked_like_files(project: pytest.Pytester) -> None:
             "brt: fix/b-nothing: no changes against the commit that is checked out; left out",
             "branches/fix/a-right.diff::epr PASSES*",
             " *1 *fix/a-right *4/4 pass*",
-            " *2 *fix/c-wrong *3/4 pass*too close to the first to call",
+            " *2 *fix/c-wrong *3/4 pass*too close to the first to call*",
             "again: * --brt-issue=clamp.md '--rank-fixes=git:fix/[*]'",
         ]
     )
