@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import SUPPRESS
 from collections.abc import Generator, Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from pluggy import HookimplMarker
 
@@ -26,10 +27,19 @@ INNER = "PYTEST_BRT_INNER"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options."""
-    from pytest_brt.plugin.options import add_options
+    """Declare every option and its setting."""
+    from pytest_brt.plugin.declared import GROUPS, OPTIONS, SETTINGS
 
-    add_options(parser)
+    groups = {name: parser.getgroup(f"brt-{name}", f"pytest-brt: {text}") for name, text in GROUPS}
+    for flags, dest, group, metavar, text, repeat in OPTIONS:
+        how: dict[str, Any] = {"action": "store_const", "const": "yes"}
+        if metavar is not None:
+            how = {"action": "append" if repeat else "store", "metavar": metavar}
+        shown = SUPPRESS if text is None else text
+        groups[group].addoption(*flags, dest=dest, default=None, help=shown, **how)
+    for dest, text, repeat in SETTINGS:
+        kind: Literal["linelist", "string"] = "linelist" if repeat else "string"
+        parser.addini(dest, text, type=kind, default=None)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -54,9 +64,9 @@ class _AsInstalled:
 
 
 def _is_ours(namespace: object) -> bool:
-    from pytest_brt.plugin.options import Mode, mode_of
+    from pytest_brt.plugin.declared import MODES
 
-    return INNER not in os.environ and mode_of(namespace) is not Mode.NONE
+    return INNER not in os.environ and any(getattr(namespace, mode, None) for mode in MODES)
 
 
 @hookimpl(wrapper=True, tryfirst=True)

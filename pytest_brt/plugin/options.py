@@ -2,22 +2,19 @@
 
 Most have an ini twin of the same name with underscores (``--brt-timeout`` and ``brt_timeout``).
 The command line beats it, and the environment; what the user alone may say has none.
-
-Imported by every pytest start, so it imports nothing heavy.
 """
 
 from __future__ import annotations
 
 import os
-from argparse import SUPPRESS
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
-from pytest_brt.plugin.option_table import COMMANDS, GROUPS, SPECS, Options
+from pytest_brt.plugin.option_table import SPECS, Options
 from pytest_brt.plugin.option_values import Spec
 from pytest_brt.plugin.settings import raw_settings, setting
 
@@ -35,23 +32,6 @@ class Mode(StrEnum):
     GATE = "--brt-gate"
     EVALUATE = "--brt-evaluate"
     NONE = ""
-
-
-def add_options(parser: pytest.Parser) -> None:
-    """Declare every option and its ini twin."""
-    groups = {
-        name: parser.getgroup(f"brt-{name}", f"pytest-brt: {title}")
-        for name, title in GROUPS.items()
-    }
-    for spec in SPECS:
-        how: dict[str, Any] = {"action": "store_const", "const": "yes"}
-        if not spec.switch:
-            how = {"action": "append" if spec.repeat else "store", "metavar": spec.metavar}
-        text = SUPPRESS if spec.group in COMMANDS else spec.help
-        groups[spec.group].addoption(*spec.flags, dest=spec.dest, default=None, help=text, **how)
-        if spec.ini:
-            kind: Literal["linelist", "string"] = "linelist" if spec.repeat else "string"
-            parser.addini(spec.dest, spec.help, type=kind, default=None)
 
 
 def mode_of(namespace: object) -> Mode:

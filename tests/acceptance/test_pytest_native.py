@@ -203,8 +203,7 @@ def test_a_plain_run_pays_nothing(project: pytest.Pytester) -> None:
             ours = {name for name in sys.modules if name.startswith("pytest_brt")}
             assert ours == {
                 "pytest_brt", "pytest_brt.hookspec", "pytest_brt.plugin",
-                "pytest_brt.plugin.options", "pytest_brt.plugin.option_table",
-                "pytest_brt.plugin.option_values",
+                "pytest_brt.plugin.declared",
             }
         """
     )
