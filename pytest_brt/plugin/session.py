@@ -14,13 +14,14 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_brt import __version__
-from pytest_brt.answers import bug_tests
+from pytest_brt.answers import answer_ranking, bug_tests
 from pytest_brt.code.source import Edit
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, StoreProblem
@@ -58,7 +59,7 @@ from pytest_brt.store import (
     save_last_run,
     write_bytes,
 )
-from pytest_brt.types import Cost, RunRecord
+from pytest_brt.types import Cost, Leader, OnlyOne, RunRecord
 
 
 def command_again(
@@ -79,6 +80,20 @@ def command_again(
 
 #: Exit code when a model was asked for, none answered, and something was not reached.
 NO_MODEL = 6
+#: Exit code when a patch passes and none leads clearly.
+NO_LEADER = 7
+
+
+def _is_clear(record: RunRecord) -> bool:
+    """Say whether some patch leads without doubt wherever patches were ranked."""
+    missing = {found.issue: found for found in record.not_run}
+    for issue, ranks in groupby(record.ranks, key=lambda rank: rank.result.issue):
+        match answer_ranking(tuple(ranks), missing.get(issue)):
+            case OnlyOne() | Leader(doubt=None):
+                continue
+            case _:
+                return False
+    return True
 
 
 class Session(OurFiles):
@@ -279,6 +294,8 @@ class Session(OurFiles):
                 session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
         if self.unheard and session.exitstatus == pytest.ExitCode.TESTS_FAILED:
             session.exitstatus = NO_MODEL
+        if session.exitstatus == pytest.ExitCode.OK and not _is_clear(self.record):
+            session.exitstatus = NO_LEADER
         self.closing += self._advice(interrupted=interrupted)
         self._is_told = is_written and not interrupted
 
@@ -291,6 +308,8 @@ class Session(OurFiles):
         if interrupted:
             yield f"{'continue' if self.journal is not None else 'start again'}: {command}"
             return
+        if verbosity > 0 and not self.unreached and not _is_clear(self.record):
+            yield f"exit code {NO_LEADER}: something passes, and no patch leads clearly"
         if self.unreached and (verbosity > 0 or self.unheard):
             model = f"no model answered: {self.unheard}" if self.unheard else ""
             code = NO_MODEL if self.unheard else 1

@@ -19,9 +19,17 @@ ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize(("report", "code"), [("clamp.md", 0), ("vague.md", 1)])
+@pytest.mark.parametrize(
+    ("report", "patches", "clear", "code"),
+    [
+        ("clamp.md", "patches/a-right.diff", "no", 0),
+        ("clamp.md", "patches", "no", 0),  # two of them are level
+        ("clamp.md", "patches", "yes", 7),
+        ("vague.md", "", "no", 1),
+    ],
+)
 def test_the_action_shows_the_answer_and_ends_with_its_code(
-    project: pytest.Pytester, report: str, code: int
+    project: pytest.Pytester, report: str, patches: str, clear: str, code: int
 ) -> None:
     project.makefile(".md", vague="# It is slow\n\nSometimes.\n")
     temporary = project.mkdir("runner")
@@ -34,7 +42,8 @@ def test_the_action_shows_the_answer_and_ends_with_its_code(
         "RUNNER_TEMP": str(temporary),
         "GITHUB_STEP_SUMMARY": str(temporary / "summary"),
         "REPORT": report,
-        "PATCHES": "patches/a-right.diff" if code == 0 else "",
+        "PATCHES": patches,
+        "CLEAR": clear,
         "OPTIONS": "--brt-guard=no --brt-keep=4 --brt-repeat=1",
     }
     codes = [
@@ -45,8 +54,8 @@ def test_the_action_shows_the_answer_and_ends_with_its_code(
     ]
     assert codes == [0, code]
     summary = (temporary / "summary").read_text("utf-8")
-    assert ("**Possibly reproduced: " if code == 0 else "**Not reproduced: ") in summary
-    assert ("| a-right.diff |" in summary) == (code == 0)
+    assert ("**Not reproduced: " if code == 1 else "**Possibly reproduced: ") in summary
+    assert ("| a-right.diff |" in summary) == bool(patches)
 
 
 def test_a_second_step_of_a_job_knows_nothing_of_the_first(project: pytest.Pytester) -> None:

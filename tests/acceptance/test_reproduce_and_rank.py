@@ -38,7 +38,7 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(
     junit = project.path.parent / "junit.xml"
     options = ("--brt-issue=clamp.md", "--rank-fixes=patches", f"--junitxml={junit}")
     result, report = run(project, *options)
-    assert result.ret == 0, result.stdout.str()
+    assert result.ret == 7, result.stdout.str()  # two are level
     assert tree_hash(project.path) == before
     properties = junit.read_text("utf-8")  # they carry the record
     assert properties.count('<property name="brt"') == 6
@@ -143,7 +143,7 @@ def test_ranking_by_tests_that_a_person_wrote(project: pytest.Pytester) -> None:
         "utf-8",
     )
     result, report = run(project, "--rank-fixes=patches", f"--brt-tests={written}")
-    assert result.ret == 0, result.stdout.str()
+    assert result.ret == 7, result.stdout.str()
     tests = {test["name"]: test for test in report["tests"]}
     assert {name: test["verdict"] for name, test in tests.items()} == {
         "test_inside[5]": "FAIL",
