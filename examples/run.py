@@ -34,9 +34,9 @@ from weights import FetchError, fetch_model
 EXAMPLES = Path(__file__).resolve().parent
 
 #: pytest's exit status when it is asked for something it cannot do.
+USAGE = 4
 #: What pytest-brt ends with where patches pass and none leads clearly.
 TIE = 7
-USAGE = 4
 
 # pip wants the metadata of what it downloads, and would fetch the tools that build the package to
 # get it. But the metadata is in the source distribution, so a stand-in under the name of the real
