@@ -57,10 +57,11 @@ def _failure(judged: JudgedTest) -> str:
 def _next(record: RunRecord, command: str) -> str:
     """Return what to type next, or what to do before."""
     if record.ranks:
-        answer = answer_ranking(record.ranks)
-        if isinstance(answer, Leader | OnlyOne) and getattr(answer, "doubt", None) is None:
-            return f"read {answer.patch}, then apply it with git apply"
-        return "'pytest-brt diff PATCH PATCH' says how two of them differ; -v shows every test"
+        match answer_ranking(record.ranks):
+            case OnlyOne(patch=name) | Leader(patch=name, doubt=None):
+                return f"read {name}, then apply it with git apply"
+            case _:
+                return "'pytest-brt diff PATCH PATCH' says how two differ; -v shows every test"
     answers = [
         answer_issue([a for a in record.attempts if a.issue == issue.id])
         for issue in record.issues
