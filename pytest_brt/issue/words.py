@@ -156,7 +156,8 @@ def must_work(text: str) -> bool:
 
 def must_fail(text: str) -> bool:
     """Say whether `text` demands that something is refused, or an exception raised."""
-    return bool(_MUST_FAIL.search(own_words(text)))
+    words = own_words(text)
+    return bool(_MUST_FAIL.search(words)) and not _DOUBTED.search(words)
 
 
 def misses_exception(text: str) -> bool:
@@ -175,7 +176,7 @@ def wants_an_error(text: str) -> bool:
     False
     """
     words = own_words(text)
-    if _OF_AN_ERROR.search(words) or (must_fail(text) and not _DOUBTED.search(words)):
+    if _OF_AN_ERROR.search(words) or must_fail(text):
         return True
     return bool(_EXPECTS_ONE.search(words)) and not _DENIED.search(words)
 

@@ -84,18 +84,6 @@ NO_MODEL = 6
 NO_LEADER = 7
 
 
-def _is_clear(record: RunRecord) -> bool:
-    """Say whether some patch leads without doubt wherever patches were ranked."""
-    missing = {found.issue: found for found in record.not_run}
-    for issue, ranks in groupby(record.ranks, key=lambda rank: rank.result.issue):
-        match answer_ranking(tuple(ranks), missing.get(issue)):
-            case OnlyOne() | Leader(doubt=None):
-                continue
-            case _:
-                return False
-    return True
-
-
 class Session(OurFiles):
     """The plugin of a run in one of our modes."""
 
@@ -294,7 +282,7 @@ class Session(OurFiles):
                 session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
         if self.unheard and session.exitstatus == pytest.ExitCode.TESTS_FAILED:
             session.exitstatus = NO_MODEL
-        if session.exitstatus == pytest.ExitCode.OK and not _is_clear(self.record):
+        if session.exitstatus == pytest.ExitCode.OK and not self._is_clear():
             session.exitstatus = NO_LEADER
         self.closing += self._advice(interrupted=interrupted)
         self._is_told = is_written and not interrupted
@@ -308,7 +296,7 @@ class Session(OurFiles):
         if interrupted:
             yield f"{'continue' if self.journal is not None else 'start again'}: {command}"
             return
-        if verbosity > 0 and not self.unreached and not _is_clear(self.record):
+        if verbosity > 0 and not self.unreached and not self._is_clear():
             yield f"exit code {NO_LEADER}: something passes, and no patch leads clearly"
         if self.unreached and (verbosity > 0 or self.unheard):
             model = f"no model answered: {self.unheard}" if self.unheard else ""
@@ -323,6 +311,19 @@ class Session(OurFiles):
                 f"next: '{rank}' ranks the patches in DIR by these tests; 'pytest-brt review' "
                 "first asks you which of them are right"
             )
+
+    def _is_clear(self) -> bool:
+        """Say whether some patch leads without doubt wherever a ranking was all that was asked."""
+        if self.record is None or self.options.repair:
+            return True
+        missing = {found.issue: found for found in self.record.not_run}
+        for issue, ranks in groupby(self.record.ranks, key=lambda rank: rank.result.issue):
+            match answer_ranking(tuple(ranks), missing.get(issue)):
+                case OnlyOne() | Leader(doubt=None):
+                    continue
+                case _:
+                    return False
+        return True
 
     def _open_journal(self) -> Journal | None:
         """Return what keeps finished work for the case that this run is interrupted."""

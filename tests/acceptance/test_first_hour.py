@@ -35,7 +35,7 @@ def test_branches_are_ranked_like_files(project: pytest.Pytester) -> None:
     git(root, "checkout", "-q", "main")
     git(root, "branch", "fix/b-nothing")
     result = project.runpytest_subprocess("-v", "--brt-issue=clamp.md", "--rank-fixes=git:fix/*")
-    assert result.ret == 0, result.stdout.str()
+    assert result.ret == 7, result.stdout.str()
     result.stdout.fnmatch_lines(
         [
             "brt: fix/b-nothing: no changes against the commit that is checked out; left out",
@@ -82,7 +82,7 @@ def test_patches_may_be_what_a_shell_makes_of_a_pattern_and_settings_what_pytest
         *("--repeat=1", "--report=out.md", "--report=../report.json"),
         *("--rank", *(f"patches/{name}.diff" for name in names)),
     )
-    assert command.ret == 0, command.stdout.str() + command.stderr.str()
+    assert command.ret == 7, command.stdout.str() + command.stderr.str()
     assert command.parseoutcomes() == {"possibly": 1, "passing": 1, "failing": 1}
     command.stdout.fnmatch_lines(
         ["*a-right.diff passes 4 of 4 bug tests*", "Markdown report: out.md"]

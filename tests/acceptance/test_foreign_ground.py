@@ -64,7 +64,7 @@ def run(
 
 
 def assert_ranked(done: subprocess.CompletedProcess[str]) -> None:
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 7, done.stdout + done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if ".diff  " in line]
     assert [row[1] for row in rows] == ["right.diff", "wrong.diff"], done.stdout
     assert [row[2] for row in rows] == ["4/4", "3/4"], done.stdout

@@ -55,5 +55,5 @@ def test_a_run_takes_the_stops_of_the_map_in_order(project: pytest.Pytester) -> 
         "--rank-fixes=patches",
         "--brt-guard=no",
     )
-    assert result.ret == 0, result.stdout.str()
+    assert result.ret == 7, result.stdout.str()
     assert json.loads((project.path / "found.json").read_text("utf-8")) == stops

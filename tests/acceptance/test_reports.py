@@ -42,7 +42,7 @@ def test_every_report_at_once(project: pytest.Pytester) -> None:
         "--brt-guard=20",
         "--brt-threshold=0.5",
     )
-    assert result.ret == 0, result.stdout.str()
+    assert result.ret == 7, result.stdout.str()
     result.stdout.fnmatch_lines(
         [
             "*selected by --brt-top 1: *",
