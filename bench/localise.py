@@ -36,10 +36,10 @@ from typing import Any
 from placing import engine_of
 from unidiff.patch import PatchSet
 
+from pytest_brt.agent.prompts import Prompts
 from pytest_brt.code import lookup
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.layout import is_product
-from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.issue.load import load_issue
 from pytest_brt.issue.read import read_report
 from pytest_brt.localise import signs, suspects

@@ -33,8 +33,8 @@ from pathlib import Path
 from measured import Clock, Prompted
 from shapes import write_llama
 
+from pytest_brt.agent.prompts import Prompts
 from pytest_brt.code.index import open_index
-from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.local import LocalEngine

@@ -10,7 +10,7 @@ from pathlib import Path
 import jinja2
 from jinja2 import meta
 
-from pytest_brt.dialogue.prompts import BUILT_IN, SUFFIX
+from pytest_brt.agent.prompts import BUILT_IN, SUFFIX
 
 HEAD = """\
 # Prompts

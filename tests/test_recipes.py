@@ -106,8 +106,8 @@ assert double(2) == 4
 TOOL = '''\
 """`list_comments`: what the authors of a file wrote beside its code."""
 
-from pytest_brt.dialogue.action import ActionSpec, Kind, Parameter
-from pytest_brt.dialogue.action import Outcome, Tool
+from pytest_brt.agent.action import ActionSpec, Kind, Parameter
+from pytest_brt.agent.action import Outcome, Tool
 from pytest_brt.repair.states import ToolName
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_brt.dialogue.trajectory import read_trajectories
+from pytest_brt.agent.trajectory import read_trajectories
 from pytest_brt.errors import UsageProblem
 from pytest_brt.evaluate.comparison import compare_studies
 from pytest_brt.evaluate.forms import as_text as table_text

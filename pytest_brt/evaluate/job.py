@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_brt.dialogue.prompts import Prompts
+from pytest_brt.agent.prompts import Prompts
 from pytest_brt.evaluate.dataset import Instance, Prediction
 from pytest_brt.evaluate.environments import Environment, make_tree
 from pytest_brt.evaluate.record import Stage, StudySettings

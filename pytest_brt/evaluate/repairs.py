@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from pytest_brt.dialogue.action import changed_files
+from pytest_brt.agent.action import changed_files
 from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_tree
 from pytest_brt.evaluate.record import (
     UNSTARTED,

@@ -17,8 +17,8 @@ from threading import Lock
 from typing import TypeVar
 
 from pytest_brt import __version__
+from pytest_brt.agent.prompts import Prompts
 from pytest_brt.codec import content_id, from_json, to_json
-from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.cluster import Cluster
 from pytest_brt.evaluate.dataset import Instance, Prediction

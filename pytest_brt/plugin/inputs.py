@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
-from pytest_brt.dialogue.prompts import Prompts, read_wording
+from pytest_brt.agent.prompts import Prompts, read_wording
 from pytest_brt.errors import StoreProblem, UsageProblem
 from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_sandbox
@@ -30,7 +30,7 @@ from pytest_brt.store import LastRun, load_last_run, load_spent
 from pytest_brt.types import Cost, JudgedTest, PatchResult, Rank, Review, Step
 
 if TYPE_CHECKING:
-    from pytest_brt.dialogue.action import Tool
+    from pytest_brt.agent.action import Tool
     from pytest_brt.rank.epr import Ranker
     from pytest_brt.run.repairs import RepairPlan
 
@@ -203,7 +203,7 @@ def _tools(config: pytest.Config, root: str) -> dict[str, Tool]:
 
 
 def _tool(name: str, answer: Callable[[str, str], str], root: str) -> Tool:
-    from pytest_brt.dialogue.action import Action, ActionSpec, Outcome, Parameter, Tool
+    from pytest_brt.agent.action import Action, ActionSpec, Outcome, Parameter, Tool
 
     about = (answer.__doc__ or "Ask a plugin.").strip().splitlines()[0]
     spec = ActionSpec(

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.dialogue.prompts import Prompts, Wording, read_wording
+from pytest_brt.agent.prompts import Prompts, Wording, read_wording
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.cluster import Cluster, open_cluster
 from pytest_brt.evaluate.dataset import Instance, read_dataset, read_predictions

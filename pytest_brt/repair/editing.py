@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
 
+from pytest_brt.agent.action import ActionSpec, Parameter, grammar_of
+from pytest_brt.agent.history import cut, largest
+from pytest_brt.agent.parse import Refused, read_action
+from pytest_brt.agent.paths import Paths
 from pytest_brt.code.file_facts import DefinitionKind, read_facts
-from pytest_brt.dialogue.action import ActionSpec, Parameter, grammar_of
-from pytest_brt.dialogue.history import cut, largest
-from pytest_brt.dialogue.parse import Refused, read_action
-from pytest_brt.dialogue.paths import Paths
 from pytest_brt.errors import FixProblem
 from pytest_brt.model.base import Message, Model, Prompt, Sampling
 from pytest_brt.repair.fix import Fix, LineEdit, Read, apply_fix, lines_of, parse_fix

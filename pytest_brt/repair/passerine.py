@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+from pytest_brt.agent.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
+from pytest_brt.agent.history import Counter, conversation
+from pytest_brt.agent.loop import Budget, Loop, converse, room
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
-from pytest_brt.dialogue.history import Counter, conversation
-from pytest_brt.dialogue.loop import Budget, Loop, converse, room
 from pytest_brt.errors import FixProblem
 from pytest_brt.execute.engine import Row, TestTarget, target_of
 from pytest_brt.model.base import Message, Sampling

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from pytest_brt.dialogue.action import (
+from pytest_brt.agent.action import (
     Action,
     ActionSpec,
     Outcome,
@@ -22,8 +22,8 @@ from pytest_brt.dialogue.action import (
     describe,
     refused,
 )
-from pytest_brt.dialogue.history import Counter, cut
-from pytest_brt.dialogue.loop import Budget, Loop, converse, room
+from pytest_brt.agent.history import Counter, cut
+from pytest_brt.agent.loop import Budget, Loop, converse, room
 from pytest_brt.model.base import Message, Role, Sampling
 from pytest_brt.repair.account import told_runs
 from pytest_brt.repair.site import RepairBench, Room, Site

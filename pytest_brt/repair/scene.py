@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
+from pytest_brt.agent.prompts import Prompts
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.guard import Guard, Touched, touched_by
 from pytest_brt.guard.selection import targets_of

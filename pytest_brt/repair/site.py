@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pytest_brt.agent.action import Tool, changed_files
+from pytest_brt.agent.history import largest, short_line
+from pytest_brt.agent.paths import Paths
+from pytest_brt.agent.prompts import Prompts
+from pytest_brt.agent.trajectory import Log
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import leads_out
-from pytest_brt.dialogue.action import Tool, changed_files
-from pytest_brt.dialogue.history import largest, short_line
-from pytest_brt.dialogue.paths import Paths
-from pytest_brt.dialogue.prompts import Prompts
-from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.errors import FixProblem
 from pytest_brt.execute.touched import edits
 from pytest_brt.model.base import Model

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pytest_brt.agent.trajectory import Log
 from pytest_brt.codec import content_id
-from pytest_brt.dialogue.trajectory import Log
 from pytest_brt.model.base import Model, Prompt
 from pytest_brt.model.metered import cost_of
 from pytest_brt.types import Ending, Step, Trajectory, Verdict

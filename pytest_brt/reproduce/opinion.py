@@ -17,7 +17,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from pytest_brt.dialogue.history import cut
+from pytest_brt.agent.history import cut
 from pytest_brt.model.base import Grammar, Message, Prompt, Role, Sampling
 from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.oracle.facts import Facts, matches

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pytest_brt.dialogue.prompts import Prompts
-from pytest_brt.dialogue.trajectory import Log
+from pytest_brt.agent.prompts import Prompts
+from pytest_brt.agent.trajectory import Log
 from pytest_brt.execute.engine import Engine
 from pytest_brt.model.base import Model
 from pytest_brt.model.metered import Meter

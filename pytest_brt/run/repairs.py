@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 
+from pytest_brt.agent.action import Tool
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.codec import content_id
-from pytest_brt.dialogue.action import Tool
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.guard import Guard
 from pytest_brt.model.metered import Meter, MeteredModel

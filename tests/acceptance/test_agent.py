@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.dialogue.trajectory import read_trajectories
+from pytest_brt.agent.trajectory import read_trajectories
 from pytest_brt.types import Ending, Verdict
 from tests.acceptance.examples import EXAMPLES, unpack
 from tests.support.trees import tree_hash

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.agent.action import Kind, Parameter, Tool
+from pytest_brt.agent.loop import converse
+from pytest_brt.agent.trajectory import Log, read_trajectories
 from pytest_brt.code.index import open_index
-from pytest_brt.dialogue.action import Kind, Parameter, Tool
-from pytest_brt.dialogue.loop import converse
-from pytest_brt.dialogue.trajectory import Log, read_trajectories
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import load_issue
 from pytest_brt.model.base import Model, Sampling, Settings

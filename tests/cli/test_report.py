@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.agent.loop import converse
+from pytest_brt.agent.trajectory import Log
 from pytest_brt.cli.main import main
-from pytest_brt.dialogue.loop import converse
-from pytest_brt.dialogue.trajectory import Log
-from tests.dialogue.scripts import header, loop, script
+from tests.agent.scripts import header, loop, script
 
 WRITTEN = header("write", path="tests/test_new.py") + "\n```python\nx = '<b>'\n```"
 

@@ -9,8 +9,8 @@ from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
 
+from pytest_brt.agent.prompts import Prompts
 from pytest_brt.code.index import open_index
-from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.execute.engine import Engine
 from pytest_brt.guard import Guard
 from pytest_brt.issue.load import load_issue

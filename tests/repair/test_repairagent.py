@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.dialogue.action import Action
+from pytest_brt.agent.action import Action
 from pytest_brt.model.base import Completion, Prompt
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.repair.passerine import STEPS as REACT_STEPS

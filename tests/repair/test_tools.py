@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.agent.action import Action, Outcome, Tool
 from pytest_brt.code.index import open_index
-from pytest_brt.dialogue.action import Action, Outcome, Tool
 from pytest_brt.errors import FixProblem
 from pytest_brt.issue.load import read_issue
 from pytest_brt.repair.repairagent import agent_loop

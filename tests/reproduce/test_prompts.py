@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.agent.prompts import Prompts
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.dialogue.prompts import Prompts
 from pytest_brt.issue.load import read_issue
 from pytest_brt.model.base import Model, Prompt, Settings
 from pytest_brt.model.scripted import ScriptedModel

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_brt.agent.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
+from pytest_brt.agent.paths import closest
+from pytest_brt.agent.prompts import fenced
 from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.code.lookup import Hit, find_calls, find_definitions, wanted_in
 from pytest_brt.code.words import terms_of
-from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
-from pytest_brt.dialogue.paths import closest
-from pytest_brt.dialogue.prompts import fenced
 from pytest_brt.execute.engine import Row, target_of
 from pytest_brt.guard.suite import read_tests
 from pytest_brt.localise.suspects import query_of

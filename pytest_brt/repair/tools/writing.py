@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pytest_brt.dialogue.action import (
+from pytest_brt.agent.action import (
     Action,
     ActionSpec,
     Kind,
@@ -18,9 +18,9 @@ from pytest_brt.dialogue.action import (
     grammar_of,
     refused,
 )
-from pytest_brt.dialogue.history import Counter, cut
-from pytest_brt.dialogue.parse import Refused, read_action
-from pytest_brt.dialogue.prompts import fenced
+from pytest_brt.agent.history import Counter, cut
+from pytest_brt.agent.parse import Refused, read_action
+from pytest_brt.agent.prompts import fenced
 from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.model.base import Message, Prompt, Sampling
 from pytest_brt.model.grammar import block_grammar

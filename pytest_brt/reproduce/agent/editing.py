@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from pytest_brt.agent.action import Action, Outcome, refused
 from pytest_brt.code.layout import USUAL
 from pytest_brt.code.source import Edit, new_file
 from pytest_brt.code.words import terms_of
 from pytest_brt.codec import content_id
-from pytest_brt.dialogue.action import Action, Outcome, refused
 from pytest_brt.errors import EditProblem
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.grammar import block_grammar

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+from pytest_brt.agent.action import changed_files
+from pytest_brt.agent.paths import Paths
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import leads_out
 from pytest_brt.codec import from_json, to_json
-from pytest_brt.dialogue.action import changed_files
-from pytest_brt.dialogue.paths import Paths
 from pytest_brt.execute.layout import files_of
 from pytest_brt.model.base import Model, Sampling
 from pytest_brt.reproduce.prompting.context import Hints

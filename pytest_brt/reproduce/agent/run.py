@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
+from pytest_brt.agent.action import LONGEST_THOUGHT, describe
+from pytest_brt.agent.history import Counter, conversation
+from pytest_brt.agent.loop import Budget, Loop, converse, room
 from pytest_brt.code.index import Index
-from pytest_brt.dialogue.action import LONGEST_THOUGHT, describe
-from pytest_brt.dialogue.history import Counter, conversation
-from pytest_brt.dialogue.loop import Budget, Loop, converse, room
 from pytest_brt.model.base import Message, Prompt, Sampling
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.judge import run_tests

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from pytest_brt.agent.history import largest
 from pytest_brt.code.file_facts import Definition, DefinitionKind, read_facts
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.lookup import files_about
 from pytest_brt.code.words import terms_of
-from pytest_brt.dialogue.history import largest
 
 #: Lines around the one that was asked for.
 _BEFORE, _AFTER = 5, 60

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 
+from pytest_brt.agent.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
+from pytest_brt.agent.history import Counter, without_repeats
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.source import read_source
-from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool, refused
-from pytest_brt.dialogue.history import Counter, without_repeats
 from pytest_brt.execute.engine import Row, TestTarget
 from pytest_brt.oracle.facts import Facts, read_facts
 from pytest_brt.oracle.judge import refusal

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from pytest_brt.agent.history import cut
+from pytest_brt.agent.prompts import Prompts, fenced
 from pytest_brt.code.index import Index
-from pytest_brt.dialogue.history import cut
-from pytest_brt.dialogue.prompts import Prompts, fenced
 from pytest_brt.errors import Overflowed
 from pytest_brt.issue.blocks import without_comments
 from pytest_brt.issue.prose import sentences

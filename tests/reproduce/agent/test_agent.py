@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.dialogue.trajectory import read_trajectories
+from pytest_brt.agent.trajectory import read_trajectories
 from pytest_brt.execute.engine import Engine
 from pytest_brt.reproduce.agent.run import SAMPLING, STEPS
 from pytest_brt.reproduce.registry import STRATEGIES

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.agent.trajectory import read_trajectories
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.dialogue.trajectory import read_trajectories
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
 from pytest_brt.reproduce.invert.run import invert

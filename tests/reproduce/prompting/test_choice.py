@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from pytest_brt.dialogue.prompts import Prompts
+from pytest_brt.agent.prompts import Prompts
 from pytest_brt.model.base import Prompt, Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.reproduce.opinion import chosen

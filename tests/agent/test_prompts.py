@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.dialogue.prompts import BUILT_IN, Prompts, fenced, read_wording
+from pytest_brt.agent.prompts import BUILT_IN, Prompts, fenced, read_wording
 from pytest_brt.errors import UsageProblem
 from pytest_brt.model.base import Role
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.dialogue.history import cut, without_repeats
+from pytest_brt.agent.history import cut, without_repeats
 
 
 def words(text: str) -> int:

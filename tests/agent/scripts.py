@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_brt.dialogue.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool
-from pytest_brt.dialogue.history import Counter, conversation
-from pytest_brt.dialogue.loop import Budget, Loop, room
-from pytest_brt.dialogue.paths import Paths
+from pytest_brt.agent.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool
+from pytest_brt.agent.history import Counter, conversation
+from pytest_brt.agent.loop import Budget, Loop, room
+from pytest_brt.agent.paths import Paths
 from pytest_brt.model.base import Message, Model, Role, Sampling, Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.types import FileChange, Step

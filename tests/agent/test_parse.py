@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.dialogue.action import Action, describe, grammar_of
-from pytest_brt.dialogue.parse import Refused, read_action
-from pytest_brt.dialogue.paths import closest
-from tests.dialogue.scripts import FILES, SPECS, header
+from pytest_brt.agent.action import Action, describe, grammar_of
+from pytest_brt.agent.parse import Refused, read_action
+from pytest_brt.agent.paths import closest
+from tests.agent.scripts import FILES, SPECS, header
 
 
 def read(reply: str, **more: Any) -> Action | Refused:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_brt.dialogue.action import (
+from pytest_brt.agent.action import (
     Action,
     ActionSpec,
     Outcome,
@@ -19,10 +19,10 @@ from pytest_brt.dialogue.action import (
     grammar_of,
     refused,
 )
-from pytest_brt.dialogue.history import Counter, cut, without_repeats
-from pytest_brt.dialogue.parse import Refused, read_action
-from pytest_brt.dialogue.paths import Paths
-from pytest_brt.dialogue.trajectory import Log
+from pytest_brt.agent.history import Counter, cut, without_repeats
+from pytest_brt.agent.parse import Refused, read_action
+from pytest_brt.agent.paths import Paths
+from pytest_brt.agent.trajectory import Log
 from pytest_brt.errors import BrtError, ModelProblem, Overflowed, SubjectProblem
 from pytest_brt.model.base import Completion, Finish, Message, Model, Prompt, Sampling
 from pytest_brt.model.metered import cost_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_brt.dialogue.history import Counter, conversation
+from pytest_brt.agent.history import Counter, conversation
 from pytest_brt.model.base import Message, Prompt, Role
 from pytest_brt.types import Step, Verdict
-from tests.dialogue.scripts import script
+from tests.agent.scripts import script
 
 OPENING = (Message(role=Role.SYSTEM, text="Be short."), Message(role=Role.USER, text="Go."))
 

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.agent.action import Action, Outcome, Tool, changed_files, refused
+from pytest_brt.agent.loop import REPEAT, Budget, Loop, converse
+from pytest_brt.agent.trajectory import Log, read_trajectories
 from pytest_brt.codec import from_json, to_json
-from pytest_brt.dialogue.action import Action, Outcome, Tool, changed_files, refused
-from pytest_brt.dialogue.loop import REPEAT, Budget, Loop, converse
-from pytest_brt.dialogue.trajectory import Log, read_trajectories
 from pytest_brt.errors import EditProblem, ModelProblem
 from pytest_brt.model.base import Settings
 from pytest_brt.model.server import ServerModel
 from pytest_brt.store import Journal
 from pytest_brt.types import Ending, Step
-from tests.dialogue.scripts import FINISH, SEARCH, TOOLS, header, loop, script
+from tests.agent.scripts import FINISH, SEARCH, TOOLS, header, loop, script
 from tests.model.stand_in import Server
 
 WRITTEN = header("write", path="tests/test_new.py") + "\n```python\nx = 1\n```"
@@ -177,10 +177,10 @@ KILLED = """\
 import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from pytest_brt.dialogue.loop import converse
-from pytest_brt.dialogue.trajectory import Log
+from pytest_brt.agent.loop import converse
+from pytest_brt.agent.trajectory import Log
 from pytest_brt.store import Journal
-from tests.dialogue.scripts import header, loop, script
+from tests.agent.scripts import header, loop, script
 
 folder = Path(sys.argv[1])
 replies = [header("code_search", text=f"w{n}") for n in range(9)]

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_brt.dialogue.action import ACTION, THOUGHT, Action, ActionSpec, Kind, Parameter
-from pytest_brt.dialogue.paths import Paths, clean, closest, is_inside
+from pytest_brt.agent.action import ACTION, THOUGHT, Action, ActionSpec, Kind, Parameter
+from pytest_brt.agent.paths import Paths, clean, closest, is_inside
 from pytest_brt.model.reply import ReplyProblem, fenced_blocks, first_object
 
 _NAMES = (ACTION, "command", "tool", "function", "name")
