@@ -5,33 +5,28 @@ python docs/options.py > docs/options.md
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from pytest_brt.plugin.option_table import COMMANDS, SPECS
-from pytest_brt.plugin.option_values import Spec
+from pytest_brt.plugin.option_list import (
+    GROUPS,
+    MORE_OPTIONS,
+    OPTIONS,
+    SETTINGS,
+    destination,
+)
+from pytest_brt.plugin.options import VARIABLES
 
 HEAD = """\
 # Options
 
-`pytest-brt` adds these options to pytest. The first ones choose what the run is for; without any
-of them the plugin does nothing at all. Most have a twin in the project's pytest settings
-(`pytest.ini`, `pyproject.toml`, …); the command line comes first. Isolation,
-the model and output paths are set only on the command line or by an environment variable, so that
-somebody else's checkout cannot change them.
-
+`pytest-brt` adds these options to pytest. The first of a group choose what the run is for; without
+any of them the plugin does nothing at all. `pytest --help` lists the usual ones, and
+`pytest-brt issue --help` all of them. Nine may also be set in the project's pytest settings
+(`pytest.ini`, `pyproject.toml`, …); the command line comes first. All else is set on the command
+line or by an environment variable only, so that somebody else's checkout cannot change it.
 """
 TABLE = """
 | option | what it does | in settings | environment |
 |---|---|---|---|
 """
-#: What is said of the options of commands of their own.
-COMMANDS_HEAD = """
-## `pytest-brt {name}`
-
-`pytest-brt {name} {metavar}`, which is `pytest {flag}={metavar}`, takes these options too, `brt-`
-or not:
-"""
-
 TAIL = """
 xdist's `-n K` is understood as `--brt-jobs K`: one process drives all work.
 
@@ -42,26 +37,19 @@ What the run's end means is said in [exit codes](exit-codes.md), its output in
 
 def render() -> str:
     """Return the page."""
-    parts = [HEAD, table([spec for spec in SPECS if spec.group not in COMMANDS])]
-    for name, flag in COMMANDS.items():
-        one = next(spec for spec in SPECS if spec.flag == flag)
-        parts.append(COMMANDS_HEAD.format(name=name, metavar=one.metavar, flag=flag))
-        parts.append(table([spec for spec in SPECS if spec.group == name and spec is not one]))
+    parts = [HEAD]
+    for group, title in GROUPS.items():
+        rows = [row for row in (*OPTIONS, *MORE_OPTIONS) if row[1] == group]
+        lines = [_line(flag, metavar, text) for flag, _, metavar, text in rows]
+        parts.append(f"\n## {title[0].upper()}{title[1:]}\n{TABLE}{''.join(lines)}")
     return "".join([*parts, TAIL])
 
 
-def table(specs: Sequence[Spec]) -> str:
-    """Return a table of options."""
-    rows = []
-    for spec in specs:
-        flags = ", ".join(f"`{flag}`" for flag in spec.flags)
-        if spec.metavar:
-            flags += f" `{spec.metavar}`"
-        setting = f"`{spec.dest}`" if spec.ini else ""
-        variable = f"`{spec.variable}`" if spec.variable else ""
-        text = spec.help.replace("|", "\\|")
-        rows.append(f"| {flags} | {text} | {setting} | {variable} |")
-    return TABLE + "\n".join(rows) + "\n"
+def _line(flag: str, metavar: str, text: str) -> str:
+    spelt = f"`{flag}`" + (f" `{metavar}`" if metavar else "")
+    setting = f"`{destination(flag)}`" if flag in SETTINGS else ""
+    variable = f"`{VARIABLES[flag]}`" if flag in VARIABLES else ""
+    return f"| {spelt} | {text} | {setting} | {variable} |\n"
 
 
 if __name__ == "__main__":

@@ -118,12 +118,6 @@ def test_the_page_of_options_is_up_to_date() -> None:
     )
 
 
-def test_the_declared_options_are_those_of_the_table() -> None:
-    assert (ROOT / "pytest_brt/plugin/declared.py").read_text("utf-8") == (
-        load("declared").render()
-    ), "run: python docs/declared.py > pytest_brt/plugin/declared.py"
-
-
 def test_the_page_of_prompts_is_up_to_date() -> None:
     assert (ROOT / "docs/prompts.md").read_text("utf-8") == load("prompts").render(), (
         "run: python docs/prompts.py > docs/prompts.md"

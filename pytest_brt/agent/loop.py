@@ -147,7 +147,8 @@ def converse(loop: Loop, log: Log | None = None) -> Trajectory:
 def _too_long(model: Model, steps: Sequence[Step]) -> str:
     """Return why the next prompt is not sent."""
     what = "the conversation" if steps else "the first prompt"
-    return f"{what} does not fit the model's context of {model.context} tokens (--brt-context N)"
+    room = f"the model's context of {model.context} tokens"
+    return f"{what} does not fit {room} (--brt-engine auto,context=N)"
 
 
 def _over(loop: Loop, steps: Sequence[Step]) -> tuple[Ending, str] | None:

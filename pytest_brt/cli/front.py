@@ -21,8 +21,8 @@ from typing import NoReturn
 
 from pytest_brt.code.ini import cache_dir_of, project_cache_dir, stated_cache_dir
 from pytest_brt.errors import UsageProblem
-from pytest_brt.plugin.option_table import COMMANDS, GROUPS, SPECS
-from pytest_brt.plugin.option_values import TYPED
+from pytest_brt.plugin.option_list import GROUPS, MODES, MORE_OPTIONS, OPTIONS
+from pytest_brt.plugin.options import OUTSIDE_STUDIES, TYPED
 from pytest_brt.shown import say
 
 
@@ -54,12 +54,12 @@ _RUNS = {
         several=True,
     ),
     "repair": _Run(
-        flag=COMMANDS["repair"],
+        flag="--brt-repair",
         groups=("repair", "issue"),
         rank="rank them together with these patches",
     ),
     "study": _Run(
-        flag=COMMANDS["study"],
+        flag="--brt-evaluate",
         groups=("study", "repair", "rank", "issue"),
         metavar="DATASET",
         about="*.jsonl in SWE-bench's format, or a folder",
@@ -96,21 +96,20 @@ def set_up(parser: argparse.ArgumentParser) -> None:
 
 def _listed(run: _Run, *, studies: bool) -> Iterator[str]:
     """Yield the options of some groups as `argparse` would show them."""
-    positional = {_RUNS[name].flag for name in _RUNS if name != "rank"}
+    unused = OUTSIDE_STUDIES if studies else {}
     for group in (*run.groups, "model", "sandbox", "report"):
         yield f"{GROUPS[group]}:"
-        for spec in SPECS:
-            unused = spec.outside_studies if studies else spec.only_in_studies
-            if spec.group == group and not (unused or spec.flag in positional):
-                yield f"  {spec.flag.replace('--brt-', '--')} {spec.metavar or ''}".rstrip()
-                yield textwrap.indent(textwrap.fill(spec.help, 71), " " * 8)
+        for flag, of, metavar, text in (*OPTIONS, *MORE_OPTIONS):
+            if of == group and flag not in MODES and flag not in unused:
+                yield f"  {flag.replace('--brt-', '--')} {metavar}".rstrip()
+                yield textwrap.indent(textwrap.fill(text, 71), " " * 8)
         yield ""
 
 
 def _run(arguments: argparse.Namespace) -> int:
     options = [f"{_RUNS[arguments.typed].flag}={file}" for file in arguments.files]
     options += [f"--rank-fixes={path}" for path in arguments.rank or ()]
-    known = {spec.flag for spec in SPECS}
+    known = {flag for flag, *_ in (*OPTIONS, *MORE_OPTIONS)}
     for argument in arguments.rest:
         name, sign, value = argument.partition("=")
         ours = f"--brt-{name.removeprefix('--')}"

@@ -163,7 +163,7 @@ def _template(source: str) -> str:
     except BrtError as problem:
         return str(problem)
     if template.thinks:
-        return "works; thinks where a question deserves it (--brt-thinking)"
+        return "works; thinks where a question deserves it (--brt-engine auto,thinking=N)"
     if rendering.begins is Begins.EITHER:
         return "works; thinks when the model begins to by itself"
     return "works; does not think"

@@ -10,7 +10,7 @@ from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
-from pytest_brt.plugin.option_values import pair
+from pytest_brt.plugin.options import read_pair
 
 
 def add_project_options(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def open_engine(arguments: argparse.Namespace) -> LocalEngine:
         BrtError: the project, its interpreter or the isolation cannot be had.
     """
     try:
-        env = dict(map(pair, arguments.env))
+        env = dict(map(read_pair, arguments.env))
     except ValueError as error:
         raise UsageProblem(f"--env: {error}, got {arguments.env!r}") from error
     root = Path(arguments.root).resolve()

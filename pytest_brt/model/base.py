@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol
+from typing import Annotated, Literal, Protocol
+
+from msgspec import Meta
 
 
 class Role(StrEnum):
@@ -165,25 +167,25 @@ class Settings:
     """What the user decides about models, for every backend."""
 
     #: Tokens of context; 0 takes what fits the model and the memory.
-    context: int = 0
+    context: Annotated[int, Meta(ge=256)] = 0
     #: Threads of the model; 0 takes the physical cores: tests run while it waits, not meanwhile.
-    threads: int = 0
+    threads: Annotated[int, Meta(ge=1)] = 0
     #: Tokens that a thinking model may spend on a question that deserves it.
-    thinking: int = 512
+    thinking: Annotated[int, Meta(ge=0)] = 512
     #: What runs a GGUF file: "auto", "inprocess" or "llama-server".
     engine: str = "auto"
     #: Layers put on the GPU; -1 as many as fit, when the build can.
-    gpu_layers: int = -1
+    gpu_layers: Annotated[int, Meta(ge=-1)] = -1
     #: Layers whose experts stay in the computer's memory (llama-server only); 0 for none.
-    cpu_experts: int = 0
+    cpu_experts: Annotated[int, Meta(ge=0)] = 0
     #: How the context is kept: "f16", "q8_0" or "q4_0".
-    cache_type: str = "f16"
+    cache_type: Literal["f16", "q8_0", "q4_0"] = "f16"
     #: Folder that names of models are looked up in; "" takes the user's.
     models_dir: str = ""
     #: Seconds for which a server that has not answered yet is tried: it may be starting.
-    patience: float = 1.0
+    patience: Annotated[float, Meta(ge=0, le=1e6)] = 1.0
     #: Seconds for which one that has answered may be gone.
-    comeback: float = 20.0
+    comeback: Annotated[float, Meta(ge=0, le=1e6)] = 20.0
 
 
 #: Bytes per token of source code and English in current vocabularies, on the low side.

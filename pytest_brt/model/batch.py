@@ -108,7 +108,7 @@ class Batcher:
         if len(rendered.ids) + room > self.longest:
             raise ModelProblem(
                 f"the prompt has {len(rendered.ids)} tokens and its answer may have {room}: more "
-                f"than the context of {self.longest} (a larger one: --brt-context N)"
+                f"than the context of {self.longest} (a larger one: --brt-engine auto,context=N)"
             )
         lanes = [self.lane(prompt, rendered, n) for n in numbers or range(prompt.samples)]
         self.queue.append(BatchJob(prompt, rendered, deliver, lanes, room))

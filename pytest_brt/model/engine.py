@@ -65,8 +65,8 @@ def _why_not_ours(settings: Settings, server: str) -> str:
     """Return why a llama-server is to run a model and not a worker of ours, "" for a worker."""
     if settings.cpu_experts and (settings.engine == "inprocess" or not server):
         raise ModelProblem(
-            f"--brt-cpu-experts {settings.cpu_experts}: only a llama-server can do that (leave "
-            f"--brt-engine at auto; {INSTALL})"
+            f"--brt-engine auto,cpu-experts={settings.cpu_experts}: only a llama-server can do "
+            f"that (leave --brt-engine at auto; {INSTALL})"
         )
     if settings.engine == "llama-server" and not server:
         raise ModelProblem(f"no llama-server: none on PATH, and no 'xllamacpp' ({INSTALL})")

@@ -190,7 +190,7 @@ class Context:
         if not self.context:
             raise ModelProblem(
                 f"llama.cpp cannot make a context of {plan.cells} tokens: "
-                f"{weights.log.take()} (a smaller one: --brt-context {plan.cells // 2})"
+                f"{weights.log.take()} (a smaller one: --brt-engine auto,context={plan.cells // 2})"
             )
         self.cells = int(lib.llama_n_ctx(self.context))
         self.memory = lib.llama_get_memory(self.context)

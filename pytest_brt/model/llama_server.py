@@ -127,7 +127,8 @@ class PrivateModel(ServerModel):
                 if len(self.deaths) >= _LIVES:
                     raise ModelProblem(
                         f"the model's server died {_LIVES} times: {how} (another "
-                        "engine: --brt-engine inprocess; a smaller context: --brt-context N)"
+                        "engine: --brt-engine inprocess; a smaller context: --brt-engine "
+                        "auto,context=N)"
                     )
                 self._remark(f"the model's server died ({how}); started again")
             self.server = self._begin()

@@ -166,8 +166,8 @@ def plan(header: Header, settings: Settings, available: int) -> MemoryPlan:
     trained = header.context or _USUAL
     if settings.context > trained:
         raise ModelProblem(
-            f"--brt-context {settings.context}: {header.path!r} was trained for {trained} tokens "
-            f"(use --brt-context {trained} or less)"
+            f"--brt-engine auto,context={settings.context}: {header.path!r} was trained for "
+            f"{trained} tokens (use --brt-engine auto,context={trained} or less)"
         )
     free = int(available * _SHARE)
     lanes = _lanes(header, free)
@@ -203,7 +203,7 @@ def plan(header: Header, settings: Settings, available: int) -> MemoryPlan:
 def _too_large(header: Header, context: int, needed: int, free: int, fit: int) -> str:
     advice = "use a smaller model or quantisation, or free some memory"
     if context and fit >= _LEAST:
-        advice = f"use --brt-context {fit} or a smaller quantisation"
+        advice = f"use --brt-engine auto,context={fit} or a smaller quantisation"
     return (
         f"{header.path!r} needs {_gib(needed)} for a context of {context or _LEAST} tokens "
         f"and {_gib(free)} are available ({advice})"

@@ -89,7 +89,7 @@ class ServerModel:
             context = _CONTEXT
             self._remark(
                 f"the server does not tell its context: up to {_CONTEXT} tokens are tried "
-                "(its own: --brt-context N)"
+                "(its own: --brt-engine auto,context=N)"
             )
         if self._limit:
             context = min(context, self._limit)
@@ -282,7 +282,7 @@ class ServerModel:
         return Overflowed(
             f"the prompt is longer than the context that {self.server.url!r} has for it, taken as "
             f"{self._limit} tokens from now on: {response.text[:160]!r} (give the server more, or "
-            "say --brt-context N)"
+            "say --brt-engine auto,context=N)"
         )
 
     def _read_back(self) -> None:
@@ -297,8 +297,8 @@ class ServerModel:
                 self._limit = got
                 self._remark(
                     f"Ollama loaded {facts.model!r} with {got} tokens of context where "
-                    f"{facts.context} were asked for (less memory for others, or --brt-context "
-                    f"{got})"
+                    f"{facts.context} were asked for (less memory for others, or --brt-engine "
+                    f"auto,context={got})"
                 )
 
     def _bear(
@@ -353,7 +353,7 @@ class ServerModel:
             if not text and reasoning:
                 silent = (
                     f"the server's model thought {len(reasoning)} characters and gave no answer "
-                    "(switch its thinking off, or allow more: --brt-thinking N)"
+                    "(switch its thinking off, or allow more: --brt-engine auto,thinking=N)"
                 )
                 self._remark(silent)
                 notes = (*notes, silent)

@@ -27,19 +27,27 @@ INNER = "PYTEST_BRT_INNER"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare every option and its setting."""
-    from pytest_brt.plugin.declared import GROUPS, OPTIONS, SETTINGS
+    """Declare every option, and the settings that a project may say."""
+    from pytest_brt.plugin.option_list import (
+        MORE_OPTIONS,
+        OPTIONS,
+        REPEATED,
+        SETTINGS,
+        destination,
+    )
 
-    groups = {name: parser.getgroup(f"brt-{name}", f"pytest-brt: {text}") for name, text in GROUPS}
-    for flags, dest, group, metavar, text, repeat in OPTIONS:
+    about = "-q shows the answer alone, -v everything; all options: 'pytest-brt issue --help'"
+    group = parser.getgroup("brt", f"pytest-brt ({about})")
+    shown = {flag for flag, *_ in OPTIONS}
+    for flag, _, metavar, text in (*OPTIONS, *MORE_OPTIONS):
         how: dict[str, Any] = {"action": "store_const", "const": "yes"}
-        if metavar is not None:
-            how = {"action": "append" if repeat else "store", "metavar": metavar}
-        shown = SUPPRESS if text is None else text
-        groups[group].addoption(*flags, dest=dest, default=None, help=shown, **how)
-    for dest, text, repeat in SETTINGS:
-        kind: Literal["linelist", "string"] = "linelist" if repeat else "string"
-        parser.addini(dest, text, type=kind, default=None)
+        if metavar:
+            how = {"action": "append" if flag in REPEATED else "store", "metavar": metavar}
+        how["help"] = text if flag in shown else SUPPRESS
+        group.addoption(flag, dest=destination(flag), default=None, **how)
+    for flag in SETTINGS:
+        kind: Literal["linelist", "string"] = "linelist" if flag in REPEATED else "string"
+        parser.addini(destination(flag), f"{flag} of each run", type=kind, default=None)
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
@@ -64,9 +72,10 @@ class _AsInstalled:
 
 
 def _is_ours(namespace: object) -> bool:
-    from pytest_brt.plugin.declared import MODES
+    from pytest_brt.plugin.option_list import MODES, destination
 
-    return INNER not in os.environ and any(getattr(namespace, mode, None) for mode in MODES)
+    given = [flag for flag in MODES if getattr(namespace, destination(flag), None)]
+    return bool(given) and INNER not in os.environ
 
 
 @hookimpl(wrapper=True, tryfirst=True)

@@ -16,7 +16,7 @@ import pytest
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.issue.load import load_issue
-from pytest_brt.plugin.option_table import Options
+from pytest_brt.plugin.options import Options
 from pytest_brt.run.plan import Case
 from pytest_brt.types import Issue, Patch
 

@@ -16,8 +16,7 @@ from pytest_brt.errors import EditProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
 from pytest_brt.plugin.cases import given_test_file
-from pytest_brt.plugin.option_table import Options
-from pytest_brt.plugin.option_values import Write
+from pytest_brt.plugin.options import Options, Write
 from pytest_brt.store import write_bytes, write_text
 from pytest_brt.types import CandidateTest, Issue, RunRecord
 

@@ -16,7 +16,7 @@ from pytest_brt.errors import BrtError, UsageProblem
 from pytest_brt.execute.engine import TestTarget
 from pytest_brt.plugin.inputs import open_project
 from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem
-from pytest_brt.plugin.option_table import Options
+from pytest_brt.plugin.options import Options
 from pytest_brt.render.answer import count
 from pytest_brt.render.causes import run_words
 from pytest_brt.revisions.commits import History

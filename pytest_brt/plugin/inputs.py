@@ -17,12 +17,12 @@ from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
-from pytest_brt.model.base import Model, Settings
+from pytest_brt.model.base import Model
 from pytest_brt.model.greedy import AskedOnce
 from pytest_brt.model.opening import builtin_factories, open_models
 from pytest_brt.plugin.cases import Files, buggy_places, given_test_file, read_cases
 from pytest_brt.plugin.mode_items import PROGRESS, Progress
-from pytest_brt.plugin.option_table import Options
+from pytest_brt.plugin.options import Options
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run.plan import Case, Plan
@@ -219,17 +219,7 @@ def _tool(name: str, answer: Callable[[str, str], str], root: str) -> Tool:
 def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, Model | None]:
     """Return the model that thinks, and the one that writes code when that is another."""
     factories = gather(config, "pytest_brt_models", builtin_factories())
-    settings = Settings(
-        context=options.context,
-        threads=options.threads,
-        thinking=options.thinking,
-        engine=options.engine.name,
-        patience=options.engine.patience,
-        gpu_layers=options.gpu_layers,
-        cpu_experts=options.cpu_experts,
-        cache_type=options.cache_type,
-    )
-    model, editor = open_models(options.model, options.edit_model, settings, factories)
+    model, editor = open_models(options.model, options.edit_model, options.engine, factories)
     if options.record is None or model.name == "none":
         return model, None if editor is model else editor
     from pytest_brt.model.scripted import RecordedModel

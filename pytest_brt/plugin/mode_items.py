@@ -25,9 +25,7 @@ from _pytest.config.findpaths import determine_setup
 from pytest_brt.code.ini import project_cache_dir
 from pytest_brt.errors import BrtError
 from pytest_brt.execute.process import hear_of_ends
-from pytest_brt.plugin.option_table import Options
-from pytest_brt.plugin.option_values import TYPED
-from pytest_brt.plugin.options import read_options
+from pytest_brt.plugin.options import TYPED, Options, read_options
 from pytest_brt.plugin.settings import pytest_settings
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
 from pytest_brt.syntax.parse import PARSING

@@ -1,25 +1,50 @@
-"""What the user can ask for: the options' table, read into one frozen value.
+"""What the user can ask for: each option's value, checked and typed.
 
-Most have an ini twin of the same name with underscores (``--brt-timeout`` and ``brt_timeout``).
-The command line beats it, and the environment; what the user alone may say has none.
+The command line comes first, then the environment, then the project's own settings, of which only
+a few are taken (`SETTINGS`).
 """
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
 
-import pytest
+import msgspec
+from msgspec import Meta
 
-from pytest_brt.plugin.option_table import SPECS, Options
-from pytest_brt.plugin.option_values import Spec
-from pytest_brt.plugin.settings import raw_settings, setting
+from pytest_brt.errors import UsageProblem
+from pytest_brt.model.base import Settings
+from pytest_brt.plugin.option_list import (
+    MODES,
+    MORE_OPTIONS,
+    OPTIONS,
+    REPEATED,
+    SETTINGS,
+    destination,
+)
+from pytest_brt.plugin.settings import raw_settings, setting_texts
 
+if TYPE_CHECKING:
+    import pytest
+
+#: Set by the front end, which starts pytest with arguments that nobody typed.
+TYPED = "PYTEST_BRT_TYPED"
+
+#: How the names of reports end.
+_ENDINGS = (".html", ".md", ".json")
+#: Parts of repairagent that can be switched off.
+_PARTS = ("search", "states", "memory", "place")
+_STAGES = ("reproduce", "rank", "repair")
+_GIVEN = ("files", "place", "test-file", "plausible-tests")
 #: Variables that name folders which tests may read, wherever these are.
 _FOLDERS_TO_READ = ("PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH")
+#: Environment variables that set an option.
+VARIABLES = {"--brt-model": "PYTEST_BRT_MODEL"}
 
 
 class Mode(StrEnum):
@@ -34,104 +59,386 @@ class Mode(StrEnum):
     NONE = ""
 
 
+class Write(StrEnum):
+    """What becomes of the tests that were found."""
+
+    NO = "no"
+    #: Shown as a diff, nothing written.
+    DIFF = "diff"
+    #: Written as a new test file.
+    NEW = "new"
+    #: The best one added to the test file where it belongs.
+    INTO = "into"
+
+
+_Count = Annotated[int, Meta(ge=1, description="a number of at least 1")]
+_Number = Annotated[int, Meta(ge=0, description="a number of at least 0")]
+_Megabytes = Annotated[int, Meta(ge=64, description="a number of at least 64")]
+_Share = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The options of one run; what each means is said in `option_list`."""
+
+    issue: tuple[str, ...] = ()
+    rank_fixes: tuple[str, ...] = ()
+    repair: str = ""
+    localise: str = ""
+    gate: str = ""
+    evaluate: str = ""
+    tests: tuple[str, ...] = ()
+    strategy: tuple[str, ...] = ("auto",)
+    model: str = "auto"
+    #: Seconds.
+    budget: float = 900.0
+    write: Write = Write.DIFF
+    python: str | None = None
+    env: tuple[tuple[str, str], ...] = ()
+    #: Seconds.
+    timeout: float = 60.0
+    sandbox: str = "auto"
+    net: str = "none"
+    jobs: _Count = 1
+    #: Seconds in which existing tests are run; None for as many as the number of patches asks for.
+    guard: float | None = None
+    #: Files for what was found, "-" for standard output.
+    report: tuple[str, ...] = ()
+    record: Path | None = None
+    edit_model: str = ""
+    engine: Settings = field(default_factory=Settings)
+    samples: _Count | None = None
+    steps: _Count | None = None
+    agree: _Number | None = None
+    buggy_file: tuple[str, ...] = ()
+    test_file: str = ""
+    repair_strategy: tuple[str, ...] = ("repairagent",)
+    variants: _Number = 30
+    without: tuple[tuple[str, ...], ...] = ()
+    out: Path | None = None
+    prompts: Path | None = None
+    seed: _Number = 0
+    keep: _Count = 5
+    write_unsure: bool = False
+    mark: str = ""
+    #: Megabytes.
+    memory: _Megabytes = 2048
+    repeat: _Count = 2
+    show: tuple[str, ...] = ()
+    executor: str = "threads"
+    ranker: str = "weighted"
+    top: _Count | None = None
+    threshold: _Share | None = None
+    stages: tuple[str, ...] = ("reproduce", "rank")
+    given: tuple[str, ...] = ()
+    repos: Path | None = None
+    environments: Path | None = None
+    predictions: tuple[str, ...] = ()
+    results: Path | None = None
+
+    #: What is to be said before anything runs, as in why none of the models was taken.
+    notes: tuple[str, ...] = ()
+
+    @property
+    def issues(self) -> tuple[str, ...]:
+        """The reports, those that are to be repaired or localised too."""
+        return tuple(dict.fromkeys(filter(None, (*self.issue, self.repair, self.localise))))
+
+    @property
+    def branches(self) -> str:
+        """Pattern of the branches that are the patches, or ""."""
+        named = (text for text in self.rank_fixes if text.startswith("git:"))
+        return next(named, "").removeprefix("git:")
+
+    @property
+    def patches(self) -> tuple[Path, ...]:
+        """Folders of patches, or files of them."""
+        return () if self.branches else tuple(map(Path, self.rank_fixes))
+
+    @property
+    def reports(self) -> tuple[tuple[str, Path], ...]:
+        """Files for what was found, each with its kind: html, md or json."""
+        return tuple((Path(text).suffix[1:], Path(text)) for text in self.report if text != "-")
+
+
+#: Why a study does not use some options.
+_HAS_ITS_OWN = "each bug of the data set has its own"
+_KEEPS_ALL = "a study keeps all it finds below --brt-results DIR"
+_GIVEN_BY_BUG = "give interpreters and variables in --brt-environments FILE"
+_WRITES_NOTHING = "a study writes nothing into a project"
+OUTSIDE_STUDIES = {
+    "--brt-tests": _HAS_ITS_OWN,
+    "--brt-buggy-file": _HAS_ITS_OWN,
+    "--brt-test-file": _HAS_ITS_OWN,
+    "--brt-python": _GIVEN_BY_BUG,
+    "--brt-env": _GIVEN_BY_BUG,
+    "--brt-write": _WRITES_NOTHING,
+    "--brt-write-unsure": _WRITES_NOTHING,
+    "--brt-mark": _WRITES_NOTHING,
+    "--brt-out": "a study keeps its patches below --brt-results DIR",
+    "--brt-record": _KEEPS_ALL,
+    "--brt-report": _KEEPS_ALL,
+    "--brt-ranker": "a study shows EPR and the weighted score side by side",
+    "--brt-top": "a study shows the best 1 to 5",
+    "--brt-threshold": "a study shows thresholds from 0 to 1",
+}
+
+
 def mode_of(namespace: object) -> Mode:
-    """Say what a run with these parsed options is for."""
-    given = {spec.flag for spec in SPECS if getattr(namespace, spec.dest, None)}
-    return next((mode for mode in Mode if mode in given), Mode.NONE)
-
-
-def _check_settings(config: pytest.Config) -> None:
-    settings = raw_settings(config)
-    for spec in SPECS:
-        if not spec.ini and spec.dest in settings:
-            raise pytest.UsageError(
-                f"{config.inipath}: {spec.dest} is not taken from a project's settings "
-                f"(remove it, and give {spec.flag} on the command line)"
-            )
-
-
-def _check_variables(config: pytest.Config) -> None:
-    """Refuse settings by which a project would show its tests more than itself."""
-    root = config.rootpath.resolve()
-    (env,) = (spec for spec in SPECS if spec.name == "env")
-    for line in _of_project(env, config):
-        name, _, value = line.partition("=")
-        if name not in _FOLDERS_TO_READ:
-            continue
-        for entry in value.split(os.pathsep):
-            if not Path(os.path.realpath(root / entry)).is_relative_to(root):
-                raise pytest.UsageError(
-                    f"{config.inipath}: brt_env: {name} names a folder outside of the project: "
-                    f"{entry!r} (give --brt-env {name}=FOLDERS on the command line)"
-                )
-
-
-def _check_together(config: pytest.Config) -> None:
-    given = [spec for spec in SPECS if config.getoption(spec.dest) is not None]
-    flags = {spec.flag for spec in given}
-    for alone in (Mode.EVALUATE, Mode.GATE):
-        others = [mode for mode in Mode if mode in flags and mode is not alone]
-        if alone in flags and others:
-            raise pytest.UsageError(
-                f"{alone} and {others[0]} exclude each other (run pytest twice)"
-            )
-    for spec in given:
-        if Mode.EVALUATE in flags and spec.outside_studies:
-            raise pytest.UsageError(f"{spec.flag}: a study does not use it: {spec.outside_studies}")
-        if spec.only_in_studies and Mode.EVALUATE not in flags:
-            raise pytest.UsageError(f"{spec.flag}: only a study uses it (pytest-brt study DATASET)")
+    """Return what a run with these parsed options is for."""
+    given = [flag for flag in MODES if getattr(namespace, destination(flag), None)]
+    return Mode(given[0]) if given else Mode.NONE
 
 
 def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ) -> Options:
     """Return the options of this run.
 
     Raises:
-        pytest.UsageError: a value is not what its option takes, or nothing would look at it.
+        UsageProblem: a value is not what its option takes, or nothing would look at it.
     """
-    _check_settings(config)
+    settings = _project_settings(config)
     if config.getoption("brt_env") is None:
-        _check_variables(config)
+        _check_folders(config, settings.get("--brt-env", []))
     _check_together(config)
-    said: dict[str, Any] = {spec.name: _value(spec, config, environ) for spec in SPECS}
-    branches = [text for text in said["rank_fixes"] if text.startswith("git:")]
-    if branches and len(said["rank_fixes"]) > 1:
-        raise pytest.UsageError("--rank-fixes: give either one git:NAME, or files and folders")
-    passed_over = ""
-    if said["model"] == "auto":
+    patches = config.getoption("rank_fixes") or []
+    if len(patches) > 1 and any(text.startswith("git:") for text in patches):
+        raise UsageProblem("--rank-fixes: give either one git:NAME, or files and folders")
+    values: dict[str, Any] = {}
+    for flag, _, metavar, _ in (*OPTIONS, *MORE_OPTIONS):
+        texts, source = _given_texts(flag, config, environ, settings)
+        if texts:
+            read = [_read(flag, metavar, text, source) for text in texts]
+            values[_name(flag)] = tuple(read) if flag in REPEATED else read[-1]
+    if values.setdefault("model", "auto") == "auto":
         from pytest_brt.model.opening import default_model  # only runs of ours come here
 
-        said["model"], passed_over = default_model()
-    said["python"] = said["python"] or None
+        values["model"], passed_over = default_model()
+        values["notes"] = (passed_over,) if passed_over else ()
     # One process drives our work, so xdist's ``-n`` means jobs.
     of_xdist = getattr(config.option, "brt_numprocesses", None)
-    said["jobs"] = said["jobs"] or of_xdist or os.cpu_count() or 1
-    return Options(**said, notes=(passed_over,) if passed_over else ())
+    values.setdefault("jobs", of_xdist or os.cpu_count() or 1)
+    return Options(**values)
 
 
-def _value(spec: Spec, config: pytest.Config, environ: Mapping[str, str]) -> object:
-    given = config.getoption(spec.dest)
-    source = spec.flag
-    if given is None and spec.variable and environ.get(spec.variable):
-        given, source = environ[spec.variable], spec.variable
-    if given is None and spec.ini:
-        found = _of_project(spec, config)
-        given = (found if spec.repeat else found[0]) if found else None
-        source = f"{config.inipath}: {spec.dest}"
-    if given is None:
-        return () if spec.repeat else spec.default
-    values = []
-    for text in given if spec.repeat else (str(given),):
+def _name(flag: str) -> str:
+    """Return the name of an option's value in `Options`."""
+    return destination(flag).removeprefix("brt_")
+
+
+def _project_settings(config: pytest.Config) -> dict[str, list[str]]:
+    """Return what the project's settings give to options, as texts.
+
+    Raises:
+        UsageProblem: a setting is not for a project to say, or of another kind.
+    """
+    found: dict[str, list[str]] = {}
+    known = {destination(flag): flag for flag in SETTINGS}
+    for key, value in raw_settings(config).items():
+        if not key.startswith("brt_"):
+            continue
+        if key not in known:
+            raise UsageProblem(
+                f"{config.inipath}: {key} is not taken from a project's settings (remove it, and "
+                f"give --{key.replace('_', '-')} on the command line)"
+            )
         try:
-            values.append(spec.read(text))
+            found[known[key]] = setting_texts(value, several=known[key] in REPEATED)
         except ValueError as error:
-            raise pytest.UsageError(f"{source}: {error}, got {text!r}") from None
-    return tuple(values) if spec.repeat else values[0]
+            raise UsageProblem(f"{config.inipath}: {key}: {error}, got {value!r}") from None
+    return found
 
 
-def _of_project(spec: Spec, config: pytest.Config) -> list[str]:
-    settings = raw_settings(config)
+def _check_folders(config: pytest.Config, variables: list[str]) -> None:
+    """Refuse settings by which a project would show its tests more than itself."""
+    root = config.rootpath.resolve()
+    for line in variables:
+        name, _, value = line.partition("=")
+        if name not in _FOLDERS_TO_READ:
+            continue
+        for entry in value.split(os.pathsep):
+            if not Path(os.path.realpath(root / entry)).is_relative_to(root):
+                raise UsageProblem(
+                    f"{config.inipath}: brt_env: {name} names a folder outside of the project: "
+                    f"{entry!r} (give --brt-env {name}=FOLDERS on the command line)"
+                )
+
+
+def _check_together(config: pytest.Config) -> None:
+    """Refuse options of which one would be passed over."""
+    known = (*OPTIONS, *MORE_OPTIONS)
+    given = [flag for flag, *_ in known if config.getoption(destination(flag)) is not None]
+    for alone in (Mode.EVALUATE, Mode.GATE):
+        others = [flag for flag in given if flag in MODES and flag != alone]
+        if alone in given and others:
+            raise UsageProblem(f"{alone} and {others[0]} exclude each other (run pytest twice)")
+    of_studies = [flag for flag, group, *_ in known if group == "study" and flag not in MODES]
+    for flag in given:
+        if Mode.EVALUATE in given and flag in OUTSIDE_STUDIES:
+            raise UsageProblem(f"{flag}: a study does not use it: {OUTSIDE_STUDIES[flag]}")
+        if Mode.EVALUATE not in given and flag in of_studies:
+            raise UsageProblem(f"{flag}: only a study uses it (pytest-brt study DATASET)")
+
+
+def _given_texts(
+    flag: str,
+    config: pytest.Config,
+    environ: Mapping[str, str],
+    settings: Mapping[str, list[str]],
+) -> tuple[list[str], str]:
+    """Return the texts that an option is given, and who says so."""
+    given = config.getoption(destination(flag))
+    if given is not None:
+        return (given if flag in REPEATED else [given]), flag
+    variable = VARIABLES.get(flag, "")
+    if environ.get(variable):
+        return [environ[variable]], variable
+    return settings.get(flag, []), f"{config.inipath}: {destination(flag)}"
+
+
+def _read(flag: str, metavar: str, text: str, source: str) -> object:
     try:
-        return setting(spec, settings)
+        return read_value(_name(flag), metavar, text)
     except ValueError as error:
-        place = f"{config.inipath}: {spec.dest}"
-        raise pytest.UsageError(f"{place}: {error}, got {settings[spec.dest]!r}") from None
+        raise UsageProblem(f"{source}: {error}, got {text!r}") from None
+
+
+def read_value(name: str, metavar: str, text: str) -> object:
+    """Return the value of an option, or one of its values where it has several.
+
+    Raises:
+        ValueError: it says what was expected.
+    """
+    if metavar.startswith("{"):
+        _one_of(metavar.strip("{}").split(","), text)
+    if name in _READERS:
+        return _READERS[name](text)
+    kind = get_type_hints(Options, include_extras=True)[name]
+    if get_origin(kind) is tuple:
+        return text
+    try:
+        return msgspec.convert(text, kind, strict=False, dec_hook=_as_path)
+    except msgspec.ValidationError:
+        raise ValueError(f"expected {_expected(kind)}") from None
+
+
+def _as_path(kind: type, text: object) -> object:
+    if kind is Path and isinstance(text, str):
+        return Path(text)
+    raise NotImplementedError
+
+
+def _expected(kind: object) -> str:
+    """Return what the annotation of a field says of its values."""
+    parts = (kind, *get_args(kind))
+    notes = [note for part in parts for note in getattr(part, "__metadata__", ())]
+    return str(notes[0].description)
+
+
+def _one_of(known: list[str] | tuple[str, ...], text: str) -> None:
+    if text not in known:
+        raise ValueError(f"expected one of {', '.join(known)}")
+
+
+def _switch(text: str) -> bool:
+    _one_of(("yes", "no"), text)
+    return text == "yes"
+
+
+def read_engine(text: str) -> Settings:
+    """Read NAME[,KEY=VALUE…]: what runs a model, and with what settings.
+
+    >>> read_engine("auto,context=8192,cache-type=q8_0").cache_type
+    'q8_0'
+    """
+    name, *rest = text.split(",")
+    _one_of(("auto", "inprocess", "llama-server"), name)
+    kinds = get_type_hints(Settings, include_extras=True)
+    known = {key.replace("_", "-"): key for key in kinds if key not in ("engine", "models_dir")}
+    given: dict[str, Any] = {"engine": name}
+    for part in rest:
+        key, sign, value = part.partition("=")
+        if not sign or key not in known:
+            raise ValueError(f"expected NAME,KEY=VALUE with a KEY of {', '.join(known)}")
+        field_name = known[key]
+        try:
+            given[field_name] = msgspec.convert(value, kinds[field_name], strict=False)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"{key}: {str(error).lower()}") from None
+    return Settings(**given)
+
+
+def guard_seconds(text: str) -> float | None:
+    """Read for how many seconds regressions are looked for; None for "auto"."""
+    if text == "auto":
+        return None
+    try:
+        seconds = 0.0 if text == "no" else float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise ValueError("expected auto, no or a number of seconds")
+    return seconds
+
+
+def read_seconds(text: str) -> float:
+    """Read a time, as in "90", "90s", "15m" or "1.5h".
+
+    >>> read_seconds("15m")
+    900.0
+    """
+    unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:].lower())
+    try:
+        seconds = float(text[:-1] if unit else text) * (unit or 1)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < math.inf:
+        raise ValueError("expected a time, as in 90s, 15m or 1h")
+    return seconds
+
+
+def _report(text: str) -> str:
+    if text != "-" and not text.endswith(_ENDINGS):
+        raise ValueError(f"expected a file called *{', *'.join(_ENDINGS)}, or '-'")
+    return text
+
+
+def read_pair(text: str) -> tuple[str, str]:
+    """Read NAME=VALUE."""
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise ValueError("expected NAME=VALUE")
+    return name, value
+
+
+def _names(text: str) -> tuple[str, ...]:
+    found = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not found:
+        raise ValueError("expected one or more names, separated by commas")
+    return found
+
+
+def _some_of(*known: str) -> Callable[[str], tuple[str, ...]]:
+    def read(text: str) -> tuple[str, ...]:
+        found = _names(text)
+        if any(name not in known for name in found):
+            raise ValueError(f"expected some of {', '.join(known)}")
+        return found
+
+    return read
+
+
+#: How the values are read that are not a number, a word or a path.
+_READERS: dict[str, Callable[[str], object]] = {
+    "strategy": _names,
+    "repair_strategy": _names,
+    "without": _some_of(*_PARTS),
+    "stages": _some_of(*_STAGES),
+    "given": _some_of(*_GIVEN),
+    "env": read_pair,
+    "budget": read_seconds,
+    "timeout": read_seconds,
+    "guard": guard_seconds,
+    "engine": read_engine,
+    "report": _report,
+    "write_unsure": _switch,
+}

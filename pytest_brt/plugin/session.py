@@ -40,8 +40,7 @@ from pytest_brt.plugin.items import (
     of_patches,
 )
 from pytest_brt.plugin.mode_items import OurFiles
-from pytest_brt.plugin.option_table import SPECS, Options
-from pytest_brt.plugin.option_values import TYPED, Write
+from pytest_brt.plugin.options import TYPED, Options, Write
 from pytest_brt.plugin.stdout import write_report
 from pytest_brt.plugin.summary import Summary, header
 from pytest_brt.render.agent import agent_lines
@@ -332,9 +331,7 @@ class Session(OurFiles):
             return None
         engine = self.inputs.workbench.engine
         # What is written where, how many at a time, and how long it may take change no result.
-        aside = ("out", "jobs", "budget")
-        specs = [spec for spec in SPECS if spec.group != "report" and spec.name not in aside]
-        decisive = [getattr(self.options, spec.name) for spec in specs]
+        decisive = replace(self.options, out=None, record=None, report=(), jobs=1, budget=1.0)
         by = self.inputs.earlier.digest if self.inputs.earlier else ""
         facts = (self.written.tree, repr(engine.subject), engine.level, repr(decisive), by)
         setting = content_id(__version__, *facts)

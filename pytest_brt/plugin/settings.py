@@ -8,11 +8,10 @@ https://docs.pytest.org/en/stable/reference/customize.html
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from pytest_brt.plugin.option_values import Spec
+if TYPE_CHECKING:
+    import pytest
 
 
 def pytest_settings(config: pytest.Config) -> Any:
@@ -26,22 +25,19 @@ def raw_settings(config: pytest.Config) -> dict[str, object]:
     return {name: getattr(entry, "value", entry) for name, entry in found.items()}
 
 
-def setting(spec: Spec, settings: dict[str, object]) -> list[str]:
-    """Return the texts that a setting gives to its option, [] where there is no such setting.
+def setting_texts(value: object, *, several: bool) -> list[str]:
+    """Return the texts that a setting gives to its option, one or `several`.
 
     Raises:
         ValueError: it is of another kind; the message says what is expected.
     """
-    if spec.dest not in settings:
-        return []
-    value = settings[spec.dest]
-    if isinstance(value, dict) and spec.repeat:
+    if isinstance(value, dict) and several:
         return [f"{name}={_text(one)}" for name, one in value.items()]
     if isinstance(value, list):
         texts = [_text(one) for one in value]
-        return texts if spec.repeat else [",".join(texts)]
+        return texts if several else [",".join(texts)]
     text = _text(value)
-    if spec.repeat:
+    if several:
         return [line.strip() for line in text.split("\n") if line.strip()]
     return [text] if text else []
 

@@ -40,7 +40,7 @@ from pytest_brt.plugin.cases import absolutepath
 from pytest_brt.plugin.inputs import chosen_strategies, gather, named, open_chosen_models
 from pytest_brt.plugin.items import result_of
 from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurFiles, OurItem, Progress
-from pytest_brt.plugin.option_table import Options
+from pytest_brt.plugin.options import Options
 from pytest_brt.render.answer import count
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.reproduce.registry import STRATEGIES
@@ -217,5 +217,10 @@ def _repair_settings(options: Options) -> RepairSettings | None:
 def _settings(options: Options, strategies: tuple[str, ...], prompts: Wording) -> StudySettings:
     names = (field.name for field in fields(StudySettings))
     given: dict[str, Any] = {name: getattr(options, name, None) for name in names}
-    ours = {"strategies": strategies, "prompts": prompts, "repairs": _repair_settings(options)}
+    ours = {
+        "strategies": strategies,
+        "prompts": prompts,
+        "repairs": _repair_settings(options),
+        "context": options.engine.context,
+    }
     return StudySettings(**given | ours)

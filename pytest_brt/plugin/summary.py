@@ -18,8 +18,7 @@ from pytest_brt.code.source import Edit
 from pytest_brt.execute.launch import weaknesses
 from pytest_brt.execute.layout import passed_over
 from pytest_brt.plugin.inputs import Inputs
-from pytest_brt.plugin.option_table import Options
-from pytest_brt.plugin.option_values import Write
+from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.answer import (
     issue_sentence,
     of_ranking,

@@ -82,7 +82,7 @@ _OTHER_PYTHON = (
 _MORE = {
     Ending.TIME: "give the model more time (--brt-budget)",
     Ending.STEPS: "give the model more steps (--brt-steps)",
-    Ending.TOKENS: "give the model a larger context (--brt-context)",
+    Ending.TOKENS: "give the model a larger context (--brt-engine auto,context=N)",
 }
 #: What one test does, and what several do.
 _WORDS = {

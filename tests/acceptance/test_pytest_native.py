@@ -203,7 +203,7 @@ def test_a_plain_run_pays_nothing(project: pytest.Pytester) -> None:
             ours = {name for name in sys.modules if name.startswith("pytest_brt")}
             assert ours == {
                 "pytest_brt", "pytest_brt.hookspec", "pytest_brt.plugin",
-                "pytest_brt.plugin.declared",
+                "pytest_brt.plugin.option_list",
             }
         """
     )
@@ -246,7 +246,7 @@ def test_a_report_alone_imports_little_and_a_tree_that_changes_meanwhile_is_told
     assert len(ours) <= 170  # ten of them place the test in a file of the project
     (rewritten,) = (line.split()[1:] for line in result.outlines if line.startswith("rewritten:"))
     # What a plain run loads too; pytest compiles it again in each run, where it may not write.
-    plain = ("hookspec", "plugin", "plugin.declared")
+    plain = ("hookspec", "plugin", "plugin.option_list")
     assert set(rewritten) <= {f"pytest_brt.{name}" for name in plain}
 
 

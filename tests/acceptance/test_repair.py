@@ -107,11 +107,14 @@ def test_a_report_that_does_not_fit_the_model_is_not_called_beyond_repair(
     project: pytest.Pytester, replies: Path
 ) -> None:
     result, report = run(
-        project, "--brt-repair=clamp.md", f"--brt-model=scripted:{replies}", "--brt-context=256"
+        project,
+        "--brt-repair=clamp.md",
+        f"--brt-model=scripted:{replies}",
+        "--brt-engine=auto,context=256",
     )
     assert report["repairs"][0]["ending"] == "tokens"
     result.stdout.fnmatch_lines(
-        ["no patch was written: the first prompt does not fit the model; *(--brt-context)"]
+        ["no patch was written: the first prompt does not fit *(--brt-engine auto,context=N)"]
     )
     result.stdout.no_fnmatch_line("*no fix passes*")
 

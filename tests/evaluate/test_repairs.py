@@ -225,7 +225,7 @@ def test_a_model_that_says_anything_is_measured_too(pytester: pytest.Pytester) -
         *("--brt-evaluate=bugs", "--brt-strategy=replay", "--brt-model=gguf:tiny.gguf", "-v"),
         *("--brt-stages=repair", "--brt-repair-strategy=passerine", "--brt-guard=no"),
         *("--brt-steps=1", "--brt-samples=1", "--brt-variants=0"),
-        *("--brt-threads=1", "--brt-repeat=1"),
+        *("--brt-engine=auto,threads=1", "--brt-repeat=1"),
     )
     result.stdout.fnmatch_lines(
         ["*issue.md::clamp-repair SKIPPED*", "*bugs repaired, with and without*"]

@@ -409,7 +409,9 @@ def test_time_is_kept(make: Make) -> None:
 
 
 def test_what_does_not_fit_is_refused_with_the_numbers(make: Make) -> None:
-    with pytest.raises(ModelProblem, match=r"has 1017 tokens .* 41: .*512.*--brt-context"):
+    with pytest.raises(
+        ModelProblem, match=r"has 1017 tokens .* 41: .*512.*--brt-engine auto,context=N"
+    ):
         ask(make(cells=512), prompt("x" * 1000))
 
 

@@ -49,7 +49,7 @@ def test_little_memory_cuts_the_context_and_says_so(header: Header) -> None:
 def test_a_context_that_was_asked_for_is_had_or_refused(header: Header) -> None:
     assert plan(header, Settings(context=4096), 2 * GIB).longest == 4096
     with pytest.raises(
-        ModelProblem, match=r"needs .* 32000 tokens .*use --brt-context \d+ or a sm"
+        ModelProblem, match=r"needs .* 32000 tokens .*use --brt-engine auto,context=\d+ or a sm"
     ):
         plan(header, Settings(context=32_000), 2 * GIB)
     with pytest.raises(ModelProblem, match="trained for 32768"):

@@ -226,14 +226,18 @@ def test_experts_stay_in_memory_where_a_server_runs_the_model(
 ) -> None:
     path = str(outlines.experts(tmp_path / "m.gguf", layers=4, width=64, count=8, tokens=300))
     settings = Settings(threads=1, context=512, cpu_experts=3)
-    with pytest.raises(ModelProblem, match="--brt-cpu-experts 3: only a llama-server can do that"):
+    with pytest.raises(
+        ModelProblem, match="--brt-engine auto,cpu-experts=3: only a llama-server can do that"
+    ):
         open_file(path, replace(settings, engine="inprocess"))
     model = open_file(path, settings)
     assert isinstance(model, PrivateModel)
     assert model.complete(prompt())[0].tokens
     model.close()
     monkeypatch.setattr("pytest_brt.model.engine.find_server", lambda: "")
-    with pytest.raises(ModelProblem, match=r"--brt-cpu-experts 3: .*pytest-brt\[server\]"):
+    with pytest.raises(
+        ModelProblem, match=r"--brt-engine auto,cpu-experts=3: .*pytest-brt\[server\]"
+    ):
         open_file(path, settings)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.cli.main import main
-from pytest_brt.plugin import option_values as read
-from pytest_brt.plugin.option_table import COMMANDS, SPECS
-from pytest_brt.plugin.option_values import Write
-from pytest_brt.plugin.options import Mode, mode_of, read_options
+from pytest_brt.errors import UsageProblem
+from pytest_brt.model.base import Settings
+from pytest_brt.plugin.option_list import MORE_OPTIONS, OPTIONS, SETTINGS, destination
+from pytest_brt.plugin.options import Mode, Write, mode_of, read_engine, read_options
 
 
 def test_defaults(pytester: pytest.Pytester) -> None:
@@ -29,7 +29,7 @@ def test_everything_given(pytester: pytest.Pytester) -> None:
     config = pytester.parseconfig(
         "--brt-issue=a.md",
         "--brt-issue=b.md",
-        "--brt-rank=patches",
+        "--rank-fixes=patches",
         "--brt-strategy=one, two",
         "--brt-env=A=1",
         "--brt-env=B=x=y",
@@ -48,10 +48,10 @@ def test_everything_given(pytester: pytest.Pytester) -> None:
 
 
 def test_the_command_line_comes_first(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nbrt_keep = 3\nbrt_env =\n    A=1\n    B=2\n")
+    pytester.makeini("[pytest]\nbrt_jobs = 3\nbrt_env =\n    A=1\n    B=2\n")
     environ = {"PYTEST_BRT_MODEL": "env:1"}
-    assert read_options(pytester.parseconfig(), {}).keep == 3
-    assert read_options(pytester.parseconfig("--brt-keep=4"), {}).keep == 4
+    assert read_options(pytester.parseconfig(), {}).jobs == 3
+    assert read_options(pytester.parseconfig("--brt-jobs=4"), {}).jobs == 4
     assert read_options(pytester.parseconfig(), {}).env == (("A", "1"), ("B", "2"))
     assert read_options(pytester.parseconfig(), environ).model == "env:1"
     assert read_options(pytester.parseconfig("--brt-model=x:1"), environ).model == "x:1"
@@ -65,13 +65,15 @@ def test_the_command_line_comes_first(pytester: pytest.Pytester) -> None:
         "brt_show = /srv",
         "brt_model = gguf:x",
         "brt_executor = dask:x",
+        "brt_budget = 1h",
+        "brt_nosuch = 1",
     ],
 )
 def test_a_project_says_nothing_of_what_shuts_it_in(
     pytester: pytest.Pytester, setting: str
 ) -> None:
     pytester.makeini(f"[pytest]\n{setting}\n")
-    with pytest.raises(pytest.UsageError, match="is not taken from a project's settings"):
+    with pytest.raises(UsageProblem, match="is not taken from a project's settings"):
         read_options(pytester.parseconfig("--brt-issue=a.md"), {})
 
 
@@ -83,7 +85,7 @@ def test_a_project_shows_no_folder_but_its_own(pytester: pytest.Pytester, name: 
         assert read_options(pytester.parseconfig(), {}).env == ((name, inside),)
     for outside in ("/srv", "lib:..", "out/keys"):
         pytester.makeini(f"[pytest]\nbrt_env = {name}={outside}\n")
-        with pytest.raises(pytest.UsageError, match=f"{name} names a folder outside"):
+        with pytest.raises(UsageProblem, match=f"{name} names a folder outside"):
             read_options(pytester.parseconfig(), {})
         assert read_options(pytester.parseconfig(f"--brt-env={name}=/srv"), {}).env
 
@@ -104,7 +106,7 @@ def test_a_project_shows_no_folder_but_its_own(pytester: pytest.Pytester, name: 
 )
 def test_wrong_values_are_named(pytester: pytest.Pytester, option: str, message: str) -> None:
     config = pytester.parseconfig(option)
-    with pytest.raises(pytest.UsageError) as error:
+    with pytest.raises(UsageProblem) as error:
         read_options(config, {})
     assert message in str(error.value)
 
@@ -116,13 +118,17 @@ def test_modes(pytester: pytest.Pytester) -> None:
     assert mode_of(pytester.parseconfig("--brt-timeout=3").option) is Mode.NONE
 
 
-def test_every_option_explains_itself(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest_subprocess("--help")
-    text = result.stdout.str()
-    for spec in SPECS:
-        assert spec.group in COMMANDS or spec.flag in text
-        assert spec.help[0].islower()
-        assert (f"  {spec.dest} (" in text) == spec.ini
+def test_the_help_is_short_and_has_the_usual_options(pytester: pytest.Pytester) -> None:
+    lines = pytester.runpytest_subprocess("--help").stdout.lines
+    (start,) = (at for at, line in enumerate(lines) if line.startswith("pytest-brt (-q shows"))
+    options = lines[start : lines.index("", start)]
+    settings = [line for line in lines if line.startswith("  brt_")]
+    assert len(options) + 2 * len(settings) <= 60
+    assert len(OPTIONS) + len(MORE_OPTIONS) <= 49
+    text = "\n".join(options)
+    assert all(f"  {flag}=" in text for flag, *_ in OPTIONS)
+    assert not any(flag in text for flag, *_ in MORE_OPTIONS)
+    assert {line.split()[0] for line in settings} == {destination(flag) for flag in SETTINGS}
 
 
 @pytest.mark.parametrize(
@@ -147,46 +153,48 @@ def test_options_that_nothing_would_look_at_are_refused(
     pytester: pytest.Pytester, options: str, message: str
 ) -> None:
     config = pytester.parseconfig(*options.split())
-    with pytest.raises(pytest.UsageError) as error:
+    with pytest.raises(UsageProblem) as error:
         read_options(config, {})
     assert message in str(error.value)
 
 
 def test_settings_of_a_project_do_not_stop_a_study(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nbrt_mark = xfail\nbrt_python = python3\n")
+    pytester.makeini("[pytest]\nbrt_write = new\nbrt_python = python3\n")
     assert read_options(pytester.parseconfig("--brt-evaluate=a"), {}).evaluate == "a"
 
 
-def test_options_of_a_command_are_in_its_help_alone(pytester: pytest.Pytester) -> None:
-    shown = pytester.runpytest("--help").stdout.str()
-    assert "--brt-issue" in shown
-    assert "--brt-stages" not in shown.partition("[pytest] configuration options")[0]
-
-
-@pytest.mark.parametrize(("name", "option"), [("study", "--stages"), ("repair", "--variants")])
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [("study", "--stages NAME[,NAME]"), ("repair", "--variants N"), ("issue", "--keep N")],
+)
 def test_a_command_lists_its_options(
     name: str, option: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit):
         main([name, "--help"])
-    assert f"  {option} N" in capsys.readouterr().out
+    assert f"  {option}\n" in capsys.readouterr().out
 
 
-def test_how_long_a_server_is_waited_for() -> None:
-    assert read.engine("llama-server") == read.Engine(name="llama-server", patience=1.0)
-    assert read.engine("auto,patience=60") == read.Engine(patience=60.0)
+def test_what_runs_a_model() -> None:
+    assert read_engine("llama-server") == Settings(engine="llama-server")
+    assert read_engine("auto,patience=60") == Settings(patience=60.0)
+    more = read_engine("inprocess,context=8192,gpu-layers=-1,cache-type=q8_0")
+    assert more == Settings(engine="inprocess", context=8192, cache_type="q8_0")
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("vulkan", "one of auto"),
-        ("auto,wait=3", "NAME,patience=SECONDS"),
-        ("auto,patience=", "number of seconds"),
-        ("auto,patience=nan", "number of seconds"),
-        ("auto,patience=-1", "number of seconds"),
+        ("auto,wait=3", "with a KEY of context, threads, thinking, gpu-layers"),
+        ("auto,models-dir=x", "with a KEY of context"),
+        ("auto,patience=", "patience: expected `float`"),
+        ("auto,patience=nan", "patience: expected `float`"),
+        ("auto,patience=-1", "patience: expected `float`"),
+        ("auto,context=3", "context: expected `int` >= 256"),
+        ("auto,cache-type=q1", "cache-type: invalid enum value 'q1'"),
     ],
 )
 def test_an_engine_that_is_spelt_wrong(text: str, expected: str) -> None:
     with pytest.raises(ValueError, match=expected):
-        read.engine(text)
+        read_engine(text)

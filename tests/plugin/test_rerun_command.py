@@ -5,7 +5,7 @@ import shlex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.plugin.option_values import TYPED
+from pytest_brt.plugin.options import TYPED
 from pytest_brt.plugin.session import command_again
 
 

@@ -7,76 +7,64 @@ from pathlib import Path
 import pytest
 from _pytest.config.findpaths import load_config_dict_from_file
 
-from pytest_brt.plugin.option_table import SPECS
-from pytest_brt.plugin.option_values import Spec
-from pytest_brt.plugin.settings import setting
+from pytest_brt.plugin.option_list import MORE_OPTIONS, OPTIONS, REPEATED, SETTINGS, destination
+from pytest_brt.plugin.options import read_value
+from pytest_brt.plugin.settings import setting_texts
 
-INI = [spec for spec in SPECS if spec.ini]
+METAVARS = {flag: metavar for flag, _, metavar, _ in (*OPTIONS, *MORE_OPTIONS)}
 #: What each setting may be: as native TOML, and as text.
 WRITTEN = {
-    "strategy": ('["replay", "libro"]', "replay,libro"),
-    "python": ('".venv/bin/python"', ".venv/bin/python"),
-    "env": ('["A=1", "B=2"]', "\n    A=1\n    B=2"),
-    "guard": ("false", "no"),
-    "timeout": ('"90s"', "90s"),
-    "budget": ('"15m"', "15m"),
-    "threshold": ("0.5", "0.5"),
-    "write": ('"into"', "into"),
-    "ranker": ('"epr"', "epr"),
-    "thinking": ("0", "0"),
-    "cache_type": ('"q8_0"', "q8_0"),
-    "without": ('["search", "states,memory"]', "\n    search\n    states,memory"),
-    "mark": ('"xfail"', "xfail"),
-    "stages": ('["reproduce", "rank"]', "reproduce,rank"),
-    "given": ('["files", "place"]', "files,place"),
+    "--brt-strategy": ('["replay", "libro"]', "replay,libro"),
+    "--brt-python": ('".venv/bin/python"', ".venv/bin/python"),
+    "--brt-env": ('["A=1", "B=2"]', "\n    A=1\n    B=2"),
+    "--brt-guard": ("false", "no"),
+    "--brt-timeout": ('"90s"', "90s"),
+    "--brt-write": ('"into"', "into"),
+    "--brt-memory": ("1024", "1024"),
+    "--brt-repeat": ("3", "3"),
+    "--brt-jobs": ("2", "2"),
 }
 #: The files, with what stands around a setting.
 TOML = {"pyproject.toml": "[tool.pytest]\n", "pytest.toml": "[pytest]\n"}
 TEXT = {"pytest.ini": "[pytest]\n", "tox.ini": "[pytest]\n", "setup.cfg": "[tool:pytest]\n"}
 
 
-def of_file(path: Path, spec: Spec, text: str) -> object:
-    """Return what the option is when the file says so."""
+def of_file(path: Path, flag: str, text: str) -> list[object]:
+    """Return the values of the option when the file says so."""
     path.write_text(text, "utf-8")
     found = load_config_dict_from_file(path)
     assert found is not None
-    values = {name: getattr(entry, "value", entry) for name, entry in found.items()}
-    read = [spec.read(one) for one in setting(spec, values)]
-    return tuple(read) if spec.repeat else read[0]
+    entry = found[destination(flag)]
+    texts = setting_texts(getattr(entry, "value", entry), several=flag in REPEATED)
+    name = destination(flag).removeprefix("brt_")
+    return [read_value(name, METAVARS[flag], one) for one in texts]
 
 
-def _forms(spec: Spec) -> tuple[str, str]:
-    if spec.name in WRITTEN:
-        return WRITTEN[spec.name]
-    if spec.switch:
-        return "true", "yes"
-    try:
-        spec.read("1024")
-    except ValueError:
-        return '"x"', "x"
-    return "1024", "1024"
+def test_each_setting_is_tried() -> None:
+    assert set(WRITTEN) == set(SETTINGS)
 
 
 @pytest.mark.parametrize("name", TOML)
-@pytest.mark.parametrize("spec", INI, ids=lambda spec: spec.name)
-def test_native_toml_says_the_same_as_text(spec: Spec, name: str, tmp_path: Path) -> None:
-    native, text = _forms(spec)
-    written = of_file(tmp_path / "pytest.ini", spec, f"[pytest]\n{spec.dest} = {text}\n")
-    told = of_file(tmp_path / name, spec, f"{TOML[name]}{spec.dest} = {native}\n")
-    assert told == written
+@pytest.mark.parametrize("flag", SETTINGS)
+def test_native_toml_says_the_same_as_text(flag: str, name: str, tmp_path: Path) -> None:
+    native, text = WRITTEN[flag]
+    key = destination(flag)
+    written = of_file(tmp_path / "pytest.ini", flag, f"[pytest]\n{key} = {text}\n")
+    assert written
+    assert of_file(tmp_path / name, flag, f"{TOML[name]}{key} = {native}\n") == written
 
 
 @pytest.mark.parametrize("name", TEXT)
-@pytest.mark.parametrize("spec", INI, ids=lambda spec: spec.name)
-def test_text_says_the_same_in_each_file(spec: Spec, name: str, tmp_path: Path) -> None:
-    _, text = _forms(spec)
-    written = of_file(tmp_path / "pytest.ini", spec, f"[pytest]\n{spec.dest} = {text}\n")
-    assert of_file(tmp_path / name, spec, f"{TEXT[name]}{spec.dest} = {text}\n") == written
+@pytest.mark.parametrize("flag", SETTINGS)
+def test_text_says_the_same_in_each_file(flag: str, name: str, tmp_path: Path) -> None:
+    _, text = WRITTEN[flag]
+    key = destination(flag)
+    written = of_file(tmp_path / "pytest.ini", flag, f"[pytest]\n{key} = {text}\n")
+    assert of_file(tmp_path / name, flag, f"{TEXT[name]}{key} = {text}\n") == written
 
 
 def test_variables_may_be_a_table() -> None:
-    (env,) = (spec for spec in INI if spec.name == "env")
-    assert setting(env, {"brt_env": {"A": "x y", "B": 2}}) == ["A=x y", "B=2"]
+    assert setting_texts({"A": "x y", "B": 2}, several=True) == ["A=x y", "B=2"]
 
 
 @pytest.mark.usefixtures("once")

@@ -337,7 +337,7 @@ def test_what_does_not_show_here_is_told_with_what_fixed_it(fix: Fix | None, sen
         (
             Trajectory(steps=(), ending=Ending.TOKENS),
             "the first prompt does not fit the model; give the model a larger context "
-            "(--brt-context)",
+            "(--brt-engine auto,context=N)",
         ),
         (
             Trajectory(steps=(Step(number=1, reply="hm"),), ending=Ending.STEPS),

@@ -159,7 +159,7 @@ def test_a_prompt_is_shortened_until_it_fits_and_says_so(
     assert Shortened(part="session", left_out=True) in seen
     assert "[… " in prompt.messages[-1].text
     for form in PromptForm:
-        with pytest.raises(PromptTooLong, match=r"--brt-context"):
+        with pytest.raises(PromptTooLong, match=r"--brt-engine auto,context=N"):
             samples(index, hints, model_of(tmp_path, 60), form)
 
 

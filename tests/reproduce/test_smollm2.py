@@ -61,8 +61,7 @@ def options(weights: Path, strategy: str) -> tuple[str, ...]:
         f"--brt-strategy={strategy}",
         "--brt-samples=1",
         "--brt-steps=2",
-        "--brt-context=2048",
-        "--brt-threads=1",  # others run beside it
+        "--brt-engine=auto,context=2048,threads=1",  # others run beside it
         "--brt-repeat=1",
         "--brt-report=out.json",
     )
@@ -117,7 +116,7 @@ def test_libro_does_so_without_a_compiler_or_a_network(
     )
     (project.path / "issue.md").write_text(CLAMP_ISSUE, encoding="utf-8")
     command = ["unshare", "-rn", sys.executable, "-c", script, *options(weights, "libro")]
-    result = project.run(*command, "--brt-context=1024")
+    result = project.run(*command, "--brt-engine=auto,context=1024,threads=1")
     assert result.ret in {0, 1}
     check(result, project)
     assert "llama-server (auto: llama-cpp-python is not installed)" in result.stdout.str()

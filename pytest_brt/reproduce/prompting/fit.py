@@ -235,7 +235,7 @@ def fitted(
     if over > 0:
         raise PromptTooLong(
             f"the prompt is {over} tokens too long for a context of {model.context} with nothing "
-            "left to shorten (give more with --brt-context)"
+            "left to shorten (give more with --brt-engine auto,context=N)"
         )
     return prompt, tuple(notes.values()), texts
 

@@ -245,4 +245,4 @@ def test_what_does_not_fit_is_left_out_and_said(
     assert made.tests[0].judgement.candidate
     made = attempt(issue, 0, bench_of(engine, tmp_path, script, context=300))
     assert isinstance(made.notes[0], ModelFailed)
-    assert "--brt-context" in made.notes[0].said
+    assert "--brt-engine auto,context=N" in made.notes[0].said

@@ -267,7 +267,7 @@ def test_a_prompt_that_cannot_fit_is_told_and_no_error(
     engine: Engine, index: Index, tmp_path: Path
 ) -> None:
     model = scripted(tmp_path, "=== always\nx")
-    model.context = 60  # type: ignore[misc]  # as a user's --brt-context would be
+    model.context = 60  # type: ignore[misc]  # as a user's setting would be
     made = libro(issue_of(NAME), 0, bench_for(engine, model), index)
     assert made.tests == ()
     assert isinstance(made.notes[0], ModelFailed)

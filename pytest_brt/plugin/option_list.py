@@ -1,0 +1,169 @@
+"""The options as pytest declares them: plain data, so that a run without us pays for no more.
+
+What their values are is said in `options`.
+"""
+
+# Each row begins with its flag, and stands on lines of its own.
+# fmt: off
+
+#: The groups that `pytest-brt COMMAND --help` and the reference page show, with their titles.
+GROUPS = {
+    "issue": "tests from bug reports",
+    "rank": "ranking patches",
+    "model": "models (optional)",
+    "sandbox": "isolation and limits",
+    "report": "what a run leaves",
+    "repair": "writing patches with a model",
+    "study": "studies of many bugs",
+}
+#: Flag, group, metavar ("" for a switch), and what it does.
+OPTIONS = (
+    ("--brt-issue", "issue", "FILE",
+     "write failing tests for a bug report: a file, '-' (stdin), or an issue on GitHub, as "
+     "OWNER/REPO#12; repeatable"),
+    ("--rank-fixes", "rank", "PATH",
+     "rank patches by such tests: folders, files (*.diff, *.patch, *.mbox), or branches, as in "
+     "'git:fix-*'"),
+    ("--brt-repair", "repair", "FILE",
+     "write patches for a bug report, with a model"),
+    ("--brt-localise", "issue", "FILE",
+     "say where the bug of a report may be"),
+    ("--brt-gate", "rank", "A..B",
+     "say whether the change from A to B, which is checked out, brings a test that fails before "
+     "it and passes after"),
+    ("--brt-evaluate", "study", "DATASET",
+     "measure the tool on many bugs: a *.jsonl file in SWE-bench's format, or a folder of bugs"),
+    ("--brt-tests", "issue", "PATH",
+     "rank by the tests of this file; repeatable"),
+    ("--brt-strategy", "issue", "NAME",
+     "how tests are made: auto (default), replay (no model), libro, invert, agent; or several, "
+     "with commas"),
+    ("--brt-model", "model", "SPEC",
+     "the model to ask: gguf:FILE, ollama:NAME, lmstudio:NAME, llama:NAME, "
+     "server:localhost:PORT, scripted:FILE, none, or auto (default, the only one there is)"),
+    ("--brt-budget", "issue", "TIME",
+     "most time for asking models, as in 90s (default: 15m)"),
+    ("--brt-write", "issue", "{no,diff,new,into}",
+     "show the tests as a diff (default), write a new test file, or add the best one to an "
+     "existing file"),
+    ("--brt-python", "issue", "PATH",
+     "the project's interpreter (default: its .venv's, else the active environment's, else this)"),
+    ("--brt-env", "issue", "NAME=VALUE",
+     "environment variable for the tests; repeatable"),
+    ("--brt-timeout", "sandbox", "TIME",
+     "limit of one test (default: 60s); a third for statements"),
+    ("--brt-sandbox", "sandbox", "NAME",
+     "isolation of tests and patches: auto (default), ns, landlock, process, none"),
+    ("--brt-net", "sandbox", "{none,host}",
+     "network of the tests: none (default), or the host's"),
+    ("--brt-jobs", "issue", "N",
+     "what runs at once (default: a job for each processor)"),
+    ("--brt-guard", "rank", "SECONDS",
+     "run existing tests, too, for SECONDS in all; no for none; auto (default) for 2 s a patch"),
+    ("--brt-report", "report", "FILE",
+     "write what was found: *.html, *.md, *.json, or '-' for JSON on standard output; repeatable"),
+    ("--brt-record", "report", "DIR",
+     "keep report, tests, patches and dialogues in DIR"),
+)
+#: Those that pytest's own help leaves out.
+MORE_OPTIONS = (
+    ("--brt-edit-model", "model", "SPEC",
+     "another model for writing code, as in a GGUF with an adapter (default: the same)"),
+    ("--brt-engine", "model", "NAME[,KEY=VALUE…]",
+     "what runs a GGUF file: llama-cpp-python in a worker (inprocess), a private llama-server, or "
+     "what is installed and fits (auto, default); then, as in auto,context=8192: context in "
+     "tokens, threads, thinking (tokens before an answer that deserves it, default 512), "
+     "gpu-layers, cpu-experts (layers whose experts stay in the computer's memory), cache-type "
+     "(f16, q8_0 or q4_0), patience (seconds for a server that does not answer yet)"),
+    ("--brt-samples", "issue", "N",
+     "samples of a prompt, or runs (default: libro 50, agent 20; auto: as many as are useful)"),
+    ("--brt-steps", "model", "N",
+     "most steps of one dialogue with a model (default: 25; 15 in auto, 40 in repairagent)"),
+    ("--brt-agree", "model", "N",
+     "a sampled bug counts when more than N tests fail alike (default: 1 in libro with 10 samples "
+     "or more, else 0)"),
+    ("--brt-buggy-file", "issue", "PATH[:LINES]",
+     "file that the bug is thought to be in, for a model to read, and for a repair the lines, as "
+     "in pkg/core.py:10-20 (default: what the report points at); repeatable"),
+    ("--brt-test-file", "issue", "PATH",
+     "existing test file that tests are written for: a model is shown it, and --brt-write into "
+     "adds to it (default: the one nearest to the report)"),
+    ("--brt-repair-strategy", "repair", "NAME[,NAME]",
+     "how bugs are repaired: repairagent (default), passerine"),
+    ("--brt-variants", "repair", "N",
+     "variants that repairagent asks for when a fix fails (default: 30)"),
+    ("--brt-without", "repair", "NAME[,NAME]",
+     "switch parts of repairagent off, to see what they are worth: search, states, memory, place; "
+     "repeatable, and in a study each is tried beside the whole"),
+    ("--brt-out", "repair", "DIR",
+     "where --brt-repair puts its patches (default: brt-patches/NAME of the report)"),
+    ("--brt-prompts", "model", "DIR",
+     "folder of prompts that replace ours of the same name"),
+    ("--brt-seed", "issue", "N",
+     "seed of everything that is drawn (default: 0)"),
+    ("--brt-keep", "issue", "N",
+     "tests to keep per issue, best first (default: 5)"),
+    ("--brt-write-unsure", "issue", "",
+     "with --brt-write new or into: write also tests that may not be about the report's bug, "
+     "which are listed as possible"),
+    ("--brt-mark", "issue", "{xfail}",
+     "mark written tests as strictly expected to fail until the bug is fixed"),
+    ("--brt-memory", "sandbox", "MB",
+     "memory limit of one test (default: 2048)"),
+    ("--brt-repeat", "issue", "K",
+     "runs on the unpatched tree that must agree (default: 2)"),
+    ("--brt-show", "sandbox", "DIR",
+     "one more folder that tests may read, as of libraries outside the system's folders and the "
+     "interpreter's; repeatable"),
+    ("--brt-executor", "study", "SPEC",
+     "where the bugs of a study run: threads (default), or dask:ADDRESS"),
+    ("--brt-ranker", "rank", "NAME",
+     "rule that orders the patches: weighted (default), or epr, plain Ensemble Pass Rate"),
+    ("--brt-top", "rank", "K",
+     "select the best K patches"),
+    ("--brt-threshold", "rank", "T",
+     "select the patches whose Ensemble Pass Rate is at least T, from 0 to 1"),
+    ("--brt-stages", "study", "NAME[,NAME]",
+     "what a study does with each bug: reproduce (always), rank its patches, repair it with and "
+     "without the failing test (default: reproduce,rank)"),
+    ("--brt-given", "study", "NAME[,NAME]",
+     "what of the true fix a study gives away: the files that it changes (files, as both papers "
+     "do), the test file that its tests are in (test-file), and to repairs the lines of the files "
+     "(place), or which tests are plausible: no others are given (plausible-tests); default: "
+     "nothing"),
+    ("--brt-repos", "study", "DIR",
+     "local clones of the repositories of a data set, as in DIR/owner/name"),
+    ("--brt-environments", "study", "FILE",
+     "which interpreter, import path and environment each repository, version or bug of a data "
+     "set is run with (TOML or JSON)"),
+    ("--brt-predictions", "study", "FILE",
+     "patches of other systems for the bugs of a data set, as in all_preds.jsonl or preds.json; "
+     "repeatable"),
+    ("--brt-results", "study", "DIR",
+     "where a study keeps what it finds, and finds what it kept (default: brt-results/NAME of the "
+     "data set)"),
+)
+#: Options whose values are gathered when they are given more than once.
+REPEATED = (
+    "--brt-issue", "--rank-fixes", "--brt-tests", "--brt-buggy-file", "--brt-env", "--brt-show",
+    "--brt-report", "--brt-without", "--brt-predictions",
+)
+#: What a project may say in its pytest settings, as in ``brt_jobs = 2``. All else is for the user
+#: alone: what shuts a project in, what is started, and where results go.
+SETTINGS = (
+    "--brt-strategy", "--brt-python", "--brt-env", "--brt-timeout", "--brt-memory", "--brt-repeat",
+    "--brt-guard", "--brt-write", "--brt-jobs",
+)
+#: The options that choose what a run is for; where several do, the first.
+MODES = (
+    "--brt-repair", "--brt-localise", "--brt-issue", "--rank-fixes", "--brt-gate", "--brt-evaluate",
+)
+
+
+def destination(flag: str) -> str:
+    """Return what an option is called on pytest's namespace, and its setting.
+
+    >>> destination("--brt-buggy-file")
+    'brt_buggy_file'
+    """
+    return flag.removeprefix("--").replace("-", "_")
