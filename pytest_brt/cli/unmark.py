@@ -6,7 +6,7 @@ import argparse
 from contextlib import closing
 from pathlib import Path
 
-from pytest_brt.code.rewrite import marked_tests, unmark
+from pytest_brt.code.xfail import marked_tests, unmark
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
 from pytest_brt.execute.launch import open_sandbox

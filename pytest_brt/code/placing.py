@@ -1,132 +1,135 @@
 """Puts a test that stands alone into an existing test file, with what it needs around it.
 
-The test module is taken apart into what is placed separately. Nothing that is in the file changes:
-what is put in can be taken out again and leaves the original, byte for byte. Placing the same test
+The test module is taken apart into what is placed separately: imports, helpers, tests. Nothing
+that is in the file changes, for what is new is put between its lines, and placing the same test
 twice changes nothing the second time.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
+from itertools import dropwhile, takewhile
 
 import libcst as cst
-from libcst import matchers
 
-from pytest_brt.code.file_facts import import_statement, read_facts
-from pytest_brt.code.rewrite import (
-    BLANK,
-    Definition,
-    NeededImport,
-    Statement,
-    add_needed_imports,
-    add_self,
-    indented,
-    prepend,
-)
+from pytest_brt.code.file_facts import read_facts
+from pytest_brt.code.needed_imports import NeededImport, add_needed_imports
 from pytest_brt.code.source import (
     Edit,
     Placement,
     SourceText,
     is_insertion,
+    lines_of,
     parse_source,
-    read_module,
     read_source,
     read_test,
 )
-from pytest_brt.code.style import HostClass, best_class, host_classes
+from pytest_brt.code.words import split_identifier
 from pytest_brt.errors import EditProblem
 from pytest_brt.syntax.names import bound_names, undefined_names
-from pytest_brt.syntax.parse import Function, parse
-
-#: A statement that is nothing but a text: at the top of a module, its docstring.
-_TEXT = matchers.SimpleStatementLine(
-    body=[matchers.Expr(value=matchers.SimpleString() | matchers.ConcatenatedString())]
-)
+from pytest_brt.syntax.parse import Function, first_line, is_constant, parse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """One top-level statement of the module, imports left out."""
+class Part:
+    """One top-level statement of a test module, imports left out."""
 
-    #: With the comments right above.
-    node: Statement
-    #: Its code, ending with a line end.
+    node: ast.stmt
+    #: Its code with the comments right above, ending with a line end.
     text: str
-    #: What it defines as a function or class, else "".
-    name: str
-    #: A test function or a class of tests.
+    #: Whether it is a test function or a class of tests.
     test: bool
-    #: Every name that is read or bound in it.
-    names: frozenset[str]
 
 
-def take_apart(source: str, newline: str) -> tuple[list[NeededImport], list[Piece]]:
-    """Return the parts of the test module `source`, with the line ends of the file to be.
+def place(source: str, path: str, host: bytes) -> Placement:
+    """Return the tests of module `source` put into the file `path`, whose content is `host`.
 
-    These are the imports that something in it uses, star imports as the names that they must
-    bring, and everything else, in order.
+    A function joins the functions, or becomes a method of the class that fits best when the
+    file has its tests in classes (not when it needs fixtures that a ``unittest.TestCase``
+    cannot give it). A test's name that is taken gets a number. What else the test needs goes
+    to the top level of the file.
 
     Raises:
-        EditProblem: it is not Python, has no test, or marks the module as a whole.
+        EditProblem: one of the two is not Python, or they cannot be joined: a name that the test
+            needs means something else in the file.
     """
+    target = read_source(path, host)
+    parse_source(target)
     module, tests = read_test(source)
-    text = module.text.replace("\r\n", "\n").replace("\n", newline)
-    pieces = list(_pieces(statements_of(replace(module, text=text)), tests))
-    if any("pytestmark" in piece.names for piece in pieces):
-        raise EditProblem("the new test sets pytestmark, which would mark its neighbours as well")
-    used = frozenset().union(*(piece.names for piece in pieces))
-    return list(dict.fromkeys(item for item in _imports(text) if item[2] in used)), pieces
+    parts = list(_parts(module.text, tests))
+    needed = _lacking(module.text, parts, target)
+    file = target
+    nodes = []
+    for part in parts:
+        if part.test:
+            file, node = _with_test(file, part)
+            nodes.append(node)
+        else:
+            file = _with_helper(file, part)
+    text = add_needed_imports(file, needed)
+    if not is_insertion(target.text, text):
+        raise EditProblem(f"the test cannot be added to {path!r} without changing other lines")
+    parse_source(replace(target, text=text))
+    edit = Edit(path=path, before=host, after=target.encode(text))
+    return Placement(edit=edit, nodes=tuple(nodes))
 
 
-def statements_of(source: SourceText) -> list[Statement]:
-    """Return the top-level statements of `source`, each with the comments right above it."""
-    module = read_module(source)
-    above = {0: module.header}
-    return [
-        node.with_changes(leading_lines=_comments([*above.get(at, ()), *node.leading_lines]))
-        for at, node in enumerate(module.body)
-    ]
-
-
-def _comments(lines: Sequence[cst.EmptyLine]) -> list[cst.EmptyLine]:
-    """Return the comments at the end of `lines`, but for one on the encoding."""
-    kept = takewhile(lambda one: one.comment and "coding" not in one.comment.value, reversed(lines))
-    return [*kept][::-1]
-
-
-def _pieces(body: Sequence[Statement], tests: Sequence[str]) -> Iterator[Piece]:
-    for at, statement in enumerate(body):
-        node = _without_imports(statement)
-        if node is None or (at == 0 and matchers.matches(node, _TEXT)):
+def _parts(text: str, tests: Sequence[str]) -> Iterator[Part]:
+    lines = lines_of(text)
+    end = 0
+    for at, node in enumerate(parse(text).body):
+        begin = first_line(node) - 1
+        above = list(takewhile(_is_note, reversed(lines[end:begin])))[::-1]
+        end = node.end_lineno or begin
+        if isinstance(node, ast.Import | ast.ImportFrom) or (at == 0 and is_constant(node)):
             continue
-        name = node.name.value if isinstance(node, Definition) else ""
-        text = cst.Module([]).code_for_node(node)
-        names = frozenset(_names(parse(text)))
-        yield Piece(node=node, text=text, name=name, test=name in tests, names=names)
+        code = "".join([*above, *lines[begin:end]])
+        if not isinstance(node, Function | ast.ClassDef):  # others may share its line
+            code = ast.get_source_segment(text, node) or ""
+        yield Part(
+            node=node,
+            text=code if code.endswith("\n") else f"{code}\n",
+            test=getattr(node, "name", "") in tests,
+        )
 
 
-def _without_imports(node: Statement) -> Statement | None:
-    """Return the statements of a line without the imports among them, None when no other is."""
-    if not isinstance(node, cst.SimpleStatementLine):
-        return node
-    kept = [part for part in node.body if not isinstance(part, cst.Import | cst.ImportFrom)]
-    if len(kept) == len(node.body):
-        return node
-    if not kept:
-        return None
-    last = kept[-1].with_changes(semicolon=cst.MaybeSentinel.DEFAULT)
-    return node.with_changes(body=[*kept[:-1], last])
+def _is_note(line: str) -> bool:
+    """Return whether a line is a comment on what is below it, and not on the encoding."""
+    return line.startswith("#") and "coding" not in line
+
+
+def _lacking(text: str, parts: Sequence[Part], target: SourceText) -> list[NeededImport]:
+    """Return the imports of a test module that something in it uses and the file does not have.
+
+    Star imports are returned as the names that they must bring.
+    """
+    used = {name for part in parts for name in _names(part.node)}
+    if "pytestmark" in used:
+        raise EditProblem("the new test sets pytestmark, which would mark its neighbours as well")
+    present = {(i.module, i.name, i.bound) for i in read_facts(target.text).imports if i.top}
+    needed = dict.fromkeys(item for item in _imports(text) if item[2] in used)
+    lacking = [item for item in needed if item not in present]
+    taken = bound_names(target.text)
+    for _, _, bound in lacking:
+        _refuse_taken(bound, taken, target.path)
+    return lacking
+
+
+def _refuse_taken(name: str, taken: frozenset[str], path: str) -> None:
+    if name in taken:
+        raise EditProblem(
+            f"{name!r} means something else in {path!r} than in the test (choose another file)"
+        )
 
 
 def _names(node: ast.AST) -> Iterator[str]:
     for inner in ast.walk(node):
         if isinstance(inner, ast.Name):
             yield inner.id
-        elif isinstance(inner, Function | ast.ClassDef):
-            yield inner.name
 
 
 def _imports(text: str) -> Iterator[NeededImport]:
@@ -137,182 +140,165 @@ def _imports(text: str) -> Iterator[NeededImport]:
             yield (item.module, item.name, item.bound)
 
 
-def divided(
-    imports: Sequence[NeededImport], pieces: Sequence[Piece], text: str, tree: ast.Module
-) -> tuple[list[NeededImport], list[Piece], list[str]]:
-    """Return what of a test module's surroundings goes where in the file `text`.
-
-    These are imports and helpers for its top: what is free there, and not there already with the
-    same meaning. The code for the body of each test, in order, is the rest, what depends on that,
-    and all plain statements.
-    """
-    taken = bound_names(text)
-    present = {(i.module, i.name, i.bound) for i in read_facts(text).imports if i.top}
-    lacking = [i for i in imports if i not in present]
-    clashing = [i for i in lacking if i[2] in taken]
-    moved = {item[2] for item in clashing}
-    local = [import_statement(*item) + "\n" for item in clashing]
-    top: list[Piece] = []
-    for piece in pieces:
-        if piece.test:
-            continue
-        if not piece.name:
-            local.append(piece.text)
-            moved |= piece.names
-            continue
-        known = [n for n in tree.body if getattr(n, "name", "") == piece.name]
-        if any(ast.dump(n) == ast.dump(parse(piece.text).body[0]) for n in known):
-            continue
-        if piece.name in taken or piece.names & moved:
-            local.append(piece.text)
-            moved.add(piece.name)
-        else:
-            top.append(piece)
-    return [i for i in lacking if i not in clashing], top, local
-
-
-def _bare(code: str) -> tuple[str, ...]:
-    """Return what makes a test the same as another: its name and marks of waiting do not."""
-    (node,) = parse(code).body
-    assert isinstance(node, Function | ast.ClassDef)
-    decorators = [d for d in node.decorator_list if "mark.xfail" not in ast.unparse(d)]
-    parts: list[ast.AST] = [*decorators, *node.body]
-    if not isinstance(node, ast.ClassDef):
-        parts.append(node.args)
-    return (type(node).__name__, *map(ast.dump, parts))
-
-
-_MAIN = matchers.If(test=matchers.Comparison(left=matchers.Name("__name__")))
-
-
-def place(source: str, path: str, host: bytes) -> Placement:
-    """Return the tests of module `source` put into the file `path`, whose content is `host`.
-
-    A function joins the functions, or becomes a method of the class that fits best when the
-    file has its tests in classes (not when it needs fixtures that a ``unittest.TestCase``
-    cannot give it). A test's name that is taken gets a number. What else the test needs goes
-    to the top of the file when its name is free there, else into the function itself.
+def _with_helper(file: SourceText, part: Part) -> SourceText:
+    """Return the file with what a test needs beside it, once.
 
     Raises:
-        EditProblem: one of the two is not Python, or they cannot be joined.
+        EditProblem: its name is taken, or it does something without giving it a name.
     """
-    target = read_source(path, host)
-    tree = parse_source(target)
-    module = read_module(target)
-    imports, pieces = take_apart(source, target.newline)
-    classes = host_classes(target.text.replace("\r\n", "\n"))
-    needed, top, local = divided(imports, pieces, target.text, tree)
-    taken = bound_names(target.text) | {piece.name for piece in top}
-    nodes = []
-    for piece in top:
-        module = _append(module, piece.node)
-    for piece in (piece for piece in pieces if piece.test):
-        holder = _holder(piece, classes)
-        code = _written(piece, local, holder)
-        module, name = _put(module, code, holder, taken)
-        taken |= set() if holder else {name}
-        nodes.append(f"{holder.name}::{name}" if holder else name)
-    text = add_needed_imports(module, needed).code
-    if not is_insertion(target.text, text):
-        raise EditProblem(f"the test cannot be added to {path!r} without changing other lines")
-    parse_source(replace(target, text=text))
-    edit = Edit(path=path, before=host, after=target.encode(text))
-    return Placement(edit=edit, nodes=tuple(nodes))
+    tree = parse(file.text)
+    if any(ast.dump(node) == ast.dump(part.node) for node in tree.body):
+        return file
+    names = bound_names(part.text)
+    if not names:
+        raise EditProblem("the new test runs code outside of its functions (move it into one)")
+    for name in names:
+        _refuse_taken(name, bound_names(file.text), file.path)
+    return _inserted(file, _end(file, tree), part.text, 2)
 
 
-def _holder(piece: Piece, classes: Sequence[HostClass]) -> HostClass | None:
-    """Return the class that takes the test `piece`, None when it stays outside of classes."""
-    if not isinstance(piece.node, cst.FunctionDef):
-        return None
-    holder = best_class(classes, piece.text)
-    if holder is None or not holder.unittest:
-        return holder
-    given = piece.node.params
-    needs_pytest = given.params or given.kwonly_params or piece.node.decorators
-    return None if needs_pytest or piece.node.asynchronous else holder
-
-
-def _written(piece: Piece, local: Sequence[str], holder: HostClass | None) -> Definition:
-    node = piece.node
-    if isinstance(node, cst.ClassDef):
-        if local:
-            raise EditProblem(
-                f"{piece.name!r} needs names that mean something else in the file"
-                " (choose another file)"
-            )
-        return node
-    assert isinstance(node, cst.FunctionDef)
-    texts = (SourceText(path="", text=code, encoding="utf-8") for code in local)
-    node = prepend(node, [statement for text in texts for statement in statements_of(text)])
-    return add_self(node) if holder else node
-
-
-def _put(
-    module: cst.Module, node: Definition, holder: HostClass | None, taken: Collection[str]
-) -> tuple[cst.Module, str]:
-    around = _class_named(module, holder.name) if holder else None
-    body = around.body.body if around else module.body
-    known = [one for one in body if isinstance(one, Definition)]
-    new = _bare(module.code_for_node(node))
-    for one in known:
-        if _bare(module.code_for_node(one)) == new:
-            return module, one.name.value
-    names = {*(one.name.value for one in known), *(() if around else taken)}
-    wanted = node.name.value
-    name, number = wanted, 1
+def _with_test(file: SourceText, part: Part) -> tuple[SourceText, str]:
+    """Return the file with a test, and the test's node below it."""
+    tree = parse(file.text)
+    holder = _holder(tree, part)
+    known = holder.body if holder else tree.body
+    above = f"{holder.name}::" if holder else ""
+    names = set() if holder else set(bound_names(file.text))
+    for node in known:
+        if isinstance(node, Function | ast.ClassDef):
+            names.add(node.name)
+            if _bare(node, method=bool(holder)) == _bare(part.node):
+                return file, above + node.name
+    assert isinstance(part.node, Function | ast.ClassDef)
+    name, number = part.node.name, 1
     while name in names:
         number += 1
-        name = f"{wanted}_{number}"
-    node = node.with_changes(name=cst.Name(name))
-    if around:
-        return _append_in_class(module, around, node), name
-    return _append(module, node), name
+        name = f"{part.node.name}_{number}"
+    if holder is None:
+        code = _written(part.text, name)
+        return _inserted(file, _end(file, tree), code, 2), name
+    lines = lines_of(file.text)
+    first = lines[first_line(holder.body[0]) - 1]
+    code = _written(part.text, name, margin=first[: len(first) - len(first.lstrip())])
+    end = holder.end_lineno or 0
+    while end < len(lines) and lines[end][:1].isspace() and lines[end].lstrip().startswith("#"):
+        end += 1
+    return _inserted(file, end, code, 1), above + name
 
 
-def _class_named(module: cst.Module, name: str) -> cst.ClassDef:
-    found = [n for n in module.body if isinstance(n, cst.ClassDef) and n.name.value == name]
-    if not found or not isinstance(found[-1].body, cst.IndentedBlock):
-        raise EditProblem(f"there is no class {name!r} in the file any more")
-    return found[-1]
+def _bare(node: ast.stmt, *, method: bool = False) -> tuple[str, ...]:
+    """Return what makes a test the same as another: its name and marks of waiting do not."""
+    assert isinstance(node, Function | ast.ClassDef)
+    decorators = [d for d in node.decorator_list if "mark.xfail" not in ast.unparse(d)]
+    given = "" if isinstance(node, ast.ClassDef) else ast.unparse(node.args)
+    if method:
+        given = given.removeprefix("self").removeprefix(", ")
+    return (type(node).__name__, given, *map(ast.dump, (*decorators, *node.body)))
 
 
-def _append(module: cst.Module, node: Statement) -> cst.Module:
-    """Return `module` with the definition `node` behind all others.
+def _holder(tree: ast.Module, part: Part) -> ast.ClassDef | None:
+    """Return the class that takes a test, None when it stays outside of classes."""
+    if not isinstance(part.node, Function):
+        return None
+    holder = best_class(tree, part.text)
+    if holder is None or holder.name not in _unittests(tree):
+        return holder
+    needs_pytest = ast.unparse(part.node.args) or part.node.decorator_list
+    return None if needs_pytest or isinstance(part.node, ast.AsyncFunctionDef) else holder
 
-    A trailing ``if __name__ == "__main__":`` stays last.
+
+def best_class(tree: ast.Module, test: str) -> ast.ClassDef | None:
+    """Return the class of tests that a test fits into, None where more tests are outside of them.
+
+    It is the one that shares most words with the test; ties go to the last one.
     """
-    body = list(module.body)
-    at = len(body)
-    while at and matchers.matches(body[at - 1], _MAIN):
-        at -= 1
-    if at < len(body):
-        after = body[at]
-        assert isinstance(after, cst.If)
-        if at and not (after.leading_lines and after.leading_lines[0].comment is None):
-            body[at] = after.with_changes(leading_lines=[BLANK, BLANK, *after.leading_lines])
-        body.insert(at, _below(node, [], 2 if at else 0))
-        return module.with_changes(body=body)
-    above = list(module.footer) if body else []
-    body.append(_below(node, above, 2 if body or module.header else 0))
-    return module.with_changes(body=body, footer=[], has_trailing_newline=True)
+    kinds = _unittests(tree)
+    classes = [
+        node
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+        and (node.name in kinds or node.name.startswith("Test"))
+        and _tests_in(node.body)
+    ]
+    if sum(len(_tests_in(node.body)) for node in classes) <= len(_tests_in(tree.body)):
+        return None
+    words = Counter(split_identifier(test))
+    own = {node: _class_words(node) for node in classes}
+    common = set.intersection(*own.values()) if len(own) > 1 else set()
+
+    def fit(node: ast.ClassDef) -> tuple[float, int]:
+        mine = own[node] - common
+        return sum(min(words[word], 3) for word in mine) / (1 + len(mine)) ** 0.5, node.lineno
+
+    return max(classes, key=fit)
 
 
-def _append_in_class(module: cst.Module, holder: cst.ClassDef, node: Definition) -> cst.Module:
-    """Return `module` with the method `node` at the end of its class `holder`."""
-    block = holder.body
-    assert isinstance(block, cst.IndentedBlock)
-    method = indented(node, block.indent or module.default_indent)
-    inner = [*block.body, _below(method, block.footer, 1)]
-    changed = holder.with_changes(body=block.with_changes(body=inner, footer=[]))
-    body = [changed if one is holder else one for one in module.body]
-    return module.with_changes(body=body, has_trailing_newline=True)
+def _tests_in(body: Sequence[ast.stmt]) -> list[str]:
+    functions = (node.name for node in body if isinstance(node, Function))
+    return [name for name in functions if name.startswith("test")]
 
 
-def _below(node: Statement, above: Sequence[cst.EmptyLine], blanks: int) -> Statement:
-    """Return `node` with the lines `above` over it, so that `blanks` lines are blank."""
-    for line in reversed(above):
-        if line.comment is not None:
-            break
-        blanks -= 1
-    lines = [*above, *[BLANK] * blanks, *node.leading_lines]
-    return node.with_changes(leading_lines=lines)
+def _class_words(node: ast.ClassDef) -> set[str]:
+    names = [node.name, *_tests_in(node.body)]
+    return {word for name in names for word in split_identifier(name)} - {"test", "tests"}
+
+
+def _unittests(tree: ast.Module) -> set[str]:
+    """Return the classes of unittest; a base class is followed within the file."""
+    found: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            bases = [ast.unparse(base) for base in node.bases]
+            if any(base.endswith("TestCase") or base in found for base in bases):
+                found.add(node.name)
+    return found
+
+
+def _written(text: str, name: str, margin: str | None = None) -> str:
+    """Return the code of a test under a `name`, as a method of a class with a `margin`."""
+    docstring = ast.get_docstring(parse(text).body[0], clean=False) or ""  # type: ignore[arg-type]
+    if docstring and margin:  # libcst leaves strings of several lines alone
+        text = text.replace(docstring, re.sub(r"\n(?=[^\n])", f"\n{margin}", docstring))
+    module = cst.parse_module(text)
+    node = module.body[-1]
+    assert isinstance(node, cst.FunctionDef | cst.ClassDef)
+    node = node.with_changes(name=cst.Name(name))
+    if margin is None:
+        return module.with_changes(body=[node]).code
+    assert isinstance(node, cst.FunctionDef)
+    lines = [*module.header, *node.leading_lines]
+    method = _as_method(node).with_changes(leading_lines=lines)
+    block = cst.IndentedBlock(body=[method], indent=margin)
+    return cst.Module([], default_indent=margin).code_for_node(block).removeprefix("\n")
+
+
+def _as_method(function: cst.FunctionDef) -> cst.FunctionDef:
+    given = function.params
+    field = "posonly_params" if given.posonly_params else "params"
+    names = [cst.Param(cst.Name("self")), *getattr(given, field)]
+    return function.with_changes(params=given.with_changes(**{field: names}))
+
+
+def _end(file: SourceText, tree: ast.Module) -> int:
+    """Return the line after which definitions are added: a script's main part stays last."""
+    rest = list(dropwhile(_is_main, reversed(tree.body)))
+    if len(rest) == len(tree.body):
+        return len(lines_of(file.text))
+    return rest[0].end_lineno or 0 if rest else 0
+
+
+def _is_main(node: ast.stmt) -> bool:
+    asks = isinstance(node, ast.If) and isinstance(node.test, ast.Compare)
+    return asks and ast.unparse(node.test.left) == "__name__"  # type: ignore[attr-defined]
+
+
+def _inserted(file: SourceText, after: int, code: str, blanks: int) -> SourceText:
+    """Return the file with `code` below the line `after`, with `blanks` blank lines between."""
+    lines = lines_of(file.text)
+    above = "".join(lines[:after])
+    if above and not above.endswith(("\n", "\r")):
+        above += file.newline
+    blank = sum(1 for _ in takewhile(lambda line: not line.strip(), reversed(lines[:after])))
+    gap = file.newline * max(0, blanks - blank) if above else ""
+    code = code.replace("\n", file.newline)
+    return replace(file, text="".join([above, gap, code, *lines[after:]]))

@@ -8,14 +8,10 @@ import difflib
 import io
 import tokenize
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pytest_brt.errors import EditProblem
 from pytest_brt.syntax.parse import Function, is_test_class, parse
 from pytest_brt.types import FileChange
-
-if TYPE_CHECKING:
-    import libcst as cst
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,18 +78,13 @@ def parse_source(source: SourceText) -> ast.Module:
         ) from error
 
 
-def read_module(source: SourceText) -> cst.Module:
-    """Return what libcst makes of `source`: with it the text can be changed and written again.
+def lines_of(text: str) -> list[str]:
+    r"""Return the lines of `text` as Python counts them, with their ends.
 
-    Raises:
-        EditProblem: it is not Python for libcst.
+    >>> lines_of("a\r\n\x0cb")
+    ['a\r\n', '\x0cb']
     """
-    import libcst  # half a second, and most runs edit nothing
-
-    try:
-        return libcst.parse_module(source.text)
-    except libcst.ParserSyntaxError as error:
-        raise EditProblem(f"{source.path!r} cannot be edited: {error.message}") from error
+    return list(io.StringIO(text, newline=""))
 
 
 def is_insertion(before: str, after: str) -> bool:

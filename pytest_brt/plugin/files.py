@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from pytest_brt import __version__
 from pytest_brt.code.layout import RECORDED_REPORT
 from pytest_brt.code.source import Edit, Placement, new_file
+from pytest_brt.code.xfail import mark_xfail
 from pytest_brt.codec import to_json
 from pytest_brt.errors import EditProblem
 from pytest_brt.execute.engine import Engine
@@ -128,8 +129,6 @@ def _marked(
     path: str, data: bytes, nodes: tuple[str, ...], issue: Issue, options: Options
 ) -> bytes:
     if options.mark == "xfail":
-        from pytest_brt.code.rewrite import mark_xfail  # libcst takes half a second
-
         for node in nodes:
             data = mark_xfail(path, data, node, f"{issue.title} ({issue.source})")
     return data

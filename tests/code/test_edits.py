@@ -99,30 +99,23 @@ def test_empty_file() -> None:
     assert placed("", "def test_a():\n    assert 0") == "def test_a():\n    assert 0\n"
 
 
-def test_name_that_means_something_else_stays_in_the_test() -> None:
-    assert_edit(
-        """\
-        from other import area
+@pytest.mark.parametrize(
+    ("host", "source", "name"),
+    [
+        ("from other import area\n", TEST, "'area'"),
+        ("def helper(): ...\n", "def helper(): 1\ndef test_a(): helper()\n", "'helper'"),
+        ("x = 1\n", "x = 2\ndef test_a(): assert x\n", "'x'"),
+        ("import os\n", "print(1)\ndef test_a(): ...\n", "runs code outside"),
+    ],
+)
+def test_what_means_something_else_in_the_file_goes_elsewhere(
+    host: str, source: str, name: str
+) -> None:
+    with pytest.raises(EditProblem, match=name):
+        placed(host, source)
 
 
-        def test_old(): assert area
-        """,
-        '''\
-        from other import area
-
-
-        def test_old(): assert area
-
-
-        def test_bug():
-            """It should be one."""
-            from pkg import area
-            assert area(2) == 1
-        ''',
-    )
-
-
-def test_helpers_and_statements() -> None:
+def test_helpers_and_values_stand_above_the_test() -> None:
     assert_edit(
         """\
         def helper(): ...
@@ -132,6 +125,9 @@ def test_helpers_and_statements() -> None:
 
 
         def helper(): ...
+
+
+        x = pkg.Thing()
 
 
         def fresh():
@@ -139,9 +135,6 @@ def test_helpers_and_statements() -> None:
 
 
         def test_a():
-            x = pkg.Thing()
-            def helper():
-                return x
             assert helper() == fresh()
         """,
         """\
@@ -149,8 +142,7 @@ def test_helpers_and_statements() -> None:
 
         x = pkg.Thing()
 
-        def helper():
-            return x
+        def helper(): ...
 
         def fresh():
             return 1
@@ -254,7 +246,7 @@ def test_class_of_tests_is_placed_whole() -> None:
     placement = place(source, "t.py", b"class TestNew: ...\n")
     assert placement.nodes == ("TestNew_2",)
     assert b"class TestNew_2:" in placement.edit.after
-    with pytest.raises(EditProblem, match="mean something else"):
+    with pytest.raises(EditProblem, match="means something else"):
         place(source, "t.py", b"area = 1\n")
 
 
@@ -343,8 +335,8 @@ HOST_PARTS = [
     "import pkg\n",
     "from pkg import (\n    area,\n)\n",
     "from pkg import *\n",
-    "area = 3\n",
-    "try:\n    import x\nexcept ImportError:\n    x = None\n",
+    "width = 3\n",
+    "try:\n    import y\nexcept ImportError:\n    y = None\n",
     "def test_bug(): pass\n",
     "def test_bug_2():\n    assert 1  # last\n    # more\n",
     "class TestA:\n    def test_a(self):\n        pass\n    # end of it\n",
@@ -451,11 +443,6 @@ def test_a_method_is_written_with_the_indentation_of_its_class() -> None:
     )
 
 
-def test_helpers_go_below_a_one_line_body() -> None:
-    text = placed("x = 1\n", "from pkg import x\ndef test_a(): assert x; x.y()\n")
-    assert text.endswith("\n\ndef test_a():\n    from pkg import x\n    assert x; x.y()\n")
-
-
 def test_statements_beside_an_import_are_kept() -> None:
     text = placed("", "import pkg; x = pkg.X(); y = 2\ndef test_a(): assert x\n")
-    assert text == "import pkg\n\n\ndef test_a():\n    x = pkg.X(); y = 2\n    assert x\n"
+    assert text == "import pkg\n\n\nx = pkg.X()\n\n\ny = 2\n\n\ndef test_a(): assert x\n"

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.code.fixtures import fixtures_in_scope
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.code.style import HostClass, best_class, fixtures_in_scope, host_classes
+from pytest_brt.code.placing import best_class
 from pytest_brt.code.words import code_tokens, rank_hosts
+from pytest_brt.syntax.parse import parse
 from tests.support.trees import write_tree
 
 UNITTEST = """\
@@ -117,24 +119,18 @@ def test_tokens() -> None:
     assert code_tokens("f(x1, 'a b') + 2.5") == {"f", "x1", "'a b'", "2.5"}
 
 
-def test_functions_have_no_class(index: Index) -> None:
-    classes = host_classes(index.source("tests/test_text.py"))
-    assert best_class(classes, "def test_render_more(): ...") is None
-
-
-def test_the_class_that_shares_most_words(index: Index) -> None:
-    classes = host_classes(index.source("tests/test_io.py"))
-    assert chosen(classes, "def test_save_twice(): save()") == "TestSave"
-    assert chosen(classes, "def test_load_twice(): load()") == "TestLoad"
-
-
-def test_classes_of_unittest(index: Index) -> None:
-    classes = host_classes(index.source("tests/test_old.py"))
-    assert [(c.name, c.unittest, c.tests) for c in classes] == [
-        ("ParserTests", True, ("testNumbers",)),
-        ("PrinterTests", True, ("testColour",)),
-    ]
-    assert chosen(classes, "def test_printer(): show(2)") == "PrinterTests"
+@pytest.mark.parametrize(
+    ("path", "test", "holder"),
+    [
+        ("tests/test_text.py", "def test_render_more(): ...", None),
+        ("tests/test_io.py", "def test_save_twice(): save()", "TestSave"),
+        ("tests/test_io.py", "def test_load_twice(): load()", "TestLoad"),
+        ("tests/test_old.py", "def test_printer(): show(2)", "PrinterTests"),
+    ],
+)
+def test_the_class_that_shares_most_words(path: str, test: str, holder: str | None) -> None:
+    found = best_class(parse(FILES[path]), test)
+    assert (found.name if found else None) == holder
 
 
 def test_fixtures_in_scope(index: Index) -> None:
@@ -147,9 +143,3 @@ def test_fixtures_in_scope(index: Index) -> None:
     # A file that is no Python is pytest's to tell.
     assert "shape" in fixtures_in_scope("tests/broken_test.py", index)
     assert "shape" in fixtures_in_scope("tests/new/test_x.py", index)
-
-
-def chosen(classes: tuple[HostClass, ...], source: str) -> str:
-    best = best_class(classes, source)
-    assert best is not None
-    return best.name

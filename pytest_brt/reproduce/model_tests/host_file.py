@@ -10,10 +10,10 @@ import builtins
 from collections.abc import Iterator
 
 from pytest_brt.code.file_facts import DefinitionKind
+from pytest_brt.code.fixtures import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.code.imports import add_imports, find_import
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.code.words import rank_hosts
 from pytest_brt.reproduce.model_tests.split import lines_of
 from pytest_brt.syntax.names import bound_names, undefined_names

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.code.file_facts import Definition, DefinitionKind
+from pytest_brt.code.fixtures import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.code.index import Index
 from pytest_brt.code.lookup import relevance
-from pytest_brt.code.style import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.issue.read import read_report
 from pytest_brt.localise.signs import Key
