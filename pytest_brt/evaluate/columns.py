@@ -12,6 +12,7 @@ from pytest_brt.evaluate.measures import f1_of
 from pytest_brt.evaluate.rows.row import Row, Value
 
 Cell = Value | Estimate
+Key = tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,8 @@ class Group:
 
 #: Makes a cell from a group, and the name of the rows' column that it is about.
 Measure = Callable[[Group, str], Cell]
+#: What the rows of one bug come to.
+Fold = Callable[[Sequence[float]], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,11 +39,22 @@ class Column:
     of: str = ""
     #: How numbers are written.
     form: str = ".2f"
+    #: How a bug's rows are added up where the same bugs are compared; None where they are not.
+    fold: Fold | None = None
 
 
 def numbers(rows: Sequence[Row], column: str) -> list[float]:
     """Return what is known in a column of numbers."""
     return [float(value) for row in rows if isinstance(value := row[column], int | float)]
+
+
+def by_bug(rows: Sequence[Row], column: str, same: Sequence[str] = ()) -> dict[Key, list[float]]:
+    """Return what is known in a column of each bug; of each value of the columns `same`, too."""
+    found: dict[Key, list[float]] = defaultdict(list)
+    for row in rows:
+        key = tuple(row[name] for name in ("bug", *same))
+        found[key] += numbers([row], column)
+    return {key: values for key, values in found.items() if values}
 
 
 def count(group: Group, _: str) -> Cell:
@@ -53,23 +67,46 @@ def known(group: Group, column: str) -> Cell:
     return len(numbers(group.rows, column))
 
 
+def distinct(group: Group, column: str) -> Cell:
+    """Return how many different values the column has."""
+    return len({row[column] for row in group.rows})
+
+
 def part(group: Group, _: str) -> Cell:
     """Return what share of the rows within these are."""
     return len(group.rows) / len(group.within)
 
 
+def per_run(group: Group, _: str) -> Cell:
+    """Return how many of the rows there are for a run within."""
+    return len(group.rows) / len({row["run"] for row in group.within})
+
+
 def interval(group: Group, column: str) -> Cell:
     """Return the mean with its interval; bugs are drawn again, each with all its rows."""
-    bugs: dict[Value, list[float]] = defaultdict(list)
-    for row in group.rows:
-        bugs[row["bug"]] += numbers([row], column)
-    return estimate([sum(values) for values in bugs.values()], [*map(len, bugs.values())])
+    bugs = by_bug(group.rows, column).values()
+    return estimate([*map(sum, bugs)], [*map(len, bugs)])
+
+
+def any_row(group: Group, column: str) -> Cell:
+    """Return the share of bugs with a row that has it, with its interval."""
+    return estimate([*map(max, by_bug(group.rows, column).values())])
+
+
+def bugs_with(group: Group, column: str) -> Cell:
+    """Return the number of bugs with a row that has it."""
+    return sum(any(values) for values in by_bug(group.rows, column).values())
+
+
+def sum_per_bug(group: Group, column: str) -> Cell:
+    """Return the mean over bugs of the sum of their rows."""
+    bugs = by_bug(group.rows, column)
+    return fmean(map(sum, bugs.values())) if bugs else None
 
 
 def total(group: Group, column: str) -> Cell:
     """Return the sum, None where nothing is known."""
-    values = numbers(group.rows, column)
-    return sum(values) if values else None
+    return sum(numbers(group.rows, column)) if known(group, column) else None
 
 
 def total_count(group: Group, column: str) -> Cell:
@@ -79,14 +116,12 @@ def total_count(group: Group, column: str) -> Cell:
 
 def mean(group: Group, column: str) -> Cell:
     """Return the mean, None where nothing is known."""
-    values = numbers(group.rows, column)
-    return fmean(values) if values else None
+    return fmean(numbers(group.rows, column)) if known(group, column) else None
 
 
 def middle(group: Group, column: str) -> Cell:
     """Return the median, None where nothing is known."""
-    values = numbers(group.rows, column)
-    return median(values) if values else None
+    return median(numbers(group.rows, column)) if known(group, column) else None
 
 
 def most(group: Group, column: str) -> Cell:
@@ -106,16 +141,12 @@ def upper_quartile(group: Group, column: str) -> Cell:
 
 def _quartile(group: Group, column: str, which: int) -> Cell:
     values = numbers(group.rows, column)
-    if not values:
-        return None
-    # quantiles() asks for two.
-    return quantiles(values * 2 if len(values) == 1 else values, method="inclusive")[which]
+    if len(values) < 2:  # quantiles() asks for two
+        return values[0] if values else None
+    return quantiles(values, method="inclusive")[which]
 
 
 def f1_of_means(group: Group, _: str) -> Cell:
     """Return the harmonic mean of the mean precision and the mean recall."""
-    precision, recall = (
-        fmean(values) if values else 0.0
-        for values in (numbers(group.rows, "precision"), numbers(group.rows, "recall"))
-    )
-    return f1_of(precision, recall)
+    precision, recall = (numbers(group.rows, name) for name in ("precision", "recall"))
+    return f1_of(fmean(precision or [0.0]), fmean(recall or [0.0]))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import asdict
 
 from pytest_brt.codec import content_id
 from pytest_brt.evaluate.record import About
 from pytest_brt.evaluate.rows.row import Row
 from pytest_brt.evaluate.rows.study import Rows
 from pytest_brt.evaluate.specs import TABLES
-from pytest_brt.evaluate.tables import Table, compare, group
+from pytest_brt.evaluate.tables import Line, Table, compare, group
+
+#: Letters of a setting that are shown.
+_WIDTH = 50
 
 
 def compare_studies(one: tuple[About, Rows], other: tuple[About, Rows]) -> list[Table]:
@@ -17,8 +20,8 @@ def compare_studies(one: tuple[About, Rows], other: tuple[About, Rows]) -> list[
 
     Strategies are compared that have the same name, or the only ones where each study has one.
     """
-    tables = [_about(one, other)]
     first, second = one[1], _renamed(one[0], other)
+    tables = [_settings(one[0], other[0])]
     for spec in TABLES:
         if spec.same is not None:
             tables.append(compare(first[spec.rows], second[spec.rows], spec))
@@ -34,52 +37,33 @@ def _renamed(one: About, other: tuple[About, Rows]) -> Rows:
     return {**other[1], "reproduced": rows}
 
 
-def _about(one: tuple[About, Rows], other: tuple[About, Rows]) -> Table:
-    names = [{row["bug"] for row in rows["bugs"] if row["studied"]} for _, rows in (one, other)]
-    lines = [
-        ("data set", one[0].dataset, other[0].dataset),
-        ("version", one[0].version, other[0].version),
-        ("bugs studied", str(len(names[0])), str(len(names[1]))),
-        ("only in this one", str(len(names[0] - names[1])), str(len(names[1] - names[0]))),
-    ]
-    for field in fields(one[0].settings):
-        values = [getattr(about.settings, field.name) for about in (one[0], other[0])]
-        if values[0] != values[1]:
-            lines.append((field.name, _setting(values[0]), _setting(values[1])))
-    heads = ("", "A", "B")
-    return Table(
-        name="about",
-        title="what is compared",
-        heads=heads,
-        forms=("",) * len(heads),
-        lines=tuple(lines),
-    )
+def _settings(one: About, other: About) -> Table:
+    """Return what differs of the two."""
+    a, b = ({**asdict(about.settings), **asdict(about)} for about in (one, other))
+    names = [name for name in a if name != "settings" and a[name] != b[name]]
+    lines: list[Line] = [(name, _short(a[name]), _short(b[name])) for name in names]
+    return _table("about", "what differs", ("", "A", "B"), lines)
 
 
-def _setting(value: object) -> str:
-    """Return a setting in few words: of prompts, which ones there are and a short name."""
-    if isinstance(value, tuple) and value and isinstance(value[0], tuple):
-        names = ", ".join(str(part[0]) for part in value if isinstance(part, tuple))
-        return f"{names} ({content_id(repr(value))})"
-    return str(value)
+def _short(value: object) -> str:
+    """Return a setting in few words; prompts that differ have different short names."""
+    text = str(value)
+    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]}… ({content_id(text)})"
 
 
 def _changed(ones: list[Row], others: list[Row]) -> Table:
     """Return the bugs of which another number of candidates, or another one, is right."""
     by, columns = ("bug", "strategy"), ("candidates", "first_plausible")
     first, second = group(ones, by), group(others, by)
-    lines = []
+    lines: list[Line] = []
     for key in first:
         if key in second:
             a, b = ([side[key][0][name] for name in columns] for side in (first, second))
             if a != b:
                 lines.append((*key, *a, *b))
-    sides = ("candidates", "first plausible")
-    heads = (*by, *(f"{side} in {study}" for study in "AB" for side in sides))
-    return Table(
-        name="changed",
-        title="bugs whose outcome changed",
-        heads=heads,
-        forms=("",) * len(heads),
-        lines=tuple(lines),
-    )
+    sides = ("candidates in A", "first plausible in A", "candidates in B", "first plausible in B")
+    return _table("changed", "bugs whose outcome changed", (*by, *sides), lines)
+
+
+def _table(name: str, title: str, heads: tuple[str, ...], lines: list[Line]) -> Table:
+    return Table(name=name, title=title, heads=heads, forms=("",) * len(heads), lines=tuple(lines))

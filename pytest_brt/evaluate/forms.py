@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
 
 from pytest_brt.evaluate.columns import Cell
 from pytest_brt.evaluate.estimates import Estimate
@@ -23,55 +22,45 @@ def format_cell(cell: Cell, form: str) -> str:
 
 
 def _cells(table: Table) -> list[list[str]]:
+    forms = table.forms
     return [
-        [format_cell(cell, form) for cell, form in zip(line, table.forms, strict=True)]
+        [format_cell(cell, form) for cell, form in zip(line, forms, strict=True)]
         for line in table.lines
     ]
 
 
 def as_text(table: Table) -> list[str]:
     """Return a table for the terminal, words to the left and numbers to the right."""
-    lines = _cells(table)
-    is_text = [any(isinstance(cell, str) for cell in cells) for cells in _columns(table)]
-    widths = [max(map(len, column)) for column in zip(table.heads, *lines, strict=True)]
-    shown = ["", table.title]
-    for line in (table.heads, *lines):
-        cells = (
-            cell.ljust(width) if text else cell.rjust(width)
-            for cell, width, text in zip(line, widths, is_text, strict=True)
-        )
-        shown.append(f"  {'  '.join(cells).rstrip()}")
-    return shown
-
-
-def _columns(table: Table) -> list[Sequence[Cell]]:
-    return list(zip(*table.lines, strict=True))
+    lines = [table.heads, *_cells(table)]
+    columns = []
+    for cells, texts in zip(zip(*table.lines, strict=True), zip(*lines, strict=True), strict=True):
+        is_text = any(isinstance(cell, str) for cell in cells)
+        width = max(map(len, texts))
+        columns.append([text.ljust(width) if is_text else text.rjust(width) for text in texts])
+    shown = [f"  {'  '.join(texts).rstrip()}" for texts in zip(*columns, strict=True)]
+    return ["", table.title, *shown]
 
 
 def as_csv(table: Table) -> str:
     """Return a table as CSV; a mean has columns for its ends beside it."""
-    wide = [any(isinstance(cell, Estimate) for cell in cells) for cells in _columns(table)]
+    columns: list[list[Cell]] = []
+    for head, cells in zip(table.heads, zip(*table.lines, strict=True), strict=True):
+        means = [cell.mean if isinstance(cell, Estimate) else cell for cell in cells]
+        columns.append([head, *means])
+        if any(isinstance(cell, Estimate) for cell in cells):
+            for end in ("low", "high"):
+                columns.append([f"{head} {end}", *(getattr(cell, end, None) for cell in cells)])
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    heads: list[str] = []
-    for head, is_wide in zip(table.heads, wide, strict=True):
-        heads += [head, f"{head} low", f"{head} high"] if is_wide else [head]
-    writer.writerow(heads)
-    for line in table.lines:
-        cells: list[Cell] = []
-        for cell, is_wide in zip(line, wide, strict=True):
-            if isinstance(cell, Estimate):
-                cells += [cell.mean, cell.low, cell.high]
-            else:
-                cells += [cell, None, None] if is_wide else [cell]
-        writer.writerow(round(cell, 6) if isinstance(cell, float) else cell for cell in cells)
+    for line in zip(*columns, strict=True):
+        writer.writerow(round(cell, 6) if isinstance(cell, float) else cell for cell in line)
     return out.getvalue()
 
 
 def as_markdown(table: Table) -> str:
     """Return a table as Markdown."""
-    lines = [list(table.heads), ["---"] * len(table.heads), *_cells(table)]
-    rows = ("| " + " | ".join(_escaped(cell) for cell in line) + " |" for line in lines)
+    lines = [table.heads, ["---"] * len(table.heads), *_cells(table)]
+    rows = [f"| {' | '.join(map(_escaped, cells))} |" for cells in lines]
     return "\n".join((f"## {table.title}", "", *rows, ""))
 
 

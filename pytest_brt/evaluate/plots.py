@@ -72,8 +72,7 @@ def _plots(rows: Rows) -> Iterator[tuple[str, Draw]]:
     whole = [row for row in rows["runs"] if row["whole"]]
     for (strategy,), runs in group(whole, ("strategy",)).items():
         yield f"repair-steps-{strategy}", partial(draw_steps_to_fix, rows=runs)
-        spent = [row for row in rows["spent"] if row["strategy"] == strategy]
-        yield f"repair-cost-{strategy}", partial(_spent, rows=spent)
+        yield f"repair-cost-{strategy}", partial(_spent, rows=runs)
     for (stage, strategy), steps in group(rows["steps"], ("stage", "strategy")).items():
         yield f"actions-{stage}-{strategy}", partial(draw_actions, rows=steps)
 
@@ -164,9 +163,8 @@ def draw_steps_to_fix(axes: Axes, rows: Sequence[Row]) -> None:
 
 def _spent(axes: Axes, rows: Sequence[Row]) -> None:
     """Draw how seconds spread over runs, fixed and not (paper 002, Figure 9)."""
-    seconds = [row for row in rows if row["what"] == "seconds"]
-    groups = group(seconds, ("outcome",))
-    boxes = [numbers(runs, "value") for runs in groups.values()]
+    groups = group(rows, ("outcome",))
+    boxes = [numbers(runs, "seconds") for runs in groups.values()]
     axes.boxplot(boxes, tick_labels=[f"{name} ({len(runs)})" for (name,), runs in groups.items()])
     axes.set(ylabel="seconds of a run")
     axes.set_title(f"what runs take, {rows[0]['strategy']}", loc="left")

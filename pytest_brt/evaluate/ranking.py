@@ -52,7 +52,6 @@ def rank(job: Job, kit: StudyKit, scratch: Path) -> Ranked:
         fix = run_patch(patch_of(instance.patch, "fix"), case.issue_id, (), engine)
     return Ranked(
         instance=instance.id,
-        repo=instance.repo,
         tests=len(job.tests),
         patches=_patches(rows, job, labels, fix.normal),
         orders=tuple(

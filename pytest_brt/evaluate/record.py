@@ -138,8 +138,12 @@ _LETTERS = {
 }
 
 
+#: The ending of a run that no step came of: its first prompt did not fit, the model was gone.
+UNSTARTED = "unstarted"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrategyRun:
+class StudiedRun:
     """How one run of one strategy went."""
 
     strategy: str
@@ -148,12 +152,9 @@ class StrategyRun:
     actions: tuple[str, ...] = ()
     #: Why the dialogue, or else each sample, ended; empty without a model.
     endings: tuple[str, ...] = ()
+    #: Wall-clock seconds.
     seconds: float = 0.0
     cost: Cost = field(default_factory=Cost)
-
-
-#: The ending of a run that no step came of: its first prompt did not fit, the model was gone.
-UNSTARTED = "unstarted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,13 +162,13 @@ class Studied:
     """What a stage made of one bug."""
 
     instance: str
-    repo: str
     #: Wall-clock seconds: the tool's own, making the tree, and judging.
     seconds: float = 0.0
     setup: float = 0.0
     judging: float = 0.0
     #: Why there is no result, or "".
     problem: str = ""
+    runs: tuple[StudiedRun, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +177,6 @@ class Reproduced(Studied):
 
     #: All tests that each strategy considered, best first.
     tests: tuple[TestOutcome, ...] = ()
-    runs: tuple[StrategyRun, ...] = ()
     #: What later stages need, candidates and how runs ended; not in the rows that are written.
     attempts: tuple[Attempt, ...] = ()
 
@@ -233,24 +233,11 @@ class FixOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """A way of repairing bugs."""
-
-    strategy: str
-    #: Whether it is given the failing tests.
-    given: bool
-    #: Parts that are switched off.
-    without: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepairRun:
+class RepairRun(StudiedRun):
     """How one run of one repair strategy went."""
 
-    strategy: str
     #: Parts that were switched off.
     without: tuple[str, ...] = ()
-    index: int
     #: Whether it was given the failing tests, and the name of the one that it was shown.
     given: bool
     brt: str = ""
@@ -258,30 +245,15 @@ class RepairRun:
     used: bool = False
     #: In the order in which they were written.
     fixes: tuple[FixOutcome, ...] = ()
-    #: Of each call of write_fix, whether a plausible patch came of it.
-    writes: tuple[bool, ...] = ()
-    #: Names of the actions in order, and why the dialogue ended.
-    actions: tuple[str, ...] = ()
-    ending: str = UNSTARTED
-    #: Wall-clock seconds, and those of them that its actions took.
-    seconds: float = 0.0
+    #: 1-based numbers of the steps that wrote a right fix, kept or not.
+    right_steps: tuple[int, ...] = ()
+    #: Wall-clock seconds that its actions took.
     tool_seconds: float = 0.0
-    cost: Cost = field(default_factory=Cost)
-
-    @property
-    def endings(self) -> tuple[str, ...]:
-        """Why its dialogue ended, as runs of other stages have it."""
-        return (self.ending,)
 
     @property
     def is_right(self) -> bool:
         """Whether a fix that it kept is right."""
         return any(fix.kept and fix.right for fix in self.fixes)
-
-    @property
-    def first_right(self) -> int | None:
-        """The step that wrote the first right fix, kept or not; None where none did."""
-        return min((fix.step for fix in self.fixes if fix.right), default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -308,6 +280,8 @@ def missed(result: Studied) -> str:
             return "no bug test found"
         case Ranked(tests=0):
             return "no bug test to rank by"
+        case Repaired(runs=()):
+            return "no plausible test to give"
         case Repaired(runs=runs) if not any(fix.kept for run in runs for fix in run.fixes):
             return "no patch passes the bug tests"
     return ""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.agent.action import changed_files
@@ -20,7 +21,6 @@ from pytest_brt.evaluate.record import (
     Repaired,
     RepairRun,
     RepairSettings,
-    Way,
 )
 from pytest_brt.evaluate.truth import HiddenTests, fix_changes, patch_of, places_of_fix
 from pytest_brt.execute.engine import Engine
@@ -38,6 +38,17 @@ from pytest_brt.types import FileChange, JudgedTest, Repair
 
 #: Actions that execute the failing test or show it, whatever they are given.
 _USING = frozenset({ToolName.EXTRACT_TESTS, ToolName.RUN_TESTS, ToolName.WRITE_FIX})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """A way of repairing bugs."""
+
+    strategy: str
+    #: Whether it is given the failing tests.
+    given: bool
+    #: Parts that are switched off.
+    without: tuple[str, ...] = ()
 
 
 def ways_of(settings: RepairSettings, *, tested: bool) -> tuple[Way, ...]:
@@ -61,6 +72,9 @@ def repair(job: Job, kit: StudyKit, scratch: Path) -> Repaired:
     settings = job.settings.repairs
     assert settings is not None, "asked for with what to repair by"
     instance = job.instance
+    if not job.tests and "plausible-tests" in job.settings.given:
+        # Paper 001 asks what a plausible test is worth, on the bugs that have one.
+        return Repaired(instance=instance.id)
     with open_tree(job, kit, scratch) as (engine, setup):
         # First, so that no hours are spent on what nobody can judge.
         begun = time.perf_counter()
@@ -76,7 +90,6 @@ def repair(job: Job, kit: StudyKit, scratch: Path) -> Repaired:
         judging = time.perf_counter() - ended + started - begun
     return Repaired(
         instance=instance.id,
-        repo=instance.repo,
         tests=len(job.tests),
         runs=runs,
         seconds=ended - started,
@@ -159,11 +172,9 @@ class _Judge:
             brt=done.brt,
             used=is_used(done, self._tests),
             fixes=fixes,
-            writes=tuple(
-                step.number in right_steps for step in steps if step.action == ToolName.WRITE_FIX
-            ),
+            right_steps=tuple(sorted(right_steps)),
             actions=tuple(step.action for step in steps),
-            ending=str(trajectory.ending) if trajectory else UNSTARTED,
+            endings=(str(trajectory.ending) if trajectory else UNSTARTED,),
             seconds=done.seconds,
             tool_seconds=sum(step.seconds for step in steps),
             cost=done.cost,

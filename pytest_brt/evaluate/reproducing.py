@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_run, open_tree
-from pytest_brt.evaluate.record import UNSTARTED, Reproduced, StrategyRun, TestOutcome
+from pytest_brt.evaluate.record import UNSTARTED, Reproduced, StudiedRun, TestOutcome
 from pytest_brt.evaluate.truth import fix_changes, flaw_of, judge_tests
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
@@ -45,7 +45,6 @@ def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
         judging = time.perf_counter() - started
     return Reproduced(
         instance=instance.id,
-        repo=instance.repo,
         tests=tests,
         runs=tuple(_told(attempt) for attempt in attempts),
         attempts=tuple(map(_for_repairs, attempts)),
@@ -111,12 +110,12 @@ def _outcome(
     return replace(outcome, flaw=flaw_of(judged.test, engine)) if outcome.plausible else outcome
 
 
-def _told(attempt: Attempt) -> StrategyRun:
+def _told(attempt: Attempt) -> StudiedRun:
     found = attempt.endings or tuple(told.ending for told in attempt.trajectories[-1:])
     ended = tuple(map(str, found))
     if not ended and any(isinstance(note, ModelFailed) for note in attempt.notes):
         ended = (UNSTARTED,)
-    return StrategyRun(
+    return StudiedRun(
         strategy=attempt.strategy,
         index=attempt.index,
         actions=tuple(step.action for told in attempt.trajectories for step in told.steps),

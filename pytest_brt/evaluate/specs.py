@@ -3,46 +3,39 @@
 from __future__ import annotations
 
 from functools import partial
+from statistics import fmean
 
-from pytest_brt.evaluate.columns import (
-    Column,
-    count,
-    f1_of_means,
-    interval,
-    known,
-    lower_quartile,
-    mean,
-    middle,
-    most,
-    part,
-    total,
-    total_count,
-    upper_quartile,
-)
+from pytest_brt.evaluate import columns as show
+from pytest_brt.evaluate.columns import Column
 from pytest_brt.evaluate.measures import COLUMNS
-from pytest_brt.evaluate.rows.repairs import ALONE
-from pytest_brt.evaluate.tables import PairedSpec, TableSpec
+from pytest_brt.evaluate.rows.runs import ALONE
+from pytest_brt.evaluate.tables import TableSpec
 
-_SHARE = partial(Column, measure=interval, form=".0%")
-_N = Column(title="n", measure=count)
-_PART = Column(title="share", measure=part, form=".0%")
+_SHARE = partial(Column, measure=show.interval, form=".0%", fold=fmean)
+_OF_BUGS = partial(Column, measure=show.any_row, form=".0%", fold=max)
+_SUM = partial(Column, measure=show.total_count)
+_MEAN = partial(Column, measure=show.mean)
+_N = Column(title="n", measure=show.count)
+_TIMES = Column(title="times", measure=show.count)
+_PART = Column(title="share", measure=show.part, form=".0%")
 _SPREAD = (
-    Column(title="mean", measure=mean, of="value"),
-    Column(title="a quarter below", measure=lower_quartile, of="value"),
-    Column(title="median", measure=middle, of="value"),
-    Column(title="a quarter above", measure=upper_quartile, of="value"),
-    Column(title="most", measure=most, of="value"),
-    Column(title="sum", measure=total, of="value"),
+    _N,
+    _MEAN(title="mean", of="value", fold=fmean),
+    Column(title="a quarter below", measure=show.lower_quartile, of="value"),
+    Column(title="median", measure=show.middle, of="value"),
+    Column(title="a quarter above", measure=show.upper_quartile, of="value"),
+    Column(title="most", measure=show.most, of="value"),
+    Column(title="sum", measure=show.total, of="value"),
 )
 _REPAIRED = (
-    Column(title="bugs", measure=count),
-    _SHARE(title="a fix", of="fix"),
-    _SHARE(title="passes our tests", of="own"),
-    _SHARE(title="right", of="right"),
-    _SHARE(title="equal to the fix", of="same_as_fix"),
-    Column(title="bugs with a right fix", measure=total_count, of="right"),
-    Column(title="with one equal to the fix", measure=total_count, of="same_as_fix"),
-    Column(title="patches tried per bug", measure=mean, of="patches"),
+    Column(title="bugs", measure=show.distinct, of="bug"),
+    _OF_BUGS(title="a fix", of="fix"),
+    _OF_BUGS(title="passes our tests", of="own"),
+    _OF_BUGS(title="right", of="right"),
+    _OF_BUGS(title="equal to the fix", of="same_as_fix"),
+    Column(title="bugs with a right fix", measure=show.bugs_with, of="right"),
+    Column(title="with one equal to the fix", measure=show.bugs_with, of="same_as_fix"),
+    Column(title="patches tried per bug", measure=show.sum_per_bug, of="patches", fold=sum),
 )
 
 _BUGS = (
@@ -52,10 +45,10 @@ _BUGS = (
         rows="bugs",
         by=("stage",),
         columns=(
-            Column(title="in the data set", measure=count),
-            Column(title="not run", measure=total_count, of="not_run"),
-            Column(title="not set up", measure=total_count, of="not_set_up"),
-            Column(title="studied", measure=total_count, of="studied"),
+            Column(title="in the data set", measure=show.count),
+            _SUM(title="not run", of="not_run"),
+            _SUM(title="not set up", of="not_set_up"),
+            _SUM(title="studied", of="studied"),
         ),
     ),
     TableSpec(
@@ -118,9 +111,8 @@ _TESTS = (
         columns=(
             _N,
             *(
-                Column(title=f"{name}@{k}", measure=total, of=f"{name}@{k}")
-                for name in ("acc", "wef")
-                for k in (1, 3, 5)
+                Column(title=name, measure=show.total, of=name)
+                for name in ("acc@1", "acc@3", "acc@5", "wef@1", "wef@3", "wef@5")
             ),
         ),
     ),
@@ -131,10 +123,10 @@ _TESTS = (
         where="candidate",
         by=("rule",),
         columns=(
-            Column(title="candidates", measure=count),
-            Column(title="plausible", measure=total_count, of="plausible"),
-            Column(title="precision", measure=mean, of="plausible", form=".0%"),
-            Column(title="reach the fix", measure=mean, of="reaches_fix", form=".0%"),
+            Column(title="candidates", measure=show.count),
+            _SUM(title="plausible", of="plausible"),
+            _MEAN(title="precision", of="plausible", form=".0%"),
+            _MEAN(title="reach the fix", of="reaches", form=".0%"),
         ),
     ),
 )
@@ -149,7 +141,12 @@ _PATCHES = (
         columns=(
             _N,
             *(
-                Column(title=name, measure=interval if name == "mrr" else mean, of=name)
+                Column(
+                    title=name,
+                    measure=show.interval if name == "mrr" else show.mean,
+                    of=name,
+                    fold=fmean,
+                )
                 for name in COLUMNS
             ),
         ),
@@ -163,24 +160,24 @@ _PATCHES = (
         where="tenth",
         by=("by", "from"),
         columns=(
-            Column(title="precision", measure=mean, of="precision"),
-            Column(title="recall", measure=mean, of="recall"),
-            Column(title="F1", measure=f1_of_means),
-            Column(title="MRR", measure=mean, of="reciprocal_rank"),
-            Column(title="bugs selecting", measure=known, of="precision"),
+            _MEAN(title="precision", of="precision"),
+            _MEAN(title="recall", of="recall"),
+            Column(title="F1", measure=show.f1_of_means),
+            _MEAN(title="MRR", of="reciprocal_rank"),
+            Column(title="bugs selecting", measure=show.known, of="precision"),
         ),
     ),
     TableSpec(
         name="extents",
         title="candidate patches, by the extent of the true fix",
-        rows="pools",
+        rows="patches",
         by=("extent",),
         columns=(
-            Column(title="bugs", measure=count),
-            Column(title="patches", measure=total_count, of="patches"),
-            Column(title="bugs fixed", measure=total_count, of="fixed"),
-            Column(title="plausible", measure=total_count, of="right"),
-            Column(title="equal to the fix", measure=total_count, of="same_as_fix"),
+            Column(title="bugs", measure=show.distinct, of="bug"),
+            Column(title="patches", measure=show.count),
+            Column(title="bugs fixed", measure=show.bugs_with, of="right"),
+            _SUM(title="plausible", of="right"),
+            _SUM(title="equal to the fix", of="same_as_fix"),
         ),
     ),
 )
@@ -190,17 +187,36 @@ _REPAIRS = (
         name="repairs",
         title="bugs repaired, with and without the failing test",
         source="paper 1, Figure 3; paper 2, Table VI",
-        rows="repairs",
+        rows="runs",
         by=("strategy", "without", "given"),
+        all=True,
         columns=_REPAIRED,
         same=(),
+    ),
+    TableSpec(
+        name="gain-of-test",
+        title="repairs of the same bugs: B with the failing test, A with the report alone",
+        source="paper 1, Figure 3",
+        rows="runs",
+        by=("strategy", "without", "given"),
+        base=ALONE,
+        columns=_REPAIRED,
+    ),
+    TableSpec(
+        name="ablations",
+        title="repairs of the same bugs: B without parts, A the whole",
+        source="paper 2, Table VI",
+        rows="runs",
+        by=("strategy", "given", "without"),
+        base="",
+        columns=_REPAIRED,
     ),
     TableSpec(
         name="repairs-by-project",
         title="bugs repaired in either way, by project",
         source="paper 2, Tables III and V",
-        rows="repairs",
-        where="together",
+        rows="runs",
+        where="whole",
         by=("strategy", "repo"),
         all=True,
         columns=_REPAIRED,
@@ -209,9 +225,8 @@ _REPAIRS = (
         name="repairs-by-extent",
         title="bugs repaired in either way, by the extent of the true fix",
         source="paper 2, Tables IV to VI",
-        rows="repairs",
-        where="together",
-        by=("strategy", "extent"),
+        rows="runs",
+        by=("strategy", "without", "extent"),
         columns=_REPAIRED,
     ),
     TableSpec(
@@ -221,13 +236,13 @@ _REPAIRS = (
         rows="runs",
         by=("strategy", "without", "given"),
         columns=(
-            Column(title="runs", measure=count),
+            Column(title="runs", measure=show.count),
             _SHARE(title="right", of="right"),
-            Column(title="steps to right, median", measure=middle, of="first_right"),
-            Column(title="mean", measure=mean, of="first_right"),
-            Column(title="tokens made", measure=mean, of="tokens"),
-            Column(title="tokens read", measure=mean, of="read"),
-            Column(title="seconds", measure=mean, of="seconds"),
+            Column(title="steps to right, median", measure=show.middle, of="first_right"),
+            _MEAN(title="mean", of="first_right"),
+            _MEAN(title="tokens made", of="tokens"),
+            _MEAN(title="tokens read", of="read"),
+            _MEAN(title="seconds", of="seconds"),
         ),
     ),
     TableSpec(
@@ -237,55 +252,48 @@ _REPAIRS = (
         rows="runs",
         where="whole",
         by=("strategy", "use"),
-        columns=(
-            Column(title="runs", measure=count),
-            _SHARE(title="right", of="right"),
-        ),
-    ),
-    TableSpec(
-        name="calls",
-        title="actions per run of a repair, with a right fix and without",
-        source="paper 2, Figure 10",
-        rows="calls",
-        by=("strategy", "action"),
-        columns=(
-            Column(title="with a right fix", measure=mean, of="fixed"),
-            Column(title="runs", measure=known, of="fixed"),
-            Column(title="without", measure=mean, of="not_fixed"),
-            Column(title="runs without", measure=known, of="not_fixed"),
-        ),
-    ),
-    TableSpec(
-        name="writes",
-        title="calls of write_fix that give a plausible patch",
-        source="paper 2, section V-E",
-        rows="writes",
-        where="whole",
-        by=("strategy", "outcome"),
-        columns=(
-            Column(title="calls", measure=count),
-            _SHARE(title="plausible", of="right"),
-        ),
+        columns=(Column(title="runs", measure=show.count), _SHARE(title="right", of="right")),
     ),
     TableSpec(
         name="spent",
         title="what runs of repairs cost, with a right fix and without",
         source="paper 2, Figure 9",
-        rows="spent",
+        rows="runs",
         where="whole",
+        each=("seconds", "share_in_tools", "tokens", "read"),
         by=("strategy", "what", "outcome"),
-        columns=(_N, *_SPREAD),
+        columns=_SPREAD,
     ),
 )
 
 _DIALOGUES = (
+    TableSpec(
+        name="calls",
+        title="actions per run of a repair, with a right fix and without",
+        source="paper 2, Figure 10",
+        rows="steps",
+        where="outcome",
+        by=("strategy", "outcome", "action"),
+        all=True,
+        columns=(_TIMES, Column(title="per run", measure=show.per_run)),
+        top=1000,
+    ),
+    TableSpec(
+        name="writes",
+        title="calls of write_fix that give a plausible patch",
+        source="paper 2, section V-E",
+        rows="steps",
+        where="writes",
+        by=("strategy", "outcome"),
+        columns=(_TIMES, _SHARE(title="plausible", of="plausible")),
+    ),
     TableSpec(
         name="actions",
         title="actions of the runs",
         source="paper 1, Figure 2",
         rows="steps",
         by=("stage", "strategy", "action"),
-        columns=(Column(title="times", measure=count), _PART),
+        columns=(_TIMES, _PART),
         top=1000,
     ),
     TableSpec(
@@ -295,7 +303,7 @@ _DIALOGUES = (
         rows="steps",
         where="pair",
         by=("stage", "strategy", "pair"),
-        columns=(Column(title="times", measure=count), _PART),
+        columns=(_TIMES, _PART),
         top=5,
     ),
     TableSpec(
@@ -304,41 +312,19 @@ _DIALOGUES = (
         source="paper 1, Table 5",
         rows="endings",
         by=("stage", "strategy", "ending"),
-        columns=(Column(title="times", measure=count), _PART),
+        columns=(_TIMES, _PART),
     ),
     TableSpec(
         name="costs",
         title="cost per bug",
         source="paper 2, Figure 9",
-        rows="costs",
+        rows="bugs",
+        where="studied",
+        each=("seconds", "setup", "judging", "tokens", "read"),
         by=("stage", "what"),
-        columns=(_N, *_SPREAD),
+        columns=_SPREAD,
         same=(),
     ),
 )
 
 TABLES = (*_BUGS, *_TESTS, *_PATCHES, *_REPAIRS, *_DIALOGUES)
-
-PAIRED = (
-    PairedSpec(
-        name="gain-of-test",
-        title="repairs of the same bugs: B with the failing test, A with the report alone",
-        source="paper 1, Figure 3",
-        rows="repairs",
-        unless="together",
-        between="given",
-        base=ALONE,
-        by=("strategy", "without"),
-        columns=_REPAIRED,
-    ),
-    PairedSpec(
-        name="ablations",
-        title="repairs of the same bugs: B without parts, A the whole",
-        source="paper 2, Table VI",
-        rows="repairs",
-        between="without",
-        base="",
-        by=("strategy", "given"),
-        columns=_REPAIRED,
-    ),
-)

@@ -200,7 +200,7 @@ def carry_out(job: Job, kit: StudyKit) -> Studied:
 
 def failed(stage: Stage, instance: Instance, problem: str) -> Studied:
     """Return the result of a job that could not be done."""
-    return KINDS[stage](instance=instance.id, repo=instance.repo, problem=problem)
+    return KINDS[stage](instance=instance.id, problem=problem)
 
 
 T = TypeVar("T")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
-from pytest_brt.evaluate.columns import Cell, Column, Group, interval, mean, numbers
+from pytest_brt.evaluate.columns import Cell, Column, Group, Key, by_bug
 from pytest_brt.evaluate.estimates import estimate, permutation_p
 from pytest_brt.evaluate.rows.row import Row, Value
 
-Key = tuple[Value, ...]
 Line = tuple[Cell, ...]
+#: The rows of two sides, by what they have in common.
+Sides = Mapping[Key, tuple[Sequence[Row], Sequence[Row]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,29 +28,17 @@ class TableSpec:
     where: str = ""
     by: tuple[str, ...]
     columns: tuple[Column, ...]
-    #: Whether a line for all comes before those that differ in the last column of `by`.
+    #: Columns that each give a line, named in the column "what", with their number as "value".
+    each: tuple[str, ...] = ()
+    #: Whether groups that differ in the last column of `by` are summed up before them.
     all: bool = False
     #: How many of the largest groups are shown, largest first; 0 for all as they come.
     top: int = 0
+    #: The value of the last column of `by` that the others are measured against, on the same
+    #: bugs; None where groups are shown as they are.
+    base: Value = None
     #: What besides the bug must be equal to compare two studies; None where they are not.
     same: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairedSpec:
-    """Which rows of the same bugs a table compares: those that differ in one column."""
-
-    name: str
-    title: str
-    source: str = ""
-    #: File of the rows, and the column that must not hold.
-    rows: str
-    unless: str = ""
-    #: The column in which they differ, and the value that the others are measured against.
-    between: str
-    base: str
-    by: tuple[str, ...]
-    columns: tuple[Column, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,18 +61,40 @@ def group(rows: Iterable[Row], by: Sequence[str]) -> dict[Key, list[Row]]:
     return groups
 
 
-def summarise(rows: Iterable[Row], spec: TableSpec) -> Table:
-    """Return the table of `spec`: a line per group."""
+def make_table(rows: Iterable[Row], spec: TableSpec) -> Table:
+    """Return the table of `spec`."""
+    groups = _groups(rows, spec)
+    return _summary(groups, spec) if spec.base is None else _against_base(groups, spec)
+
+
+def compare(ones: Iterable[Row], others: Iterable[Row], spec: TableSpec) -> Table:
+    """Return what `others`, rows of a second study, do differently on the bugs of both."""
+    a, b = _groups(ones, spec), _groups(others, spec)
+    return _differences({key: (a[key], b[key]) for key in a if key in b}, spec)
+
+
+def _groups(rows: Iterable[Row], spec: TableSpec) -> dict[Key, list[Row]]:
     some = [row for row in rows if not spec.where or row[spec.where]]
+    if spec.each:
+        some = [row | {"what": name, "value": row[name]} for row in some for name in spec.each]
+        some = [row for row in some if row["value"] is not None]
+    return group(some, spec.by)
+
+
+def _summary(groups: Mapping[Key, list[Row]], spec: TableSpec) -> Table:
+    """Return a line per group."""
+    outer: dict[Key, list[Key]] = {}
+    for key in groups:
+        outer.setdefault(key[:-1], []).append(key)
     lines: list[Line] = []
-    for outer, within in group(some, spec.by[:-1]).items():
-        groups = group(within, spec.by)
-        keys = list(groups)
+    for start, keys in outer.items():
+        within = [row for key in keys for row in groups[key]]
+        if spec.all and len(keys) > 1:
+            lines.append((*start, "all", *_cells(within, within, spec)))
+        shown = keys
         if spec.top:
-            keys = sorted(groups, key=lambda key: -len(groups[key]))[: spec.top]
-        if spec.all:
-            lines.append(_line((*outer, "all"), Group(rows=within, within=within), spec))
-        lines += [_line(key, Group(rows=groups[key], within=within), spec) for key in keys]
+            shown = sorted(keys, key=lambda key: -len(groups[key]))[: spec.top]
+        lines += [(*key, *_cells(groups[key], within, spec)) for key in shown]
     return Table(
         name=spec.name,
         title=spec.title,
@@ -92,72 +104,51 @@ def summarise(rows: Iterable[Row], spec: TableSpec) -> Table:
     )
 
 
-def _line(key: Key, rows: Group, spec: TableSpec) -> Line:
-    return (*key, *(column.measure(rows, column.of) for column in spec.columns))
+def _cells(rows: Sequence[Row], within: Sequence[Row], spec: TableSpec) -> Line:
+    some = Group(rows=rows, within=within)
+    return tuple(column.measure(some, column.of) for column in spec.columns)
 
 
-def compare(ones: Iterable[Row], others: Iterable[Row], spec: TableSpec) -> Table:
-    """Return what `others`, rows of a second study, do differently on the bugs of both."""
-    same = spec.same or ()
-    a, b = (group(rows, ("bug", *same, *spec.by)) for rows in (ones, others))
-    pairs: dict[Key, list[Pair]] = {}
-    for at in a:
-        if at in b:
-            pairs.setdefault(at[1 + len(same) :], []).append((a[at][0], b[at][0]))
-    return _differences(spec, spec.by, pairs)
+def _against_base(groups: Mapping[Key, list[Row]], spec: TableSpec) -> Table:
+    """Return what each value of the last column makes of the bugs that the base was tried on."""
+    sides = {}
+    for key, rows in groups.items():
+        base = groups.get((*key[:-1], spec.base))
+        if base is not None and key[-1] != spec.base:
+            sides[key] = (base, rows)
+    return _differences(sides, spec)
 
 
-def pair(rows: Iterable[Row], spec: PairedSpec) -> Table:
-    """Return what each value of a column makes of the bugs that the base was tried on too."""
-    some = [row for row in rows if not spec.unless or not row[spec.unless]]
-    key = ("bug", *spec.by)
-    base = group((row for row in some if row[spec.between] == spec.base), key)
-    pairs: dict[Key, list[Pair]] = {}
-    for row in some:
-        at = tuple(row[name] for name in key)
-        if row[spec.between] != spec.base and at in base:
-            which = (*at[1:], row[spec.between])
-            pairs.setdefault(which, []).append((base[at][0], row))
-    return _differences(spec, (*spec.by, spec.between), pairs)
-
-
-#: Rows about the same bug.
-Pair = tuple[Row, Row]
-
-
-def _differences(
-    spec: TableSpec | PairedSpec, by: tuple[str, ...], pairs: dict[Key, list[Pair]]
-) -> Table:
-    """Return a line per group and measure that is a mean over bugs."""
+def _differences(sides: Sides, spec: TableSpec) -> Table:
+    """Return a line per group and measure that can be compared bug by bug."""
     lines: list[Line] = []
-    for key, some in pairs.items():
+    for key, (ones, others) in sides.items():
         for column in spec.columns:
-            if column.measure in (interval, mean):
-                line = _difference(some, column.of)
-                lines += [(*key, column.title, *line)] if line else []
-    heads = (*by, "measure", "n", "A", "B", "gained", "lost", "B - A", "p")
+            if column.fold is not None:
+                a, b = (by_bug(rows, column.of, spec.same or ()) for rows in (ones, others))
+                pairs = [(column.fold(a[bug]), column.fold(b[bug])) for bug in a if bug in b]
+                lines += [(*key, column.title, *_difference(pairs))] if pairs else []
+    heads = (*spec.by, "measure", "n", "A", "B", "gained", "lost", "both", "B - A", "p")
+    forms = dict.fromkeys(heads, ".2f") | {"p": ".3f"}
     return Table(
         name=spec.name,
         title=spec.title,
         heads=heads,
-        forms=(*(".2f" for _ in by), "", "", ".2f", ".2f", "", "", ".2f", ".3f"),
+        forms=tuple(forms[head] for head in heads),
         lines=tuple(lines),
     )
 
 
-def _difference(pairs: Sequence[Pair], column: str) -> Line:
-    """Return the cells about one measure; () where no pair has it on both sides."""
-    both = [pair for pair in pairs if None not in (pair[0][column], pair[1][column])]
-    if not both:
-        return ()
-    a, b = (numbers(side, column) for side in zip(*both, strict=True))
-    gaps = [theirs - mine for mine, theirs in zip(a, b, strict=True)]
+def _difference(pairs: Sequence[tuple[float, float]]) -> Line:
+    a, b = zip(*pairs, strict=True)
+    gaps = [theirs - mine for mine, theirs in pairs]
     return (
-        len(both),
-        sum(a) / len(a),
-        sum(b) / len(b),
+        len(pairs),
+        fmean(a),
+        fmean(b),
         sum(gap > 0 for gap in gaps),
         sum(gap < 0 for gap in gaps),
+        sum(bool(mine and theirs) for mine, theirs in pairs),
         estimate(gaps),
         permutation_p(b, a),
     )

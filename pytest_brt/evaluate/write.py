@@ -12,8 +12,8 @@ from pytest_brt.evaluate.plots import draw
 from pytest_brt.evaluate.record import About, StudyResult
 from pytest_brt.evaluate.rows.row import Row
 from pytest_brt.evaluate.rows.study import FILES, Rows, rows_of
-from pytest_brt.evaluate.specs import PAIRED, TABLES
-from pytest_brt.evaluate.tables import Table, pair, summarise
+from pytest_brt.evaluate.specs import TABLES
+from pytest_brt.evaluate.tables import Table, make_table
 from pytest_brt.store import write_bytes, write_text
 
 NAME = "study.json"
@@ -57,8 +57,7 @@ def write_rows(result: StudyResult, folder: Path) -> dict[str, list[Row]]:
 
 def tables_of(rows: Rows) -> list[Table]:
     """Return all tables that there is something for."""
-    tables = [summarise(rows[spec.rows], spec) for spec in TABLES]
-    tables += [pair(rows[spec.rows], spec) for spec in PAIRED]
+    tables = [make_table(rows[spec.rows], spec) for spec in TABLES]
     return [table for table in tables if table.lines]
 
 
@@ -69,7 +68,7 @@ def _page(about: About, tables: Iterable[Table], plots: Iterable[str]) -> str:
         f"- strategies: {', '.join(settings.strategies)}; model: {settings.model}",
         f"- seed {settings.seed}, {settings.repeat} runs must agree",
     )
-    sources = {spec.name: spec.source for spec in (*TABLES, *PAIRED)}
+    sources = {spec.name: spec.source for spec in TABLES}
     parts = [f"# Study of {about.dataset}\n", "\n".join(facts) + "\n"]
     for table in tables:
         parts.append(as_markdown(table))

@@ -29,7 +29,7 @@ def bug(name: str, *after: Verdict, strategy: str = "replay") -> Reproduced:
         )
         for verdict in after
     )
-    return Reproduced(instance=name, repo="r", tests=tests, seconds=2.0)
+    return Reproduced(instance=name, tests=tests, seconds=2.0)
 
 
 def ranking(name: str, *order: str) -> Ranked:
@@ -47,7 +47,7 @@ def ranking(name: str, *order: str) -> Ranked:
     )
     groups = tuple((patch,) for patch in order)
     orders = (RankedBy(ranker="epr", groups=groups),)
-    return Ranked(instance=name, repo="r", tests=1, patches=patches, orders=orders, seconds=1.0)
+    return Ranked(instance=name, tests=1, patches=patches, orders=orders, seconds=1.0)
 
 
 def study(
@@ -67,7 +67,7 @@ def study(
 
 
 def bug_with(*outcomes: TestOutcome, name: str) -> Reproduced:
-    return Reproduced(instance=name, repo="r", tests=outcomes)
+    return Reproduced(instance=name, tests=outcomes)
 
 
 def tables(result: StudyResult) -> dict[str, Table]:

@@ -30,7 +30,6 @@ def test_what_changed_is_told_with_its_significance() -> None:
     assert (candidate["n"], candidate["B - A"]) == (7, 0)
     assert tables["changed"].lines[0] == ("a", "replay", 1, None, 2, 2)
     assert len(tables["changed"].lines) == 6
-    assert lines(tables["about"])[("only in this one",)] == {"A": "1", "B": "0"}
     mrr = lines(tables["rankers"], 2)["epr", "mrr"]
     assert (mrr["A"], mrr["B"]) == (0.5, 1.0)
 
@@ -56,7 +55,7 @@ def test_settings_that_differ_are_told_in_few_words() -> None:
     words = lines(compared(ONE, other)["about"])[("prompts",)]
     assert words["A"] == "()"
     assert "libro/system.j2" in str(words["B"])
-    assert len(str(words["B"])) < 60
+    assert len(str(words["B"])) < 80
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

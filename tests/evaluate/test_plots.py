@@ -18,7 +18,7 @@ from pytest_brt.evaluate.record import (
     RepairRun,
     RepairSettings,
     Reproduced,
-    StrategyRun,
+    StudiedRun,
     StudyResult,
     StudySettings,
     TestOutcome,
@@ -41,7 +41,7 @@ def study() -> StudyResult:
     test = TestOutcome(
         strategy="agent", index=0, name="t", rule="no-raise", confidence=1.0, after=Verdict.PASS
     )
-    told = StrategyRun(
+    told = StudiedRun(
         strategy="agent",
         index=0,
         actions=("search", "edit", "<test>"),
@@ -49,7 +49,6 @@ def study() -> StudyResult:
     )
     ranked = Ranked(
         instance="a",
-        repo="r",
         tests=1,
         patches=(patch("x", True), patch("y", False)),
         orders=(RankedBy(ranker="epr", groups=(("x",), ("y",))),),
@@ -62,7 +61,7 @@ def study() -> StudyResult:
             given=index == 0,
             fixes=(fix,) if index == 0 else (),
             actions=("cat", "edit", "test"),
-            ending="finish",
+            endings=("finish",),
         )
         for index in range(2)
     )
@@ -79,11 +78,11 @@ def study() -> StudyResult:
             Bug(id="b", repo="r", extent="multi-file"),
         ),
         reproduced=(
-            Reproduced(instance="a", repo="r", tests=(test,), runs=(told,), seconds=1.0),
-            Reproduced(instance="b", repo="r", problem="no <clone>"),
+            Reproduced(instance="a", tests=(test,), runs=(told,), seconds=1.0),
+            Reproduced(instance="b", problem="no <clone>"),
         ),
         ranked=(ranked,),
-        repaired=(Repaired(instance="a", repo="r", runs=runs, seconds=2.0),),
+        repaired=(Repaired(instance="a", runs=runs, seconds=2.0),),
     )
 
 

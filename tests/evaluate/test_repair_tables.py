@@ -16,7 +16,7 @@ from pytest_brt.evaluate.record import (
     StudyResult,
     StudySettings,
 )
-from pytest_brt.evaluate.rows.repairs import ALONE, EITHER, WITH_TEST
+from pytest_brt.evaluate.rows.runs import ALONE, WITH_TEST
 from pytest_brt.types import Cost, FixSource
 from tests.evaluate.studies import compared, lines, tables
 
@@ -50,9 +50,9 @@ def run(
             )
             for step, kept, right in fixes
         ),
-        writes=tuple(right for _, _, right in fixes),
+        right_steps=tuple(step for step, _, right in fixes if right),
         actions=() if ending == UNSTARTED else actions,
-        ending=ending,
+        endings=(ending,),
         seconds=4.0,
         tool_seconds=1.0,
         cost=Cost(tokens=100, prompt_tokens=1000),
@@ -60,7 +60,8 @@ def run(
 
 
 def bug(name: str, *runs: RepairRun) -> Repaired:
-    return Repaired(instance=name, repo="r", tests=1, runs=runs, seconds=3.0)
+    numbered = tuple(replace(run, index=index) for index, run in enumerate(runs))
+    return Repaired(instance=name, tests=1, runs=numbered, seconds=3.0)
 
 
 #: Right with the test in a and b, without it in b. Nobody mends c, where there is no test; its
@@ -88,7 +89,7 @@ def study(*bugs: Repaired, without: tuple[tuple[str, ...], ...] = ()) -> StudyRe
             Bug(id=name, repo=PROJECTS[name], extent=EXTENTS[name])
             for name in (one.instance for one in bugs)
         ),
-        reproduced=tuple(Reproduced(instance=one.instance, repo="r") for one in bugs),
+        reproduced=tuple(Reproduced(instance=one.instance) for one in bugs),
         repaired=bugs,
     )
 
@@ -100,16 +101,18 @@ def test_bugs_are_repaired_with_and_without() -> None:
     assert cells == {
         WITH_TEST: [2, 1.0, 1.0, 1.0, 0.5],
         ALONE: [3, 0.667, 0.0, 0.333, 0.0],
-        EITHER: [3, 0.667, 0.667, 0.667, 0.333],
+        "all": [3, 0.667, 0.667, 0.667, 0.333],
     }
-    assert found[AGENT, "", EITHER]["patches tried per bug"] == 2.0  # 2, 4 and none
+    assert found[AGENT, "", "all"]["patches tried per bug"] == 2.0  # 2, 4 and none
 
 
 def test_the_difference_is_over_bugs_that_have_both() -> None:
     found = lines(tables(study(*BUGS))["gain-of-test"], 4)
     right = found[AGENT, "", WITH_TEST, "right"]
     # One pair differs: it may as well have been the other way round.
-    assert right == {"n": 2, "A": 0.5, "B": 1, "gained": 1, "lost": 0, "B - A": 0.5, "p": 1}
+    assert (right["n"], right["A"], right["B"], right["B - A"], right["p"]) == (2, 0.5, 1, 0.5, 1)
+    # As in paper 001's Figure 3: repaired with the test only, without it only, and either way.
+    assert (right["gained"], right["lost"], right["both"]) == (1, 0, 1)
 
 
 def test_repairs_are_counted_by_project_and_by_extent() -> None:
@@ -122,12 +125,12 @@ def test_repairs_are_counted_by_project_and_by_extent() -> None:
         (AGENT, "one"): [1, 1, 1],
         (AGENT, "two"): [2, 1, 0],
     }
-    extents = lines(found["repairs-by-extent"], 2)
+    extents = lines(found["repairs-by-extent"], 3)
     cells = {key: [line[head] for head in heads] for key, line in extents.items()}
     assert cells == {
-        (AGENT, "single-line"): [1, 1, 1],
-        (AGENT, "multi-line"): [1, 1, 0],
-        (AGENT, "multi-file"): [1, 0, 0],
+        (AGENT, "", "single-line"): [1, 1, 1],
+        (AGENT, "", "multi-line"): [1, 1, 0],
+        (AGENT, "", "multi-file"): [1, 0, 0],
     }
 
 
@@ -155,19 +158,31 @@ def test_runs_are_told_apart_by_the_use_of_the_test() -> None:
     }
 
 
-def test_calls_of_write_fix_and_costs_are_told_by_outcome() -> None:
-    found = tables(study(*BUGS))
-    assert lines(found["writes"], 2) == {
-        (AGENT, "fixed"): {"calls": 4, "plausible": 1},
-        (AGENT, "unfixed"): {"calls": 2, "plausible": 0.5},
+def test_calls_of_write_fix_are_told_by_outcome() -> None:
+    writes = ("cat", "write_fix", "write_fix")
+    result = study(
+        bug(
+            "a",
+            run((2, False, False), (3, True, True), given=True, actions=writes),
+            run((3, False, True), given=False, actions=writes),
+        )
+    )
+    assert lines(tables(result)["writes"], 2) == {
+        (AGENT, "fixed"): {"times": 2, "plausible": 0.5},
+        # It wrote a right one and did not keep it.
+        (AGENT, "unfixed"): {"times": 2, "plausible": 0.5},
     }
+
+
+def test_costs_are_told_by_outcome() -> None:
+    found = tables(study(*BUGS))
     spent = lines(found["spent"], 3)
-    fixed = spent[AGENT, "share-in-tools", "fixed"]
+    fixed = spent[AGENT, "share_in_tools", "fixed"]
     assert (fixed["n"], fixed["mean"], fixed["median"], fixed["a quarter above"]) == (
         *(3, 0.25),
         *(0.25, 0.25),
     )
-    read = spent[AGENT, "tokens-read", "unfixed"]
+    read = spent[AGENT, "read", "unfixed"]
     assert (read["n"], read["sum"]) == (4, 4000)
 
 
@@ -180,14 +195,13 @@ def test_actions_are_told_by_outcome() -> None:
             run(given=False, actions=("cat", "cat", "cat")),
         )
     )
-    found = lines(tables(result)["calls"], 2)
-    means = {key[1]: (line["with a right fix"], line["without"]) for key, line in found.items()}
-    assert means == {
-        "cat": (0.0, 3.0),
-        "edit": (1.0, 0.0),
-        "other": (0.5, 0.0),
-        "test": (0.5, 0.0),
-        "all": (2.0, 3.0),
+    found = lines(tables(result)["calls"], 3)
+    assert {key[1:]: line["per run"] for key, line in found.items()} == {
+        ("fixed", "all"): 2.0,
+        ("fixed", "edit"): 1.0,
+        ("fixed", "test"): 0.5,
+        ("fixed", "other"): 0.5,
+        ("unfixed", "cat"): 3.0,
     }
     pairs = lines(tables(result)["pairs"], 3)
     assert pairs["repair", AGENT, "cat→cat"] == {"times": 2, "share": 0.5}
@@ -218,6 +232,6 @@ def test_repairs_of_two_studies_are_compared() -> None:
     worse = study(bug("a", run(given=True)), bug("b", run((1, True, True), given=True)))
     found = compared(study(*BUGS), worse)
     right = lines(found["repairs"], 4)[AGENT, "", WITH_TEST, "right"]
-    assert right == {"n": 2, "A": 1, "B": 0.5, "gained": 0, "lost": 1, "B - A": -0.5, "p": 1}
+    assert (right["n"], right["A"], right["B"], right["gained"], right["lost"]) == (2, 1, 0.5, 0, 1)
     cost = lines(found["costs"], 3)["repair", "seconds", "mean"]
     assert (cost["A"], cost["B"]) == (3.0, 3.0)

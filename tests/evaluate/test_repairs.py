@@ -13,7 +13,7 @@ from pytest_brt.evaluate.environments import Environment
 from pytest_brt.evaluate.job import Job
 from pytest_brt.evaluate.record import RepairSettings, Stage, StudySettings
 from pytest_brt.evaluate.repairs import indices, is_used, ways_of, written
-from pytest_brt.evaluate.rows.repairs import ALONE, WITH_TEST
+from pytest_brt.evaluate.rows.runs import ALONE, WITH_TEST
 from pytest_brt.evaluate.rows.study import Rows
 from pytest_brt.evaluate.study import names_of, setting_of
 from pytest_brt.evaluate.write import read_study

@@ -27,7 +27,7 @@ from pytest_brt.evaluate.record import (
     RankedBy,
     Reproduced,
     Stage,
-    StrategyRun,
+    StudiedRun,
     StudySettings,
     TestOutcome,
 )
@@ -80,7 +80,7 @@ def test_the_shares_follow_their_definitions() -> None:
         # It fails on the bug for no reason that can be named: the paper counts it.
         bug_with(unnamed, name="5"),
     )
-    found = lines(tables(result)["reproduced"], 2)["replay", "all"]
+    found = lines(tables(result)["reproduced"], 2)["replay", "r"]
     assert found == {
         "n": 5,
         "F→X": 4 / 5,
@@ -100,14 +100,14 @@ def test_the_shares_follow_their_definitions() -> None:
 def test_ten_true_tests_that_do_not_agree_are_counted_and_not_shown() -> None:
     alone = replace(outcome(Verdict.PASS, strategy="libro"), agree=1, samples=10)
     bugs = (bug_with(*[alone] * 10, name="a"), bug_with(replace(alone, agree=2), name="b"))
-    found = lines(tables(study(*bugs, strategy="libro"))["reproduced"], 2)["libro", "all"]
+    found = lines(tables(study(*bugs, strategy="libro"))["reproduced"], 2)["libro", "r"]
     assert (found["F→X"], found["F→P"], found["candidate"], found["shown"]) == (1, 1, 1, 0.5)
     for agree, shown in {0: 1.0, 1: 0.5, 2: 0.0}.items():
         result = study(*bugs, strategy="libro", agree=agree)
-        assert lines(tables(result)["reproduced"], 2)["libro", "all"]["shown"] == shown
+        assert lines(tables(result)["reproduced"], 2)["libro", "r"]["shown"] == shown
     # Nine samples are few.
     few = bug_with(*[replace(alone, samples=9)] * 9, name="a")
-    found = lines(tables(study(few, strategy="libro"))["reproduced"], 2)["libro", "all"]
+    found = lines(tables(study(few, strategy="libro"))["reproduced"], 2)["libro", "r"]
     assert found["shown"] == 1
 
 
@@ -140,7 +140,7 @@ def test_flaws_of_plausible_tests_are_counted_apart() -> None:
     assert found["replay", "adds-passing"]["share"] == 2 / 8
     # The paper calls tests valid that bring others which pass on the bug.
     only = study(bug_with(outcome(Verdict.PASS, flaw=Flaw.ADDS_PASSING), name="a"))
-    line = lines(tables(only)["reproduced"], 2)["replay", "all"]
+    line = lines(tables(only)["reproduced"], 2)["replay", "r"]
     assert (line["plausible, valid"], line["plausible, no flaw"]) == (1, 0)
 
 
@@ -152,16 +152,16 @@ def patch(name: str, right: bool | None) -> PatchOutcome:
 
 def test_a_ranking_counts_where_it_can_be_wrong() -> None:
     patches = (patch("a", True), patch("b", False), patch("c", None))
-    bug = Ranked(instance="1", repo="r", tests=1, patches=patches)
+    bug = Ranked(instance="1", tests=1, patches=patches)
     assert is_mixed(bug)
-    assert not is_mixed(Ranked(instance="1", repo="r", tests=0, patches=patches))
-    assert not is_mixed(Ranked(instance="1", repo="r", tests=1, patches=patches[::2]))
+    assert not is_mixed(Ranked(instance="1", tests=0, patches=patches))
+    assert not is_mixed(Ranked(instance="1", tests=1, patches=patches[::2]))
     order = RankedBy(ranker="x", groups=(("c",), ("b", "c"), ("a",)))
     assert patch_order(bug, order) == [[False], [True]]
 
 
-def run(*actions: str, strategy: str = "agent", endings: tuple[str, ...]) -> StrategyRun:
-    return StrategyRun(strategy=strategy, index=0, actions=actions, endings=endings)
+def run(*actions: str, strategy: str = "agent", endings: tuple[str, ...]) -> StudiedRun:
+    return StudiedRun(strategy=strategy, index=0, actions=actions, endings=endings)
 
 
 def test_actions_and_pairs_are_counted_over_runs() -> None:
@@ -169,7 +169,7 @@ def test_actions_and_pairs_are_counted_over_runs() -> None:
         run("search", "edit", "test", endings=("finish",)),
         run("edit", "test", "", endings=("finish",)),
     )
-    found = tables(study(Reproduced(instance="1", repo="r", runs=runs), strategy="agent"))
+    found = tables(study(Reproduced(instance="1", runs=runs), strategy="agent"))
     actions = lines(found["actions"], 3)
     assert actions["reproduce", "agent", "edit"] == {"times": 2, "share": 2 / 6}
     assert actions["reproduce", "agent", "other"]["times"] == 1
@@ -186,7 +186,7 @@ def test_why_runs_ended_is_told_of_samples_and_of_runs_that_did_not_begin() -> N
         *(run(endings=(ending,)) for ending in ("finish", "finish", "steps", UNSTARTED)),
         run(strategy="replay", endings=()),
     )
-    result = study(Reproduced(instance="1", repo="r", runs=runs), strategy="agent")
+    result = study(Reproduced(instance="1", runs=runs), strategy="agent")
     found = lines(tables(result)["endings"], 3)
     assert found == {
         ("reproduce", "libro", "finish"): {"times": 41, "share": 0.82},
@@ -205,7 +205,7 @@ def test_rankings_are_measured_up_to_five_and_at_each_threshold() -> None:
         replace(patch("d", None), epr=1.0),
     )
     order = RankedBy(ranker="epr", groups=(("d",), ("b",), ("a",), ("c",)))
-    bug = Ranked(instance="1", repo="r", tests=1, patches=patches, orders=(order,))
+    bug = Ranked(instance="1", tests=1, patches=patches, orders=(order,))
     found = tables(study(bug))
     (line,) = lines(found["rankers"]).values()
     # Precision 0, 1/2, 2/3, 2/3, 2/3 and recall 0, 1/2, 1, 1, 1.
@@ -345,7 +345,7 @@ def test_repairs_may_be_given_plausible_tests_alone() -> None:
         replace(outcome(Verdict.PASS), id="right"),
         replace(outcome(Verdict.FAIL), id="wrong"),
     )
-    made = Reproduced(instance="x", repo="r", tests=outcomes, attempts=(attempt,))
+    made = Reproduced(instance="x", tests=outcomes, attempts=(attempt,))
     given = {
         (stage, names): [
             judged.test.id

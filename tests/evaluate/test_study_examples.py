@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.evaluate.columns import numbers
-from pytest_brt.evaluate.rows.repairs import ALONE, WITH_TEST
+from pytest_brt.evaluate.rows.runs import ALONE, WITH_TEST
 from pytest_brt.evaluate.write import read_study
 from tests.acceptance.examples import EXAMPLES, unpack
 from tests.evaluate.bugs import make_bugs

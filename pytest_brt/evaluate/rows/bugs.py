@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_brt.evaluate.record import Repaired, Reproduced, StudyResult
-from pytest_brt.evaluate.rows.row import Row, about_bug
+from pytest_brt.evaluate.record import Studied, StudyResult
+from pytest_brt.evaluate.rows.row import Row, make_row
 from pytest_brt.types import Cost
 
 
@@ -13,38 +13,30 @@ def bug_rows(result: StudyResult) -> Iterator[Row]:
     """Yield a row per bug and stage that any bug came to."""
     for stage, found in result.stages.items():
         known = {studied.instance: studied for studied in found}
-        if not known:
-            continue
-        for bug in result.bugs:
+        for bug in result.bugs if known else ():
             studied = known.get(bug.id)
-            yield about_bug(bug) | {
-                "stage": stage,
-                "not_run": int(studied is None),
-                "not_set_up": int(studied is not None and bool(studied.problem)),
-                "studied": int(studied is not None and not studied.problem),
-                "problem": studied.problem if studied else "",
-            }
+            problem = studied.problem if studied else ""
+            yield make_row(
+                bug,
+                stage=stage,
+                not_run=studied is None,
+                not_set_up=bool(problem),
+                studied=studied is not None and not problem,
+                problem=problem,
+                **_costs(studied),
+            )
 
 
-def cost_rows(result: StudyResult) -> Iterator[Row]:
-    """Yield a row per bug, stage and kind of cost; no tokens where no model was asked."""
-    bugs = {bug.id: bug for bug in result.bugs}
-    for stage, found in result.stages.items():
-        for studied in found:
-            if studied.problem:
-                continue
-            costs = {
-                "seconds": studied.seconds,
-                "setup-seconds": studied.setup,
-                "judging-seconds": studied.judging,
-            }
-            if isinstance(studied, Reproduced | Repaired):
-                cost = sum((run.cost for run in studied.runs), Cost())
-                if cost.calls or cost.tokens:
-                    costs |= {"tokens-made": cost.tokens, "tokens-read": cost.prompt_tokens}
-            for what, value in costs.items():
-                yield about_bug(bugs[studied.instance]) | {
-                    "stage": stage,
-                    "what": what,
-                    "value": value,
-                }
+def _costs(studied: Studied | None) -> Row:
+    """Return what a stage took; no tokens where no model was asked."""
+    if studied is None or studied.problem:
+        return dict.fromkeys(("seconds", "setup", "judging", "tokens", "read"))
+    cost = sum((run.cost for run in studied.runs), Cost())
+    asked = bool(cost.calls or cost.tokens)
+    return {
+        "seconds": studied.seconds,
+        "setup": studied.setup,
+        "judging": studied.judging,
+        "tokens": cost.tokens if asked else None,
+        "read": cost.prompt_tokens if asked else None,
+    }

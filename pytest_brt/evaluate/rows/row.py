@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from typing import Any, TypeVar
 
-from pytest_brt.evaluate.record import Bug
+from pytest_brt.evaluate.record import Bug, Studied, StudyResult
 
 Value = str | int | float | None
 Row = dict[str, Value]
+S = TypeVar("S", bound=Studied)
 
 
-def about_bug(bug: Bug) -> Row:
-    """Return the columns that every row about a bug begins with."""
-    return {"bug": bug.id, "repo": bug.repo, "extent": bug.extent}
+def studied(result: StudyResult, found: Iterable[S]) -> Iterator[tuple[Bug, S]]:
+    """Yield the bugs that were set up, and what came of each."""
+    bugs = {bug.id: bug for bug in result.bugs}
+    for one in found:
+        if not one.problem:
+            yield bugs[one.instance], one
 
 
-def flat(value: object, *left_out: str) -> Row:
-    """Return the fields of a dataclass but for those named; verdicts and reasons as words."""
-    fields = asdict(value)  # type: ignore[call-overload]  # any dataclass
-    return {
-        name: str(field) if isinstance(field, str) else field
-        for name, field in fields.items()
-        if name not in left_out
-    }
+def make_row(bug: Bug, about: Any = None, **more: object) -> Row:
+    """Return a line about a bug: its columns, the fields of the dataclass `about`, and `more`.
 
-
-def yes(holds: bool | None) -> int | None:
-    """Return 1 or 0, None where it is not known."""
-    return None if holds is None else int(holds)
-
-
-def place_of_first(flags: Sequence[bool]) -> int | None:
-    """Return the 1-based place of the first that holds, None where none does."""
-    return next((place for place, holds in enumerate(flags, 1) if holds), None)
+    Truth is 1 or 0, so that it can be averaged. A field that holds more than a value is left out.
+    """
+    columns: dict[str, object] = {"bug": bug.id, "repo": bug.repo, "extent": bug.extent}
+    if about is not None:
+        columns |= {field.name: getattr(about, field.name) for field in fields(about)}
+    row: Row = {}
+    for name, value in (columns | more).items():
+        if isinstance(value, bool):
+            row[name] = int(value)
+        elif isinstance(value, str):
+            row[name] = str(value)
+        elif value is None or isinstance(value, int | float):
+            row[name] = value
+    return row

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from pytest_brt.evaluate.record import StudyResult
-from pytest_brt.evaluate.rows.bugs import bug_rows, cost_rows
-from pytest_brt.evaluate.rows.dialogues import ending_rows, step_rows
-from pytest_brt.evaluate.rows.patches import patch_rows, pool_rows, ranking_rows, threshold_rows
-from pytest_brt.evaluate.rows.repairs import (
-    call_rows,
-    fix_rows,
-    repair_rows,
-    run_rows,
-    spent_rows,
-    write_rows,
-)
+from pytest_brt.evaluate.rows.bugs import bug_rows
+from pytest_brt.evaluate.rows.patches import patch_rows, ranking_rows, threshold_rows
 from pytest_brt.evaluate.rows.row import Row
+from pytest_brt.evaluate.rows.runs import ending_rows, fix_rows, run_rows, step_rows
 from pytest_brt.evaluate.rows.tests import effort_rows, reproduced_rows, test_rows
 
 Rows = Mapping[str, list[Row]]
@@ -28,17 +20,11 @@ FILES: Mapping[str, Callable[[StudyResult], Iterator[Row]]] = {
     "effort": effort_rows,
     "rankings": ranking_rows,
     "thresholds": threshold_rows,
-    "pools": pool_rows,
     "patches": patch_rows,
-    "repairs": repair_rows,
     "runs": run_rows,
     "fixes": fix_rows,
-    "writes": write_rows,
-    "calls": call_rows,
     "steps": step_rows,
     "endings": ending_rows,
-    "spent": spent_rows,
-    "costs": cost_rows,
 }
 
 

@@ -5,43 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pytest_brt.evaluate.measures import Order, acc_at, wef_at
-from pytest_brt.evaluate.record import Bug, Flaw, Reproduced, StudyResult, TestOutcome
-from pytest_brt.evaluate.rows.row import Row, about_bug, flat, place_of_first, yes
+from pytest_brt.evaluate.record import Bug, Flaw, StudyResult, TestOutcome
+from pytest_brt.evaluate.rows.row import Row, make_row, studied
 from pytest_brt.reproduce.libro.run import MANY
 
 _PLACES = (1, 3, 5)
 
 
-def reproduced_bugs(result: StudyResult) -> Iterator[tuple[Bug, Reproduced]]:
-    """Yield the bugs that were set up, and what was made of them."""
-    bugs = {bug.id: bug for bug in result.bugs}
-    for found in result.reproduced:
-        if not found.problem:
-            yield bugs[found.instance], found
-
-
-def _tests(result: StudyResult) -> Iterator[tuple[Row, tuple[TestOutcome, ...]]]:
-    """Yield the tests of each bug and strategy, best first, with what their rows begin with."""
-    for bug, found in reproduced_bugs(result):
-        for strategy in result.about.settings.strategies:
-            tests = tuple(test for test in found.tests if test.strategy == strategy)
-            yield about_bug(bug) | {"strategy": strategy}, tests
-
-
 def test_rows(result: StudyResult) -> Iterator[Row]:
     """Yield a row per test that was considered."""
-    for start, tests in _tests(result):
-        for test in tests:
-            yield (
-                start
-                | flat(test, "reaches", "candidate")
-                | {
-                    "transition": str(test.transition),
-                    "candidate": int(test.candidate),
-                    "plausible": int(test.plausible),
-                    "reaches_fix": yes(test.reaches),
-                }
-            )
+    for bug, found in studied(result, result.reproduced):
+        for test in found.tests:
+            yield make_row(bug, test, transition=test.transition, plausible=test.plausible)
+
+
+def _tests(result: StudyResult) -> Iterator[tuple[Bug, str, list[TestOutcome]]]:
+    """Yield the tests of each bug and strategy, best first."""
+    for bug, found in studied(result, result.reproduced):
+        for strategy in result.about.settings.strategies:
+            yield bug, strategy, [test for test in found.tests if test.strategy == strategy]
 
 
 def reproduced_rows(result: StudyResult) -> Iterator[Row]:
@@ -50,28 +32,30 @@ def reproduced_rows(result: StudyResult) -> Iterator[Row]:
     The paper counts tests that fail on the bug, F→X, and those of them that pass with the fix.
     A candidate of ours fails for a reason that can be named; the rest is about candidates.
     """
-    agree = result.about.settings.agree
-    for start, every in _tests(result):
-        failing = [test for test in every if test.fails]
-        tests = [test for test in every if test.candidate]
-        right = [test.plausible for test in tests]
+    for bug, strategy, tests in _tests(result):
+        failing = [test for test in tests if test.fails]
         fixed = any(test.plausible for test in failing)
-        yield start | {
-            "tests": len(every),
-            "candidates": len(tests),
-            "fails": int(bool(failing)),
-            "fails_to_pass": int(fixed),
-            "passes_of_failing": int(fixed) if failing else None,
-            "candidate": int(bool(tests)),
-            "plausible": int(any(right)),
-            "plausible_of_candidates": int(any(right)) if tests else None,
-            "plausible_first": int(right[:1] == [True]),
-            "swt_bench": int(bool(right) and all(right)),
-            "valid": int(any(t.plausible and t.flaw is not Flaw.CHANGES_TESTS for t in tests)),
-            "flawless": int(any(t.plausible and t.flaw is Flaw.NONE for t in tests)),
-            "shown": int(is_shown(tests, agree)),
-            "first_plausible": place_of_first(right),
-        }
+        candidates = [test for test in tests if test.candidate]
+        right = [test.plausible for test in candidates]
+        flaws = {test.flaw for test in candidates if test.plausible}
+        yield make_row(
+            bug,
+            strategy=strategy,
+            tests=len(tests),
+            candidates=len(candidates),
+            fails=bool(failing),
+            fails_to_pass=fixed,
+            passes_of_failing=fixed if failing else None,
+            candidate=bool(candidates),
+            plausible=any(right),
+            plausible_of_candidates=any(right) if candidates else None,
+            plausible_first=right[:1] == [True],
+            swt_bench=bool(right) and all(right),
+            valid=bool(flaws - {Flaw.CHANGES_TESTS}),
+            flawless=Flaw.NONE in flaws,
+            shown=is_shown(candidates, result.about.settings.agree),
+            first_plausible=right.index(True) + 1 if any(right) else None,
+        )
 
 
 def is_shown(candidates: Sequence[TestOutcome], agree: int | None) -> bool:
@@ -91,14 +75,11 @@ def effort_rows(result: StudyResult) -> Iterator[Row]:
 
     Shuffled is the expectation over all orders; LIBRO draws 100 of them.
     """
-    for start, every in _tests(result):
-        right = [test.plausible for test in every if test.candidate]
-        if right:
-            orders: dict[str, Order] = {
-                "ranked": [[is_right] for is_right in right],
-                "shuffled": [right],
-            }
-            for name, order in orders.items():
-                accs: Row = {f"acc@{k}": acc_at(order, k) for k in _PLACES}
-                wefs: Row = {f"wef@{k}": wef_at(order, k) for k in _PLACES}
-                yield start | {"order": name} | accs | wefs
+    for bug, strategy, tests in _tests(result):
+        right = [test.plausible for test in tests if test.candidate]
+        ranked: Order = [[is_right] for is_right in right]
+        for name, order in {"ranked": ranked, "shuffled": [right]}.items():
+            if right:
+                accs = {f"acc@{k}": acc_at(order, k) for k in _PLACES}
+                wefs = {f"wef@{k}": wef_at(order, k) for k in _PLACES}
+                yield make_row(bug, strategy=strategy, order=name, **accs, **wefs)
