@@ -87,7 +87,7 @@ def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
         script = SCRIPT.search((ROOT / source).read_text("utf-8"))
         assert script is not None
         (project.path / name).write_text(script[1], "utf-8")
-    for block in BLOCK.finditer((ROOT / "docs/hooks.md").read_text("utf-8")):
+    for block in BLOCK.finditer((ROOT / "docs/architecture.md").read_text("utf-8")):
         if block["language"] == "python":
             (project.path / "fixed.py").write_text(block["text"], "utf-8")
     for command in left(page):

@@ -40,7 +40,7 @@ from pytest_brt.types import (
 )
 
 #: Share of right ones among the failing tests of published patches: they fail before, and pass with
-#: the true fix (docs/ranking.md). One weight for all of them, not fitted.
+#: the true fix (docs/measurements.md). One weight for all of them, not fitted.
 WORTH = 0.38
 #: Tests of one patch that are looked at.
 _MOST = 20

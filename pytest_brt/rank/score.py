@@ -1,7 +1,6 @@
 """How likely each patch is right: four facts, weighed as labelled patches of real bugs tell.
 
-All weights but one come from ``bench/ranking.py --fit``; docs/ranking.md has the model on one page,
-and what else was tried and left out because it did not help.
+All weights but one come from ``bench/ranking.py --fit``; docs/ranking.md has the model on one page.
 """
 
 from __future__ import annotations

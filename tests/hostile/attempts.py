@@ -1,6 +1,6 @@
 """What code in a sandbox may try: ``python -m tests.hostile.attempts LEVEL FOLDER MARK SHOWN``.
 
-It prints, as JSON and by resource, what of it could be done. The table of docs/isolation.md is
+It prints, as JSON and by resource, what of it could be done. The table of docs/safety.md is
 made of that.
 """
 

@@ -1,4 +1,4 @@
-"""The table of docs/isolation.md says what code in a sandbox can do: it is made by trying."""
+"""The table of docs/safety.md says what code in a sandbox can do: it is made by trying."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def tried(level: str) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_page_says_what_can_be_done(level: str) -> None:
-    assert tried(level) == load("isolation").column(level)
+    assert tried(level) == load("safety").column(level)
 
 
 def test_everything_that_is_tried_is_in_the_table() -> None:
-    rows = load("isolation").column("none")
+    rows = load("safety").column("none")
     assert set(rows) == {*ATTEMPTS, ROWS}
     assert {name for names in rows.values() for name in names} <= {
         *(name for tries in ATTEMPTS.values() for name in tries),

@@ -1,6 +1,6 @@
-"""Writes the table of docs/isolation.md from what attempts at each level came to.
+"""Writes the table of docs/safety.md from what attempts at each level came to.
 
-python docs/isolation.py FILE.json, where FILE holds {level: {resource: [what could be done]}}, as
+python docs/safety.py FILE.json, where FILE holds {level: {resource: [what could be done]}}, as
 tests/hostile/test_table.py makes it; the table goes to stdout. That test compares it with the page.
 """
 
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-PAGE = Path(__file__).parent / "isolation.md"
+PAGE = Path(__file__).parent / "safety.md"
 LEVELS = ("ns", "landlock", "process", "none")
 _TABLE = re.compile(r"(<!-- attempts -->\n)(.*?)(<!-- end of attempts -->)", re.DOTALL)
 
