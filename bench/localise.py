@@ -48,7 +48,7 @@ from pytest_brt.localise.suspects import nearest_tests, rank_files
 from pytest_brt.model.base import Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.observe.watch import watch
-from pytest_brt.reproduce.opinion import chosen
+from pytest_brt.reproduce.likeliest import likeliest_places
 from pytest_brt.reproduce.prompting.context import Hints, functions_run, gather_hints
 from pytest_brt.reproduce.prompting.fit import Brief
 from pytest_brt.reproduce.prompting.shown_code import show_suspects
@@ -185,7 +185,7 @@ def choose(places: Sequence[Place], issue: Issue, spec: str) -> tuple[Place, ...
     model = open_model(spec, Settings())
     try:
         brief = Brief(issue=issue, hints=Hints(), prompts=Prompts(), model=model)
-        return chosen(places, brief, lambda prompt: model.complete(prompt)[0].text)
+        return likeliest_places(places, brief, lambda prompt: model.complete(prompt)[0].text)
     finally:
         model.close()
 

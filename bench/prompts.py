@@ -31,7 +31,7 @@ from pytest_brt.model.base import Prompt, Sampling, Settings
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.reproduce.agent.kit import Found, Kit
 from pytest_brt.reproduce.agent.run import opening
-from pytest_brt.reproduce.invert.run import invert_prompt
+from pytest_brt.reproduce.invert import plan_prompt
 from pytest_brt.reproduce.libro.run import PromptForm, sampling_prompt
 from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.reproduce.strategy import Workbench
@@ -131,7 +131,7 @@ def first_prompts(issue: Issue, engine: Engine, model: Counting) -> dict[str, Pr
         )
         asked: dict[str, Any] = {"form": PromptForm.FILES, "samples": 1}
         libro = sampling_prompt(kit.brief, index, **asked, facts=True)[0]
-        invert = invert_prompt("plan", {}, kit.brief, index, 1, earlier=())
+        invert = plan_prompt(kit.brief, index, 1, ())
         return {"libro": libro, "invert": invert, "agent": Prompt(messages=opening(kit)[0])}
 
 

@@ -1,16 +1,16 @@
-"""The order in which ways are tried, what each may use up, and when it is enough.
+"""The order in which strategies are tried, what each may use up, and when it is enough.
 
 Replay costs nothing and comes first; what it found goes into every prompt, and the model is asked
 whether it is right. Then come samples, as long as they tell anything new, then the way over
-passing tests, then the agent.
+passing tests, then the agent. It ends once a test *stands* (the model quotes what asks for it, and
+it passes on the other fix that the model names) or *counts* (see `Judgement.counts`).
 """
 
 from __future__ import annotations
 
 import math
-import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import msgspec
@@ -22,11 +22,13 @@ from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.reproduce.agent.kit import Found
 from pytest_brt.reproduce.agent.run import agent
-from pytest_brt.reproduce.invert.run import invert
+from pytest_brt.reproduce.claims import first_claim
+from pytest_brt.reproduce.invert import invert
 from pytest_brt.reproduce.libro.pool import MOST, Sampled, agreement, next_batch, why_stop
-from pytest_brt.reproduce.libro.run import Libro, PromptForm
+from pytest_brt.reproduce.libro.run import Libro
+from pytest_brt.reproduce.likeliest import likeliest_places
 from pytest_brt.reproduce.model_tests.small import made_small
-from pytest_brt.reproduce.opinion import Opinion, chosen, opinion_of, with_opinion
+from pytest_brt.reproduce.opinion import Opinions, is_confirmed, with_opinion
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints, suspecting
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
 from pytest_brt.reproduce.replay.run import attempt as replay
@@ -53,21 +55,17 @@ from pytest_brt.types.attempt import (
     WithoutModel,
 )
 
-#: A test that is at least so likely F→P is enough.
-ENOUGH = 0.7
-#: Share of the time that is left that one way may use up, so that the next has some too.
+#: Share of the time that is left that one strategy may use up, so that the next has some too.
 _SHARE = 0.5
-#: Tests of one way that the model is asked about.
+#: Tests of one strategy that the model is asked about.
 _OPINIONS = 3
 #: Runs of the agent at most, and steps of each.
 _RUNS, _STEPS = 3, 15
-#: What batches are drawn with in turn, for other tests: whether the core of the report alone is
-#: shown, and the form of the prompt, where it is not the usual one.
-_CONTEXTS = ((False, None), (True, None), (False, PromptForm.EXAMPLES))
-#: Begins a line that claims something.
-_CLAIM = re.compile(r"\s*(?:assert\b|with \S*raises|with \S*warns|self\.assert)")
 #: Tests that the agent is told of which were not accepted, and characters of what is told.
 _REFUSED, _LINE = 5, 200
+
+#: Tries a strategy: the workbench that it has.
+Try = Callable[[Workbench], None]
 
 
 def auto(issue: Issue, index: int, bench: Workbench, project: Index) -> Attempt:
@@ -81,13 +79,16 @@ def auto(issue: Issue, index: int, bench: Workbench, project: Index) -> Attempt:
 
 
 class _Auto:
-    """One attempt; it collects what the ways find."""
+    """One attempt; it collects what the strategies find."""
 
     def __init__(self, issue: Issue, index: int, bench: Workbench, project: Index) -> None:
         self.issue = issue
         self.index = index
         self.bench = bench
         self.project = project
+        self.facts = read_facts(bench.reading(issue))
+        self.brief = self._brief(Hints())
+        self.opinions = Opinions(self.brief, self.facts)
         self.tests: list[JudgedTest] = []
         self.misses: tuple[Miss, ...] = ()
         self.settled: tuple[JudgedTest, ...] = ()
@@ -97,44 +98,24 @@ class _Auto:
         self.answered = False
         self.problem: ModelProblem | None = None
         self.late: list[Untried] = []
-        #: What the model says of the tests that it was asked about, by their ids.
-        self.opinions: dict[str, Opinion] = {}
-        self.facts = read_facts(bench.reading(issue))
+        #: Ids of tests whose confidence has the model's word in it, or that it was not told of.
+        self.heard: set[str] = set()
 
     def run(self) -> Attempt:
         first = replay(self.issue, self.index, self.bench)
         self.misses = first.misses
         self.settled = first.settled
         self._take("replay", first)
-        ways = {
+        strategies: Mapping[Untried, Try] = {
             Untried.LIBRO: self._libro,
             Untried.INVERT: self._invert,
             Untried.AGENT: self._agent,
         }
-        hints: Hints | None = None
-        for name, way in ways.items():
-            if self.bench.over:
-                if not self._enough():
-                    self.late.append(name)
-                continue
-            if hints is None:
-                bench = self.bench
-                hints = gather_hints(
-                    self.issue,
-                    self.project,
-                    bench.engine,
-                    buggy=bench.buggy,
-                    host=bench.host,
-                    replayed=bench.observed(self.issue),
-                    attempt=first,
-                )
-                self._judge(hints)
-                hints = hints if self._enough() else self._narrowed(hints)
-            if self._enough():
-                break
-            self.bench.say(f"trying {name}")
-            self._try(name, way, hints)
-            self._judge(hints)
+        if self.bench.over:
+            self.late = [] if self._is_enough() else list(strategies)
+        else:
+            self._prepare(first)
+            self._search(strategies)
         self._cut()
         if not self.tests and not self.answered and self.problem is not None:
             raise self.problem
@@ -144,8 +125,52 @@ class _Auto:
             self.notes.append(WithoutModel(said=str(self.problem)))
         return self._attempt()
 
+    def _prepare(self, first: Attempt) -> None:
+        """Find out what prompts need, and have replay's tests judged."""
+        bench = self.bench
+        hints = gather_hints(
+            self.issue,
+            self.project,
+            bench.engine,
+            buggy=bench.buggy,
+            host=bench.host,
+            replayed=bench.observed(self.issue),
+            attempt=first,
+        )
+        self._use(hints)
+        self._judge()
+        if self._is_enough():
+            return
+        # What the model holds for wrong is no example.
+        wrong = {item.test.source for item in self.tests if self._says(item) is False}
+        tests = tuple(source for source in hints.tests if source not in wrong)
+        self._use(replace(self._narrowed(hints), tests=tests))
+
+    def _search(self, strategies: Mapping[Untried, Try]) -> None:
+        for name, strategy in strategies.items():
+            if self._is_enough():
+                return
+            if self.bench.over:
+                self.late.append(name)
+                continue
+            self.bench.say(f"trying {name}")
+            self._try(name, strategy)
+            self._judge()
+
+    def _use(self, hints: Hints) -> None:
+        self.brief = self.opinions.brief = self._brief(hints)
+
+    def _brief(self, hints: Hints) -> Brief:
+        return Brief(
+            issue=self.issue,
+            hints=hints,
+            prompts=self.bench.prompts,
+            model=self.bench.model,
+            index=self.project,
+        )
+
     def _attempt(self) -> Attempt:
-        doubted = {test for test, said in self.opinions.items() if said.right is False}
+        doubted = {item.test.id for item in self.tests if self._says(item) is False}
         return Attempt(
             issue=self.issue.id,
             strategy="auto",
@@ -160,14 +185,10 @@ class _Auto:
     def _ask(self, prompt: Prompt) -> str:
         return self.bench.model.complete(prompt)[0].text
 
-    def _brief(self, hints: Hints) -> Brief:
-        bench = self.bench
-        return Brief(issue=self.issue, hints=hints, prompts=bench.prompts, model=bench.model)
-
     def _narrowed(self, hints: Hints) -> Hints:
         """Let the model say which suspects are the likeliest, as far as it can be asked."""
         try:
-            suspects = chosen(hints.suspects, self._brief(Hints()), self._ask)
+            suspects = likeliest_places(hints.suspects, self._brief(Hints()), self._ask)
         except (PromptTooLong, OutOfTime):
             return hints
         except ModelProblem as problem:
@@ -177,15 +198,15 @@ class _Auto:
         bench = self.bench
         return suspecting(hints, suspects, self.issue, self.project, bench.engine, host=bench.host)
 
-    def _try(self, name: Untried, way: Callable[[Hints, Workbench], None], hints: Hints) -> None:
-        """Let one way use its share of the time; its failure leaves the others their chance."""
+    def _try(self, name: Untried, strategy: Try) -> None:
+        """Let one strategy use its share of the time; its failure leaves others their chance."""
         bench = self.bench
         if name is not Untried.AGENT and not math.isinf(bench.deadline):
             deadline = time.monotonic() + (bench.deadline - time.monotonic()) * _SHARE
             model = MeteredModel(bench.model, Meter(), deadline)
             bench = replace(bench, model=model, deadline=deadline)
         try:
-            way(hints, bench)
+            strategy(bench)
             self.answered = True
         except OutOfTime:
             self.late.append(name)
@@ -193,48 +214,41 @@ class _Auto:
             self.problem = problem
             self.notes.append(ModelFailed(by=name, said=str(problem)))
 
-    def _judge(self, hints: Hints) -> None:
-        """Ask the model of the likeliest new tests whether they are right, until one is.
+    def _judge(self) -> None:
+        """Ask the model of the likeliest new tests whether they are right, until one stands.
 
         What rules can say is said by then, also of replay's; `invert` asked of its own already.
         """
-        new = [item for item in self._candidates() if item.test.id not in self.opinions]
-        new = [item for item in new if item.test.origin.strategy != "invert"]
+        new = [item for item in self._candidates() if item.test.id not in self.heard]
         new.sort(key=lambda item: -item.judgement.confidence)
         for item in new[:_OPINIONS]:
-            if self.bench.over or self._enough(approved=True):
+            if self.bench.over or self._stands():
                 return
             self.bench.say(f"asking for an opinion of {item.test.name}")
             try:
-                opinion = opinion_of(item, self._brief(hints), self._ask)
+                opinion = self.opinions.of(item, self._ask)
                 self.answered = True
-            except PromptTooLong:
-                opinion = Opinion(right=None)
             except OutOfTime:
                 return
             except ModelProblem as problem:
                 self.problem = problem
                 self.notes.append(NotAsked(question=Question.TESTS, said=str(problem)))
                 return
-            self.opinions[item.test.id] = opinion
-            place = self.tests.index(item)
-            self.tests[place] = with_opinion(item, opinion, self.facts)
+            self.heard.add(item.test.id)
+            agrees = is_confirmed(item, self.facts)
+            self.tests[self.tests.index(item)] = with_opinion(item, opinion, agrees=agrees)
 
-    def _enough(self, *, approved: bool = False) -> bool:
-        """Say whether a test is likely enough that the model does not hold for wrong.
+    def _is_enough(self) -> bool:
+        """Say whether a test stands, or counts and is not held for wrong."""
+        counting = [item for item in self._candidates() if item.judgement.counts]
+        return self._stands() or any(self._says(item) is not False for item in counting)
 
-        With `approved`, only one that it holds for right; many that are likely need one of those.
-        """
-        said = {item.test.id: self._says(item) for item in self.tests}
-        stand = [item for item in self.tests if said[item.test.id] is not False]
-        if approved:
-            stand = [item for item in stand if said[item.test.id]]
-        found = [item.judgement.confidence for item in stand if item.judgement.counts]
-        many = len(found) >= self.bench.keep and any(said.values())
-        return many or max(found, default=0.0) >= ENOUGH
+    def _stands(self) -> bool:
+        """Say whether the model holds a test for right."""
+        return any(self._says(item) for item in self._candidates())
 
     def _says(self, item: JudgedTest) -> bool | None:
-        opinion = self.opinions.get(item.test.id)
+        opinion = self.opinions.known(item)
         return opinion.right if opinion else None
 
     def _candidates(self) -> list[JudgedTest]:
@@ -254,16 +268,15 @@ class _Auto:
         self.notes += [msgspec.structs.replace(note, by=by) for note in made.notes]
         self.bench.found(self._attempt())
 
-    def _libro(self, hints: Hints, bench: Workbench) -> None:
+    def _libro(self, bench: Workbench) -> None:
         """Draw samples, batch by batch, until more would not tell anything new."""
         most = bench.samples or MOST
-        work = Libro(self.issue, 0, bench, self.project, told=hints)
+        work = Libro(self.issue, 0, bench, self.project, told=self.brief.hints)
         history: list[Sampled] = []
         why: StopReason | None = None
         try:
             while why is None:
-                core, form = _CONTEXTS[len(history) % len(_CONTEXTS)]
-                work.draw(next_batch(history, most), core=core, form=form)
+                work.draw(next_batch(history, most))
                 self.answered = True
                 leading = agreement(work.clusters())
                 history.append(Sampled(samples=work.samples, leading=leading))
@@ -287,11 +300,14 @@ class _Auto:
             )
             self._take("libro", made)
 
-    def _invert(self, hints: Hints, bench: Workbench) -> None:
-        self._take("invert", invert(self.issue, 0, bench, self.project, told=hints))
+    def _invert(self, bench: Workbench) -> None:
+        hints, opinions = self.brief.hints, self.opinions
+        made = invert(self.issue, 0, bench, self.project, told=hints, opinions=opinions)
+        self.heard |= {item.test.id for item in made.tests}
+        self._take("invert", made)
 
-    def _agent(self, hints: Hints, bench: Workbench) -> None:
-        found = Found(hints=hints, best=self._best(), refused=self._refused())
+    def _agent(self, bench: Workbench) -> None:
+        found = Found(hints=self.brief.hints, best=self._best(), refused=self._refused())
         bench = replace(bench, steps=bench.steps or _STEPS)
         for number in range(_RUNS):
             if bench.over:
@@ -309,19 +325,23 @@ class _Auto:
         return (best.test.source or "").strip() if best else ""
 
     def _refused(self) -> tuple[str, ...]:
-        """Return what other tests claim and why they were not accepted, a line each."""
+        """Return what other tests demand and why they were not accepted, a line each."""
         told: dict[str, None] = {}
         for item in sorted(self.tests, key=lambda item: item.judgement.verdict != Verdict.FAIL):
-            said_no = self._says(item) is False
-            written = item.test.oracle.kind is OracleKind.WRITTEN
-            if not said_no and (item.judgement.candidate or not written):
+            opinion = self.opinions.known(item)
+            reason = item.judgement.reason
+            if opinion is not None and opinion.right is False:
+                reason = opinion.reason
+            elif item.judgement.candidate or not _was_to_fail(item):
                 continue
-            reason = self.opinions[item.test.id].reason if said_no else item.judgement.reason
-            line = " ".join(f"`{_claim(item)}`: {reason}".split())
+            claim = first_claim(item.test.source or "") or item.test.name
+            line = " ".join(f"`{claim}`: {reason}".split())
             told[line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"] = None
         return tuple(told)[:_REFUSED]
 
 
-def _claim(item: JudgedTest) -> str:
-    lines = (item.test.source or item.test.name).split("\n")
-    return next((line.strip() for line in lines if _CLAIM.match(line)), item.test.name)
+def _was_to_fail(item: JudgedTest) -> bool:
+    """Say whether a model's test was asked to fail: `invert` has some pass first."""
+    if item.test.oracle.kind is not OracleKind.WRITTEN:
+        return False
+    return item.test.origin.strategy != "invert" or item.judgement.verdict is not Verdict.PASS

@@ -1,66 +1,52 @@
-"""What a model says when it is asked to judge: of the places of a bug, and of a failing test.
+"""What a model says of a failing test.
 
-Of the places it chooses the likeliest: it knows what words mean, and has only names to read.
-
-Of a test it is asked three short questions: whether the test's input is the report's, whether the
-report says what it asserts, and whether another right fix would fail it. An answer counts only
-with words that do stand in the report: a model that makes them up has not read it, and is not
-believed, whatever it says.
+It is asked two short questions: which words of the report ask for each demand of the test, and
+whether the test passes on the likeliest other fix. A quotation counts only where it stands in the
+report: a model that makes words up has not read it, and is not believed, whatever it says.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 import msgspec
 
-from pytest_brt.agent.history import cut
-from pytest_brt.model.base import Grammar, Message, Prompt, Role, Sampling
+from pytest_brt.model.base import Message, Prompt, Role, Sampling
 from pytest_brt.model.grammar import Shape, grammar_for
-from pytest_brt.oracle.facts import Facts, matches
+from pytest_brt.oracle.facts import Facts, matches, states
 from pytest_brt.oracle.judge import rescored
 from pytest_brt.render.causes import run_words
+from pytest_brt.reproduce.claims import claims_of
 from pytest_brt.reproduce.model_tests.confidence import with_odds
-from pytest_brt.reproduce.prompting.fit import Brief, bug_values, fitted, report_text
-from pytest_brt.types import Issue, JudgedTest, OracleKind, Place
+from pytest_brt.reproduce.prompting.fit import (
+    Brief,
+    PromptTooLong,
+    bug_values,
+    fitted,
+    listings_of,
+    report_text,
+)
+from pytest_brt.syntax.normal import test_key
+from pytest_brt.types import Issue, JudgedTest, OracleKind, Raised
 
-#: Lines of the failure that are shown, with the one that says how many are left out.
-_LINES = 13
-#: Characters of what is quoted, and tokens of the answer.
-_QUOTED, _TOKENS = 240, 140
-#: Tokens that must be left for all answers, and the questions after the first.
-_ALL = 3 * (_TOKENS + 120)
+#: Demands that are asked about, the failed one first.
+_CLAIMS = 4
+#: Characters of a quotation, and tokens of one in an answer.
+_QUOTED, _TOKENS = 240, 90
+#: Tokens of what all questions about a test begin with.
+_MOST = 1_600
+#: Lines of a failure that are shown at each end.
+_LINES = 6
+#: How lines begin in which pytest shows what differs.
+_DIFFERENCE = re.compile(r"\s*[-+?] ")
 #: Share of a quotation's words that must follow each other in the report; of short ones all. With
 #: fewer words than the last number it could be anybody's.
 _FOUND, _EXACT, _LEAST = 0.8, 6, 3
 _WORD = re.compile(r"\w+|[^\w\s`*_]")
-
-
-class _Input(msgspec.Struct):
-    quote: Annotated[str, msgspec.Meta(max_length=_QUOTED)]
-    answer: Literal["yes", "no"]
-
-
-class _Value(msgspec.Struct):
-    quote: Annotated[str, msgspec.Meta(max_length=_QUOTED)]
-    answer: Literal["yes", "implied", "no"]
-
-
-class _Other(msgspec.Struct):
-    fix: Annotated[str, msgspec.Meta(max_length=_QUOTED)]
-    answer: Literal["yes", "no"]
-
-
-#: The questions in their order: the prompt, and what the model replies; what it copies or names
-#: comes first, so that it looks before it judges.
-_QUESTIONS: tuple[tuple[str, type[msgspec.Struct]], ...] = (
-    ("judge/input.user", _Input),
-    ("judge/value.user", _Value),
-    ("judge/other.user", _Other),
-)
+_NONE = "none"
 #: What it moves the odds by when a model says no, says yes, and says yes of a test that a model
 #: wrote while execution agrees: its failure is the reported one, most samples fail so too, or the
 #: model first said what the code does now, and that held. The last is from 23 reports of which
@@ -68,6 +54,11 @@ _QUESTIONS: tuple[tuple[str, type[msgspec.Struct]], ...] = (
 SAYS_NO, SAYS_YES, CONFIRMED = 0.25, 3.0, 6.0
 #: Samples that must fail alike to agree.
 _AGREE = 3
+
+
+class _Other(msgspec.Struct):
+    fix: Annotated[str, msgspec.Meta(max_length=_QUOTED)]
+    passes: Literal["yes", "no"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,80 +69,112 @@ class Opinion:
     right: bool | None
     #: Why, in a few words.
     reason: str = ""
+    #: Words of the report that ask for what failed, and another right fix on which the test fails.
+    quote: str = ""
+    other_fix: str = ""
 
 
-def opinion_of(item: JudgedTest, brief: Brief, ask: Callable[[Prompt], str]) -> Opinion:
-    """Ask up to three questions about the test `item`.
+#: Asks a model, and returns its reply.
+Ask = Callable[[Prompt], str]
 
-    It says nothing of a test that the rules refused.
 
-    Raises:
-        ModelProblem: the model cannot be reached.
-        PromptTooLong: the first question does not fit the model.
+class Opinions:
+    """A model's word on the tests of one report, asked once for each; not for several threads.
+
+    Tests with the same code but for names, layout and comments are the same.
     """
-    said: list[Mapping[str, str]] = []
-    prompt = judge_prompt(item, brief)
-    for name, shape in _QUESTIONS:
-        if said:
-            question = brief.prompts.message(Role.USER, name)
-            messages = (*prompt.messages, question)
-            prompt = replace(prompt, messages=messages, grammar=_grammar(shape))
+
+    def __init__(self, brief: Brief, facts: Facts) -> None:
+        self.brief = brief
+        self.facts = facts
+        self._known: dict[str, Opinion] = {}
+
+    def known(self, item: JudgedTest) -> Opinion | None:
+        """Return what was said of the test, None when nobody asked."""
+        return self._known.get(_key(item))
+
+    def of(self, item: JudgedTest, ask: Ask) -> Opinion:
+        """Return what is said of a candidate test; `ask` is used where that is not known.
+
+        Raises:
+            ModelProblem: the model cannot be reached.
+        """
+        key = _key(item)
+        if key not in self._known:
+            try:
+                self._known[key] = self._asked(item, ask)
+            except PromptTooLong:
+                self._known[key] = Opinion(right=None, reason="the questions do not fit the model")
+        return self._known[key]
+
+    def _asked(self, item: JudgedTest, ask: Ask) -> Opinion:
+        prompt, shape = sentence_prompt(item, self.brief)
         text = ask(prompt)
-        reply = _read(text, shape)
-        if reply is None:
+        said = read_answer(text, shape)
+        if said is None:
             return Opinion(right=None, reason="the model's answer cannot be read")
-        said.append(reply)
-        early = _decided(said, brief.issue)
-        if early is not None:
-            return early
+        quote = next(iter(said.values())).strip()
+        if _is_none(quote):
+            return Opinion(right=False, reason="the model says the report does not ask for this")
+        if not is_in_report(quote, self.brief.issue):
+            return Opinion(right=None, reason="the model quotes what the report does not say")
         answered = Message(role=Role.ASSISTANT, text=text)
-        prompt = replace(prompt, messages=(*prompt.messages, answered))
-    return Opinion(right=True, reason="the model says it is the reported bug")
+        question = self.brief.prompts.message(Role.USER, "judge/other_fix.user")
+        messages = (*prompt.messages, answered, question)
+        grammar = grammar_for(Shape(header=_Other), lead=("fix",))
+        other = read_answer(ask(replace(prompt, messages=messages, grammar=grammar)), _Other)
+        return self._decided(item, quote, other)
+
+    def _decided(self, item: JudgedTest, quote: str, other: Mapping[str, str] | None) -> Opinion:
+        if other is None:
+            return Opinion(right=None, quote=quote, reason="the model's answer cannot be read")
+        fix = " ".join(other["fix"].split())[:80]
+        if other["passes"] == "yes" or _is_none(fix):
+            return Opinion(right=True, quote=quote, reason="the model says it is the reported bug")
+        if states(self.facts, _raised(item)):
+            # The report states the value: it cannot leave it open.
+            reason = f"the model names another right fix: {fix}"
+            return Opinion(right=None, quote=quote, other_fix=fix, reason=reason)
+        reason = f"the model says another right fix would fail it: {fix}"
+        return Opinion(right=False, quote=quote, other_fix=fix, reason=reason)
 
 
-def with_opinion(item: JudgedTest, opinion: Opinion, facts: Facts) -> JudgedTest:
-    """Return the test after a model was asked about it: likelier, less likely, or as it was."""
+def with_opinion(item: JudgedTest, opinion: Opinion, *, agrees: bool) -> JudgedTest:
+    """Return the test after a model was asked about it: likelier, less likely, or as it was.
+
+    `agrees` says that execution speaks for it, too.
+    """
     judgement = item.judgement
     if opinion.right is None or not judgement.candidate:
         return item
     factor = SAYS_NO
     if opinion.right:
-        factor = CONFIRMED if _agrees(item, facts) else SAYS_YES
+        factor = CONFIRMED if agrees else SAYS_YES
     return rescored(item, with_odds(judgement.confidence, factor), opinion.reason)
 
 
-def _agrees(item: JudgedTest, facts: Facts) -> bool:
+def is_confirmed(item: JudgedTest, facts: Facts) -> bool:
     """Say whether execution speaks for a test that a model wrote."""
     judgement = item.judgement
     if item.test.oracle.kind is not OracleKind.WRITTEN or not judgement.runs:
         return False
-    if item.test.origin.strategy == "invert":
-        return True  # what it turned had passed: the model knew what the code does now
     alike = judgement.agree >= _AGREE and judgement.agree * 2 > judgement.samples
-    return alike or bool(matches(facts, item.test.source or "", judgement.runs[0].raised))
+    return alike or bool(matches(facts, item.test.source or "", _raised(item)))
 
 
-def _decided(said: list[Mapping[str, str]], issue: Issue) -> Opinion | None:
-    """Return what the last of the answers decides, None when more is to be asked."""
-    last = said[-1]
-    # What the report does not say in so many words cannot be quoted.
-    silent = len(said) == 2 and last["answer"] != "yes" and not last["quote"].strip()
-    if "quote" in last and not silent and not is_in_report(last["quote"], issue):
-        return Opinion(right=None, reason="the model quotes what the report does not say")
-    if len(said) < len(_QUESTIONS):
-        about = "the report is about another input", "the report does not ask for this"
-        no = Opinion(right=False, reason=f"the model says {about[len(said) - 1]}")
-        return no if last["answer"] == "no" else None
-    if last["answer"] == "no":
-        return None
-    fix = " ".join(last["fix"].split())[:80]
-    if said[1]["answer"] == "yes":
-        # It holds the report for exact and for open: it cannot be both.
-        return Opinion(right=None, reason=f"the model names another right fix: {fix}")
-    return Opinion(right=False, reason=f"the model says another right fix would fail it: {fix}")
+def _key(item: JudgedTest) -> str:
+    return test_key(item.test.source or item.test.id)
 
 
-def _read(text: str, shape: type[msgspec.Struct]) -> Mapping[str, str] | None:
+def _raised(item: JudgedTest) -> Raised | None:
+    return item.judgement.runs[0].raised if item.judgement.runs else None
+
+
+def _is_none(text: str) -> bool:
+    return text.strip(" .\"'").lower() in ("", _NONE)
+
+
+def read_answer(text: str, shape: type[msgspec.Struct]) -> Mapping[str, str] | None:
     """Return the fields of an answer, None when it is no such JSON."""
     start, end = text.find("{"), text.rfind("}")
     try:
@@ -170,12 +193,29 @@ def is_in_report(quote: str, issue: Issue) -> bool:
     return len(wanted) >= _LEAST and any(f" {' '.join(run)} " in f" {text} " for run in runs)
 
 
-def _grammar(shape: type[msgspec.Struct]) -> Grammar:
-    return grammar_for(Shape(header=shape), lead=(shape.__struct_fields__[0],))
+def show_failure(text: str) -> str:
+    """Return a failure: its beginning and end, and every line in which two values differ."""
+    lines = text.split("\n")
+    last = len(lines) - _LINES
+    shown = [n for n, line in enumerate(lines) if n < _LINES or n >= last or _differs(line)]
+    if len(shown) == len(lines):
+        return text
+    found: list[str] = []
+    before = -1
+    for number in shown:
+        if number > before + 1:
+            found.append(f"[… {number - before - 1} lines left out …]")
+        found.append(lines[number])
+        before = number
+    return "\n".join(found)
 
 
-def judge_prompt(item: JudgedTest, brief: Brief) -> Prompt:
-    """Return the first question.
+def _differs(line: str) -> bool:
+    return bool(_DIFFERENCE.match(line))
+
+
+def sentence_prompt(item: JudgedTest, brief: Brief) -> tuple[Prompt, type[msgspec.Struct]]:
+    """Return the first question, and the form of its answer.
 
     Raises:
         PromptTooLong: it does not fit the model.
@@ -183,65 +223,35 @@ def judge_prompt(item: JudgedTest, brief: Brief) -> Prompt:
     run = item.judgement.runs[0]
     raised = run.raised
     failure = f"{raised.type}: {raised.message.strip()}" if raised else run_words(run)
+    claims = claims_of(item.test, run)[:_CLAIMS] or (item.test.name,)
+    quotation = Annotated[str, msgspec.Meta(max_length=_QUOTED)]
+    names = [f"words_{number}" for number in range(1, len(claims) + 1)]
+    shape = msgspec.defstruct("Sentences", [(name, quotation) for name in names])
     parts = {
         "report": report_text(brief.issue),
         "session": "\n".join(brief.hints.session),
         "code": item.test.source or "",
-        # What it is stands at either end.
-        "failure": cut(failure, _LINES, lambda text: text.count("\n") + 1, head=0.5),
+        "failure": show_failure(failure),
     }
-    name, shape = _QUESTIONS[0]
+    room = _TOKENS * (len(claims) + 2)
 
     def build(texts: Mapping[str, str]) -> Prompt:
-        values = {**bug_values(brief, texts), "python": ""}
+        values = {**bug_values(brief, texts), "python": "", "claims": claims}
         return Prompt(
             messages=(
                 brief.prompts.message(Role.SYSTEM, "judge/system", **values),
-                brief.prompts.message(Role.USER, name, **values),
+                brief.prompts.message(Role.USER, "judge/sentence.user", **values),
             ),
-            sampling=Sampling(temperature=0.0, top_p=1.0, max_tokens=_ALL),
-            grammar=_grammar(shape),
+            # Until it is made to fit: with room for the second question and its answer.
+            sampling=Sampling(temperature=0.0, top_p=1.0, max_tokens=2 * room),
+            grammar=grammar_for(Shape(header=shape)),
             weighty=True,
             purpose="judge",
         )
 
-    prompt = fitted(build, parts, ("session", "failure", "report"), brief)[0]
-    return replace(prompt, sampling=replace(prompt.sampling, max_tokens=_TOKENS))
-
-
-#: As many suspects are shown anyway.
-_FEW = 5
-#: Tokens of the answer: three names.
-_CHOICE = 200
-_ANSWERS = ("first", "second", "third")
-
-
-def chosen(
-    suspects: Sequence[Place], brief: Brief, ask: Callable[[Prompt], str]
-) -> tuple[Place, ...]:
-    """Return `suspects` with those first that a model holds for the likeliest.
-
-    All stay: what it does not choose keeps its order. It is not asked about a few, and an answer
-    that cannot be read changes nothing.
-
-    Raises:
-        ModelProblem: the model cannot be reached, or the report does not fit it.
-    """
-    by_name = {f"{one.path}::{one.function}" if one.function else one.path: one for one in suspects}
-    if len(by_name) <= _FEW:
-        return tuple(suspects)
-    words = Literal[tuple(by_name)]  # type: ignore[valid-type]  # they are known only now
-    shape = msgspec.defstruct("Places", [(name, words) for name in _ANSWERS])
-
-    def build(texts: Mapping[str, str]) -> Prompt:
-        return Prompt(
-            messages=brief.prompts.ask("places", names=tuple(by_name), **bug_values(brief, texts)),
-            sampling=Sampling(temperature=0.0, top_p=1.0, max_tokens=_CHOICE),
-            grammar=grammar_for(Shape(header=shape)),
-            purpose="places",
-        )
-
-    parts = {"report": report_text(brief.issue)}
-    said = _read(ask(fitted(build, parts, ("report",), brief)[0]), shape)
-    best = [by_name[said[name]] for name in _ANSWERS] if said else []
-    return tuple(dict.fromkeys((*best, *suspects)))
+    listings = {}
+    if brief.index is not None:
+        listings = listings_of(replace(brief.hints, host=""), brief.index)
+    order = ("suspected", "session", "failure", "report")
+    prompt = fitted(build, parts, order, brief, listings, most=_MOST)[0]
+    return replace(prompt, sampling=replace(prompt.sampling, max_tokens=room)), shape

@@ -25,7 +25,7 @@ def _asking(name: str, issue: Issue, index: int, bench: Workbench) -> Attempt:
     from pytest_brt.code.index import open_index
     from pytest_brt.reproduce.agent.run import agent
     from pytest_brt.reproduce.auto import auto
-    from pytest_brt.reproduce.invert.run import invert
+    from pytest_brt.reproduce.invert import invert
     from pytest_brt.reproduce.libro.run import libro
 
     strategies: Mapping[str, Callable[[Issue, int, Workbench, Index], Attempt]]

@@ -14,14 +14,15 @@ from pytest_brt.codec import content_id
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.guard import Guard
 from pytest_brt.model.metered import Meter, MeteredModel
+from pytest_brt.oracle.facts import read_facts
 from pytest_brt.rank.guarding import hints_of
 from pytest_brt.repair.scene import choose_brt, localise, make_site, trusted
 from pytest_brt.repair.site import RepairBench, Site
 from pytest_brt.repair.states import Without
 from pytest_brt.repair.strategy import RepairStrategy
-from pytest_brt.reproduce.opinion import opinion_of
+from pytest_brt.reproduce.opinion import Opinions
 from pytest_brt.reproduce.prompting.context import gather_hints
-from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
+from pytest_brt.reproduce.prompting.fit import Brief
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Issue, JudgedTest, Localised, Repair
 
@@ -62,8 +63,8 @@ class Repairing:
         self._lock = Lock()
         self._index: Index | None = None
         self._sites: dict[str, Site] = {}
-        #: What a model said of each test; it is asked once, by one thread at a time.
-        self._said: dict[str, bool | None] = {}
+        #: What a model said of the tests of each issue; it is asked by one thread at a time.
+        self._opinions: dict[str, Opinions] = {}
         self._asking = Lock()
 
     def repair(
@@ -135,21 +136,21 @@ class Repairing:
     def _says(self, site: Site, judged: JudgedTest) -> bool | None:
         """Return whether the model holds a failing test for right; None where it cannot say."""
         with self._asking:
-            if judged.test.id not in self._said:
-                try:
-                    brief = Brief(
-                        issue=site.issue,
-                        hints=gather_hints(site.issue, site.index),
-                        prompts=site.prompts,
-                        model=site.model,
-                    )
-                    opinion = opinion_of(
-                        judged, brief, lambda prompt: site.model.complete(prompt)[0].text
-                    )
-                    self._said[judged.test.id] = opinion.right
-                except (ModelProblem, PromptTooLong):
-                    self._said[judged.test.id] = None
-            return self._said[judged.test.id]
+            if site.issue.id not in self._opinions:
+                brief = Brief(
+                    issue=site.issue,
+                    hints=gather_hints(site.issue, site.index),
+                    prompts=site.prompts,
+                    model=site.model,
+                    index=site.index,
+                )
+                facts = read_facts(self._workbench.reading(site.issue))
+                self._opinions[site.issue.id] = Opinions(brief, facts)
+            opinions = self._opinions[site.issue.id]
+            try:
+                return opinions.of(judged, lambda p: site.model.complete(p)[0].text).right
+            except ModelProblem:
+                return None
 
     def localise(
         self, issue: Issue, attempts: Sequence[Attempt], given: Sequence[JudgedTest]

@@ -123,14 +123,14 @@ def test_a_report_that_does_not_fit_the_model_is_not_called_beyond_repair(
 def test_the_model_says_which_of_several_tests_is_given(project: pytest.Pytester) -> None:
     """Passerine is given it, and its patch takes the place of old ones in the default folder."""
     believed = r"def test_clamp_not_as_reported\("
-    copy = "Copy the words of the report"
-    quote = '{"quote": "clamp() always returns the lower bound", "answer": '
+    judge = "What it demands"
+    quote = json.dumps({f"words_{n}": "clamp() always returns the lower bound" for n in (1, 2, 3)})
+    none = json.dumps({f"words_{n}": "none" for n in (1, 2, 3)})
     replies = project.path.parent / "replies.txt"
     replies.write_text(
-        f"=== always if: (?s){believed}.*Is there a correct fix\n"
-        '{"fix": "none", "answer": "no"}\n'
-        f'=== always if: (?s){believed}.*{copy}|{copy}.*{believed}\n{quote}"yes"}}\n'
-        f'=== always if: {copy}\n{quote}"no"}}\n'
+        '=== always if: Somebody else fixes\n{"fix": "none", "passes": "yes"}\n'
+        f"=== always if: (?s){believed}.*{judge}\n{quote}\n"
+        f"=== always if: {judge}\n{none}\n"
         "=== reply if: What to change\n"
         f'{{"thought": "t", "action": "change", "changes": "replace {LINE}"}}\n'
         "```python\n    return max(low, min(value, high))\n```\n"

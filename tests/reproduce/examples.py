@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -45,11 +46,11 @@ def scripted(folder: Path, text: str) -> Model:
 
 def judge_says(answer: str, quote: str) -> str:
     """Return the part of a script that answers the judge's questions with words of the report."""
-    other = "no" if answer == "yes" else "yes"
+    words = quote if answer == "yes" else "none"
+    every = json.dumps({f"words_{number}": words for number in range(1, 5)})
     return (
-        f'=== always if: Is there a correct fix\n{{"fix": "none", "answer": "{other}"}}\n'
-        "=== always if: You check whether a pytest test\n"
-        f'{{"quote": "{quote}", "answer": "{answer}"}}\n'
+        '=== always if: Somebody else fixes\n{"fix": "none", "passes": "yes"}\n'
+        f"=== always if: You check whether a pytest test\n{every}\n"
     )
 
 

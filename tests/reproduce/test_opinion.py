@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from dataclasses import replace
@@ -18,16 +17,17 @@ from pytest_brt.oracle.facts import Facts
 from pytest_brt.reproduce.asking import answer_room, seed_of
 from pytest_brt.reproduce.opinion import (
     Opinion,
+    Opinions,
+    is_confirmed,
     is_in_report,
-    judge_prompt,
-    opinion_of,
+    sentence_prompt,
     with_opinion,
 )
 from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
-from pytest_brt.types import JudgedTest, Oracle, OracleKind
+from pytest_brt.types import Frame, JudgedTest, Oracle, OracleKind
 from tests.reproduce.examples import scripted
-from tests.reproduce.model_tests.judging import judged, run
+from tests.reproduce.model_tests.judging import CRASH, PRODUCT, judged, run
 
 ISSUE = read_issue(
     "# f() is wrong\n\nf(1) gives 'a-b'.\nIt should give `ab`, as f(2) does.", "i.md"
@@ -39,7 +39,19 @@ def brief_of(model: Model) -> Brief:
     return Brief(issue=ISSUE, hints=Hints(), prompts=Prompts(), model=model)
 
 
-def asked(folder: Path, *replies: object) -> tuple[Opinion, list[Prompt]]:
+#: What `judged(run())` demands is one thing.
+NOTHING = Facts(text="", crash=False, context="")
+
+
+def words(text: str) -> dict[str, str]:
+    return {"words_1": text}
+
+
+def other(passes: str, fix: str = "it may give None") -> dict[str, str]:
+    return {"fix": fix, "passes": passes}
+
+
+def asked(folder: Path, *replies: object, facts: Facts = NOTHING) -> tuple[Opinion, list[Prompt]]:
     """Return the opinion of a model that gives `replies`, and what it was asked."""
     texts = [text if isinstance(text, str) else json.dumps(text) for text in replies]
     model = scripted(folder, "".join(f"=== reply\n{text}\n" for text in texts))
@@ -49,38 +61,29 @@ def asked(folder: Path, *replies: object) -> tuple[Opinion, list[Prompt]]:
         prompts.append(prompt)
         return model.complete(prompt)[0].text
 
-    found = opinion_of(judged(run()), brief_of(model), ask)
+    opinions = Opinions(brief_of(model), facts)
+    found = opinions.of(judged(run()), ask)
+    # Nobody is asked twice, not of a test that differs in its name alone either.
+    renamed = judged(run(), source="def test_b():\n    assert f(1) == 'ab'  # not a-b\n")
+    assert opinions.known(renamed) is opinions.of(renamed, ask) is found
     return found, prompts
-
-
-def quote(text: str, answer: str) -> dict[str, str]:
-    return {"quote": text, "answer": answer}
-
-
-def other(answer: str) -> dict[str, str]:
-    return {"fix": "it may give None", "answer": answer}
 
 
 @pytest.mark.parametrize(
     ("replies", "right", "reason"),
     [
-        ([quote(GIVES, "yes"), quote(SHOULD, "yes"), other("no")], True, "is the reported bug"),
-        ([quote(GIVES, "yes"), quote(SHOULD, "implied"), other("no")], True, "is the reported"),
-        ([quote(GIVES, "no")], False, "about another input"),
-        ([quote(GIVES, "yes"), quote(GIVES, "no")], False, "does not ask for this"),
-        ([quote(GIVES, "yes"), quote("", "no")], False, "does not ask for this"),
-        ([quote(GIVES, "yes"), quote("", "implied"), other("no")], True, "is the reported bug"),
-        ([quote(GIVES, "yes"), quote("", "yes")], None, "does not say"),
-        ([quote(GIVES, "yes"), quote(SHOULD, "implied"), other("yes")], False, "may give None"),
-        ([quote(GIVES, "yes"), quote(SHOULD, "yes"), other("yes")], None, "another right fix"),
-        # Words that are not the report's: whatever it says, it does not count.
-        ([quote(MADE_UP, "no")], None, "does not say"),
-        ([quote(GIVES, "yes"), quote(MADE_UP, "yes")], None, "does not say"),
-        ([quote(GIVES, "yes"), quote(MADE_UP, "no")], None, "does not say"),
-        ([quote("", "no")], None, "does not say"),
+        ([words(SHOULD), other("yes")], True, "is the reported bug"),
+        ([words(GIVES), other("yes")], True, "is the reported bug"),
+        ([words(SHOULD), other("no", "none")], True, "is the reported bug"),
+        ([words(SHOULD), other("no")], False, "may give None"),
+        ([words("none")], False, "does not ask for this"),
+        ([words("")], False, "does not ask for this"),
+        # Words that are not the report's: it has not read it, and is not believed.
+        ([words(MADE_UP)], None, "does not say"),
         (["yes"], None, "cannot be read"),
-        (['{"quote": "It is cut of'], None, "cannot be read"),
-        ([quote(GIVES, "perhaps")], None, "cannot be read"),
+        (['{"words_1": "It is cut of'], None, "cannot be read"),
+        ([words(SHOULD), "perhaps"], None, "cannot be read"),
+        ([words(SHOULD), other("perhaps")], None, "cannot be read"),
     ],
 )
 def test_the_answers_decide(
@@ -92,25 +95,53 @@ def test_the_answers_decide(
     assert len(prompts) == len(replies)
 
 
-def test_each_question_comes_after_the_answers_to_those_before(tmp_path: Path) -> None:
-    replies = [quote(GIVES, "yes"), quote(SHOULD, "yes"), other("no")]
-    _, prompts = asked(tmp_path, *replies)
-    for shorter, longer in itertools.pairwise(prompts):
-        assert longer.messages[: len(shorter.messages)] == shorter.messages
-    assert [message.role.value for message in prompts[2].messages] == (
-        ["system", "user", "assistant", "user", "assistant", "user"]
+def test_where_the_report_states_the_value_no_other_fix_is_believed(tmp_path: Path) -> None:
+    stated = Facts(text="", crash=False, context="", shown=("'a-b'",), wanted=("'ab'",))
+    found, _ = asked(tmp_path, words(SHOULD), other("no"), facts=stated)
+    assert (found.right, found.other_fix) == (None, "it may give None")
+
+
+def test_the_second_question_comes_after_the_answer_to_the_first(tmp_path: Path) -> None:
+    _, (first, second) = asked(tmp_path, words(SHOULD), other("yes"))
+    assert second.messages[: len(first.messages)] == first.messages
+    assert [message.role.value for message in second.messages] == (
+        ["system", "user", "assistant", "user"]
     )
-    grammars = [prompt.grammar for prompt in prompts]
-    assert all(grammar is not None for grammar in grammars)
-    starts = [grammar.gbnf.partition("root ::= ")[2] for grammar in grammars if grammar]
-    leads = [re.findall(r"\w+", start)[0] for start in starts]
-    assert leads == ["quote", "quote", "fix"]
-    assert grammars[1] is not None
-    assert '"implied"' in grammars[1].schema
+    assert first.grammar is not None
+    assert second.grammar is not None
+    assert "words_1" in first.grammar.gbnf
+    starts = second.grammar.gbnf.partition("root ::= ")[2]
+    assert re.findall(r"\w+", starts)[0] == "fix"
+
+
+def test_each_demand_is_asked_about_the_failed_one_first(tmp_path: Path) -> None:
+    source = (
+        "import pytest\n\n\ndef test_a():\n    with pytest.raises(KeyError):\n        f(0)\n"
+        "    text = '''\nassert 0'''\n    assert f(2) == text\n    assert f(1) == 'ab'\n"
+    )
+    at = Frame(path="tests/test_a.py", line=10, function="test_a", project=False)
+    model = scripted(tmp_path, "=== always\nx")
+    prompt, shape = sentence_prompt(judged(run(frames=(at,)), source=source), brief_of(model))
+    _, _, demands = prompt.messages[-1].text.partition("What it demands:")
+    assert re.findall(r"(?m)^\d\. (.*)", demands) == [
+        "assert f(1) == 'ab'",
+        "with pytest.raises(KeyError):",
+        "assert f(2) == text",
+    ]
+    assert shape.__struct_fields__ == ("words_1", "words_2", "words_3")
+
+
+def test_of_a_crash_it_is_asked_whether_nothing_is_to_be_raised(tmp_path: Path) -> None:
+    at = Frame(path="tests/test_a.py", line=2, function="test_a", project=False)
+    source = "def test_a():\n    x = f(1)\n    assert x\n"
+    model = scripted(tmp_path, "=== always\nx")
+    crash = judged(run("KeyError", "'k'", frames=(at, PRODUCT)), facts=CRASH, source=source)
+    prompt, _ = sentence_prompt(crash, brief_of(model))
+    assert "1. x = f(1)  # raises nothing\n2. assert x\n" in prompt.messages[-1].text
 
 
 @pytest.mark.parametrize(
-    ("words", "there"),
+    ("quoted", "there"),
     [
         ("f(1) gives 'a-b'.", True),
         ("it should  give ab, as f(2) does", True),
@@ -122,15 +153,15 @@ def test_each_question_comes_after_the_answers_to_those_before(tmp_path: Path) -
         ("...", False),
     ],
 )
-def test_a_quotation_is_looked_for_in_the_report(words: str, there: bool) -> None:
-    assert is_in_report(words, ISSUE) is there
+def test_a_quotation_is_looked_for_in_the_report(quoted: str, there: bool) -> None:
+    assert is_in_report(quoted, ISSUE) is there
 
 
 def test_a_question_that_does_not_fit_is_not_asked(tmp_path: Path) -> None:
     scripted(tmp_path, "=== always\nx")
     small = ScriptedModel(str(tmp_path / "replies.txt"), Settings(context=40))
     with pytest.raises(PromptTooLong):
-        judge_prompt(judged(run()), brief_of(small))
+        sentence_prompt(judged(run()), brief_of(small))
 
 
 def test_seeds_and_room_are_what_they_say(tmp_path: Path) -> None:
@@ -143,39 +174,27 @@ def test_seeds_and_room_are_what_they_say(tmp_path: Path) -> None:
     )
 
 
-def test_of_a_long_failure_both_ends_are_shown(tmp_path: Path) -> None:
-    message = "\n".join(
-        ["assert 'a-b' == 'ab'", *(f"line {n}" for n in range(60)), "KeyError: 'k'"]
-    )
-    model = scripted(tmp_path, "=== always\nyes")
-    prompt = judge_prompt(judged(run(message=message)), brief_of(model))
-    text = prompt.messages[-1].text
-    assert "assert 'a-b' == 'ab'" in text
-    assert "KeyError: 'k'\n```" in text
-    assert "[… 50 lines left out …]" in text
-    assert "line 30" not in text
-
-
-def believed(right: bool | None, item: JudgedTest, facts: Facts) -> float:
-    return with_opinion(item, Opinion(right=right, reason="r"), facts).judgement.confidence
+def believed(right: bool | None, item: JudgedTest, *, agrees: bool) -> float:
+    opinion = Opinion(right=right, reason="r")
+    return with_opinion(item, opinion, agrees=agrees).judgement.confidence
 
 
 def test_a_yes_says_most_where_execution_agrees_and_a_no_always_counts() -> None:
+    item = judged(run())
+    item = replace(item, judgement=replace(item.judgement, candidate=True, confidence=0.5))
+    assert believed(None, item, agrees=True) == 0.5
+    assert believed(False, item, agrees=True) == believed(False, item, agrees=False) < 0.5
+    assert 0.5 < believed(True, item, agrees=False) < 0.8 < believed(True, item, agrees=True)
+
+
+def test_execution_agrees_where_the_failure_is_the_reported_one_or_most_fail_alike() -> None:
     far = Facts(text="something else", crash=False, context="")
     near = Facts(text="it gives 'a-b'", crash=False, context="")
     item = judged(run(message="assert 'a-b' == 'ab'"))
-    item = replace(item, judgement=replace(item.judgement, candidate=True, confidence=0.5))
-    assert believed(None, item, near) == 0.5
-    assert believed(False, item, near) == believed(False, item, far) < 0.5
-    assert 0.5 < believed(True, item, far) < 0.8 < believed(True, item, near)
+    assert not is_confirmed(item, far)
+    assert is_confirmed(item, near)
     alike = replace(item, judgement=replace(item.judgement, agree=4, samples=5))
-    assert believed(True, alike, far) == believed(True, item, near)
-    origin = replace(item.test.origin, strategy="invert")
-    turned = replace(item, test=replace(item.test, origin=origin))
-    assert believed(True, turned, far) == believed(True, item, near)
+    assert is_confirmed(alike, far)
     # What rules made has its own figures.
     oracle = Oracle(kind=OracleKind.EQUALS, sentence="s", prior=0.5)
-    made = replace(item, test=replace(item.test, oracle=oracle))
-    assert believed(True, made, near) == believed(True, item, far)
-    strong = replace(made, judgement=replace(made.judgement, confidence=0.85))
-    assert believed(False, strong, near) < 0.6
+    assert not is_confirmed(replace(item, test=replace(item.test, oracle=oracle)), near)

@@ -13,9 +13,9 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue.load import read_issue
 from pytest_brt.model.base import Model, Prompt, Settings
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.reproduce.invert.run import invert_prompt
+from pytest_brt.reproduce.invert import plan_prompt, version_prompt
 from pytest_brt.reproduce.libro.run import PromptForm, repair_prompt, sampling_prompt
-from pytest_brt.reproduce.opinion import judge_prompt
+from pytest_brt.reproduce.opinion import sentence_prompt, show_failure
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
 from pytest_brt.reproduce.prompting.transcript import Stance
@@ -105,39 +105,69 @@ def test_repair(tmp_path: Path) -> None:
     check("libro-repair", prompt)
 
 
-@pytest.mark.parametrize("kind", ["plan", "write", "refine", "flip"])
-def test_invert(kind: str, index: Index, hints: Hints, tmp_path: Path) -> None:
+CODE = "from pkg import double\n\n\ndef test_a():\n    assert double(2) == 5\n"
+
+
+def test_invert_asks_for_a_plan(index: Index, hints: Hints, tmp_path: Path) -> None:
+    prompt = plan_prompt(brief_of(hints, model_of(tmp_path)), index, 1, ("call double(1)",))
+    check("invert-plan", prompt)
+
+
+@pytest.mark.parametrize(
+    ("task", "texts", "problems"),
+    [
+        ("write", {"plan": "call double(2), which gives 5"}, ()),
+        ("refine", {"code": CODE, "happened": "It cannot run."}, ("no 'x'",)),
+        ("flip", {"code": CODE, "tried": CODE, "happened": "It passes."}, ()),
+    ],
+)
+def test_invert_asks_for_a_test(
+    task: str,
+    texts: dict[str, str],
+    problems: tuple[str, ...],
+    index: Index,
+    hints: Hints,
+    tmp_path: Path,
+) -> None:
     brief = brief_of(hints, model_of(tmp_path))
-    code = "from pkg import double\n\n\ndef test_a():\n    assert double(2) == 5\n"
-    texts = {
-        "plan": {},
-        "write": {"plan": "call double(2), which gives 5"},
-        "refine": {"code": code, "happened": "It cannot run."},
-        "flip": {"code": code, "tried": code, "happened": "It passes."},
-    }[kind]
-    more = {"plan": {"earlier": ("call double(1)",)}, "refine": {"problems": ("no 'x'",)}}
-    prompt = invert_prompt(kind, texts, brief, index, 1, **more.get(kind, {}))
-    check(f"invert-{kind}", prompt)
+    check(f"invert-{task}", version_prompt(task, texts, brief, index, 1, problems=problems))
 
 
-@pytest.mark.parametrize("kind", ["plan", "flip"])
 def test_invert_where_the_report_s_code_is_right(
-    kind: str, index: Index, hints: Hints, tmp_path: Path
+    index: Index, hints: Hints, tmp_path: Path
 ) -> None:
     brief = brief_of(replace(hints, stance=Stance.RIGHT), model_of(tmp_path))
-    code = "from pkg import double\n\n\ndef test_a():\n    assert double(2) == 5\n"
-    texts = {} if kind == "plan" else {"code": code, "tried": "", "happened": ""}
-    prompt = invert_prompt(kind, texts, brief, index, 1, earlier=())
-    check(f"invert-{kind}-right", prompt)
-    assert "goes wrong" in prompt.messages[-1].text
+    texts = {"code": CODE, "tried": "", "happened": ""}
+    plan = plan_prompt(brief, index, 1, ())
+    flip = version_prompt("flip", texts, brief, index, 1, problems=())
+    check("invert-plan-right", plan)
+    check("invert-flip-right", flip)
+    for prompt in (plan, flip):
+        assert "goes wrong" in prompt.messages[-1].text
 
 
-def test_judge(hints: Hints, tmp_path: Path) -> None:
-    prompt = judge_prompt(judged(run()), brief_of(hints, model_of(tmp_path)))
+def test_judge(index: Index, hints: Hints, tmp_path: Path) -> None:
+    brief = replace(brief_of(hints, model_of(tmp_path)), index=index)
+    prompt, _ = sentence_prompt(judged(run()), brief)
     check("judge", prompt)
     assert prompt.grammar is not None
-    assert '"answer": "yes or no"' in prompt.messages[-1].text
-    assert ">>> double(2)\n5" in prompt.messages[-1].text
+    text = prompt.messages[-1].text
+    assert '"words_1": "words of the report, or none"' in text
+    assert ">>> double(2)\n5" in text
+    assert "def double(x):" in text
+
+
+def test_the_line_in_which_values_differ_is_never_left_out() -> None:
+    same = [f"  line {n}" for n in range(40)]
+    failure = "\n".join(["assert 'a' == 'b'", *same, "- wanted", "+ got", *same, "KeyError: 'k'"])
+    shown = show_failure(failure).split("\n")
+    assert shown[0] == "assert 'a' == 'b'"
+    assert shown[-1] == "KeyError: 'k'"
+    assert {"- wanted", "+ got"} <= {*shown}
+    assert [line for line in shown if "left out" in line] == [
+        "[… 35 lines left out …]",
+        "[… 35 lines left out …]",
+    ]
 
 
 def test_a_prompt_is_shortened_until_it_fits_and_says_so(
@@ -176,15 +206,12 @@ def test_code_is_listed_as_far_as_the_prompt_has_room(tmp_path: Path) -> None:
         assert notes == ()
         assert "def double(x):" in prompt.messages[-1].text
         brief = brief_of(hints, model)
-        plans = [
-            invert_prompt("plan", {}, brief, index, 1, earlier=earlier)
-            for earlier in ((), ("call double(1)",))
-        ]
+        plans = [plan_prompt(brief, index, 1, earlier) for earlier in ((), ("call double(1)",))]
         flip = {"code": "code", "tried": "tried", "happened": "It passes."}
         asked = [
             *plans,
-            invert_prompt("write", {"plan": "p"}, brief, index, 1),
-            invert_prompt("flip", flip, brief, index, 1),
+            version_prompt("write", {"plan": "p"}, brief, index, 1, problems=()),
+            version_prompt("flip", flip, brief, index, 1, problems=()),
         ]
         # What does not change comes first, so that it is read once.
         texts = [prompt.messages[-1].text for prompt in asked]

@@ -13,8 +13,8 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.model.base import Completion, Model, Prompt, Settings
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.model.opening import builtin_factories, open_model
-from pytest_brt.reproduce.invert.run import invert
-from pytest_brt.reproduce.libro.run import Libro, PromptForm
+from pytest_brt.reproduce.invert import invert
+from pytest_brt.reproduce.libro.run import Libro
 from pytest_brt.reproduce.prompting.context import gather_hints
 from tests.acceptance.examples import EXAMPLES
 from tests.reproduce.examples import bench_for, issue_of, open_example
@@ -61,7 +61,7 @@ def test_many_batches_end_by_themselves(example: tuple[str, Engine], model: Mode
         for number in range(rounds(34, least=6)):
             told = hints if number % 3 == 0 else None
             work = Libro(issue_of(name), number, bench, index, told=told)
-            work.draw(2 + number % 3, form=list(PromptForm)[number % 2])
+            work.draw(2 + number % 3)
             assert work.endings
             assert work.tests() or work.told()
 
@@ -71,8 +71,7 @@ def test_turning_round_ends_by_itself(example: tuple[str, Engine], model: Model)
     bench = bench_for(engine, model)
     with open_index(Path(engine.subject.root)) as index:
         for number in range(rounds(4, least=2)):
-            start = number % 2 == 0
-            attempt = invert(issue_of(name), number, bench, index, start=start, plans=2)
+            attempt = invert(issue_of(name), number, bench, index)
             (trajectory,) = attempt.trajectories
             assert trajectory.reason
             assert all(step.cost.calls == 1 for step in trajectory.steps)

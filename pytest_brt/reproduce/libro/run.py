@@ -65,7 +65,6 @@ def sampling_prompt(
     form: PromptForm,
     samples: int,
     seed: int = 0,
-    core: bool = False,
     facts: bool = False,
 ) -> tuple[Prompt, tuple[Shortened, ...]]:
     """Return the prompt for `samples` tests, and what did not fit into it.
@@ -78,7 +77,7 @@ def sampling_prompt(
     """
     hints, prompts = brief.hints, brief.prompts
     parts = {
-        "report": report_text(brief.issue, core=core),
+        "report": report_text(brief.issue),
         "session": "\n".join(hints.session) if facts else "",
         "imports": "\n".join(hints.imports) if facts else "",
         "tests": "\n\n".join(hints.tests[:1]) if facts else "",
@@ -171,6 +170,7 @@ class Libro:
             hints=replace(found, python=version),
             prompts=bench.prompts,
             model=bench.model,
+            index=project,
         )
         self.facts = read_facts(bench.reading(issue))
         self.notes: list[AttemptNote] = []
@@ -188,7 +188,7 @@ class Libro:
         #: Samples so far, and those of them without a test that parses.
         self.samples, self._empty = 0, 0
 
-    def draw(self, samples: int, *, core: bool = False, form: PromptForm | None = None) -> None:
+    def draw(self, samples: int) -> None:
         """Ask for `samples` more tests in one batch, run them, and mend what lacks names.
 
         Raises:
@@ -203,10 +203,9 @@ class Libro:
         prompt, notes = sampling_prompt(
             self.brief,
             self.project,
-            form=form or self.form,
+            form=self.form,
             samples=samples,
             seed=seed,
-            core=core,
             facts=self.in_auto,
         )
         self.notes += [note for note in notes if note not in self.notes]

@@ -41,14 +41,9 @@ _MOST = 5_000
 _CODE_SHARE = 0.6
 
 
-def report_text(issue: Issue, *, core: bool = False) -> str:
-    """Return the report without its title; a long one as `shortened_report` has it.
-
-    Its `core` is without environment and links: other words around the same symptom.
-    """
+def report_text(issue: Issue) -> str:
+    """Return the report without its title; a long one as `shortened_report` has it."""
     whole = _without_title(issue)
-    if core:
-        whole = "\n\n".join(text for _, text in _core(issue)) or whole
     return whole if len(whole) <= _MOST else shortened_report(issue, _MOST)
 
 
@@ -165,6 +160,8 @@ class Brief:
     hints: Hints
     prompts: Prompts
     model: Model
+    #: The project's, for the code that is shown; without one none is.
+    index: Index | None = None
 
 
 def bug_values(brief: Brief, texts: Mapping[str, str]) -> dict[str, object]:

@@ -60,7 +60,7 @@ def test_a_test_of_replay_that_the_model_holds_for_wrong_is_not_enough(
     made = attempt(issue, 0, bench_of(engine, tmp_path, no + samples))
     lowered = [item for item in made.tests if item.test.origin.strategy == "replay"]
     assert lowered[0].judgement.confidence < 0.6 < alone.confidence
-    assert "about another input" in lowered[0].judgement.reason
+    assert "does not ask for this" in lowered[0].judgement.reason
     assert any(note.by == "libro" for note in made.notes)
     yes = attempt(issue, 0, bench_of(engine, tmp_path, judge_says("yes", quoted)))
     assert yes.tests[0].judgement.confidence > alone.confidence
@@ -82,7 +82,7 @@ def test_samples_come_next_and_stop_when_they_tell_nothing_new(
 
 @pytest.mark.parametrize(
     ("word", "said"),
-    [("yes", "the model says it is the reported bug"), ("no", "about another input")],
+    [("yes", "the model says it is the reported bug"), ("no", "does not ask for this")],
 )
 def test_the_model_is_asked_what_rules_cannot_say(
     engine: Engine, tmp_path: Path, word: str, said: str

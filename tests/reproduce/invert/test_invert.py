@@ -12,7 +12,7 @@ from pytest_brt.agent.trajectory import read_trajectories
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
-from pytest_brt.reproduce.invert.run import invert
+from pytest_brt.reproduce.invert import invert
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, JudgedTest, Verdict
@@ -28,10 +28,15 @@ from tests.reproduce.examples import (
 
 CRASH, VALUE = "tabulate-maxcolwidths", "sqlparse-strip-comments"
 #: The judge's questions about one test.
-JUDGED = ["judge"] * 3
+JUDGED = ["judge"] * 2
 YES = judge_says("yes", "does not always remove every comment")
 NO = judge_says("no", "does not always remove every comment")
 YES_CRASH = judge_says("yes", "raises IndexError for an empty table")
+#: Without code that could be pinned.
+WORDS = read_issue(
+    "# Comments are kept\n\nIt does not always remove every comment: the second one survives.\n",
+    "issue.md",
+)
 CALL = 'sqlparse.format("--A;\\n--B;", strip_comments=True)'
 
 
@@ -111,21 +116,14 @@ def test_empty_table():
     assert actions(attempt) == ["flip", "flip", *JUDGED]
     assert attempt.trajectories[0].ending is Ending.FINISH
     assert said[0].startswith("pinned what happens now: run ")
-    assert calls(attempt) == 5
-    assert (actions(again), calls(again)) == (actions(attempt), 5)
+    assert calls(attempt) == 4
+    assert (actions(again), calls(again)) == (actions(attempt), 4)
     assert [item.test for item in candidates(again)] == [found.test]
 
 
 WRITTEN = f"""\
 === reply if: Plan one short
 Call sqlparse.format with two comments; the second one survives.
-=== reply if: must pass now
-```python
-import sqlparse
-
-def test_now()
-    assert {CALL} == "--B;"
-```
 === reply if: must pass now
 ```python
 import sqlparse
@@ -173,20 +171,19 @@ def test_every_mistake_on_the_way_is_answered(
     bench = replace(
         bench_for(engines[VALUE], scripted(tmp_path, f"{YES}{script}")), record=tmp_path
     )
-    attempt = invert(issue_of(VALUE), 0, bench, indexes[VALUE], start=False)
+    attempt = invert(WORDS, 0, bench, indexes[VALUE])
     (found,) = candidates(attempt)
     assert found.test.name == "test_comments_go"
     assert verdicts_with(VALUE, "fix-02.diff", engines[VALUE], [found]) == {"PASS"}
     seen = [(step.action, step.verdict) for step in attempt.trajectories[0].steps]
     assert seen == [
         ("plan", None),
-        ("write", None),
         ("write", Verdict.FAIL),
         ("refine", Verdict.BROKEN),
         ("refine", Verdict.PASS),
         ("refine", Verdict.PASS),
         ("flip", Verdict.FAIL),
-        *[("judge", Verdict.FAIL)] * 3,
+        *[("judge", Verdict.FAIL)] * 2,
     ]
     (kept,) = read_trajectories(tmp_path)
     assert (kept.name, kept.ending, len(kept.steps)) == ("invert-00", Ending.FINISH, len(seen))
@@ -195,11 +192,12 @@ def test_every_mistake_on_the_way_is_answered(
 def test_a_test_that_the_model_cannot_turn_in_three_tries_ends_the_plan(
     engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
 ) -> None:
-    script = "=== always if: Change the test so that it fails\nI do not know."
+    script = "=== always\nI do not know."
     bench = bench_for(engines[CRASH], scripted(tmp_path, script))
-    attempt = invert(issue_of(CRASH), 0, bench, indexes[CRASH], plans=1)
+    attempt = invert(issue_of(CRASH), 0, bench, indexes[CRASH])
     assert not candidates(attempt)
-    assert actions(attempt) == ["flip", "flip", "flip"]
+    # Each of the report's three statements is pinned and turned.
+    assert actions(attempt) == ["flip"] * 9
     assert attempt.trajectories[0].ending is Ending.STEPS
 
 
@@ -213,11 +211,11 @@ def test_where_the_report_s_own_code_is_right_a_plan_comes_first(
     call = text.replace(CALL, 'sqlparse.format("SELECT 1", keyword_case="lower")')
     issue = read_issue(call.format(value="select 1"), "issue.md")
     bench = bench_for(engines[VALUE], scripted(tmp_path, "=== always\nI do not know."))
-    attempt = invert(issue, 0, bench, indexes[VALUE], plans=1)
+    attempt = invert(issue, 0, bench, indexes[VALUE])
     assert actions(attempt)[0] == "plan"
 
 
-def test_the_same_plan_after_plan_ends_it(
+def test_three_plans_of_four_versions_are_enough(
     engines: dict[str, Engine], indexes: dict[str, Index], tmp_path: Path
 ) -> None:
     same = "```python\nimport sqlparse\n\n\ndef test_a():\n    assert sqlparse.nothing == 1\n```"
@@ -226,12 +224,10 @@ def test_the_same_plan_after_plan_ends_it(
         f"=== always if: so that it passes now\n{same}\n{NO}"
     )
     bench = bench_for(engines[VALUE], scripted(tmp_path, script))
-    attempt = invert(issue_of(VALUE), 0, bench, indexes[VALUE], start=False)
-    assert attempt.trajectories[0].ending is Ending.LOOP
+    attempt = invert(WORDS, 0, bench, indexes[VALUE])
+    assert attempt.trajectories[0].ending is Ending.STEPS
     assert [type(note) for note in attempt.notes] == [PlansFailed]
-    assert actions(attempt).count("plan") == 3
-    # Identical failures end a plan long before its ten refinements.
-    assert actions(attempt).count("refine") <= 3 * 3
+    assert actions(attempt) == ["plan", "write", "refine", "refine", "refine"] * 3
 
 
 def test_the_time_ends_it(

@@ -9,13 +9,13 @@ from pytest_brt.issue.load import read_issue
 from pytest_brt.issue.read import read_report
 from pytest_brt.observe.watch import watch
 from pytest_brt.render.causes import run_words
-from pytest_brt.reproduce.invert.tries import starts
+from pytest_brt.reproduce.pin import pinned_tests
 from pytest_brt.types import Verdict
 
 
 def made(engine: Engine, code: str, words: str = "") -> list[tuple[str, str]]:
     issue = read_issue(f"# It is wrong\n\n```python\n{code}\n```\n\n{words}\n", "issue.md")
-    return list(starts(watch(read_report(issue), engine), "test_it").items())
+    return list(pinned_tests(watch(read_report(issue), engine), "test_it").items())
 
 
 @pytest.mark.parametrize(

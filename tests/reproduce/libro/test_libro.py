@@ -11,7 +11,8 @@ import pytest
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.model.base import Completion, Model, Prompt, Role
-from pytest_brt.reproduce.libro.run import SAMPLES, Libro, PromptForm, libro
+from pytest_brt.reproduce.libro.run import SAMPLES, Libro, libro
+from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, JudgedTest, Verdict
@@ -198,8 +199,8 @@ def test_with_examples_there_are_two_and_no_files(
 ) -> None:
     model = Seen(scripted(tmp_path, "=== always\nno test"))
     bench = bench_for(engine, model)  # type: ignore[arg-type]  # as above
-    work = Libro(issue_of(NAME), 0, bench, index)
-    work.draw(2, form=PromptForm.EXAMPLES)
+    work = Libro(issue_of(NAME), 0, bench, index, told=Hints())
+    work.draw(2)
     (prompt,) = model.prompts
     assert [message.role for message in prompt.messages] == [
         Role.SYSTEM,

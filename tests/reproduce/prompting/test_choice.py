@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_brt.agent.prompts import Prompts
 from pytest_brt.model.base import Prompt, Settings
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.reproduce.opinion import chosen
+from pytest_brt.reproduce.likeliest import likeliest_places
 from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.prompting.fit import Brief
 from pytest_brt.types import Place
@@ -42,7 +42,7 @@ def asked(folder: Path, answer: str, count: int) -> tuple[list[int], list[Prompt
 
     every = suspects(count)
     brief = Brief(issue=ISSUE, hints=Hints(), prompts=Prompts(), model=model)
-    found = chosen(every, brief, ask)
+    found = likeliest_places(every, brief, ask)
     return [every.index(one) for one in found], prompts
 
 

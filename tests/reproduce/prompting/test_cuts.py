@@ -49,21 +49,6 @@ def test_a_report_is_shown_without_its_title_and_comments() -> None:
         assert kept in text
 
 
-def test_the_core_keeps_symptom_expectation_and_code() -> None:
-    issue = read_issue(LONG.format(title=TITLE, code="f()"), "issue.md")
-    core = report_text(issue, core=True)
-    for kept in (
-        "gives `a b` instead of `a-b`.",
-        "The separator should be used.",
-        "f()",
-        "Expected",
-    ):
-        assert kept in core
-    assert "a lot of posts" in core
-    for left in ("Python 3.11.2", "slugs version", "attrs", "example.org", "Environment"):
-        assert left not in core
-
-
 def test_of_a_long_report_code_goes_before_what_is_expected() -> None:
     issue = read_issue(LONG.format(title=TITLE, code=CODE), "issue.md")
     for most in (400, 800, 1600):
