@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median, quantiles
+from statistics import fmean, quantiles
 
 from pytest_brt.evaluate.estimates import Estimate, estimate
 from pytest_brt.evaluate.measures import f1_of
@@ -104,9 +104,14 @@ def sum_per_bug(group: Group, column: str) -> Cell:
     return fmean(map(sum, bugs.values())) if bugs else None
 
 
-def total(group: Group, column: str) -> Cell:
-    """Return the sum, None where nothing is known."""
-    return sum(numbers(group.rows, column)) if known(group, column) else None
+def over(statistic: Callable[[Sequence[float]], float]) -> Measure:
+    """Return the measure that is a statistic of all rows, None where nothing is known."""
+
+    def measure(group: Group, column: str) -> Cell:
+        values = numbers(group.rows, column)
+        return statistic(values) if values else None
+
+    return measure
 
 
 def total_count(group: Group, column: str) -> Cell:
@@ -114,36 +119,22 @@ def total_count(group: Group, column: str) -> Cell:
     return int(sum(numbers(group.rows, column)))
 
 
-def mean(group: Group, column: str) -> Cell:
-    """Return the mean, None where nothing is known."""
-    return fmean(numbers(group.rows, column)) if known(group, column) else None
+def lower_quartile(values: Sequence[float]) -> float:
+    """Return the value that a quarter is below."""
+    return _quartiles(values)[0]
 
 
-def middle(group: Group, column: str) -> Cell:
-    """Return the median, None where nothing is known."""
-    return median(numbers(group.rows, column)) if known(group, column) else None
+def upper_quartile(values: Sequence[float]) -> float:
+    """Return the value that a quarter is above."""
+    return _quartiles(values)[-1]
 
 
-def most(group: Group, column: str) -> Cell:
-    """Return the largest value, None where nothing is known."""
-    return max(numbers(group.rows, column), default=None)
+def _quartiles(values: Sequence[float]) -> Sequence[float]:
+    # quantiles() asks for two.
+    return quantiles(values, method="inclusive") if len(values) > 1 else values
 
 
-def lower_quartile(group: Group, column: str) -> Cell:
-    """Return the value that a quarter is below, None where nothing is known."""
-    return _quartile(group, column, 0)
-
-
-def upper_quartile(group: Group, column: str) -> Cell:
-    """Return the value that a quarter is above, None where nothing is known."""
-    return _quartile(group, column, 2)
-
-
-def _quartile(group: Group, column: str, which: int) -> Cell:
-    values = numbers(group.rows, column)
-    if len(values) < 2:  # quantiles() asks for two
-        return values[0] if values else None
-    return quantiles(values, method="inclusive")[which]
+mean = over(fmean)
 
 
 def f1_of_means(group: Group, _: str) -> Cell:

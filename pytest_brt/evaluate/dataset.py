@@ -28,11 +28,10 @@ class Prediction:
     plausible: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Instance:
-    """One bug."""
+class Instance(msgspec.Struct, frozen=True, kw_only=True):
+    """One bug; a line of a SWE-bench file has these fields by other names, and more."""
 
-    id: str
+    id: str = msgspec.field(name="instance_id")
     #: "owner/name", or the folder's name for one's own bugs.
     repo: str
     version: str = ""
@@ -41,38 +40,41 @@ class Instance:
     #: Absolute path of the buggy tree, or "".
     tree: str = ""
     #: The report.
-    issue: str
+    issue: str = msgspec.field(name="problem_statement")
     #: The true fix, and the hidden tests, as diffs.
     patch: str
     test_patch: str = ""
     #: Names of hidden tests, as pytest's node ids. Without names, the tests of `test_patch`
-    #: that fail without the fix and pass with it.
-    fail_to_pass: tuple[str, ...] = ()
-    pass_to_pass: tuple[str, ...] = ()
+    #: that fail without the fix and pass with it. Published files have a JSON list in a string.
+    fail_to_pass: tuple[str, ...] | str = msgspec.field(name="FAIL_TO_PASS", default=())
+    pass_to_pass: tuple[str, ...] | str = msgspec.field(name="PASS_TO_PASS", default=())
     #: Candidate patches that come with the bug.
     candidates: tuple[Prediction, ...] = ()
     #: What the data set itself says of its environment.
-    environment: str = ""
+    environment: str = msgspec.field(name="env", default="")
     pythonpath: tuple[str, ...] = ()
-    env: tuple[tuple[str, str], ...] = ()
+    env: dict[str, str] = msgspec.field(name="envvars", default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse names that are no list."""
+        _names(self.fail_to_pass)
+        _names(self.pass_to_pass)
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """Names of the hidden tests that fail on the bug."""
+        return _names(self.fail_to_pass)
+
+    @property
+    def passing(self) -> tuple[str, ...]:
+        """Names of the hidden tests that pass on the bug."""
+        return _names(self.pass_to_pass)
 
 
-class _Row(msgspec.Struct):
-    """One line of a SWE-bench file; fields that it does not know are passed over."""
-
-    instance_id: str
-    repo: str
-    base_commit: str
-    problem_statement: str
-    patch: str
-    test_patch: str = ""
-    version: str = ""
-    # Lists, or (as the published files have them) JSON lists in a string.
-    FAIL_TO_PASS: list[str] | str = ""
-    PASS_TO_PASS: list[str] | str = ""
-    env: str = ""
-    pythonpath: list[str] = []  # msgspec copies it
-    envvars: dict[str, str] = {}
+def _names(value: tuple[str, ...] | str) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return msgspec.json.decode(value or "[]", type=tuple[str, ...])
+    return value
 
 
 def read_dataset(path: Path) -> tuple[Instance, ...]:
@@ -106,7 +108,7 @@ def _read_file(path: Path) -> tuple[Instance, ...]:
         if not line.strip():
             continue
         try:
-            found.append(_instance(msgspec.json.decode(line, type=_Row)))
+            found.append(msgspec.json.decode(line, type=Instance))
         except msgspec.DecodeError as error:
             raise UsageProblem(
                 f"study: {path.name}:{number}: {error} (expected a bug in SWE-bench's format)"
@@ -114,29 +116,6 @@ def _read_file(path: Path) -> tuple[Instance, ...]:
     if not found:
         raise UsageProblem(f"study: no bug in {str(path)!r}")
     return tuple(found)
-
-
-def _instance(row: _Row) -> Instance:
-    return Instance(
-        id=row.instance_id,
-        repo=row.repo,
-        version=row.version,
-        base_commit=row.base_commit,
-        issue=row.problem_statement,
-        patch=row.patch,
-        test_patch=row.test_patch,
-        fail_to_pass=_names(row.FAIL_TO_PASS),
-        pass_to_pass=_names(row.PASS_TO_PASS),
-        environment=row.env,
-        pythonpath=tuple(row.pythonpath),
-        env=tuple(sorted(row.envvars.items())),
-    )
-
-
-def _names(value: list[str] | str) -> tuple[str, ...]:
-    if not value:
-        return ()
-    return tuple(msgspec.json.decode(value, type=list[str]) if isinstance(value, str) else value)
 
 
 def _read_folder(folder: Path) -> tuple[Instance, ...]:
@@ -215,25 +194,17 @@ def read_predictions(paths: Iterable[Path]) -> dict[str, tuple[Prediction, ...]]
 def _predicted(path: Path) -> list[_Predicted]:
     try:
         data = path.read_bytes()
-    except OSError as error:
-        raise UsageProblem(f"--brt-predictions: {str(path)!r}: {error.strerror}") from None
-    try:
         if path.suffix == ".jsonl":
-            lines = [line for line in data.splitlines() if line.strip()]
-            rows = [msgspec.json.decode(line, type=_Predicted) for line in lines]
-        elif data.lstrip().startswith(b"["):
-            rows = msgspec.json.decode(data, type=list[_Predicted])
-        else:
-            named = msgspec.json.decode(data, type=dict[str, _Predicted])
-            rows = [
-                msgspec.structs.replace(row, instance_id=row.instance_id or name)
-                for name, row in named.items()
-            ]
+            data = b"[" + b",".join(line for line in data.splitlines() if line.strip()) + b"]"
+        found = msgspec.json.decode(data, type=list[_Predicted] | dict[str, _Predicted])
+    except OSError as error:
+        raise UsageProblem(f"predictions: {str(path)!r}: {error.strerror}") from None
     except msgspec.DecodeError as error:
         raise UsageProblem(
-            f"--brt-predictions: {str(path)!r}: {error} (expected rows with instance_id and "
-            "model_patch)"
+            f"predictions: {str(path)!r}: {error} (expected rows with instance_id and model_patch)"
         ) from None
-    if any(not row.instance_id for row in rows):
-        raise UsageProblem(f"--brt-predictions: {str(path)!r}: a row without instance_id")
-    return rows
+    if isinstance(found, dict):
+        return [msgspec.structs.replace(row, instance_id=name) for name, row in found.items()]
+    if any(not row.instance_id for row in found):
+        raise UsageProblem(f"predictions: {str(path)!r}: a row without instance_id")
+    return found

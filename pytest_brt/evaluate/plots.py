@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.evaluate.columns import numbers
-from pytest_brt.evaluate.measures import f1_of
+from pytest_brt.evaluate.columns import Group, f1_of_means, mean, numbers
 from pytest_brt.evaluate.rows.row import Row
 from pytest_brt.evaluate.rows.study import Rows
 from pytest_brt.evaluate.tables import group
@@ -50,6 +49,8 @@ BARS = (
 _ACTIONS = 5
 
 Draw = Callable[["Axes"], None]
+#: The points of each line: across, and up.
+Curves = Mapping[str, tuple[Sequence[float], Sequence[float]]]
 
 
 def draw(rows: Rows) -> dict[str, bytes]:
@@ -67,14 +68,23 @@ def draw(rows: Rows) -> dict[str, bytes]:
 
 def _plots(rows: Rows) -> Iterator[tuple[str, Draw]]:
     if rows["rankings"]:
-        yield "top-k", partial(_top_k, rows=rows["rankings"])
-        yield "thresholds", partial(_thresholds, rows=rows["thresholds"])
+        bugs = len({row["bug"] for row in rows["rankings"]})
+        across, up = "recall", "precision"
+        best = partial(draw_curves, curves=top_k(rows["rankings"]), marks=True)
+        yield "top-k", partial(best, title=f"the best K (1 to 5), {bugs} bugs", x=across, y=up)
+        selected = partial(draw_curves, curves=thresholds(rows["thresholds"]), y="")
+        across = "Ensemble Pass Rate from which a patch is selected"
+        yield "thresholds", partial(selected, title=f"by a threshold, {bugs} bugs", x=across)
     whole = [row for row in rows["runs"] if row["whole"]]
     for (strategy,), runs in group(whole, ("strategy",)).items():
-        yield f"repair-steps-{strategy}", partial(draw_steps_to_fix, rows=runs)
-        yield f"repair-cost-{strategy}", partial(_spent, rows=runs)
+        fixed = partial(draw_curves, curves=steps_to_fix(runs), x="steps")
+        title = f"share of the runs of {strategy} with a right fix"
+        yield f"repair-steps-{strategy}", partial(fixed, title=title, y="", jumps=True)
+        yield f"repair-cost-{strategy}", partial(draw_costs, runs=runs, of="seconds")
+        yield f"repair-tokens-{strategy}", partial(draw_costs, runs=runs, of="read")
     for (stage, strategy), steps in group(rows["steps"], ("stage", "strategy")).items():
-        yield f"actions-{stage}-{strategy}", partial(draw_actions, rows=steps)
+        title = f"actions by step, {strategy}"
+        yield f"actions-{stage}-{strategy}", partial(draw_actions, steps=steps, title=title)
 
 
 def _drawn(paint: Draw) -> Iterator[tuple[str, bytes]]:
@@ -97,97 +107,106 @@ def _drawn(paint: Draw) -> Iterator[tuple[str, bytes]]:
             yield kind, out.getvalue()
 
 
-def _top_k(axes: Axes, rows: Sequence[Row]) -> None:
-    """Draw precision against recall for the best K, K from 1 to 5 (paper 001, Figure 5)."""
+def top_k(rows: Sequence[Row]) -> Curves:
+    """Return recall and precision of the best 1 to 5 patches, per ranker (paper 001, Figure 5)."""
     rankers = group(rows, ("ranker",))
-    for ranker, (mark, line, colour) in zip(DRAWN, LINES, strict=True):
-        if (ranker,) in rankers:
-            some = rankers[(ranker,)]
-            recall, precision = (
-                [fmean(numbers(some, f"{measure}{k}")) for k in range(1, 6)] for measure in "rp"
-            )
-            look: dict[str, Any] = {"linestyle": line, "color": colour, "marker": mark}
-            axes.plot(recall, precision, markersize=4, **look, label=ranker)
-            for text, at in (("K=1", 0), ("5", -1)):
-                place = (recall[at], precision[at])
-                beside: dict[str, Any] = {"xytext": (4, 4), "textcoords": "offset points"}
-                axes.annotate(text, place, fontsize=7, color="0.3", **beside)
-    axes.set(xlim=(0, 1.02), ylim=(0, 1.05), xlabel="recall", ylabel="precision")
-    axes.legend(frameon=False, loc="lower left")
-    axes.set_title(f"the best K patches, {_bugs(rows)} bugs", loc="left")
+    return {
+        name: (_means(rankers[(name,)], "r"), _means(rankers[(name,)], "p"))
+        for name in DRAWN
+        if (name,) in rankers
+    }
 
 
-def _bugs(rows: Sequence[Row]) -> int:
-    return len({row["bug"] for row in rows})
+def _means(rows: Sequence[Row], measure: str) -> list[float]:
+    return [fmean(numbers(rows, f"{measure}{k}")) for k in range(1, 6)]
 
 
-def _thresholds(axes: Axes, rows: Sequence[Row]) -> None:
-    """Draw precision and recall over thresholds of EPR (paper 001, Figure 6)."""
+def thresholds(rows: Sequence[Row]) -> Curves:
+    """Return precision, recall and F1 over thresholds of EPR (paper 001, Figure 6)."""
     by_place = group((row for row in rows if row["by"] == "EPR"), ("from",))
     at = [float(place or 0) for (place,) in by_place]
-    measured = [_selected(some) for some in by_place.values()]
-    for name, values, (_, line, colour) in zip(
-        ("precision", "recall", "F1"), zip(*measured, strict=True), LINES, strict=False
-    ):
-        axes.plot(at, values, linestyle=line, color=colour, label=name)
-    selected = "Ensemble Pass Rate from which a patch is selected"
-    axes.set(xlim=(0, 1), ylim=(0, 1.05), xlabel=selected)
-    axes.legend(frameon=False, loc="lower left")
-    axes.set_title(f"selecting by a threshold, {_bugs(rows)} bugs", loc="left")
+    groups = [Group(rows=some, within=some) for some in by_place.values()]
+    lines = {"precision": mean, "recall": mean, "F1": f1_of_means}
+    return {
+        name: (at, [_number(measure(some, name)) for some in groups])
+        for name, measure in lines.items()
+    }
 
 
-def _selected(rows: Sequence[Row]) -> tuple[float, float, float]:
-    """Return the mean precision and recall of what is selected, and the F1 of both."""
-    precisions = numbers(rows, "precision")
-    precision = fmean(precisions) if precisions else 0.0
-    recall = fmean(numbers(rows, "recall"))
-    return precision, recall, f1_of(precision, recall)
+def _number(cell: object) -> float:
+    return float(cell) if isinstance(cell, int | float) else 0.0
 
 
-def draw_steps_to_fix(axes: Axes, rows: Sequence[Row]) -> None:
-    """Draw the share of runs that have written a right fix after each step."""
-    longest = max(numbers(rows, "steps"))
-    for ((given,), runs), (_, line, colour) in zip(
-        group(rows, ("given",)).items(), LINES, strict=False
-    ):
-        steps = sorted(numbers(runs, "first_right"))
-        shares = [at / len(runs) for at in range(len(steps) + 1)]
-        label = f"{given} ({len(runs)} runs)"
-        look: dict[str, Any] = {"linestyle": line, "color": colour, "drawstyle": "steps-post"}
-        axes.plot([0, *steps, longest + 0.5], [*shares, shares[-1]], label=label, **look)
-    axes.set(xlim=(0, longest + 0.5), ylim=(0, 1.05))
-    axes.set(xlabel="steps", ylabel="share of runs with a right fix")
-    axes.legend(frameon=False, loc="upper left")
-    axes.set_title(f"steps to a right fix, {rows[0]['strategy']}", loc="left")
+def steps_to_fix(runs: Sequence[Row]) -> Curves:
+    """Return the share of runs that have written a right fix after each step (Figure 4)."""
+    longest = max(numbers(runs, "steps"))
+    curves = {}
+    for (given,), some in group(runs, ("given",)).items():
+        steps = sorted(numbers(some, "first_right"))
+        shares = [at / len(some) for at in range(len(steps) + 1)]
+        curves[f"{given} ({len(some)} runs)"] = ([0, *steps, longest], [*shares, shares[-1]])
+    return curves
 
 
-def _spent(axes: Axes, rows: Sequence[Row]) -> None:
-    """Draw how seconds spread over runs, fixed and not (paper 002, Figure 9)."""
-    groups = group(rows, ("outcome",))
-    boxes = [numbers(runs, "seconds") for runs in groups.values()]
-    axes.boxplot(boxes, tick_labels=[f"{name} ({len(runs)})" for (name,), runs in groups.items()])
-    axes.set(ylabel="seconds of a run")
-    axes.set_title(f"what runs take, {rows[0]['strategy']}", loc="left")
+def draw_curves(
+    axes: Axes,
+    *,
+    curves: Curves,
+    title: str,
+    x: str,
+    y: str,
+    marks: bool = False,
+    jumps: bool = False,
+) -> None:
+    """Draw a line for each of the curves, between 0 and 1."""
+    for (name, (across, up)), (mark, line, colour) in zip(curves.items(), LINES, strict=False):
+        axes.plot(
+            across,
+            up,
+            label=name,
+            linestyle=line,
+            color=colour,
+            marker=mark if marks else "",
+            markersize=4,
+            drawstyle="steps-post" if jumps else "default",
+        )
+    axes.set(xlim=(0, None), ylim=(0, 1.05), xlabel=x, ylabel=y)
+    axes.legend(frameon=False, loc="best")
+    axes.set_title(title, loc="left")
 
 
-def draw_actions(axes: Axes, rows: Sequence[Row]) -> None:
+def draw_costs(axes: Axes, *, runs: Sequence[Row], of: str) -> None:
+    """Draw how a cost spreads over runs, with a right fix and without (paper 002, Figure 9)."""
+    groups = group(runs, ("outcome",))
+    boxes = [numbers(some, of) for some in groups.values()]
+    names = [f"{outcome} ({len(some)} runs)" for (outcome,), some in groups.items()]
+    axes.boxplot(boxes, tick_labels=names)
+    axes.set_title(f"what a run takes: {of}", loc="left")
+
+
+def draw_actions(axes: Axes, *, steps: Sequence[Row], title: str) -> None:
     """Draw which actions are taken at each step (paper 001, Figure 2)."""
-    often = Counter(str(row["action"]) for row in rows)
+    often = Counter(str(row["action"]) for row in steps)
     named = [name for name, _ in often.most_common(_ACTIONS) if name != "other"]
-    steps = list(group(sorted(rows, key=_step), ("step",)).values())
-    bottom = [0.0] * len(steps)
+    taken: dict[float, list[str]] = {}
+    for row in steps:
+        action = str(row["action"])
+        taken.setdefault(_number(row["step"]), []).append(action if action in named else "other")
+    bottom = dict.fromkeys(taken, 0.0)
     for name, (colour, hatch) in zip((*named, "other"), BARS, strict=False):
-        heights = []
-        for step in steps:
-            actions = [row["action"] if row["action"] in named else "other" for row in step]
-            heights.append(actions.count(name) / len(actions))
-        look: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "0.0", "label": name}
-        axes.bar(range(1, len(heights) + 1), heights, 0.9, bottom=bottom, linewidth=0.5, **look)
-        bottom = [one + other for one, other in zip(bottom, heights, strict=True)]
+        shares = {step: actions.count(name) / len(actions) for step, actions in taken.items()}
+        axes.bar(
+            list(shares),
+            list(shares.values()),
+            0.9,
+            bottom=list(bottom.values()),
+            label=name,
+            color=colour,
+            hatch=hatch,
+            edgecolor="0.0",
+            linewidth=0.5,
+        )
+        bottom = {step: bottom[step] + share for step, share in shares.items()}
     axes.set(xlabel="step", ylabel="share of the runs that come so far")
     axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    axes.set_title(f"actions by step, {rows[0]['strategy']}", loc="left")
-
-
-def _step(row: Row) -> float:
-    return float(row["step"] or 0)
+    axes.set_title(title, loc="left")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from statistics import fmean
+from statistics import fmean, median
 
 from pytest_brt.evaluate import columns as show
 from pytest_brt.evaluate.columns import Column
@@ -21,11 +21,11 @@ _PART = Column(title="share", measure=show.part, form=".0%")
 _SPREAD = (
     _N,
     _MEAN(title="mean", of="value", fold=fmean),
-    Column(title="a quarter below", measure=show.lower_quartile, of="value"),
-    Column(title="median", measure=show.middle, of="value"),
-    Column(title="a quarter above", measure=show.upper_quartile, of="value"),
-    Column(title="most", measure=show.most, of="value"),
-    Column(title="sum", measure=show.total, of="value"),
+    Column(title="a quarter below", measure=show.over(show.lower_quartile), of="value"),
+    Column(title="median", measure=show.over(median), of="value"),
+    Column(title="a quarter above", measure=show.over(show.upper_quartile), of="value"),
+    Column(title="most", measure=show.over(max), of="value"),
+    Column(title="sum", measure=show.over(sum), of="value"),
 )
 _REPAIRED = (
     Column(title="bugs", measure=show.distinct, of="bug"),
@@ -111,7 +111,7 @@ _TESTS = (
         columns=(
             _N,
             *(
-                Column(title=name, measure=show.total, of=name)
+                Column(title=name, measure=show.over(sum), of=name)
                 for name in ("acc@1", "acc@3", "acc@5", "wef@1", "wef@3", "wef@5")
             ),
         ),
@@ -238,7 +238,7 @@ _REPAIRS = (
         columns=(
             Column(title="runs", measure=show.count),
             _SHARE(title="right", of="right"),
-            Column(title="steps to right, median", measure=show.middle, of="first_right"),
+            Column(title="steps to right, median", measure=show.over(median), of="first_right"),
             _MEAN(title="mean", of="first_right"),
             _MEAN(title="tokens made", of="tokens"),
             _MEAN(title="tokens read", of="read"),

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from pytest_brt import __version__
 from pytest_brt.agent.prompts import Prompts
-from pytest_brt.codec import content_id, from_json, to_json
+from pytest_brt.codec import content_id, to_json
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.cluster import Cluster
 from pytest_brt.evaluate.dataset import Instance, Prediction
@@ -109,13 +109,15 @@ class Study:
 
     def result(self) -> StudyResult:
         """Return all that is known by now; what was never asked for is left out."""
-        found = []
-        for instance in self.plan.instances:
-            for stage in self.plan.stages(instance):
-                future = self._futures.get((instance.id, stage))
-                if future is not None and future.done() and not future.cancelled():
-                    found.append(_told(future, instance, stage))
         plan = self.plan
+        found = [
+            _result_of(future, instance, stage)
+            for instance in plan.instances
+            for stage in plan.stages(instance)
+            if (future := self._futures.get((instance.id, stage))) is not None
+            and future.done()
+            and not future.cancelled()
+        ]
         return StudyResult(
             about=About(version=__version__, dataset=plan.dataset, settings=plan.settings),
             bugs=tuple(
@@ -172,7 +174,7 @@ def names_of(job: Job) -> tuple[str, ...]:
     return (job.stage, job.instance.id, content_id(to_json(about)))
 
 
-def _told(future: Future[Studied], instance: Instance, stage: Stage) -> Studied:
+def _result_of(future: Future[Studied], instance: Instance, stage: Stage) -> Studied:
     error = future.exception()
     if error is not None:
         text = str(error) if isinstance(error, BrtError) else f"{type(error).__name__}: {error}"
@@ -230,7 +232,7 @@ class Ledger:
         self._journals[0].put(value, *names)
 
 
-# -- on other processes or machines: a job travels as JSON, and so does its result -----------
+# -- on other processes or machines ---------------------------------------------------------
 
 
 def check_strategies(chosen: Mapping[str, Strategy]) -> None:
@@ -247,8 +249,7 @@ def carry_away(job: Job, cluster: Cluster, folder: Path) -> Studied:
     error: Exception | None = None
     for _ in range(3):
         try:
-            future = cluster.executor.submit(run_job, to_json(job), str(folder.resolve()))
-            return from_json(future.result(), KINDS[job.stage])
+            return cluster.executor.submit(run_job, job, str(folder.resolve())).result()
         except BrtError:
             raise
         except Exception as dead:  # whatever the executor raises for a worker that is gone
@@ -256,20 +257,16 @@ def carry_away(job: Job, cluster: Cluster, folder: Path) -> Studied:
     raise SubjectProblem(f"the workers that were to do it died: {type(error).__name__}")
 
 
-# -- on the worker ------------------------------------------------------------------------
-
-
-def run_job(text: str, folder: str) -> str:
-    """Do a job (JSON) on this machine and return its result as JSON.
+def run_job(job: Job, folder: str) -> Studied:
+    """Do a job on this machine, a worker.
 
     Where `folder`, that of the study's results, is on this machine's disk too, what is finished
     is kept there at once: it is not lost when the one who asked is.
     """
-    job = from_json(text, Job)
-    result = carry_out(job, _kit(to_json(job.settings)))
+    result = carry_out(job, _kit(job.settings))
     if not result.problem and Path(folder).is_dir():
         _ledger(folder, setting_of(job.settings)).put(result, *names_of(job))
-    return to_json(result)
+    return result
 
 
 @cache
@@ -278,9 +275,8 @@ def _ledger(folder: str, setting: str) -> Ledger:
 
 
 @cache
-def _kit(text: str) -> StudyKit:
+def _kit(settings: StudySettings) -> StudyKit:
     """Return what this worker process has at hand; its model is loaded once."""
-    settings = from_json(text, StudySettings)
     # A machine may run as many workers as it has cores.
     given = ModelSettings(context=settings.context, threads=1)
     model, editor = open_models(settings.model, settings.edit_model, given)

@@ -137,9 +137,9 @@ class HiddenTests:
         root = Path(engine.subject.root)
         self._tests, files = hidden_files(instance, root)
         self._targets = tuple(TestTarget(id=path, path=path) for path in files)
-        named = (*instance.fail_to_pass, *instance.pass_to_pass)
+        named = (*instance.failing, *instance.passing)
         fixed = self._passing(fix_changes(instance, root))
-        wanted = _names(instance.fail_to_pass, fixed)
+        wanted = _names(instance.failing, fixed)
         if not named:
             wanted = fixed - self._passing(())
         missing = wanted - fixed
@@ -149,7 +149,7 @@ class HiddenTests:
                 f"the hidden tests cannot judge in this environment: {what} "
                 f"{'fails' if missing else 'passes'} with the true fix"
             )
-        kept = _names(instance.pass_to_pass, fixed) & fixed if named else fixed
+        kept = _names(instance.passing, fixed) & fixed if named else fixed
         self._wanted = wanted | kept
 
     def is_right(self, patch: Patch) -> bool:
@@ -185,7 +185,7 @@ def hidden_files(instance: Instance, root: Path) -> tuple[tuple[FileChange, ...]
             changes = apply_patch(tests, root, whole=True).changes
         except PatchProblem as problem:
             raise SubjectProblem(f"the hidden tests do not apply: {problem}") from None
-    named = (*instance.fail_to_pass, *instance.pass_to_pass)
+    named = (*instance.failing, *instance.passing)
     files = {name.partition("::")[0] for name in named if "::" in name}
     if not files:
         is_test = read_ini(root).collected.has_file

@@ -39,7 +39,7 @@ def write(path: Path, *rows: object) -> Path:
 def test_a_file_in_the_format_of_swe_bench(tmp_path: Path) -> None:
     (bug,) = read_dataset(write(tmp_path / "d.jsonl", ROW))
     assert (bug.id, bug.repo, bug.version, bug.issue) == ("a__b-1", "a/b", "1.4", "It is wrong.")
-    assert (bug.fail_to_pass, bug.pass_to_pass) == (("t.py::test_a",), ("t.py::test_b",))
+    assert (bug.failing, bug.passing) == (("t.py::test_a",), ("t.py::test_b",))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_the_particular_environment_goes_before_the_general_one(tmp_path: Path) 
         '["a/b@1.4"]\npython = "q"\nfiles = {"v.py" = "version = \'{version}\'"}\n',
         "utf-8",
     )
-    bug = Instance(id="x", repo="a/b", version="1.4", issue="", patch="", env=(("C", "3"),))
+    bug = Instance(id="x", repo="a/b", version="1.4", issue="", patch="", env={"C": "3"})
     assert environment_of(bug, read_environments(path)) == Environment(
         python="q",
         pythonpath=("src",),

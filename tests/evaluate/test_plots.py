@@ -95,7 +95,7 @@ def test_the_same_data_gives_the_same_bytes(tmp_path: Path) -> None:
     plots = {path.name for path in files if path.parent.name == "plots"}
     stems = (
         *("top-k", "thresholds", "actions-reproduce-agent", "actions-repair-passerine"),
-        *("repair-steps-passerine", "repair-cost-passerine"),
+        *("repair-steps-passerine", "repair-cost-passerine", "repair-tokens-passerine"),
     )
     assert plots == {f"{stem}.{kind}" for stem in stems for kind in ("svg", "png")}
     for path in files:

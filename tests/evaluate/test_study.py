@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.evaluate.dataset import Instance, read_dataset
 from pytest_brt.evaluate.environments import Environment
@@ -287,7 +288,7 @@ def test_hidden_tests_say_which_patches_are_right(tree: Path) -> None:
             id="x", repo="r", issue="", patch=bug.patch, test_patch=TEST_PATCH, fail_to_pass=one
         )
         assert HiddenTests(named, engine).is_right(patch_of(fix("b-literal"), "b"))
-        wrong = replace(named, patch=fix("c-wrong"))
+        wrong = msgspec.structs.replace(named, patch=fix("c-wrong"))
         with pytest.raises(SubjectProblem, match="cannot judge"):
             HiddenTests(wrong, engine)
         new = TESTS + "\n\ndef test_new():\n    assert clamp({0}, 0, 9) == {0}\n"
@@ -335,7 +336,7 @@ def test_a_job_survives_its_way_to_a_worker() -> None:
         environment=Environment(),
         settings=StudySettings(strategies=("replay",)),
     )
-    assert from_json(to_json(job), Job) == job
+    assert pickle.loads(pickle.dumps(job)) == job
 
 
 def test_repairs_may_be_given_plausible_tests_alone() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.codec import from_json, to_json
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.environments import Environment
 from pytest_brt.evaluate.job import Job
@@ -48,7 +47,9 @@ def job_of(folder: Path, settings: StudySettings) -> Job:
 
 def result_of(folder: Path, settings: StudySettings) -> Reproduced:
     job = job_of(folder, settings)
-    return from_json(run_job(to_json(job), str(folder / "nowhere")), Reproduced)
+    result = run_job(job, str(folder / "nowhere"))
+    assert isinstance(result, Reproduced)
+    return result
 
 
 @pytest.mark.slow
