@@ -1,0 +1,62 @@
+"""What the README shows of three users' commands is what they print."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.docs import ROOT
+from tests.support.interval import SOURCE, diff_of
+from tests.support.sessions import ONCE
+
+README = (ROOT / "README.md").read_text("utf-8")
+REPORT = re.compile(r"^````markdown\n(.*?)^````$", re.DOTALL | re.MULTILINE)
+SESSION = re.compile(r"^```console\n\$ (.*?)\n```\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+MEAN = "    return sum(values) / len(values)\n"
+#: What each pull request has in place of the line with the bug.
+PULL_REQUESTS = {
+    "pr-1": f"    try:\n    {MEAN}    except ZeroDivisionError:\n        return None\n",
+    "pr-2": f"    if not values:\n        return 0\n{MEAN}",
+    "pr-3": "    return sum(values) // max(1, len(values) - 1)\n",
+}
+OWN_TEST = "from interval import mean\n\n\ndef test_mine():\n    assert mean([]) == 0\n"
+
+
+def lines_of(output: str) -> set[str]:
+    return {" ".join(line.split()) for line in output.splitlines()}
+
+
+@pytest.fixture
+def three_pull_requests(project: pytest.Pytester) -> Path:
+    """Return the project of the README, with its report, patches and a test that somebody wrote."""
+    root: Path = project.path
+    report = REPORT.search(README)
+    assert report is not None
+    (root / "issue.md").write_text(report[1], "utf-8")
+    (root / "tox.ini").unlink()
+    (root / "tests/test_mine.py").write_text(OWN_TEST, "utf-8")
+    for patch in (root / "patches").iterdir():
+        patch.unlink()
+    for name, fix in PULL_REQUESTS.items():
+        (root / f"patches/{name}.diff").write_text(diff_of(SOURCE.replace(MEAN, fix)), "utf-8")
+    return root
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("three_pull_requests")
+@pytest.mark.parametrize(("typed", "shown"), SESSION.findall(README))
+def test_a_command_prints_what_is_shown(project: pytest.Pytester, typed: str, shown: str) -> None:
+    program, *arguments = shlex.split(typed)
+    module = {"pytest": "pytest", "pytest-brt": "pytest_brt"}[program]
+    how = ONCE.split() if module == "pytest" else []
+    result = project.run(sys.executable, "-m", module, *arguments, *how)
+    assert result.ret == 0, result.stderr.str()
+    assert lines_of(shown) - lines_of(result.stdout.str()) == set()
+
+
+def test_three_users_have_a_command_each() -> None:
+    assert len(SESSION.findall(README)) == 3
