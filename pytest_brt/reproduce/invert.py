@@ -27,14 +27,8 @@ from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.opinion import Opinions, with_opinion
 from pytest_brt.reproduce.pin import pinned_tests
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
-from pytest_brt.reproduce.prompting.fit import (
-    Brief,
-    PromptTooLong,
-    bug_values,
-    fitted,
-    listings_of,
-    report_text,
-)
+from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong, bug_values, fitted, listings_of
+from pytest_brt.reproduce.prompting.report_text import report_text
 from pytest_brt.reproduce.prompting.transcript import Stance
 from pytest_brt.reproduce.select import dropped, select
 from pytest_brt.reproduce.strategy import Workbench

@@ -10,7 +10,8 @@ import msgspec
 from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.reproduce.opinion import Ask, read_answer
-from pytest_brt.reproduce.prompting.fit import Brief, bug_values, fitted, report_text
+from pytest_brt.reproduce.prompting.fit import Brief, bug_values, fitted
+from pytest_brt.reproduce.prompting.report_text import report_text
 from pytest_brt.types import Place
 
 #: As many suspects are shown anyway.

@@ -21,14 +21,8 @@ from pytest_brt.oracle.judge import rescored
 from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.claims import claims_of
 from pytest_brt.reproduce.model_tests.confidence import with_odds
-from pytest_brt.reproduce.prompting.fit import (
-    Brief,
-    PromptTooLong,
-    bug_values,
-    fitted,
-    listings_of,
-    report_text,
-)
+from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong, bug_values, fitted, listings_of
+from pytest_brt.reproduce.prompting.report_text import report_text
 from pytest_brt.syntax.normal import test_key
 from pytest_brt.types import Issue, JudgedTest, OracleKind, Raised
 

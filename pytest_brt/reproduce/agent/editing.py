@@ -22,13 +22,8 @@ from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.reproduce.agent.kit import TESTS, Kit, remembered, tests_in
 from pytest_brt.reproduce.asking import answer_room
 from pytest_brt.reproduce.model_tests.make import Maker, Written
-from pytest_brt.reproduce.prompting.fit import (
-    PromptTooLong,
-    bug_values,
-    fitted,
-    report_text,
-    shorten,
-)
+from pytest_brt.reproduce.prompting.fit import PromptTooLong, bug_values, fitted, shorten
+from pytest_brt.reproduce.prompting.report_text import report_text
 from pytest_brt.reproduce.prompting.shown_code import show_file
 from pytest_brt.types import CandidateTest, Origin, Step
 
@@ -93,7 +88,7 @@ def edit_prompt(path: str, change: str, steps: Sequence[Step], kit: Kit) -> Prom
     best = max(hints.worths.values(), default=1.0)
     worths = {**hints.worths, **dict.fromkeys(terms_of(change), best)}
     parts = {
-        "report": report_text(kit.issue),
+        "report": report_text(kit.issue, whole=kit.found is None),
         "content": show_file(path, kit.index, most, worths) if known else "",
         "read": _read(steps),
         "mine": mine[0].source or "" if mine else "",

@@ -20,13 +20,8 @@ from pytest_brt.reproduce.asking import answer_room, seed_of
 from pytest_brt.reproduce.model_tests.confidence import judge_written
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
-from pytest_brt.reproduce.prompting.fit import (
-    PromptTooLong,
-    bug_values,
-    fitted,
-    listings_of,
-    report_text,
-)
+from pytest_brt.reproduce.prompting.fit import PromptTooLong, bug_values, fitted, listings_of
+from pytest_brt.reproduce.prompting.report_text import report_text
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, Issue, JudgedTest, Trajectory
@@ -43,7 +38,7 @@ Messages = tuple[Message, ...]
 def _parts(kit: Kit, hints: Hints) -> dict[str, str]:
     found = kit.found
     return {
-        "report": report_text(kit.issue),
+        "report": report_text(kit.issue, whole=found is None),
         "examples": "all",
         "session": "\n".join(hints.session),
         "imports": "\n".join(hints.imports) if found else "",

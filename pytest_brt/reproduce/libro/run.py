@@ -31,14 +31,8 @@ from pytest_brt.reproduce.model_tests.confidence import Signs, is_repairable, ju
 from pytest_brt.reproduce.model_tests.make import Maker, Written
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
-from pytest_brt.reproduce.prompting.fit import (
-    Brief,
-    PromptTooLong,
-    bug_values,
-    fitted,
-    listings_of,
-    report_text,
-)
+from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong, bug_values, fitted, listings_of
+from pytest_brt.reproduce.prompting.report_text import report_text
 from pytest_brt.reproduce.select import dropped, without_doubles
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, AttemptNote, Ending, Issue, JudgedTest, Origin, Verdict
@@ -77,7 +71,7 @@ def sampling_prompt(
     """
     hints, prompts = brief.hints, brief.prompts
     parts = {
-        "report": report_text(brief.issue),
+        "report": report_text(brief.issue, whole=not facts),
         "session": "\n".join(hints.session) if facts else "",
         "imports": "\n".join(hints.imports) if facts else "",
         "tests": "\n\n".join(hints.tests[:1]) if facts else "",

@@ -2,118 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from pytest_brt.agent.history import cut
-from pytest_brt.agent.prompts import Prompts, fenced
+from pytest_brt.agent.prompts import Prompts
 from pytest_brt.code.index import Index
 from pytest_brt.errors import Overflowed
-from pytest_brt.issue.blocks import without_comments
-from pytest_brt.issue.prose import sentences
-from pytest_brt.issue.words import role_of
 from pytest_brt.model.base import Model, Prompt
 from pytest_brt.reproduce.prompting.context import Hints
+from pytest_brt.reproduce.prompting.report_text import shortened_report
 from pytest_brt.reproduce.prompting.shown_code import show_suspects, show_tests
-from pytest_brt.types import Block, BlockKind, Issue
+from pytest_brt.types import Issue
 from pytest_brt.types.attempt import Shortened
-from pytest_brt.types.reading import ClaimRole
-
-_PROSE = (BlockKind.PROSE, BlockKind.HEADING)
-#: Headings of sections that say where the reporter runs it.
-_ENVIRONMENT = re.compile(r"\b(?:environment|versions?)\b", re.IGNORECASE)
-#: Lines of such a section that stand elsewhere; a bare "name 1.2" might be what is reported.
-_VERSION = re.compile(
-    r"\W*(?:python|(?:[\w-]+ )?version)(?: version)?\W{1,4}v?\d+(?:\.\w+)*\W*$", re.IGNORECASE
-)
-_LINK = re.compile(r"^\W*https?://\S+\W*$", re.IGNORECASE)
-#: Marks of code in a sentence: what it says of that may be what the report is about.
-_CODE = re.compile(r"`|\w\(|\w_\w|[\"'\u201c]\S")
-#: Roles of sentences that are the symptom, the expectation, or what works beside it.
-_TELLING = (ClaimRole.OBSERVED, ClaimRole.EXPECTED, ClaimRole.CONTRAST)
-#: Words of a heading that only names its section.
-_HEADING_WORDS = 8
-#: Characters of a report that is shown as it is; longer ones are shortened to their core.
-_MOST = 5_000
-#: Share of the room that code may take from a report's sentences.
-_CODE_SHARE = 0.6
-
-
-def report_text(issue: Issue) -> str:
-    """Return the report without its title; a long one as `shortened_report` has it."""
-    whole = _without_title(issue)
-    return whole if len(whole) <= _MOST else shortened_report(issue, _MOST)
-
-
-def shortened_report(issue: Issue, most: int) -> str:
-    """Return the core of the report in at most about `most` characters.
-
-    Sentences that tell neither symptom nor expectation go first, then lines of long code.
-    """
-    parts = _core(issue) or [(False, _without_title(issue))]
-    if sum(len(text) for _, text in parts) > most:
-        parts = _core(issue, telling=True) or parts
-    code = [len(text) for is_code, text in parts if is_code]
-    room = max(most - sum(len(text) for is_code, text in parts if not is_code), 0)
-    room = max(room, int(most * _CODE_SHARE)) if sum(code) > room else sum(code)
-    share = room / max(sum(code), 1)
-    fitting = [shorten(text, int(len(text) * share)) if own else text for own, text in parts]
-    return shorten("\n\n".join(fitting), most)
-
-
-def _core(issue: Issue, *, telling: bool = False) -> list[tuple[bool, str]]:
-    """Return the stretches of the report but environment and links, and whether each is code.
-
-    With `telling`, of sentences only those on what goes wrong, should happen, or is code.
-    """
-    found: list[tuple[bool, str]] = []
-    heading, skipped = "", False
-    for number, block in enumerate(issue.blocks):
-        if block.kind is BlockKind.HEADING:
-            named = block.text != issue.title and len(block.text.split()) <= _HEADING_WORDS
-            heading, skipped = block.text, named and bool(_ENVIRONMENT.search(block.text))
-            continue
-        is_code = block.kind not in _PROSE
-        before = number + 1 < len(issue.blocks) and issue.blocks[number + 1].kind not in _PROSE
-        if is_code:
-            text = fenced(block.text, block.language)
-        else:
-            text = "\n".join(
-                _sentences(block, last=before and not skipped, telling=telling or skipped)
-            )
-        if not text.strip() or (skipped and is_code):
-            continue
-        if heading and heading != issue.title:
-            found.append((False, f"## {heading}"))
-        heading = ""
-        found.append((is_code, text))
-    return found
-
-
-def _sentences(block: Block, *, last: bool, telling: bool) -> Iterator[str]:
-    """Yield the sentences of a paragraph that count; `last` when the last one announces code."""
-    lines = [
-        line
-        for line in block.text.split("\n")
-        if not _LINK.match(line) and not _VERSION.match(line)
-    ]
-    every = sentences(replace(block, text="\n".join(lines)))
-    for number, sentence in enumerate(every):
-        said = sentence.text.strip()
-        announces = last and number == len(every) - 1
-        if not telling or announces or role_of(said) in _TELLING or _CODE.search(said):
-            yield said
-
-
-def _without_title(issue: Issue) -> str:
-    """Return the report's text without the line that is its title."""
-    text = without_comments(issue.text.strip()).strip()
-    first, _, rest = text.partition("\n")
-    if first.lstrip("# ").strip() == issue.title.strip():
-        text = rest.strip()
-    return re.sub(r"\n{4,}", "\n\n", text)
 
 
 def shorten(text: str, most: int) -> str:

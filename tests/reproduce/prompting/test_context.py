@@ -13,7 +13,8 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
 from pytest_brt.reproduce.prompting.context import gather_hints, suspecting
-from pytest_brt.reproduce.prompting.fit import report_text, shorten
+from pytest_brt.reproduce.prompting.fit import shorten
+from pytest_brt.reproduce.prompting.report_text import report_text
 from pytest_brt.reproduce.replay.run import replay
 
 REPORT = """\
