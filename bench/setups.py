@@ -26,6 +26,8 @@ from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.truth import hidden_files
 from pytest_brt.patches.diff import read_diff
 
+#: The papers' setups.
+STUDIES = Path(__file__).parent.parent / "examples/studies"
 BUGS = (
     *("pytest-dev__pytest-7373", "pytest-dev__pytest-6116", "pytest-dev__pytest-5692"),
     *("pytest-dev__pytest-5221", "pytest-dev__pytest-8906", "pallets__flask-5063"),
@@ -133,7 +135,7 @@ def replies(bug: Bug) -> Iterator[tuple[str, str]]:
 
 
 def main() -> None:
-    """Write the data set, its environments and the script."""
+    """Write the data set, its environments, the script, and the papers' studies of them."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     for name in ("data", "trees", "out"):
         parser.add_argument(f"--{name}", type=Path, required=True)
@@ -145,7 +147,7 @@ def main() -> None:
     for number, name in enumerate(BUGS):
         row, tree = rows[name], trees[name]
         bug = Bug(number=number, row=row, base=Path(tree["base"]))
-        place = given.out / "ten" / name
+        place = given.out / "bugs" / name
         place.mkdir(parents=True, exist_ok=True)
         (place / "issue.md").write_text(row["problem_statement"], "utf-8")
         (place / "fix.diff").write_text(row["patch"], "utf-8")
@@ -158,7 +160,10 @@ def main() -> None:
             "env": tree["envvars"],
         }
         script += [f"=== always if: (?s){when}\n{text}" for when, text in replies(bug)]
-    (given.out / "envs.json").write_text(json.dumps(environments, indent=1), "utf-8")
+    (given.out / "environments.json").write_text(json.dumps(environments, indent=1), "utf-8")
+    for study in STUDIES.glob("*.toml"):
+        text = 'environments = "environments.json"\n' + study.read_text("utf-8")
+        (given.out / study.name).write_text(text, "utf-8")
     (given.out / "replies.txt").write_text("".join(script), "utf-8")
 
 

@@ -230,6 +230,8 @@ class FixOutcome:
     right: bool
     #: Equal to the true fix but for layout, comments and local names.
     same_as_fix: bool
+    #: Of one that was kept.
+    diff: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

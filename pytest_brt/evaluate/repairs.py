@@ -182,7 +182,7 @@ class _Judge:
 
     def _fixes(self, done: Repair) -> tuple[tuple[FixOutcome, ...], set[int]]:
         """Return the different trees that a run wrote, and the steps that wrote a right one."""
-        kept = {fix.key for fix in done.fixes}
+        kept = {fix.key: fix.patch.text for fix in done.fixes}
         found: dict[str, FixOutcome] = {}
         right_steps: set[int] = set()
         for number, source, changes in written(done, self._root):
@@ -200,6 +200,7 @@ class _Judge:
                     own=self._trials.run(changes).passes if self._tests else None,
                     right=self._right[key],
                     same_as_fix=key == self._truth,
+                    diff=kept.get(key, ""),
                 )
         return tuple(found.values()), right_steps
 

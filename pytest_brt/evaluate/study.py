@@ -49,6 +49,8 @@ from pytest_brt.reproduce.strategy import Strategy
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt
 
+#: What of the true fix is given away to repairs alone.
+_TO_REPAIRS = ("place", "plausible-tests")
 #: Does a job, here or on another machine.
 Carry = Callable[[Job], Studied]
 
@@ -81,9 +83,11 @@ class StudyPlan:
 def setting_of(settings: StudySettings) -> str:
     """Return a name for all that results of a study depend on besides its bugs.
 
-    How bugs are repaired is in the names of the repairs alone: the other stages stay as they are.
+    How bugs are repaired, and what is given away to repairs alone, is in the names of the repairs:
+    the other stages stay as they are.
     """
-    return content_id(__version__, to_json(replace(settings, repairs=None)))
+    given = tuple(name for name in settings.given if name not in _TO_REPAIRS)
+    return content_id(__version__, to_json(replace(settings, repairs=None, given=given)))
 
 
 class Study:
@@ -169,8 +173,10 @@ def attempts_for(job: Job, made: Reproduced) -> tuple[Attempt, ...]:
 
 def names_of(job: Job) -> tuple[str, ...]:
     """Return what finished work is called by in the ledger."""
-    by = job.settings.repairs if job.stage is Stage.REPAIR else None
-    about = replace(job, settings=StudySettings(strategies=(), repairs=by), repos="")
+    kept = StudySettings(strategies=())
+    if job.stage is Stage.REPAIR:
+        kept = replace(kept, repairs=job.settings.repairs, given=job.settings.given)
+    about = replace(job, settings=kept, repos="")
     return (job.stage, job.instance.id, content_id(to_json(about)))
 
 

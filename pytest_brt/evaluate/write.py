@@ -13,7 +13,7 @@ from pytest_brt.evaluate.record import About, StudyResult
 from pytest_brt.evaluate.rows.row import Row
 from pytest_brt.evaluate.rows.study import FILES, Rows, rows_of
 from pytest_brt.evaluate.specs import TABLES
-from pytest_brt.evaluate.tables import Table, make_table
+from pytest_brt.evaluate.tables import Table, group, make_table
 from pytest_brt.store import write_bytes, write_text
 
 NAME = "study.json"
@@ -42,7 +42,7 @@ def write_study(result: StudyResult, folder: Path) -> list[str]:
 
 
 def write_rows(result: StudyResult, folder: Path) -> dict[str, list[Row]]:
-    """Write what a study is of, and its rows, which are returned.
+    """Write what a study is of, its rows, which are returned, and the fixes that its repairs kept.
 
     Raises:
         StoreProblem: the folder cannot be written.
@@ -52,7 +52,21 @@ def write_rows(result: StudyResult, folder: Path) -> dict[str, list[Row]]:
     for name, some in rows.items():
         lines = (to_json(row) + "\n" for row in some)
         write_text(folder / "rows" / f"{name}.jsonl", "".join(lines))
+    for (given,), fixes in group(rows["fixes"], ("given",)).items():
+        kept = (_as_prediction(row) for row in fixes if row["kept"] and row["whole"])
+        write_text(folder / "fixes" / f"{given}.jsonl", "".join(kept))
     return rows
+
+
+def _as_prediction(fix: Row) -> str:
+    """Return a fix as a line of predictions: paper 001 ranks what its repairs wrote."""
+    prediction = {
+        "instance_id": fix["bug"],
+        "model_name_or_path": fix["strategy"],
+        "model_patch": fix["diff"],
+        "plausible": bool(fix["right"]),
+    }
+    return to_json(prediction) + "\n"
 
 
 def tables_of(rows: Rows) -> list[Table]:

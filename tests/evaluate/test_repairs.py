@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.evaluate.dataset import Instance
+from pytest_brt.evaluate.dataset import Instance, read_predictions
 from pytest_brt.evaluate.environments import Environment
 from pytest_brt.evaluate.job import Job
 from pytest_brt.evaluate.record import RepairSettings, Stage, StudySettings
@@ -173,6 +173,14 @@ def test_how_bugs_are_repaired_is_no_reason_to_reproduce_them_again() -> None:
         for by in (repairs, fewer)
     )
     assert names_of(one) != names_of(two)
+    # Nor is what repairs alone are told, of which they depend.
+    told = replace(job.settings, given=("place", "plausible-tests"))
+    assert setting_of(told) == setting_of(job.settings)
+    assert names_of(replace(job, settings=told)) == names_of(job)
+    repair = replace(job, stage=Stage.REPAIR)
+    assert names_of(replace(repair, settings=told)) != names_of(repair)
+    files = replace(job.settings, given=("files",))
+    assert setting_of(files) != setting_of(job.settings)
     worded = replace(job.settings, prompts=(("libro/user.j2", "x"),))
     assert setting_of(worded) != setting_of(job.settings)
 
@@ -212,8 +220,13 @@ def test_a_bug_is_repaired_with_and_without_its_failing_test(pytester: pytest.Py
     actions = [row["action"] for row in rows["steps"] if row["strategy"] == "repairagent"]
     assert actions.count("write_fix") == 2
     assert blind["ending"] == "finish"
-    writes = {(row["outcome"], row["right"]) for row in rows["writes"]}
+    writes = {(row["outcome"], row["plausible"]) for row in rows["steps"] if row["writes"]}
     assert writes == {("fixed", 1), ("unfixed", 0)}
+    # What was kept can be ranked by another study.
+    fixes_of = pytester.path / "brt-results/bugs/fixes"
+    pools = [read_predictions([fixes_of / f"{given}.jsonl"]) for given in (WITH_TEST, ALONE)]
+    assert [[fix.plausible for fix in pool["clamp"]] for pool in pools] == [[True], [False]]
+    assert "+    return max(low, min(value, high))" in pools[0]["clamp"][0].text
 
 
 @pytest.mark.slow

@@ -146,7 +146,7 @@ def test_two_packages(pytester: pytest.Pytester) -> None:
     # The tests are those of the first run.
     done.stdout.fnmatch_lines(["2 results taken from an earlier run"])
     _, rows = read_study(results)
-    repairs = {(row["strategy"], row["given"], row["bug"]): row for row in rows["repairs"]}
+    repairs = {(row["strategy"], row["given"], row["bug"]): row for row in rows["runs"]}
     assert len({bug for _, _, bug in repairs}) == 2
     for strategy, step in (("repairagent", 2), ("passerine", 1)):
         given, alone = (

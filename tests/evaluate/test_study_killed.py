@@ -192,7 +192,7 @@ def test_a_cluster_with_a_worker_killed_gives_the_same_tables(
     bugs: Path, alone: Alone, many: Rows
 ) -> None:
     assert tables(many) == tables(alone.rows)
-    assert {row["bug"] for row in many["pools"]} == {"clamp"}
+    assert {row["bug"] for row in many["patches"]} == {"clamp"}
     # The workers wrote journals of their own, beside that of the one who asked.
     assert len(list((bugs / "many").glob("journal-*.jsonl"))) >= 2
 

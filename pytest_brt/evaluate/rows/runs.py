@@ -41,6 +41,7 @@ def run_rows(result: StudyResult) -> Iterator[Row]:
                 right=run.is_right,
                 same_as_fix=any(fix.same_as_fix for fix in kept),
                 steps=len(run.actions),
+                ending=", ".join(run.endings),
                 first_right=min(run.right_steps, default=None),
                 tokens=run.cost.tokens,
                 read=run.cost.prompt_tokens,
