@@ -78,19 +78,21 @@ def repair(job: Job, kit: StudyKit, scratch: Path) -> Repaired:
     with open_tree(job, kit, scratch) as (engine, setup):
         # First, so that no hours are spent on what nobody can judge.
         begun = time.perf_counter()
-        judge = _Judge(job, engine)
+        hidden = HiddenTests(instance, engine)
+        given = hidden.failing(job.settings.repeat) if "tests" in job.settings.given else ()
+        judge = _Judge(job, engine, hidden, given or job.tests)
         started = time.perf_counter()
         tried = [
             (way, done)
-            for way in ways_of(settings, tested=bool(job.tests))
-            for done in _repairs(way, job, settings, kit, engine, scratch / "code")
+            for way in ways_of(settings, tested=bool(given or job.tests))
+            for done in _repairs(way, job, given, kit, engine, scratch / "code")
         ]
         ended = time.perf_counter()
         runs = tuple(judge.told(way, done) for way, done in tried)
         judging = time.perf_counter() - ended + started - begun
     return Repaired(
         instance=instance.id,
-        tests=len(job.tests),
+        tests=len(given or job.tests),
         runs=runs,
         seconds=ended - started,
         setup=setup,
@@ -99,34 +101,39 @@ def repair(job: Job, kit: StudyKit, scratch: Path) -> Repaired:
 
 
 def _repairs(
-    way: Way, job: Job, settings: RepairSettings, kit: StudyKit, engine: Engine, cache: Path
+    way: Way, job: Job, given: tuple[JudgedTest, ...], kit: StudyKit, engine: Engine, cache: Path
 ) -> list[Repair]:
-    """Carry out all runs of one way; each way has the whole budget for itself."""
+    """Carry out all runs of one way; each way has the whole budget for itself.
+
+    The tests are those that are `given`, or else what the first stage made.
+    """
+    settings = job.settings
+    assert settings.repairs is not None, "asked for with what to repair by"
     issue = read_issue(job.instance.issue, f"{job.instance.id}.md")
     strategy = BUILT_IN[way.strategy]
-    told = "place" in job.settings.given
+    told = "place" in settings.given
     plan = RepairPlan(
         issues=frozenset({issue.id}),
         strategies={way.strategy: strategy},
-        variants=settings.variants,
+        variants=settings.repairs.variants,
         without=frozenset(Without(name) for name in way.without),
         blind=not way.given,
-        guard=job.settings.guard,
+        guard=settings.guard,
         cache=cache,
         given=places_of_fix(job.instance, Path(engine.subject.root)) if told else (),
     )
-    deadline = time.monotonic() + job.settings.budget
+    deadline = time.monotonic() + settings.budget
     with closing(Repairing(plan, bench_of(job, kit, engine), Guard(engine))) as repairing:
         return [
             repairing.repair(
                 issue,
                 way.strategy,
                 index,
-                attempts=job.attempts if way.given else (),
-                given=(),
+                attempts=job.attempts if way.given and not given else (),
+                given=given if way.given else (),
                 deadline=deadline,
             )
-            for index in indices(strategy, job.settings.samples, given=way.given)
+            for index in indices(strategy, settings.samples, given=way.given)
         ]
 
 
@@ -145,15 +152,12 @@ def indices(strategy: RepairStrategy, runs: int | None, *, given: bool) -> range
 class _Judge:
     """Says what the trees are worth that repairs wrote; each is judged once."""
 
-    def __init__(self, job: Job, engine: Engine) -> None:
-        """Run the hidden tests on the true fix.
-
-        Raises:
-            SubjectProblem: they cannot judge.
-        """
+    def __init__(
+        self, job: Job, engine: Engine, hidden: HiddenTests, tests: Sequence[JudgedTest]
+    ) -> None:
         self._root = Path(engine.subject.root)
-        self._hidden = HiddenTests(job.instance, engine)
-        self._tests = trusted(job.tests)
+        self._hidden = hidden
+        self._tests = trusted(tests)
         self._trials = Trials(engine, self._tests, lambda _: None)
         self._truth = patch_key(fix_changes(job.instance, self._root), self._root)
         self._nothing = patch_key((), self._root)

@@ -50,7 +50,7 @@ from pytest_brt.store import Journal
 from pytest_brt.types import Attempt
 
 #: What of the true fix is given away to repairs alone.
-_TO_REPAIRS = ("place", "plausible-tests")
+_TO_REPAIRS = ("place", "tests", "plausible-tests")
 #: Does a job, here or on another machine.
 Carry = Callable[[Job], Studied]
 

@@ -13,7 +13,7 @@ from pytest_brt.evaluate.environments import Environment
 from pytest_brt.evaluate.record import Stage
 
 #: What of the true fix can be given away.
-Given = Literal["files", "place", "test-file", "plausible-tests"]
+Given = Literal["files", "test-file", "place", "tests", "plausible-tests"]
 #: A part of repairagent that can be switched off.
 Part = Literal["search", "states", "memory", "place"]
 
@@ -52,7 +52,9 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     environments: dict[str, Environment] = {}  # msgspec copies it
     #: What is done with each bug; the first stage always is.
     stages: tuple[Stage, ...] = (Stage.REPRODUCE, Stage.RANK)
-    #: What of the true fix is given away.
+    #: What of the true fix is given away: the files that it changes, the file of its tests; to
+    #: repairs also its lines, its tests in place of those that were made, or those of them alone
+    #: that are plausible.
     given: tuple[Given, ...] = ()
 
     strategies: tuple[str, ...] | None = None

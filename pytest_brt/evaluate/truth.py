@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.code.ini import read_ini
@@ -19,8 +20,9 @@ from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.patches.diff import read_diff
 from pytest_brt.patches.header import without_prefix
 from pytest_brt.patches.problem import PatchProblem
+from pytest_brt.reproduce.given import judge_given
 from pytest_brt.syntax.parse import parse_or_empty
-from pytest_brt.types import CandidateTest, FileChange, Patch, TestRun, Verdict
+from pytest_brt.types import CandidateTest, FileChange, JudgedTest, Patch, TestRun, Verdict
 
 #: A hidden test: its file and its node.
 Name = tuple[str, str]
@@ -163,6 +165,21 @@ class HiddenTests:
     def are_right(self, changes: tuple[FileChange, ...]) -> bool:
         """Say whether all tests that should pass do with `changes`."""
         return self._wanted <= self._passing(changes)
+
+    def failing(self, repeat: int) -> tuple[JudgedTest, ...]:
+        """Return those that fail on the bug, as tests that a person gave (paper 002's setup)."""
+        sources = {change.path: change.content or b"" for change in self._tests}
+        targets = []
+        for target in self._targets:
+            source = sources.get(target.path)
+            text = None if source is None else source.decode("utf-8", "replace")
+            targets.append(replace(target, source=text))
+        judged = judge_given(tuple(targets), self._engine, repeat)
+        return tuple(
+            one
+            for one in judged
+            if one.judgement.candidate and (one.test.path, one.test.name) in self._wanted
+        )
 
     def _passing(self, changes: tuple[FileChange, ...]) -> set[Name]:
         own = {change.path for change in self._tests}

@@ -40,6 +40,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.types import (
     Attempt,
+    Author,
     CandidateTest,
     JudgedTest,
     Judgement,
@@ -288,6 +289,9 @@ def test_hidden_tests_say_which_patches_are_right(tree: Path) -> None:
             id="x", repo="r", issue="", patch=bug.patch, test_patch=TEST_PATCH, fail_to_pass=one
         )
         assert HiddenTests(named, engine).is_right(patch_of(fix("b-literal"), "b"))
+        # Those that fail on the bug can be given to a repair, as tests of a person.
+        failing = [(judged.test.name, judged.test.origin.author) for judged in hidden.failing(1)]
+        assert failing == [("test_inside", Author.PERSON), ("test_above", Author.PERSON)]
         wrong = msgspec.structs.replace(named, patch=fix("c-wrong"))
         with pytest.raises(SubjectProblem, match="cannot judge"):
             HiddenTests(wrong, engine)
