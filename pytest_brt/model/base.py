@@ -167,9 +167,9 @@ class Settings:
     """What the user decides about models, for every backend."""
 
     #: Tokens of context; 0 takes what fits the model and the memory.
-    context: Annotated[int, Meta(ge=256)] = 0
+    context: Annotated[int, Meta(ge=0)] = 0
     #: Threads of the model; 0 takes the physical cores: tests run while it waits, not meanwhile.
-    threads: Annotated[int, Meta(ge=1)] = 0
+    threads: Annotated[int, Meta(ge=0)] = 0
     #: Tokens that a thinking model may spend on a question that deserves it.
     thinking: Annotated[int, Meta(ge=0)] = 512
     #: What runs a GGUF file: "auto", "inprocess" or "llama-server".

@@ -43,6 +43,8 @@ _STAGES = ("reproduce", "rank", "repair")
 _GIVEN = ("files", "place", "test-file", "plausible-tests")
 #: Variables that name folders which tests may read, wherever these are.
 _FOLDERS_TO_READ = ("PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH")
+#: Tokens of context in which any prompt of ours may fit.
+_LEAST_CONTEXT = 256
 #: Environment variables that set an option.
 VARIABLES = {"--brt-model": "PYTEST_BRT_MODEL"}
 
@@ -364,6 +366,8 @@ def read_engine(text: str) -> Settings:
             given[field_name] = msgspec.convert(value, kinds[field_name], strict=False)
         except msgspec.ValidationError as error:
             raise ValueError(f"{key}: {str(error).lower()}") from None
+    if given.get("context", _LEAST_CONTEXT) < _LEAST_CONTEXT:
+        raise ValueError(f"context: expected `int` >= {_LEAST_CONTEXT}")
     return Settings(**given)
 
 
