@@ -28,9 +28,8 @@ from array import array
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-import msgspec
 from shapes import CHATML, SHAPES, free, unload, write_mamba, write_shape
 
 from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling, Settings
@@ -38,8 +37,8 @@ from pytest_brt.model.batch import Batcher
 from pytest_brt.model.chat import Template
 from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.engine import open_file
+from pytest_brt.model.form import Choice, Header, Text, grammar_for
 from pytest_brt.model.gguf import read_header
-from pytest_brt.model.grammar import Shape, grammar_for
 from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.llama_server import PrivateModel, find_server
 from pytest_brt.model.memory import MemoryPlan, cores
@@ -51,36 +50,19 @@ REAL = ("smollm2", "gemma3")
 SAMPLING = Sampling(max_tokens=TOKENS)
 
 
-class Cat(msgspec.Struct, tag="cat", tag_field="action"):
-    """Look at a file."""
-
-    thought: Annotated[str, msgspec.Meta(max_length=200)]
-    path: Annotated[str, msgspec.Meta(max_length=80)]
-
-
-class Search(msgspec.Struct, tag="code_search", tag_field="action"):
-    """Look for a word."""
-
-    thought: Annotated[str, msgspec.Meta(max_length=200)]
-    query: Annotated[str, msgspec.Meta(max_length=80)]
-    kind: Literal["symbol", "text"]
+def header(action: str, *fields: tuple[str, Text | Choice]) -> Header:
+    """Return one of the forms that an answer may have."""
+    lead = (("thought", Text(longest=200)), ("action", Choice(words=(action,))))
+    return Header(fields=(*lead, *fields))
 
 
-class Run(msgspec.Struct, tag="test", tag_field="action"):
-    """Run a file of tests."""
-
-    thought: Annotated[str, msgspec.Meta(max_length=200)]
-    path: Annotated[str, msgspec.Meta(max_length=80)]
-
-
-class Done(msgspec.Struct, tag="finish", tag_field="action"):
-    """Be done."""
-
-    thought: Annotated[str, msgspec.Meta(max_length=200)]
-    sure: bool
-
-
-ACTIONS = (Cat, Search, Run, Done)
+PATH = ("path", Text(longest=80))
+ACTIONS = (
+    header("cat", PATH),
+    header("code_search", ("query", Text(longest=80)), ("kind", Choice(words=("symbol", "text")))),
+    header("test", PATH),
+    header("finish", ("sure", Choice(words=(True, False)))),
+)
 
 
 def engine_of(weights: Weights, threads: int = 1) -> Batcher:
@@ -301,7 +283,7 @@ def measure(name: str, folder: Path) -> dict[str, float]:
     result["ours"] = ours / count
     print(f"{name} free: {theirs:.2f} s for {made} tokens; batch {ours:.2f} s for {count}")
 
-    grammar = grammar_for(*(Shape(header=kind) for kind in ACTIONS), lead=("thought",))
+    grammar = grammar_for(*ACTIONS)
     limited = Prompt(messages=prompt.messages, sampling=SAMPLING, samples=SAMPLES, grammar=grammar)
     reference = llama_cpp.LlamaGrammar.from_json_schema(grammar.schema, verbose=False)
     llama.reset()

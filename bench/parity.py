@@ -23,8 +23,8 @@ from pytest_brt.model.base import Grammar, Message, Prompt, Role, Sampling
 from pytest_brt.model.batch import Batcher
 from pytest_brt.model.chat import Template
 from pytest_brt.model.conversation import Conversations
+from pytest_brt.model.form import block_grammar
 from pytest_brt.model.gguf import read_header
-from pytest_brt.model.grammar import block_grammar
 from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.memory import MemoryPlan
 

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
-from typing import Annotated, Any, Literal
 
 import msgspec
 
 from pytest_brt.codec import content_id
 from pytest_brt.model.base import Grammar
-from pytest_brt.model.grammar import Shape, grammar_for
+from pytest_brt.model.form import Choice, Field, Header, Number, Text, grammar_for
 from pytest_brt.types import Cost, FileChange, Step, Verdict
 
 #: The field in which a model says why; it comes first, so that it prepares the choice.
@@ -120,25 +119,24 @@ def _about(spec: ActionSpec) -> str:
 @cache
 def grammar_of(specs: tuple[ActionSpec, ...]) -> Grammar:
     """Return the grammar of replies that ask for one of `specs`."""
-    shapes = [
-        Shape(header=_header(spec), most=spec.most_blocks, lines=spec.lines) for spec in specs
+    return grammar_for(*map(_header, specs))
+
+
+def _header(spec: ActionSpec) -> Header:
+    fields: list[Field] = [
+        (THOUGHT, Text(shortest=1, longest=LONGEST_THOUGHT)),
+        (ACTION, Choice(words=(spec.name,))),
     ]
-    return grammar_for(*shapes, lead=(THOUGHT,))
+    fields += [(parameter.name, _value(parameter)) for parameter in spec.parameters]
+    return Header(fields=tuple(fields), blocks=spec.most_blocks, lines=spec.lines)
 
 
-def _header(spec: ActionSpec) -> type[msgspec.Struct]:
-    thought = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_THOUGHT)]
-    fields: list[tuple[str, Any]] = [(THOUGHT, thought)]
-    fields += [(parameter.name, _type(parameter)) for parameter in spec.parameters]
-    return msgspec.defstruct(spec.name, fields, tag_field=ACTION, tag=spec.name)
-
-
-def _type(parameter: Parameter) -> Any:  # a type made at run time
+def _value(parameter: Parameter) -> Text | Number | Choice:
     if parameter.choices:
-        return Literal[parameter.choices]
+        return Choice(words=parameter.choices)
     if parameter.kind is Kind.NUMBER:
-        return Annotated[int, msgspec.Meta(ge=0, le=99_999)]
-    return Annotated[str, msgspec.Meta(max_length=parameter.most)]
+        return Number()
+    return Text(longest=parameter.most)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

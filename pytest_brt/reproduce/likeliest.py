@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
-
-import msgspec
 
 from pytest_brt.model.base import Prompt, Sampling
-from pytest_brt.model.grammar import Shape, grammar_for
-from pytest_brt.reproduce.opinion import Ask, read_answer
+from pytest_brt.model.form import Choice, Header, grammar_for
+from pytest_brt.reproduce.opinion import Ask
 from pytest_brt.reproduce.prompting.fit import Brief, bug_values, fitted
 from pytest_brt.reproduce.prompting.report_text import report_text
 from pytest_brt.types import Place
@@ -33,18 +30,17 @@ def likeliest_places(suspects: Sequence[Place], brief: Brief, ask: Ask) -> tuple
     by_name = {f"{s.path}::{s.function}" if s.function else s.path: s for s in suspects}
     if len(by_name) <= _FEW:
         return tuple(suspects)
-    words = Literal[tuple(by_name)]  # type: ignore[valid-type]  # they are known only now
-    shape = msgspec.defstruct("Places", [(name, words) for name in _ANSWERS])
+    form = Header(fields=tuple((name, Choice(words=tuple(by_name))) for name in _ANSWERS))
 
     def build(texts: Mapping[str, str]) -> Prompt:
         return Prompt(
             messages=brief.prompts.ask("places", names=tuple(by_name), **bug_values(brief, texts)),
             sampling=Sampling(temperature=0.0, top_p=1.0, max_tokens=_CHOICE),
-            grammar=grammar_for(Shape(header=shape)),
+            grammar=grammar_for(form),
             purpose="places",
         )
 
     parts = {"report": report_text(brief.issue)}
-    said = read_answer(ask(fitted(build, parts, ("report",), brief)[0]), shape)
+    said = form.read(ask(fitted(build, parts, ("report",), brief)[0]))
     best = [by_name[said[name]] for name in _ANSWERS] if said else []
     return tuple(dict.fromkeys((*best, *suspects)))

@@ -10,12 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
-
-import msgspec
 
 from pytest_brt.model.base import Message, Prompt, Role, Sampling
-from pytest_brt.model.grammar import Shape, grammar_for
+from pytest_brt.model.form import Choice, Header, Text, grammar_for
 from pytest_brt.oracle.facts import Facts, matches, states
 from pytest_brt.oracle.judge import rescored
 from pytest_brt.render.causes import run_words
@@ -50,9 +47,9 @@ SAYS_NO, SAYS_YES, CONFIRMED = 0.25, 3.0, 6.0
 _AGREE = 3
 
 
-class _Other(msgspec.Struct):
-    fix: Annotated[str, msgspec.Meta(max_length=_QUOTED)]
-    passes: Literal["yes", "no"]
+_OTHER_FIX = Header(
+    fields=(("fix", Text(longest=_QUOTED)), ("passes", Choice(words=("yes", "no"))))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,9 +99,9 @@ class Opinions:
         return self._known[key]
 
     def _asked(self, item: JudgedTest, ask: Ask) -> Opinion:
-        prompt, shape = sentence_prompt(item, self.brief)
+        prompt, form = sentence_prompt(item, self.brief)
         text = ask(prompt)
-        said = read_answer(text, shape)
+        said = form.read(text)
         if said is None:
             return Opinion(right=None, reason="the model's answer cannot be read")
         quote = next(iter(said.values())).strip()
@@ -115,8 +112,8 @@ class Opinions:
         answered = Message(role=Role.ASSISTANT, text=text)
         question = self.brief.prompts.message(Role.USER, "judge/other_fix.user")
         messages = (*prompt.messages, answered, question)
-        grammar = grammar_for(Shape(header=_Other), lead=("fix",))
-        other = read_answer(ask(replace(prompt, messages=messages, grammar=grammar)), _Other)
+        grammar = grammar_for(_OTHER_FIX)
+        other = _OTHER_FIX.read(ask(replace(prompt, messages=messages, grammar=grammar)))
         return self._decided(item, quote, other)
 
     def _decided(self, item: JudgedTest, quote: str, other: Mapping[str, str] | None) -> Opinion:
@@ -168,16 +165,6 @@ def _is_none(text: str) -> bool:
     return text.strip(" .\"'").lower() in ("", _NONE)
 
 
-def read_answer(text: str, shape: type[msgspec.Struct]) -> Mapping[str, str] | None:
-    """Return the fields of an answer, None when it is no such JSON."""
-    start, end = text.find("{"), text.rfind("}")
-    try:
-        found = msgspec.json.decode(text[start : end + 1], type=shape)
-    except msgspec.DecodeError:
-        return None
-    return msgspec.structs.asdict(found)
-
-
 def is_in_report(quote: str, issue: Issue) -> bool:
     """Say whether the words of `quote` stand in the report, but for markup and a few of them."""
     wanted = _WORD.findall(quote.lower())
@@ -208,7 +195,7 @@ def _differs(line: str) -> bool:
     return bool(_DIFFERENCE.match(line))
 
 
-def sentence_prompt(item: JudgedTest, brief: Brief) -> tuple[Prompt, type[msgspec.Struct]]:
+def sentence_prompt(item: JudgedTest, brief: Brief) -> tuple[Prompt, Header]:
     """Return the first question, and the form of its answer.
 
     Raises:
@@ -218,9 +205,9 @@ def sentence_prompt(item: JudgedTest, brief: Brief) -> tuple[Prompt, type[msgspe
     raised = run.raised
     failure = f"{raised.type}: {raised.message.strip()}" if raised else run_words(run)
     claims = claims_of(item.test, run)[:_CLAIMS] or (item.test.name,)
-    quotation = Annotated[str, msgspec.Meta(max_length=_QUOTED)]
-    names = [f"words_{number}" for number in range(1, len(claims) + 1)]
-    shape = msgspec.defstruct("Sentences", [(name, quotation) for name in names])
+    quotation = Text(longest=_QUOTED)
+    numbers = range(1, len(claims) + 1)
+    form = Header(fields=tuple((f"words_{number}", quotation) for number in numbers))
     parts = {
         "report": report_text(brief.issue),
         "session": "\n".join(brief.hints.session),
@@ -238,7 +225,7 @@ def sentence_prompt(item: JudgedTest, brief: Brief) -> tuple[Prompt, type[msgspe
             ),
             # Until it is made to fit: with room for the second question and its answer.
             sampling=Sampling(temperature=0.0, top_p=1.0, max_tokens=2 * room),
-            grammar=grammar_for(Shape(header=shape)),
+            grammar=grammar_for(form),
             weighty=True,
             purpose="judge",
         )
@@ -248,4 +235,4 @@ def sentence_prompt(item: JudgedTest, brief: Brief) -> tuple[Prompt, type[msgspe
         listings = listings_of(replace(brief.hints, host=""), brief.index)
     order = ("suspected", "session", "failure", "report")
     prompt = fitted(build, parts, order, brief, listings, most=_MOST)[0]
-    return replace(prompt, sampling=replace(prompt.sampling, max_tokens=room)), shape
+    return replace(prompt, sampling=replace(prompt.sampling, max_tokens=room)), form

@@ -168,7 +168,7 @@ def test_the_grammar_has_every_action_and_the_thought_first() -> None:
     assert all(f'\\"{name}\\"' in grammar.gbnf for name in SPECS)
     rules = dict(line.split(" ::= ", 1) for line in grammar.gbnf.strip().split("\n"))
     assert rules["root"].startswith(r'"{" "\"thought\": ')
-    assert rules["shape0"].index("action") < rules["shape0"].index("path")
+    assert rules["reply0"].index("action") < rules["reply0"].index("path")
 
 
 _words = st.sampled_from([*SPECS, "grep", "path", "pkg/core.py", "util.py", "", "x", "tests"])

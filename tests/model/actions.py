@@ -8,32 +8,31 @@ from typing import Annotated, Literal
 import msgspec
 
 from pytest_brt.model.base import Grammar
-from pytest_brt.model.grammar import Shape
+from pytest_brt.model.form import Choice, Header, Number, Text
 
-Thought = Annotated[str, msgspec.Meta(max_length=80)]
 Path = Annotated[str, msgspec.Meta(min_length=1, max_length=60)]
 
 
 class Cat(msgspec.Struct, tag="cat", tag_field="action", forbid_unknown_fields=True):
-    thought: Thought
+    thought: Annotated[str, msgspec.Meta(max_length=80)]
     path: Path
     line: Annotated[int, msgspec.Meta(ge=0, le=9999)] = 0
 
 
 class Search(msgspec.Struct, tag="code_search", tag_field="action", forbid_unknown_fields=True):
-    thought: Thought
+    thought: str
     query: Annotated[str, msgspec.Meta(max_length=40)]
     kind: Literal["symbol", "text"] = "text"
 
 
 class Edit(msgspec.Struct, tag="edit", tag_field="action", forbid_unknown_fields=True):
-    thought: Thought
+    thought: str
     path: Path
     block: Annotated[int, msgspec.Meta(ge=0, le=9)]
 
 
 class Finish(msgspec.Struct, tag="finish", tag_field="action", forbid_unknown_fields=True):
-    thought: Thought
+    thought: str
     sure: bool
     level: Literal["low", 'very "high"']
 
@@ -44,13 +43,24 @@ class Verdict(msgspec.Struct, forbid_unknown_fields=True):
     why: Annotated[str, msgspec.Meta(max_length=60)]
 
 
+def header(action: str, *fields: tuple[str, Text | Number | Choice], blocks: int = 0) -> Header:
+    lead = (("thought", Text(longest=80)), ("action", Choice(words=(action,))))
+    return Header(fields=(*lead, *fields), blocks=blocks, lines=3)
+
+
+PATH = ("path", Text(shortest=1, longest=60))
+BOOL = Choice(words=(True, False))
 AGENT = (
-    Shape(header=Cat),
-    Shape(header=Search),
-    Shape(header=Edit, most=2, lines=3),
-    Shape(header=Finish),
+    header("cat", PATH, ("line", Number(digits=4))),
+    header("code_search", ("query", Text(longest=40)), ("kind", Choice(words=("symbol", "text")))),
+    header("edit", PATH, ("block", Number(digits=1)), blocks=2),
+    header("finish", ("sure", BOOL), ("level", Choice(words=("low", 'very "high"')))),
 )
-JUDGE = (Shape(header=Verdict),)
+JUDGE = (
+    Header(
+        fields=(("reproduces", BOOL), ("confidence", Number(digits=2)), ("why", Text(longest=60)))
+    ),
+)
 
 
 def choice_grammar(*words: str) -> Grammar:

@@ -16,7 +16,7 @@ from pytest_brt.model.base import Completion, Finish, Grammar, Message, Prompt, 
 from pytest_brt.model.batch import Batcher
 from pytest_brt.model.chat import Template
 from pytest_brt.model.conversation import Conversations
-from pytest_brt.model.grammar import block_grammar, grammar_for
+from pytest_brt.model.form import block_grammar, grammar_for
 from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.memory import MemoryPlan
 from tests.model.actions import AGENT, JUDGE, Cat, Edit, Search, Verdict, choice_grammar
@@ -247,7 +247,7 @@ def test_a_conversation_that_goes_on_evaluates_what_is_new(make: Make, kind: str
 def test_constrained_answers_are_what_was_asked_for(
     make: Make, temperature: float, top_p: float
 ) -> None:
-    grammar = grammar_for(*AGENT, lead=("thought",))
+    grammar = grammar_for(*AGENT)
     question = prompt(
         samples=6, grammar=grammar, max_tokens=1000, temperature=temperature, top_p=top_p
     )
@@ -430,8 +430,8 @@ def test_nothing_leaks_over_many_prompts(make: Make) -> None:
 def test_all_constrained_answers_are_valid(make: Make) -> None:
     engine = make(cells=80_000, lanes=24)
     # Random weights end a line once in a hundred tokens: one line of code has to do.
-    shapes = [replace(shape, lines=1) for shape in AGENT]
-    agent, judge = grammar_for(*shapes, lead=("thought",)), grammar_for(*JUDGE)
+    headers = [replace(header, lines=1) for header in AGENT]
+    agent, judge = grammar_for(*headers), grammar_for(*JUDGE)
     kinds = set()
     for number in range(rounds(10)):
         how = {"top_p": 0.9 + number / 100, "max_tokens": 3000, "seed": 1000 * number}

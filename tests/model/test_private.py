@@ -20,7 +20,7 @@ from pytest_brt.errors import ModelProblem
 from pytest_brt.model import llama_server
 from pytest_brt.model.base import Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.engine import open_file
-from pytest_brt.model.grammar import grammar_for
+from pytest_brt.model.form import grammar_for
 from pytest_brt.model.host import LocalModel
 from pytest_brt.model.llama_server import PrivateModel, arguments
 from pytest_brt.model.memory import MemoryPlan

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling, Settings
-from pytest_brt.model.grammar import grammar_for
+from pytest_brt.model.form import grammar_for
 from pytest_brt.model.host import LocalModel
 from tests.model.actions import JUDGE, Verdict
 from tests.model.headers import read_reply

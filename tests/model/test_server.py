@@ -13,7 +13,7 @@ import pytest
 
 from pytest_brt.errors import ModelProblem, Overflowed
 from pytest_brt.model.base import Finish, Message, Prompt, Role, Sampling, Settings
-from pytest_brt.model.grammar import grammar_for
+from pytest_brt.model.form import grammar_for
 from pytest_brt.model.loopback import Response
 from pytest_brt.model.server import ServerModel
 from tests.model.actions import AGENT, JUDGE, Cat, Edit, Verdict, choice_grammar
@@ -428,7 +428,7 @@ ACTED = '{"action": "edit", "path": "t.py", "block": 1, "thought": "x"}'
 )
 def test_an_action_beside_the_answer_is_read(server: Server, message: dict[str, object]) -> None:
     server.plan({"message": message})
-    grammar = grammar_for(*AGENT, lead=("thought",))
+    grammar = grammar_for(*AGENT)
     model = ServerModel(server.url, settings())
     (done,) = model.complete(prompt(grammar=grammar))
     header = json.loads(done.text)
@@ -574,7 +574,7 @@ def test_header_and_code(server: Server) -> None:
         "```py\nassert `1`\n```\nDone."
     )
     server.plan({"text": text})
-    grammar = grammar_for(*AGENT, lead=("thought",))
+    grammar = grammar_for(*AGENT)
     (done,) = ServerModel(server.url, settings()).complete(prompt(grammar=grammar))
     reply = read_reply(done.text, Cat, Edit)
     assert reply.header == Edit(thought="x", path="t.py", block=1)
@@ -609,5 +609,5 @@ def test_every_reply_of_any_kind_is_answered(server: Server) -> None:
     model = ServerModel(server.url, settings())
     for text in ("", "{", "```", "\ud800", "\x00", '{"a": {"b": []}}', "[]", "null", "}{"):
         server.plan({"text": text})
-        (done,) = model.complete(prompt(grammar=grammar_for(*AGENT, lead=("thought",))))
+        (done,) = model.complete(prompt(grammar=grammar_for(*AGENT)))
         assert done.text == text

@@ -121,14 +121,14 @@ def test_each_demand_is_asked_about_the_failed_one_first(tmp_path: Path) -> None
     )
     at = Frame(path="tests/test_a.py", line=10, function="test_a", project=False)
     model = scripted(tmp_path, "=== always\nx")
-    prompt, shape = sentence_prompt(judged(run(frames=(at,)), source=source), brief_of(model))
+    prompt, form = sentence_prompt(judged(run(frames=(at,)), source=source), brief_of(model))
     _, _, demands = prompt.messages[-1].text.partition("What it demands:")
     assert re.findall(r"(?m)^\d\. (.*)", demands) == [
         "assert f(1) == 'ab'",
         "with pytest.raises(KeyError):",
         "assert f(2) == text",
     ]
-    assert shape.__struct_fields__ == ("words_1", "words_2", "words_3")
+    assert [name for name, _ in form.fields] == ["words_1", "words_2", "words_3"]
 
 
 def test_of_a_crash_it_is_asked_whether_nothing_is_to_be_raised(tmp_path: Path) -> None:

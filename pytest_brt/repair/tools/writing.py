@@ -23,7 +23,7 @@ from pytest_brt.agent.parse import Refused, read_action
 from pytest_brt.agent.prompts import fenced
 from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.model.base import Message, Prompt, Sampling
-from pytest_brt.model.grammar import block_grammar
+from pytest_brt.model.form import block_grammar
 from pytest_brt.model.metered import cost_of
 from pytest_brt.model.reply import fenced_blocks
 from pytest_brt.patches import canonical_diff

@@ -15,7 +15,7 @@ from pytest_brt.code.words import terms_of
 from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem
 from pytest_brt.model.base import Prompt
-from pytest_brt.model.grammar import block_grammar
+from pytest_brt.model.form import block_grammar
 from pytest_brt.model.metered import cost_of
 from pytest_brt.patches.diff import read_diff
 from pytest_brt.patches.problem import PatchProblem

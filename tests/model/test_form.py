@@ -1,14 +1,9 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
 
-import msgspec
-import pytest
-
-from pytest_brt.errors import ModelProblem
-from pytest_brt.model.grammar import Shape, block_grammar, grammar_for
-from tests.model.actions import AGENT, JUDGE
+from pytest_brt.model.form import Text, block_grammar, grammar_for
+from tests.model.actions import AGENT, JUDGE, header
 
 
 def rules(gbnf: str) -> dict[str, str]:
@@ -16,14 +11,14 @@ def rules(gbnf: str) -> dict[str, str]:
 
 
 def test_the_thought_comes_before_the_action() -> None:
-    root = rules(grammar_for(*AGENT, lead=("thought",)).gbnf)["root"]
-    assert root.startswith(r'"{" "\"thought\": " "\"" char{0,80} "\"" (shape0 | ')
-    action = rules(grammar_for(*AGENT, lead=("thought",)).gbnf)["shape0"]
-    assert action.startswith(r'", " "\"action\": \"cat\"" ", \"path\": " "\"" char{1,60} "\""')
+    root = rules(grammar_for(*AGENT).gbnf)["root"]
+    assert root.startswith(r'"{" "\"thought\": " "\"" char{0,80} "\"" (reply0 | ')
+    action = rules(grammar_for(*AGENT).gbnf)["reply0"]
+    assert action.startswith(r'", " "\"action\": " ("\"cat\"") ", \"path\": " "\""')
 
 
 def test_every_rule_that_is_used_is_defined() -> None:
-    for grammar in (grammar_for(*AGENT, lead=("thought",)), grammar_for(*JUDGE), block_grammar()):
+    for grammar in (grammar_for(*AGENT), grammar_for(*JUDGE), block_grammar()):
         known = rules(grammar.gbnf)
         for body in known.values():
             bare = ""
@@ -56,46 +51,14 @@ def skip_escapes(body: str, position: int, close: str = '"') -> int:
 
 
 def test_a_schema_has_its_fields_in_the_order_of_writing_and_no_others() -> None:
-    class Look(msgspec.Struct, tag="look", tag_field="action"):
-        thought: str
-        path: str = ""
-
-    class Stop(msgspec.Struct, tag="stop", tag_field="action"):
-        thought: str
-
-    shapes = (Shape(header=Look), Shape(header=Stop))
-    found = json.loads(grammar_for(*shapes, lead=("thought",)).schema)["anyOf"]
-    look = found[0]
-    assert list(look["properties"]) == look["required"] == ["thought", "action", "path"]
+    look, stop = header("look", ("path", Text(longest=9))), header("stop")
+    found = json.loads(grammar_for(look, stop).schema)["anyOf"]
+    assert list(found[0]["properties"]) == found[0]["required"] == ["thought", "action", "path"]
     assert all(part["additionalProperties"] is False for part in found)
+    assert json.loads(grammar_for(look).schema) == found[0]
 
 
 def test_a_schema_is_given_when_there_is_no_code() -> None:
     schema = json.loads(grammar_for(*JUDGE).schema)
     assert schema["required"] == ["reproduces", "confidence", "why"]
-    assert grammar_for(*AGENT, lead=("thought",)).schema == ""
-
-
-class Pattern(msgspec.Struct):
-    text: Annotated[str, msgspec.Meta(pattern="^a")]
-
-
-class Mapping(msgspec.Struct):
-    table: dict[str, int]
-
-
-class Odd(msgspec.Struct):
-    number: Annotated[int, msgspec.Meta(ge=0, le=100)]
-
-
-@pytest.mark.parametrize(
-    ("kind", "message"),
-    [
-        (Pattern, "text: .*pattern"),
-        (Mapping, "table: .*DictType"),
-        (Odd, "number: .*IntType"),
-    ],
-)
-def test_what_a_grammar_cannot_say_is_refused_by_name(kind: type, message: str) -> None:
-    with pytest.raises(ModelProblem, match=message):
-        grammar_for(Shape(header=kind))
+    assert grammar_for(*AGENT).schema == ""
