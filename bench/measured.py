@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from pytest_brt.execute.engine import Engine, Observation, Program, Row, RowResult
 from pytest_brt.model.base import Completion, Model, Prompt
+from pytest_brt.types.model import ModelNote
 
 
 class Clock:
@@ -59,7 +60,7 @@ class Clock:
 class Prompted:
     """A model that evaluates prompts, as it would, while a script gives the answers."""
 
-    notes: tuple[str, ...] = ()
+    notes: tuple[ModelNote, ...] = ()
 
     def __init__(self, model: Model) -> None:
         self.model = model

@@ -33,16 +33,16 @@ from typing import Any
 from shapes import CHATML, SHAPES, free, unload, write_mamba, write_shape
 
 from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling, Settings
-from pytest_brt.model.batch import Batcher
 from pytest_brt.model.chat import Template
-from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.engine import open_file
 from pytest_brt.model.form import Choice, Header, Text, grammar_for
 from pytest_brt.model.gguf import read_header
-from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.llama_server import PrivateModel, find_server
 from pytest_brt.model.memory import MemoryPlan, cores
-from pytest_brt.model.picker import Candidates, Picker
+from pytest_brt.model.worker.batch import Batcher
+from pytest_brt.model.worker.llama import Context, Weights
+from pytest_brt.model.worker.sampling import Candidates, Picker
+from pytest_brt.model.worker.tokens import Conversations
 
 SAMPLES, TOKENS, PROMPT, STEPS = 16, 48, 512, 10
 REAL = ("smollm2", "gemma3")

@@ -20,13 +20,13 @@ import numpy as np
 from shapes import CHATML, free, unload
 
 from pytest_brt.model.base import Grammar, Message, Prompt, Role, Sampling
-from pytest_brt.model.batch import Batcher
 from pytest_brt.model.chat import Template
-from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.form import block_grammar
 from pytest_brt.model.gguf import read_header
-from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.memory import MemoryPlan
+from pytest_brt.model.worker.batch import Batcher
+from pytest_brt.model.worker.llama import Context, Weights
+from pytest_brt.model.worker.tokens import Conversations
 
 TOKENS, LANES = 200, 16
 STORY = "Write a long Python module with many small functions on dates, and explain each of them."

@@ -16,6 +16,7 @@ from pytest_brt.model.doctor import Check, CheckState, examine
 from pytest_brt.model.gguf import is_later_part, parts_of, read_header
 from pytest_brt.model.memory import DoesNotFit, available_bytes, bandwidth, needed_bytes, plan
 from pytest_brt.model.usual import running_servers, usual_servers
+from pytest_brt.render.models import note_words
 from pytest_brt.shown import say
 
 _GIB = 1 << 30
@@ -150,7 +151,7 @@ def _info(arguments: argparse.Namespace) -> None:
     most = f"at most {read / header.active_bytes:.1f} tokens/s for one answer"
     say(f"speed         {most}: memory is read at {read / 1e9:.0f} GB/s")
     for note in setup.notes:
-        say(f"              {note}")
+        say(f"              {note_words(note)}")
 
 
 def _template(source: str) -> str:

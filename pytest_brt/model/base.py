@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Literal, Protocol
 
 from msgspec import Meta
+
+from pytest_brt.codec import content_id, to_json
+from pytest_brt.errors import ModelProblem, Overflowed
+from pytest_brt.render.models import fault_words
+from pytest_brt.types.model import AnswersLost, ModelFault, ModelNote, PromptTooLarge
 
 
 class Role(StrEnum):
@@ -109,8 +115,33 @@ class Completion:
     #: Tokens made, thinking included.
     tokens: int = 0
     seconds: float = 0.0
-    #: Remarks for the record, as in "the model's worker died (SIGKILL); asked again".
-    notes: tuple[str, ...] = ()
+    #: For the record.
+    notes: tuple[ModelNote, ...] = ()
+
+
+def prompt_id(prompt: Prompt) -> str:
+    """Return the id of what is asked; its purpose and time limit are not part of it."""
+    return content_id(to_json(replace(prompt, purpose="", seconds=0.0)))
+
+
+class ModelFailed(ModelProblem):
+    """A model could not be asked, or gave no answer, for a reason that is a fact."""
+
+    def __init__(self, fault: ModelFault) -> None:
+        super().__init__(fault_words(fault))
+        self.fault = fault
+
+
+class TooLong(ModelFailed, Overflowed):
+    """A prompt does not fit the model's context."""
+
+    def __init__(self, fault: PromptTooLarge) -> None:
+        super().__init__(fault)
+
+
+def failure(fault: ModelFault) -> ModelFailed:
+    """Return the error that tells of `fault`."""
+    return TooLong(fault) if isinstance(fault, PromptTooLarge) else ModelFailed(fault)
 
 
 def in_the_rest(prompt: Prompt, begin: float) -> Prompt:
@@ -120,9 +151,24 @@ def in_the_rest(prompt: Prompt, begin: float) -> Prompt:
     return replace(prompt, seconds=max(0.01, prompt.seconds - (time.monotonic() - begin)))
 
 
-def lost_answers(count: int, asked: int, why: object) -> str:
-    """Return the remark that `count` of the answers asked for were not had, and why."""
-    return f"{count} of {asked} answers were lost: {why}"
+def answers_had(
+    prompt: Prompt, found: Mapping[int, Completion], problem: ModelProblem | None
+) -> tuple[Completion, ...]:
+    """Return the answers that were `found`, by the number of their sample.
+
+    Where a `problem` kept others, their notes say so.
+
+    Raises:
+        ModelProblem: the problem, where there is no answer at all.
+    """
+    answers = tuple(found[number] for number in sorted(found))
+    if problem is None:
+        return answers
+    if not answers:
+        raise problem
+    lost = prompt.samples - len(answers)
+    note = AnswersLost(count=lost, of=prompt.samples, said=str(problem))
+    return tuple(replace(answer, notes=(*answer.notes, note)) for answer in answers)
 
 
 class Model(Protocol):
@@ -139,8 +185,8 @@ class Model(Protocol):
         ...
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """Remarks for the run's header, as in "context cut to 8192 tokens: …"."""
+    def notes(self) -> tuple[ModelNote, ...]:
+        """What the run's header is to say of it."""
         ...
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
@@ -160,6 +206,33 @@ class Model(Protocol):
     def close(self) -> None:
         """End every process and connection; what is being asked ends in ModelProblem."""
         ...
+
+
+class WrappedModel:
+    """A model around another one: all but how it answers is the other's."""
+
+    def __init__(self, model: Model) -> None:
+        """Wrap `model`."""
+        self.model = model
+        self.name = model.name
+
+    @property
+    def context(self) -> int:
+        """The model's context, as far as it is known by now."""
+        return self.model.context
+
+    @property
+    def notes(self) -> tuple[ModelNote, ...]:
+        """The model's own notes."""
+        return self.model.notes
+
+    def count(self, asked: str | Prompt) -> int:
+        """Return the model's count."""
+        return self.model.count(asked)
+
+    def close(self) -> None:
+        """Close the model."""
+        self.model.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from pytest_brt.errors import ModelProblem
@@ -235,10 +236,21 @@ def called(message: Mapping[str, Any], thinking: str) -> str:
     return last_action(thinking)
 
 
-def usage_of(response: Response) -> tuple[int, int, int]:
-    """Return the tokens of the prompt, those made, and those it knew; 0 where it does not say."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens that a server counted; 0 where it does not say."""
+
+    prompt: int
+    made: int
+    #: Tokens of the prompt that it had evaluated before.
+    known: int
+
+
+def usage_of(response: Response) -> Usage:
+    """Return what a response says of tokens."""
     usage = table(response.body.get("usage"))
-    known = table(usage.get("prompt_tokens_details"))
-    found = (usage.get("prompt_tokens"), usage.get("completion_tokens"), known.get("cached_tokens"))
-    asked, made, cached = map(integer, found)
-    return asked, made, cached
+    return Usage(
+        prompt=integer(usage.get("prompt_tokens")),
+        made=integer(usage.get("completion_tokens")),
+        known=integer(table(usage.get("prompt_tokens_details")).get("cached_tokens")),
+    )

@@ -17,10 +17,12 @@ from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.model.base import Grammar, Message, Model, Prompt, Role, Sampling, Settings
 from pytest_brt.model.catalogue import find_model, model_files
 from pytest_brt.model.engine import INSTALL, open_file
-from pytest_brt.model.host import LocalModel
 from pytest_brt.model.llama_server import find_server
 from pytest_brt.model.memory import available_bytes, cores
-from pytest_brt.model.tiny import write_hybrid
+from pytest_brt.model.trial_model import write_hybrid
+from pytest_brt.model.worker_model import WorkerModel
+from pytest_brt.render.models import note_words
+from pytest_brt.types.model import PlainWeights
 
 #: What makes a difference to speed on a CPU, as /proc/cpuinfo names it.
 _FLAGS = ("avx2", "fma", "f16c", "avx512f", "avx512_vnni", "avx_vnni", "amx_int8", "asimd", "sve")
@@ -79,10 +81,10 @@ def _generation(name: str, folder: Path, place: Path) -> Iterator[Check]:
     except BrtError as problem:
         yield Check("generation", str(problem), CheckState.FAIL)
         return
-    slow = [note for note in model.notes if "slower" in note]
+    slow = [note_words(note) for note in model.notes if isinstance(note, PlainWeights)]
     remark = f"{'; '.join(slow)} ({_REBUILD})" if slow else ""
     yield _noted("generation", f"works, in a child process: {said} of {path.name}", remark)
-    if not isinstance(model, LocalModel):
+    if not isinstance(model, WorkerModel):
         return
     try:
         model = open_file(str(path), Settings(context=1024))
@@ -91,7 +93,7 @@ def _generation(name: str, folder: Path, place: Path) -> Iterator[Check]:
         text = f"{problem} (drivers? without the GPU: build llama-cpp-python for the CPU)"
         yield Check("GPU", text, CheckState.FAIL)
         return
-    used = isinstance(model, LocalModel) and model.gpu
+    used = isinstance(model, WorkerModel) and model.gpu
     remark = "" if used else "this llama-cpp-python is built for the CPU (see docs/models.md)"
     yield _noted("GPU", "used" if used else "not used", remark)
 

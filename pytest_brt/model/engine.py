@@ -11,10 +11,11 @@ from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.chat import Template
 from pytest_brt.model.gguf import read_header
-from pytest_brt.model.host import LocalModel
 from pytest_brt.model.llama_server import PACKAGE, PrivateModel, find_server
 from pytest_brt.model.memory import DoesNotFit, available_bytes, plan
 from pytest_brt.model.wire import Start
+from pytest_brt.model.worker_model import WorkerModel
+from pytest_brt.types.model import EngineChosen, EngineReason
 
 #: How to get what runs a GGUF file.
 INSTALL = (
@@ -39,44 +40,56 @@ def open_file(path: str, settings: Settings, *, template: str = "", adapter: str
     text = template_text(template) if template else header.chat_template
     # What cannot be rendered would be refused in the middle of a run.
     thinks = Template(text, where=template or path).thinks
-    server, auto = find_server(), settings.engine == "auto"
-    why = _why_not_ours(settings, server)
     setup = plan(header, settings, 0)
-    start = Start(path=path, template=text, plan=setup, settings=settings, adapter=adapter)
-    if not why:
+    start = Start(
+        path=path,
+        template=text,
+        plan=setup,
+        gpu_layers=settings.gpu_layers,
+        cpu_experts=settings.cpu_experts,
+        cache_type=settings.cache_type,
+        adapter=adapter,
+    )
+    server = find_server()
+    chosen = _choose(settings, server)
+    if chosen.why is EngineReason.FITS:
         try:
-            setup = plan(header, settings, available_bytes())
+            start = replace(start, plan=plan(header, settings, available_bytes()))
         except DoesNotFit as problem:
-            if not (auto and server):
+            if settings.engine != "auto" or not server:
                 raise
-            why = f"as it loads weights piece by piece; in a worker: {problem}"
-        else:
-            note = "engine: llama-cpp-python, in a worker (auto: installed, and the model fits)"
-            # A quarter of a small context is for thoughts at most.
-            thinking = min(settings.thinking, setup.longest // 4) if thinks else 0
-            return LocalModel(replace(start, plan=setup), thinking, (note,) if auto else ())
+            chosen = EngineChosen(why=EngineReason.TOO_LARGE, said=str(problem))
+    notes = (chosen,) if settings.engine == "auto" else ()
+    # A quarter of a small context is for thoughts at most.
+    thinking = min(settings.thinking, start.plan.longest // 4) if thinks else 0
+    if chosen.why is EngineReason.FITS:
+        return WorkerModel(start, thinking, notes)
     program = "" if server == PACKAGE else server
     start = replace(start, template=text if template else "", program=program)
-    notes = (f"engine: a private llama-server (auto: {why})",) if auto else ()
-    return PrivateModel(start, notes)
+    return PrivateModel(start, thinking, notes)
 
 
-def _why_not_ours(settings: Settings, server: str) -> str:
-    """Return why a llama-server is to run a model and not a worker of ours, "" for a worker."""
-    if settings.cpu_experts and (settings.engine == "inprocess" or not server):
+def _choose(settings: Settings, server: str) -> EngineChosen:
+    """Return what is to run a model where it fits; `server` is there, unless "".
+
+    Raises:
+        ModelProblem: what was asked for is not there, or cannot do what was asked of it.
+    """
+    ours, theirs = settings.engine == "inprocess", settings.engine == "llama-server"
+    if settings.cpu_experts and (ours or not server):
         raise ModelProblem(
             f"--brt-engine auto,cpu-experts={settings.cpu_experts}: only a llama-server can do "
             f"that (leave --brt-engine at auto; {INSTALL})"
         )
-    if settings.engine == "llama-server" and not server:
+    if theirs and not server:
         raise ModelProblem(f"no llama-server: none on PATH, and no 'xllamacpp' ({INSTALL})")
-    if settings.cpu_experts or settings.engine == "llama-server":
-        return "it can keep experts in the computer's memory"
+    if settings.cpu_experts or theirs:
+        return EngineChosen(why=EngineReason.EXPERTS)
     if find_spec("llama_cpp") is not None:
-        return ""
-    if settings.engine == "inprocess" or not server:
+        return EngineChosen(why=EngineReason.FITS)
+    if ours or not server:
         raise ModelProblem(f"nothing to run a GGUF file: llama-cpp-python is missing ({INSTALL})")
-    return "llama-cpp-python is not installed"
+    return EngineChosen(why=EngineReason.MISSING)
 
 
 def template_text(path: str) -> str:

@@ -16,19 +16,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_brt.errors import ModelProblem
+from pytest_brt.model.base import ModelFailed
+from pytest_brt.types.model import Closed, ModelFault, Rejected, Rejection, TooLate, Unreachable
 
 #: Bytes of a response that are read at most.
 _MOST_BYTES = 32 << 20
 #: Errors of a port, or a socket in the file system, at which nobody listens.
 _NOBODY = (ConnectionRefusedError, FileNotFoundError)
-
-
-class Unreachable(ModelProblem):
-    """The server did not answer, or not to the end: it may be worth another try."""
-
-
-class TooLate(ModelProblem):
-    """The time for an answer was over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,29 +84,19 @@ class Loopback:
         """GET `path`, or POST `body` to it as JSON; redirects are not followed.
 
         Raises:
-            ModelProblem: the answer is too long.
-            Unreachable: no answer, or half of one.
-            TooLate: `seconds` were over before it was complete.
+            ModelFailed: Unreachable for no answer or half of one, TooLate where `seconds` were
+                over before it was complete, Rejected for one without end, Closed by another thread.
         """
         end = time.monotonic() + seconds
-        with self._lock:
-            if self._closed:
-                raise ModelProblem(f"the connection to {self.url!r} was closed")
         try:
             status, wait, raw = self._exchange(path, body, end)
         except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
             # ValueError and AttributeError: the socket was closed by another thread meanwhile.
-            if self._closed:
-                raise ModelProblem(f"the connection to {self.url!r} was closed") from error
-            # Where nobody listens it is no matter of time, however little is left.
-            if time.monotonic() >= end - 0.01 and not isinstance(error, _NOBODY):
-                raise TooLate(f"{self.url!r} did not answer within {seconds:.0f} s") from error
-            raise Unreachable(f"{self.url!r}: {_reason(error)}") from error
+            raise ModelFailed(self._fault_of(error, end, seconds)) from error
         if len(raw) > _MOST_BYTES:
-            raise ModelProblem(
-                f"{self.url!r} answered with more than {_MOST_BYTES >> 20} MB (is it a model's "
-                "server?)"
-            )
+            said = f"more than {_MOST_BYTES >> 20} MB"
+            fault = Rejected(url=self.url, why=Rejection.FOREIGN, status=status, said=said)
+            raise ModelFailed(fault)
         text = raw.decode("utf-8", "replace")
         try:
             value = json.loads(text)
@@ -124,6 +108,16 @@ class Loopback:
             text=" ".join(text[:2000].split()),
             wait=float(wait) if re.fullmatch(r"[0-9]{1,6}", wait) else 0.0,
         )
+
+    def _fault_of(self, error: Exception, end: float, seconds: float) -> ModelFault:
+        """Return what an error of the exchange means."""
+        if self._closed:
+            return Closed()
+        # Where nobody listens it is no matter of time, however little is left.
+        if time.monotonic() >= end - 0.01 and not isinstance(error, _NOBODY):
+            return TooLate(url=self.url, seconds=seconds)
+        reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
+        return Unreachable(url=self.url, reason=reason or type(error).__name__)
 
     def _exchange(
         self, path: str, body: Mapping[str, object] | None, end: float
@@ -170,12 +164,6 @@ def _cut(sockets: Iterable[socket.socket]) -> None:
     for sock in sockets:
         with suppress(OSError):
             sock.shutdown(socket.SHUT_RDWR)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _loopback_address(host: str, url: str) -> str:

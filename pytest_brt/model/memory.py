@@ -17,6 +17,7 @@ from pathlib import Path
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Settings
 from pytest_brt.model.header import Header
+from pytest_brt.types.model import ContextReduced, ModelNote
 
 #: Bytes read for the memory's bandwidth.
 _READ = 1 << 28
@@ -112,7 +113,7 @@ class MemoryPlan:
     batch: int = 512
     #: Bytes that llama.cpp will allocate.
     needed: int = 0
-    notes: tuple[str, ...] = ()
+    notes: tuple[ModelNote, ...] = ()
 
 
 def needed_bytes(header: Header, cells: int, *, sequences: int = 0, cache_type: str = "f16") -> int:
@@ -162,7 +163,7 @@ def plan(header: Header, settings: Settings, available: int) -> MemoryPlan:
         DoesNotFit: the context asked for, or any useful one, is too large.
         ModelProblem: the model was not trained for that much context.
     """
-    notes: list[str] = []
+    notes: list[ModelNote] = []
     trained = header.context or _USUAL
     if settings.context > trained:
         raise ModelProblem(
@@ -186,7 +187,7 @@ def plan(header: Header, settings: Settings, available: int) -> MemoryPlan:
         raise DoesNotFit(_too_large(header, settings.context, least, free, fit))
     if longest > fit:
         longest = fit
-        notes.append(f"context cut to {longest} tokens: {_gib(free)} of memory available")
+        notes.append(ContextReduced(tokens=longest, available=free))
     cells = max(longest, min(wanted, fit))
     return MemoryPlan(
         longest=longest,

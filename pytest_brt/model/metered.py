@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from pytest_brt.errors import ModelProblem, OutOfTime
-from pytest_brt.model.base import Completion, Model, Prompt
+from pytest_brt.model.base import Completion, Model, Prompt, WrappedModel
 from pytest_brt.types import Cost
 
 #: Seconds after the deadline in which answers of a moment are still had, so that whoever asks
@@ -65,7 +65,7 @@ class Meter:
             self.cost += cost
 
 
-class MeteredModel:
+class MeteredModel(WrappedModel):
     """A model whose answers are paid for, in wall-clock time and tokens."""
 
     def __init__(self, model: Model, meter: Meter, deadline: float = math.inf) -> None:
@@ -74,20 +74,9 @@ class MeteredModel:
         An answer that is not finished by the `deadline`, as `time.monotonic` counts, is cut, and
         a little later nobody is asked any more.
         """
-        self.model = model
-        self.name = model.name
+        super().__init__(model)
         self.meter = meter
         self.deadline = deadline
-
-    @property
-    def context(self) -> int:
-        """The model's context."""
-        return self.model.context
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The model's own remarks."""
-        return self.model.notes
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
         """Ask the model, for no longer than there is time.

@@ -50,15 +50,21 @@ def read_model(server: Loopback, name: str, seconds: float, wanted: int) -> Serv
         context=min(context, trained) if trained else context,
         thinks="thinking" in (shown.get("capabilities") or []),
         always_thinks=table(shown.get("details")).get("family") == "gptoss",
+        digest=str(_entry(server, "/api/tags", name, seconds).get("digest", "")),
     )
 
 
 def loaded_context(server: Loopback, name: str, seconds: float) -> int:
     """Return the context that the model `name` is loaded with, 0 where it is not loaded."""
-    for entry in table(server.ask("/api/ps", seconds).body).get("models") or []:
+    return integer(_entry(server, "/api/ps", name, seconds).get("context_length"))
+
+
+def _entry(server: Loopback, path: str, name: str, seconds: float) -> dict[str, Any]:
+    """Return what a list of models says of the one called `name`, {} where it is not there."""
+    for entry in table(server.ask(path, seconds).body).get("models") or []:
         if {name, f"{name}:latest"} & {entry.get("name"), entry.get("model")}:
-            return integer(entry.get("context_length"))
-    return 0
+            return table(entry)
+    return {}
 
 
 def request(prompt: Prompt, facts: ServedModel, seed: int) -> dict[str, object]:

@@ -11,6 +11,7 @@ from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model.base import Completion, Model, Prompt, Settings
 from pytest_brt.model.catalogue import find_model, model_files, models_folder
 from pytest_brt.model.scripted import ScriptedModel
+from pytest_brt.types.model import ModelNote
 
 #: Makes a model out of what follows "scheme:".
 Factory = Callable[[str, Settings], Model]
@@ -22,7 +23,7 @@ class NoModel:
 
     name = "none"
     context = 0
-    notes: tuple[str, ...] = ()
+    notes: tuple[ModelNote, ...] = ()
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
         """Raise ModelProblem."""

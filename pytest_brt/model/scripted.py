@@ -20,10 +20,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_brt.bounded import bounded_text
-from pytest_brt.codec import content_id, from_json, to_json
+from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import ModelProblem, StoreProblem
-from pytest_brt.model.base import Completion, Finish, Model, Prompt, Settings, estimate
+from pytest_brt.model.base import (
+    Completion,
+    Finish,
+    Model,
+    Prompt,
+    Settings,
+    WrappedModel,
+    estimate,
+    prompt_id,
+)
 from pytest_brt.model.reply import split_thinking
+from pytest_brt.types.model import ModelNote, PlayedOutOfOrder
 
 _MARK = re.compile(r"^=== (reply|always)(?: if: (.*))?$", re.MULTILINE)
 _CONTEXT = 32_768
@@ -42,7 +52,7 @@ class _Reply:
 class ScriptedModel:
     """Answers what a file says."""
 
-    notes: tuple[str, ...] = ()
+    notes: tuple[ModelNote, ...] = ()
 
     def __init__(self, path: str, settings: Settings) -> None:
         """Read the file at `path`.
@@ -121,7 +131,7 @@ class ScriptedModel:
         for number, record in enumerate(self.recorded):
             if number not in self._played and record.purpose == prompt.purpose:
                 self._played.add(number)
-                note = "played in order: the recorded prompt was another one"
+                note = PlayedOutOfOrder()
                 return tuple(replace(c, notes=(*c.notes, note)) for c in record.completions)
         raise ModelProblem(
             f"the recording {str(self.path)!r} has no answer (left) to this "
@@ -181,12 +191,7 @@ class Recorded:
     completions: tuple[Completion, ...]
 
 
-def prompt_id(prompt: Prompt) -> str:
-    """Return the id of what is asked; its purpose and time limit are not part of it."""
-    return content_id(to_json(replace(prompt, purpose="", seconds=0.0)))
-
-
-class RecordedModel:
+class RecordedModel(WrappedModel):
     """A model whose prompts and answers are written down."""
 
     def __init__(self, model: Model, folder: str) -> None:
@@ -195,9 +200,8 @@ class RecordedModel:
         Raises:
             StoreProblem: the folder cannot be written.
         """
-        self.model = model
+        super().__init__(model)
         self.path = Path(folder) / RECORDING
-        self.name = model.name
         self._lock = threading.Lock()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -206,16 +210,6 @@ class RecordedModel:
             raise StoreProblem(
                 f"cannot record to {str(self.path)!r}: {error.strerror} (--brt-record DIR)"
             ) from error
-
-    @property
-    def context(self) -> int:
-        """The model's context, as far as it is known by now."""
-        return self.model.context
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The model's own remarks."""
-        return self.model.notes
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
         """Ask the model, and write down what it was asked and answered.
@@ -238,11 +232,3 @@ class RecordedModel:
         except OSError as error:
             raise StoreProblem(f"cannot record to {str(self.path)!r}: {error.strerror}") from error
         return completions
-
-    def count(self, asked: str | Prompt) -> int:
-        """Return the model's count."""
-        return self.model.count(asked)
-
-    def close(self) -> None:
-        """Close the model."""
-        self.model.close()

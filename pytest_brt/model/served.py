@@ -32,6 +32,8 @@ class ServedModel:
     always_thinks: bool = False
     #: Most answers that one request may ask for; 0 where that is not known.
     slots: int = 0
+    #: What tells its weights from all others, as Ollama's digest does; "" where it does not say.
+    digest: str = ""
 
 
 def effort(thinking: int) -> str:

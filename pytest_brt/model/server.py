@@ -10,25 +10,40 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterable
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from pytest_brt.errors import ModelProblem, Overflowed
+from pytest_brt.errors import ModelProblem
 from pytest_brt.model import dialect, ollama
 from pytest_brt.model.base import (
     Completion,
     Finish,
+    ModelFailed,
     Prompt,
     Settings,
+    answers_had,
     estimate,
+    failure,
     in_the_rest,
-    lost_answers,
 )
-from pytest_brt.model.loopback import Loopback, Response, TooLate, Unreachable
+from pytest_brt.model.loopback import Loopback, Response
 from pytest_brt.model.reply import split_thinking
 from pytest_brt.model.served import ServedModel, ServerKind
+from pytest_brt.types.model import (
+    ContextAssumed,
+    ContextLoaded,
+    ModelFault,
+    ModelNote,
+    OnlyThought,
+    PromptCut,
+    PromptTooLarge,
+    Rejected,
+    Rejection,
+    TooLate,
+    Unreachable,
+)
 
 #: Seconds for one answer when the prompt sets no limit, and for a model to be loaded.
 _LONGEST, _LOADING = 3600.0, 900.0
@@ -42,8 +57,30 @@ _AT_ONCE = 8
 _TRIES = 3
 #: Tokens of context that are tried where nobody tells.
 _CONTEXT = 16384
-#: A prompt that the server counts below this share of our low estimate was cut by it.
-_CUT_BELOW = 0.35
+#: A prompt that the server counts below this share of our low estimate was cut by it; shorter
+#: ones than so many bytes say nothing.
+_CUT_BELOW, _TELLING = 0.35, 2000
+
+
+@dataclass(slots=True)
+class _Tries:
+    """How a question that is asked again and again has gone so far."""
+
+    #: When its time is over, and when it was first asked.
+    end: float
+    begun: float = field(default_factory=time.monotonic)
+    #: Answers that were errors.
+    failures: int = 0
+    #: Since when nobody answers, and why; None where somebody did the last time.
+    lost: float = 0.0
+    gone: Unreachable | None = None
+    #: Seconds to wait before the next try.
+    pause: float = 0.1
+
+    def wait(self) -> None:
+        """Wait for the next try, each time longer."""
+        time.sleep(min(self.pause, max(0.0, self.end - time.monotonic())))
+        self.pause = min(2 * self.pause, 2.0) or 0.1
 
 
 class ServerModel:
@@ -68,7 +105,7 @@ class ServerModel:
         self._limit = 0
         #: Whether Ollama was asked which context it took.
         self._is_read_back = False
-        self._remarks: dict[str, None] = {}
+        self._notes: dict[ModelNote, None] = {}
         #: Fields that this server refused, left out from then on; and that it gives one of `n`.
         self._refused: set[str] = set()
         self._lock = threading.Lock()
@@ -87,21 +124,22 @@ class ServerModel:
         context = self.settings.context or facts.context
         if not context:
             context = _CONTEXT
-            self._remark(
-                f"the server does not tell its context: up to {_CONTEXT} tokens are tried "
-                "(its own: --brt-engine auto,context=N)"
-            )
-        if self._limit:
-            context = min(context, self._limit)
-        return context - self._budget(facts)
+            self._note(ContextAssumed(tokens=context))
+        return min(context, self._limit or context) - self._budget(facts)
 
     @property
-    def notes(self) -> tuple[str, ...]:
+    def notes(self) -> tuple[ModelNote, ...]:
         """What was found out about the server so far."""
-        return tuple(self._remarks)
+        return tuple(self._notes)
 
-    def _remark(self, text: str) -> None:
-        self._remarks[text] = None
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """What tells this model from all others; nothing where the server does not say."""
+        facts = self._ask_facts()
+        return (facts.digest, str(facts.context)) if facts.digest else ()
+
+    def _note(self, note: ModelNote) -> None:
+        self._notes[note] = None
 
     def _budget(self, facts: ServedModel) -> int:
         """Return the tokens that may be thought before the answer to a weighty question."""
@@ -117,20 +155,13 @@ class ServerModel:
         # A server holds thoughts to the form of the answer too: where there is one, none.
         if prompt.weighty and not prompt.thinking and prompt.grammar is None:
             prompt = replace(prompt, thinking=self._budget(facts))
-        start = time.monotonic()
-        if prompt.samples == 1:
-            return tuple(self._request(prompt, 0, start))
-        several = facts.kind in (ServerKind.LLAMA, ServerKind.VLLM)
-        together = self._together(prompt, facts, start) if several else []
-        apart, problem = self._apart(prompt, start, range(len(together), prompt.samples))
-        found = [*together, *apart]
-        if problem is None:
-            return tuple(found)
-        if not found:
-            raise problem
-        note = lost_answers(prompt.samples - len(found), prompt.samples, problem)
-        self._remark(note)
-        return tuple(replace(done, notes=(*done.notes, note)) for done in found)
+        found: dict[int, Completion] = {}
+        problem: ModelProblem | None = None
+        try:
+            self.fill(prompt, range(prompt.samples), found)
+        except ModelProblem as error:
+            problem = error
+        return answers_had(prompt, found, problem)
 
     def count(self, asked: str | Prompt) -> int:
         """Return an estimate."""
@@ -142,124 +173,129 @@ class ServerModel:
 
     # -- answers ---------------------------------------------------------------------------
 
-    def _together(self, prompt: Prompt, facts: ServedModel, begun: float) -> list[Completion]:
-        """Ask for many answers in one request, which reads the prompt once."""
-        done: list[Completion] = []
-        while len(done) < prompt.samples and "n" not in self._refused:
-            asked = min(prompt.samples - len(done), facts.slots or prompt.samples)
-            try:
-                found = self._request(prompt, len(done), begun, asked)
-            except ModelProblem:
-                if not done:
-                    raise
-                break
-            if len(found) < asked:
-                self._refused.add("n")
-            done += found
-        return done
+    def fill(self, prompt: Prompt, numbers: Sequence[int], found: dict[int, Completion]) -> None:
+        """Ask for the samples `numbers` of `prompt`, and put each into `found` as it is had.
 
-    def _apart(
-        self, prompt: Prompt, start: float, numbers: Iterable[int]
-    ) -> tuple[list[Completion], ModelProblem | None]:
-        """Ask for each answer in a request of its own; return those had, and what kept others."""
-        pool = ThreadPoolExecutor(_AT_ONCE)
-        asked = [pool.submit(self._request, prompt, number, start) for number in numbers]
-        found: list[Completion] = []
-        problem: ModelProblem | None = None
-        try:
-            for one in asked:
-                try:
-                    found += one.result()
-                except ModelProblem as error:
-                    problem = problem or error
-                    pool.shutdown(wait=False, cancel_futures=True)
-                except CancelledError:
-                    continue  # it was not worth asking any more
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-        return found, problem
+        Raises:
+            ModelProblem: why those that are missing then could not be had.
+        """
+        begun = time.monotonic()
+        facts = self._ask_facts()
+        if facts.kind in (ServerKind.LLAMA, ServerKind.VLLM) and len(numbers) == prompt.samples > 1:
+            self._fill_together(prompt, facts.slots or prompt.samples, begun, found)
+        missing = [number for number in numbers if number not in found]
+        problems: list[ModelProblem] = []
+
+        def ask(number: int) -> None:
+            if problems:
+                return  # it is not worth asking any more
+            try:
+                found.update(self._request(prompt, number, begun))
+            except ModelProblem as problem:
+                problems.append(problem)
+
+        if len(missing) == 1:
+            ask(missing[0])
+        elif missing:
+            pool = ThreadPoolExecutor(_AT_ONCE)
+            try:
+                list(pool.map(ask, missing))
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+        if problems:
+            raise problems[0]
+
+    def _fill_together(
+        self, prompt: Prompt, most: int, begun: float, found: dict[int, Completion]
+    ) -> None:
+        """Ask for up to `most` answers in one request, which reads the prompt once."""
+        while len(found) < prompt.samples and "n" not in self._refused:
+            count = min(prompt.samples - len(found), most)
+            try:
+                got = self._request(prompt, len(found), begun, count)
+            except ModelProblem:
+                if found:
+                    return
+                raise
+            if len(got) < count:
+                self._refused.add("n")
+            found |= got
 
     def _request(
         self, prompt: Prompt, number: int, begun: float, count: int = 1
-    ) -> list[Completion]:
+    ) -> dict[int, Completion]:
         """Return answers from sample `number` on, cut when the time of what was begun is over."""
         start = time.monotonic()
         prompt = in_the_rest(prompt, begun)
         seed = prompt.sampling.seed + number
         try:
             response = self._post(prompt, seed, prompt.seconds or _LONGEST, count)
-            found = self._read(response, prompt)
-        except TooLate:
-            if not prompt.seconds:
+            answers = self._read(response, prompt)
+        except ModelFailed as error:
+            if not (prompt.seconds and isinstance(error.fault, TooLate)):
                 raise
-            found = [Completion(text=prompt.prefill, finish=Finish.TIME)] * count
+            answers = [Completion(text=prompt.prefill, finish=Finish.TIME)] * count
         spent = time.monotonic() - start
-        return [replace(one, seed=seed + i, seconds=spent) for i, one in enumerate(found)]
+        return {
+            number + i: replace(answer, seed=seed + i, seconds=spent)
+            for i, answer in enumerate(answers)
+        }
 
     # -- requests --------------------------------------------------------------------------
 
     def _post(self, prompt: Prompt, seed: int, seconds: float, n: int = 1) -> Response:
         """Ask until there is an answer: wait while it loads, leave out what it refuses."""
-        begin = time.monotonic()
-        end = begin + seconds
-        gone: Unreachable | None = None
-        lost, failures, pause = 0.0, 0, 0.1
+        tries = _Tries(end=time.monotonic() + seconds)
         while True:
             # What a server fails over with one seed it may do with another.
-            path, fields = self._asked(prompt, seed + 7919 * failures, n)
-            left = end - time.monotonic()
+            path, fields = self._asked(prompt, seed + 7919 * tries.failures, n)
+            left = tries.end - time.monotonic()
             if left <= 0:
-                if gone is not None:
-                    raise self._gone(gone, time.monotonic() - lost) from gone
-                raise TooLate(f"{self.server.url!r} did not answer within {seconds:.0f} s")
+                raise ModelFailed(tries.gone or TooLate(url=self.server.url, seconds=seconds))
             try:
                 response = self._once(path, left, fields)
-            except Unreachable as error:
-                gone, lost = error, lost or self._in_vain or time.monotonic()
-                patience = self._patience
-                is_over = time.monotonic() + pause - lost > patience
-                if not self._is_heard:
-                    self._in_vain = lost - patience if is_over else lost
-                if is_over:
-                    raise self._gone(error, patience) from error
+            except ModelFailed as error:
+                if not isinstance(error.fault, Unreachable):
+                    raise
+                self._bear_absence(error.fault, tries)
             else:
                 if response.status < 400:
                     self._read_back()
                     return response
-                gone, lost, failures = None, 0.0, failures + 1
-                waited = time.monotonic() - begin
-                if dialect.is_overflow(response):
-                    raise self._overflow(response, prompt)
-                pause = self._bear(response, fields, failures, waited, pause)
-            time.sleep(min(pause, max(0.0, end - time.monotonic())))
-            pause = min(2 * pause, 2.0) if pause else 0.1
+                tries.gone, tries.lost, tries.failures = None, 0.0, tries.failures + 1
+                fault = self._bear(response, fields, prompt, tries)
+                if fault is not None:
+                    raise failure(fault)
+            tries.wait()
 
     def _once(self, path: str, seconds: float, fields: dict[str, object]) -> Response:
         """Ask for an answer once; return it in the shape of OpenAI's, or a refusal.
 
         Raises:
-            Unreachable: nobody answered, or with something else.
+            ModelFailed: nobody answered, or with something else.
         """
-        response = self._server().ask(path, seconds, fields)
+        response = self.server.ask(path, seconds, fields)
         if path == ollama.CHAT and response.status < 400:
             response = replace(response, body=ollama.as_chat_completion(response.body))
         if response.status < 400 and not dialect.choices_of(response):
-            raise Unreachable(
-                f"{self.server.url!r}: not a chat completion: {response.text[:120]!r}"
-            )
+            reason = f"not a chat completion: {response.text[:120]!r}"
+            raise ModelFailed(Unreachable(url=self.server.url, reason=reason))
         self._is_heard = self._is_heard or response.body is not None
         return response
 
-    @property
-    def _patience(self) -> float:
-        """Seconds for which it is tried while it cannot be reached."""
-        return self.settings.comeback if self._is_heard else self.settings.patience
-
-    def _gone(self, error: Unreachable, tried: float) -> ModelProblem:
-        return ModelProblem(
-            f"no answer from {error}; tried for {tried:.0f} s (start the server, or wait for it: "
-            "--brt-engine auto,patience=60; 'pytest-brt models' finds servers that run)"
+    def _bear_absence(self, fault: Unreachable, tries: _Tries) -> None:
+        """Let another try be made, unless patience with a server that is gone is over."""
+        patience = self.settings.comeback if self._is_heard else self.settings.patience
+        tries.lost = tries.lost or self._in_vain or time.monotonic()
+        tried = time.monotonic() - tries.lost
+        is_over = tried + tries.pause > patience
+        if not self._is_heard:
+            self._in_vain = tries.lost - patience if is_over else tries.lost
+        tries.gone = Unreachable(
+            url=fault.url, reason=fault.reason, seconds=patience if is_over else tried
         )
+        if is_over:
+            raise ModelFailed(tries.gone)
 
     def _asked(self, prompt: Prompt, seed: int, count: int) -> tuple[str, dict[str, object]]:
         """Return where to ask for `count` answers, and the fields but for those refused."""
@@ -271,18 +307,21 @@ class ServerModel:
             whole = dialect.request(prompt, facts, seed, count)
         return path, {name: value for name, value in whole.items() if name not in self._refused}
 
-    def _overflow(self, response: Response, prompt: Prompt) -> Overflowed:
-        """Learn from a refusal for length how much there is room for, and say it.
+    def _too_large(self, response: Response, prompt: Prompt) -> PromptTooLarge:
+        """Learn from a refusal for length how much there is room for.
 
         Where the refusal names no number, a quarter less than what was asked for is tried next.
         """
-        asked = self.count(prompt) + prompt.sampling.max_tokens + prompt.thinking
-        least = min(asked, self._limit or asked)
+        count = self.count(prompt)
+        answer = prompt.sampling.max_tokens + prompt.thinking
+        least = min(count + answer, self._limit or count + answer)
         self._limit = dialect.told_context(response) or 3 * least // 4
-        return Overflowed(
-            f"the prompt is longer than the context that {self.server.url!r} has for it, taken as "
-            f"{self._limit} tokens from now on: {response.text[:160]!r} (give the server more, or "
-            "say --brt-engine auto,context=N)"
+        return PromptTooLarge(
+            context=self._limit,
+            prompt=count,
+            answer=answer,
+            url=self.server.url,
+            said=response.text[:160],
         )
 
     def _read_back(self) -> None:
@@ -292,126 +331,114 @@ class ServerModel:
             return
         self._is_read_back = True
         with suppress(ModelProblem):  # it has answered, and that is what counts
-            got = ollama.loaded_context(self._server(), facts.model, _ASKING)
+            got = ollama.loaded_context(self.server, facts.model, _ASKING)
             if 0 < got < facts.context:
                 self._limit = got
-                self._remark(
-                    f"Ollama loaded {facts.model!r} with {got} tokens of context where "
-                    f"{facts.context} were asked for (less memory for others, or --brt-engine "
-                    f"auto,context={got})"
-                )
+                self._note(ContextLoaded(model=facts.model, tokens=got, wanted=facts.context))
 
     def _bear(
-        self,
-        response: Response,
-        fields: dict[str, object],
-        failures: int,
-        waited: float,
-        pause: float,
-    ) -> float:
-        """Return how long to wait before the next try, or raise what makes one useless."""
-        url = self.server.url
+        self, response: Response, fields: dict[str, object], prompt: Prompt, tries: _Tries
+    ) -> ModelFault | None:
+        """Say when to try again after an error, or return what makes that useless."""
+        if dialect.is_overflow(response):
+            return self._too_large(response, prompt)
+        status, is_foreign = response.status, response.body is None
         named = dialect.named_field(response, fields)
+        is_loading = status == 503 and "load" in response.text.lower()
         if named:
             self._refused.add(named)
-            return 0.0
-        if response.status == 429:
-            return response.wait or pause
-        loading = response.status == 503 and "load" in response.text.lower()
-        if loading and waited < _LOADING:
-            return response.wait or max(pause, 0.1)
-        if response.status >= 500 and failures < _TRIES:
-            return pause
-        if response.status == 404 and response.body is not None:
-            raise ModelProblem(
-                f"{url!r} has no chat completions below {self.base!r}, or no model called "
-                f"{self.chosen!r}: 404 {response.text[:200]!r} ('pytest-brt models' finds servers "
-                "that run)"
+            tries.pause = 0.0
+        elif status == 429:
+            tries.pause = response.wait or tries.pause
+        elif is_loading and time.monotonic() - tries.begun < _LOADING:
+            tries.pause = response.wait or max(tries.pause, 0.1)
+        elif status < 500 or tries.failures >= _TRIES:
+            why = Rejection.FAILS if status >= 500 else Rejection.PROMPT
+            if status == 404 and not is_foreign:
+                why = Rejection.NO_MODEL
+            elif is_foreign and not self._is_heard:
+                why = Rejection.FOREIGN
+            elif status in (401, 403):
+                why = Rejection.KEY
+            return Rejected(
+                url=self.server.url,
+                why=why,
+                status=status,
+                said=response.text[:200],
+                base=self.base,
+                model=self.chosen,
             )
-        if response.body is None and not self._is_heard:
-            raise ModelProblem(
-                f"{url!r} is no server of models: it answers {response.status} "
-                f"{response.text[:60]!r} ('pytest-brt models' finds servers that run)"
-            )
-        what = "fails" if response.status >= 500 else "refuses the prompt"
-        if response.status in (401, 403):
-            what = "wants another key (PYTEST_BRT_SERVER_KEY)"
-        raise ModelProblem(f"{url!r} {what}: {response.status} {response.text[:200]!r}")
+        return None
 
     def _read(self, response: Response, prompt: Prompt) -> list[Completion]:
         """Take the answers out of a response."""
-        asked, made, cached = dialect.usage_of(response)
+        usage = dialect.usage_of(response)
         choices = dialect.choices_of(response)
-        notes = self._judge_size(prompt, asked)
+        notes = self._judge_size(prompt, usage.prompt)
         found = []
         for number, choice in enumerate(choices):
-            message, cut = choice["message"], choice.get("finish_reason") == "length"
-            text, thinking = split_thinking(dialect.text_of(message.get("content")))
-            reasoning = message.get("reasoning_content") or message.get("reasoning") or thinking
-            if not text and prompt.grammar is not None:
-                text = dialect.called(message, str(reasoning))
-            if not text and reasoning:
-                silent = (
-                    f"the server's model thought {len(reasoning)} characters and gave no answer "
-                    "(switch its thinking off, or allow more: --brt-engine auto,thinking=N)"
-                )
-                self._remark(silent)
-                notes = (*notes, silent)
-            if not text.startswith(prompt.prefill):
-                text = prompt.prefill + text
-            for stop in prompt.sampling.stop:
-                text = text.partition(stop)[0]
-            guess = estimate(text + str(reasoning))
-            found.append(
-                Completion(
-                    text=text,
-                    finish=Finish.LENGTH if cut else Finish.STOP,
-                    thinking=str(reasoning),
-                    prompt_tokens=asked or estimate(prompt, self._bytes_per_token),
-                    evaluated=asked - cached if number == 0 else 0,
-                    tokens=(made if len(choices) == 1 else 0) or guess,
-                    notes=notes,
-                )
+            text, thoughts = _said(choice["message"], prompt)
+            own = notes
+            if thoughts and not text.removeprefix(prompt.prefill):
+                silent = OnlyThought(characters=len(thoughts))
+                self._note(silent)
+                own = (*notes, silent)
+            made = usage.made if len(choices) == 1 else 0
+            is_cut = choice.get("finish_reason") == "length"
+            completion = Completion(
+                text=text,
+                finish=Finish.LENGTH if is_cut else Finish.STOP,
+                thinking=thoughts,
+                prompt_tokens=usage.prompt or estimate(prompt, self._bytes_per_token),
+                evaluated=usage.prompt - usage.known if number == 0 else 0,
+                tokens=made or estimate(text + thoughts),
+                notes=own,
             )
+            found.append(completion)
         return found
 
-    def _judge_size(self, prompt: Prompt, counted: int) -> tuple[str, ...]:
+    def _judge_size(self, prompt: Prompt, counted: int) -> tuple[ModelNote, ...]:
         """Learn from the server's count, or say that it has cut the prompt in silence."""
         size = sum(len(m.text.encode("utf-8", "replace")) for m in prompt.messages)
-        if not counted or size < 2000:
+        if not counted or size < _TELLING:
             return ()
         if counted < _CUT_BELOW * estimate(prompt):
-            return (
-                f"the server counted {counted} tokens in a prompt of {size} bytes: it has "
-                "probably cut it (give the server a larger context)",
-            )
+            return (PromptCut(counted=counted, size=size),)
         with self._lock:
             self._bytes_per_token = min(self._bytes_per_token, 0.95 * size / counted)
         return ()
 
     # -- what it is ------------------------------------------------------------------------
 
-    def _server(self) -> Loopback:
-        """Return the connection to ask by."""
-        return self.server
-
     def _ask_facts(self) -> ServedModel:
         """Ask the server about its model, once; where it does not answer, little is known."""
         unknown = ServedModel(model=self.chosen)
         with self._lock:
-            if self._facts is None and time.monotonic() >= self._ask_from:
-                seconds = min(self.settings.comeback, _ASKING)
-                try:
-                    server = self._server()
-                    listed = server.ask(f"{self.base}/models", seconds)
-                    self._is_heard = self._is_heard or dialect.is_told(listed)
-                    if listed.status == 503:  # it loads its model: the question itself waits
-                        return unknown
-                    self._facts = dialect.read_facts(
-                        server, self.base, listed, self.chosen, seconds, self.settings.context
-                    )
-                except Unreachable:
+            if self._facts is not None or time.monotonic() < self._ask_from:
+                return self._facts or unknown
+            seconds = min(self.settings.comeback, _ASKING)
+            try:
+                listed = self.server.ask(f"{self.base}/models", seconds)
+                self._is_heard = self._is_heard or dialect.is_told(listed)
+                if listed.status == 503:  # it loads its model: the question itself waits
                     return unknown
-                except TooLate:  # nor would it be quicker at once
+                self._facts = dialect.read_facts(
+                    self.server, self.base, listed, self.chosen, seconds, self.settings.context
+                )
+            except ModelFailed as error:
+                if isinstance(error.fault, TooLate):  # nor would it be quicker at once
                     self._ask_from = time.monotonic() + _UNTOLD
             return self._facts or unknown
+
+
+def _said(message: dict[str, object], prompt: Prompt) -> tuple[str, str]:
+    """Return the answer in a message as `prompt` wants it, and the thoughts before it."""
+    text, thinking = split_thinking(dialect.text_of(message.get("content")))
+    thoughts = str(message.get("reasoning_content") or message.get("reasoning") or thinking)
+    if not text and prompt.grammar is not None:
+        text = dialect.called(message, thoughts)
+    if not text.startswith(prompt.prefill):
+        text = prompt.prefill + text
+    for stop in prompt.sampling.stop:
+        text = text.partition(stop)[0]
+    return text, thoughts

@@ -58,11 +58,7 @@ def usual_servers(env: Mapping[str, str] = os.environ) -> tuple[UsualServer, ...
     if found is None:
         return USUAL
     *others, ollama = USUAL
-    port = int(found[1])
-    return (
-        *others,
-        UsualServer(scheme=ollama.scheme, program=ollama.program, kind=ollama.kind, ports=(port,)),
-    )
+    return (*others, replace(ollama, ports=(int(found[1]),)))
 
 
 def open_usual(usual: UsualServer, name: str, settings: Settings) -> Model:

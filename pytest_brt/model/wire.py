@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.model.base import Completion, Prompt, Settings
+from pytest_brt.model.base import Completion, Prompt
 from pytest_brt.model.memory import MemoryPlan
+from pytest_brt.types.model import ModelFault
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +18,11 @@ class Start:
     #: The chat template's text; a server takes the file's own for "".
     template: str
     plan: MemoryPlan
-    settings: Settings = field(default_factory=Settings)
+    #: Layers put on the GPU, those whose experts stay in memory, and how the context is kept: as
+    #: in the settings.
+    gpu_layers: int = -1
+    cpu_experts: int = 0
+    cache_type: str = "f16"
     #: Path of a LoRA adapter, or "".
     adapter: str = ""
     #: Let llama.cpp rearrange the weights for this CPU (worker only).
@@ -35,12 +40,11 @@ class Start:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """Something to do."""
+    """Something to do: samples of a prompt, or tokens to count."""
 
     id: int = 0
-    #: To be answered.
     prompt: Prompt | None = None
-    #: Numbers of the samples that are wanted of it; () for all.
+    #: Numbers of the samples that are wanted.
     numbers: tuple[int, ...] = ()
     #: What tokens are to be counted of.
     count: str | Prompt = ""
@@ -51,7 +55,8 @@ class Answer:
     """What came of an order; id 0 answers `Start`."""
 
     id: int
-    #: One line when it failed, else "".
+    #: Why it failed, as a fact where it is one; else a line, or "".
+    fault: ModelFault | None = None
     problem: str = ""
     #: Of `Start`, that it was done; and whether the model is on a GPU.
     ready: bool = False

@@ -18,7 +18,7 @@ from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.model.base import Model
-from pytest_brt.model.greedy import AskedOnce
+from pytest_brt.model.kept import KeptAnswers
 from pytest_brt.model.opening import builtin_factories, open_models
 from pytest_brt.plugin.cases import Files, buggy_places, given_test_file, read_cases
 from pytest_brt.plugin.mode_items import PROGRESS, Progress
@@ -95,10 +95,11 @@ def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Input
     plan = _plan(config, options, cases)
     prompts = Prompts(read_wording(options.prompts))
     chosen, writer = open_chosen_models(config, options)
-    model = AskedOnce(chosen)
-    editor = None if writer is None else AskedOnce(writer)
     engine = open_project(config, options)
     cache = cache_folder(config)
+    answers = None if cache is None else cache / "answers"
+    model = KeptAnswers(chosen, answers)
+    editor = None if writer is None else KeptAnswers(writer, answers)
     try:
         last = None if options.tests or options.issues else _last_run(cache, cases)
         given = _given(config, options, engine, last)

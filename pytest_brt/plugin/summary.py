@@ -29,6 +29,7 @@ from pytest_brt.render.answer import (
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.dialogue import HEADING, account, columns, name_of, prospect, total
 from pytest_brt.render.disputes import dispute_sentences
+from pytest_brt.render.models import note_words
 from pytest_brt.render.notes import attempt_words, note_sentence
 from pytest_brt.render.table import (
     authors,
@@ -91,7 +92,7 @@ def header(inputs: Inputs, options: Options, verbosity: int) -> list[str]:
     ]
     lines += [f"brt: {note}" for note in (*options.notes, inputs.left_out) if note]
     if asked:
-        lines += [f"brt: {note}" for note in model.notes]
+        lines += [f"brt: {note_words(note)}" for note in model.notes]
         lines.append(f"brt: {prospect(options.budget, inputs.spent)}")
     return lines
 

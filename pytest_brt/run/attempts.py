@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.errors import OutOfTime, UsageProblem
+from pytest_brt.model.base import Model
+from pytest_brt.model.kept import asked_anew
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.plan import AttemptKey, Plan
@@ -42,11 +44,13 @@ class Attempting:
             seconds = time.perf_counter() - started
             self._so_far[key] = self._accounted(issue, attempt, meter, seconds)
 
-        editor = shared.editor
+        def paid(model: Model) -> MeteredModel:
+            return MeteredModel(asked_anew(model, key.strategy), meter, deadline)
+
         bench = replace(
             shared,  # but for its models: they are paid for by this attempt alone
-            model=MeteredModel(shared.model, meter, deadline),
-            editor=None if editor is None else MeteredModel(editor, meter, deadline),
+            model=paid(shared.model),
+            editor=None if shared.editor is None else paid(shared.editor),
             deadline=deadline,
             found=found,
             say=lambda text: shared.say(f"{key.strategy}-{key.index:02}: {text}"),

@@ -13,6 +13,8 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.codec import content_id
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.guard import Guard
+from pytest_brt.model.base import Model
+from pytest_brt.model.kept import asked_anew
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.rank.guarding import hints_of
@@ -86,16 +88,17 @@ class Repairing:
         begin = time.perf_counter()
         bench = self._workbench
         meter = Meter(bench.meter)
-        editor = bench.editor
+
+        def paid(model: Model) -> MeteredModel:
+            return MeteredModel(asked_anew(model, strategy), meter, deadline)
+
         # Found places may take a while, so they are shared; who pays for a model is not.
-        site = replace(
-            self._site(issue, attempts, given), model=MeteredModel(bench.model, meter, deadline)
-        )
+        site = replace(self._site(issue, attempts, given), model=paid(bench.model))
         seed = int(content_id(issue.id, strategy, str(index), str(bench.seed)), 16) % 2**31
         way = self.plan.strategies[strategy]
         repairing = replace(
             self._repairing(site, seed, deadline),
-            editor=None if editor is None else MeteredModel(editor, meter, deadline),
+            editor=None if bench.editor is None else paid(bench.editor),
             say=lambda text: bench.say(f"{strategy}-{index:02}: {text}"),
         )
         try:

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model.loopback import Loopback, Unreachable
+from pytest_brt.model.base import ModelFailed
+from pytest_brt.model.loopback import Loopback
+from pytest_brt.types.model import Unreachable
 
 OK = b"HTTP/1.1 200 OK\r\n"
 
@@ -28,17 +30,17 @@ MEGABYTE = b"x" * (1 << 20)
 #: What a server answers, and what is said of it.
 ANSWERS: dict[str, tuple[Callable[[], Iterator[bytes]], str]] = {
     "a body without end": (
-        lambda: _endless(OK + b"\r\n", MEGABYTE), "answered with more than 32 MB"
+        lambda: _endless(OK + b"\r\n", MEGABYTE), "it answers 200 .more than 32 MB"
     ),
     "chunks without end": (
         lambda: _endless(
             OK + b"Transfer-Encoding: chunked\r\n\r\n", b"100000\r\n" + MEGABYTE + b"\r\n"
         ),
-        "answered with more than 32 MB",
+        "it answers 200 .more than 32 MB",
     ),
     "an announced gigabyte": (
         lambda: _endless(OK + b"Content-Length: 1073741824\r\n\r\n", MEGABYTE),
-        "answered with more than 32 MB",
+        "it answers 200 .more than 32 MB",
     ),
     "a chunk of a negative length": (
         lambda: iter([OK + b"Transfer-Encoding: chunked\r\n\r\n-5\r\nabc\r\n"]), "http://"
@@ -127,8 +129,9 @@ def test_nobody_there_is_no_matter_of_time(tmp_path: Path) -> None:
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))  # nobody listens, and nobody else can take the port
         for url in (f"http://127.0.0.1:{deaf.getsockname()[1]}", f"unix://{tmp_path}/none"):
-            with pytest.raises(Unreachable):
+            with pytest.raises(ModelFailed) as caught:
                 Loopback(url).ask("/v1/models", 0.001)
+            assert isinstance(caught.value.fault, Unreachable)
 
 
 def test_an_odd_time_to_wait_and_a_page_are_only_an_answer(

@@ -11,6 +11,7 @@ from pytest_brt.model.base import Settings
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.header import Header
 from pytest_brt.model.memory import available_bytes, cores, needed_bytes, plan
+from pytest_brt.render.models import note_words
 from tests.support.tiny import Value, write_gguf
 
 GIB = 1 << 30
@@ -43,7 +44,7 @@ def test_little_memory_cuts_the_context_and_says_so(header: Header) -> None:
     setup = plan(header, Settings(), int(1.2 * GIB))
     assert 1024 <= setup.longest < 16_384
     assert needed_bytes(header, setup.cells) <= 0.8 * 1.2 * GIB
-    assert setup.notes[0].startswith(f"context cut to {setup.longest} tokens: 1.0 GiB")
+    assert note_words(setup.notes[0]).startswith(f"context cut to {setup.longest} tokens: 1.0 GiB")
 
 
 def test_a_context_that_was_asked_for_is_had_or_refused(header: Header) -> None:

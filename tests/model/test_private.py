@@ -21,10 +21,11 @@ from pytest_brt.model import llama_server
 from pytest_brt.model.base import Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.engine import open_file
 from pytest_brt.model.form import grammar_for
-from pytest_brt.model.host import LocalModel
 from pytest_brt.model.llama_server import PrivateModel, arguments
 from pytest_brt.model.memory import MemoryPlan
 from pytest_brt.model.wire import Start
+from pytest_brt.model.worker_model import WorkerModel
+from pytest_brt.types.model import EngineChosen, EngineReason, ModelNote, Restarted
 from tests.model import outlines
 from tests.model.actions import JUDGE, Verdict, choice_grammar
 from tests.model.headers import read_reply
@@ -33,6 +34,10 @@ from tests.support.llama import needs_llama
 from tests.support.real import needs_server
 
 SERVED = Settings(threads=1, context=1024, engine="llama-server")
+
+
+def was_killed(note: ModelNote) -> bool:
+    return isinstance(note, Restarted) and note.death.signal == "SIGKILL"
 
 
 def prompt(text: str = "hello", *, max_tokens: int = 16, **how: object) -> Prompt:
@@ -78,22 +83,24 @@ def test_a_server_that_is_killed_is_started_again(model: PrivateModel) -> None:
     os.killpg(first, signal.SIGKILL)
     assert model.complete(prompt())[0].tokens
     assert model.pid != first
-    assert model.notes[-1].startswith("the model's server died (SIGKILL")
+    assert was_killed(model.notes[-1])
 
 
 @needs_server
 def test_a_server_that_dies_in_the_middle_is_asked_again(model: PrivateModel) -> None:
     model.complete(prompt())
-    before, pid = len(model.deaths), model.pid
+    pid = model.pid
+    assert model.process is not None
+    server = model.process.server.server
     os.killpg(pid, signal.SIGSTOP)  # else it may have answered before it is killed
     with ThreadPoolExecutor(1) as pool:
         asked = prompt(samples=8, max_tokens=400, seconds=120.0)
         answers = pool.submit(model.complete, asked)
-        while not model.server._live:
+        while not server._live:
             time.sleep(0.001)
         os.killpg(pid, signal.SIGKILL)
         done = answers.result()
-    assert model.deaths[before:] == ["SIGKILL, killed from outside, often because memory ran out"]
+    assert all(was_killed(answer.notes[-1]) for answer in done)
     assert [answer.seed for answer in done] == list(range(8))
     assert all(answer.tokens for answer in done)
 
@@ -128,7 +135,7 @@ def test_a_program_that_is_killed_is_noticed(
     children = Path(f"/proc/{around}/task/{around}/children").read_text(encoding="ascii")
     os.kill(int(children), signal.SIGKILL)
     assert model.complete(prompt())[0].tokens
-    assert model.notes[-1].startswith("the model's server died (SIGKILL, killed from outside")
+    assert was_killed(model.notes[-1])
     model.close()
 
 
@@ -137,8 +144,9 @@ def test_nobody_else_reaches_it_and_nothing_of_it_stays(weights: Path) -> None:
     model = open_file(str(weights / "llama.gguf"), SERVED)
     assert isinstance(model, PrivateModel)
     model.complete(prompt())
-    folder = Path(model.server.host).parent
-    assert model.server.url.startswith("unix://")
+    assert model.process is not None
+    folder = Path(model.process.folder.name)
+    assert model.process.server.server.url == f"unix://{folder}/s.sock"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     model.close()
     assert not folder.exists()
@@ -170,20 +178,20 @@ def test_it_ends_with_its_parent(weights: Path) -> None:
         "from pytest_brt.model.base import *\n"
         "from pytest_brt.model.engine import open_file\n"
         "model = open_file(sys.argv[1], Settings(threads=1, context=512, engine='llama-server'))\n"
-        "model.count('a'); print(model.pid, model.server.host, flush=True)\n"
+        "model.count('a'); print(model.pid, model.process.folder.name, flush=True)\n"
         "time.sleep(600)\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", script, str(weights / "llama.gguf")], stdout=subprocess.PIPE
     ) as parent:
         assert parent.stdout is not None
-        pid, socket = parent.stdout.readline().decode().split()
+        pid, folder = parent.stdout.readline().decode().split()
         parent.kill()
     end = time.monotonic() + 60
     while time.monotonic() < end and Path(f"/proc/{pid}").exists():
         time.sleep(0.05)
     assert not Path(f"/proc/{pid}").exists()
-    assert not Path(socket).parent.exists()
+    assert not Path(folder).exists()
 
 
 @needs_server
@@ -204,14 +212,13 @@ def test_auto_says_what_it_chose_and_why(weights: Path, monkeypatch: pytest.Monk
     path = str(weights / "llama.gguf")
     auto = Settings(threads=1, context=512)
     model = open_file(path, auto)
-    assert isinstance(model, LocalModel)
-    assert model.notes == (
-        "engine: llama-cpp-python, in a worker (auto: installed, and the model fits)",
-    )
+    assert isinstance(model, WorkerModel)
+    assert model.notes == (EngineChosen(why=EngineReason.FITS),)
     monkeypatch.setattr("pytest_brt.model.engine.available_bytes", lambda: 1 << 20)
     small = open_file(path, auto)
     assert isinstance(small, PrivateModel)
-    assert small.notes[0].startswith("engine: a private llama-server (auto: as it loads")
+    assert isinstance(small.notes[0], EngineChosen)
+    assert (small.notes[0].why, "are available" in small.notes[0].said) == ("too-large", True)
     monkeypatch.setattr("pytest_brt.model.engine.find_server", lambda: "")
     with pytest.raises(ModelProblem, match="are available"):
         open_file(path, auto)
@@ -258,7 +265,7 @@ def test_the_program_is_asked_for_what_the_package_is(monkeypatch: pytest.Monkey
     setup = MemoryPlan(longest=4096, cells=4096, lanes=8, sequences=24, threads=2)
     start = Start(
         path="m.gguf", template="", plan=setup, socket="/tmp/s/s.sock", program="/bin/llama-server",
-        settings=Settings(gpu_layers=12, cpu_experts=4, cache_type="q8_0"), adapter="a.gguf",
+        gpu_layers=12, cpu_experts=4, cache_type="q8_0", adapter="a.gguf",
     )  # fmt: skip
     words = arguments(start)
     pairs = dict(itertools.pairwise(words))

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.form import grammar_for
-from pytest_brt.model.host import LocalModel
+from pytest_brt.model.worker_model import WorkerModel
 from tests.model.actions import JUDGE, Verdict
 from tests.model.headers import read_reply
 from tests.support import real
@@ -22,7 +22,7 @@ pytestmark = [needs_llama, pytest.mark.slow, pytest.mark.long]
 STORY = "Write a short story about a programmer who finds a bug in a library of dates."
 #: The base model has no template of its own.
 PLAIN = "{% for m in messages %}{{ m.content }}\n{% endfor %}"
-Open = Callable[[str], LocalModel]
+Open = Callable[[str], WorkerModel]
 
 
 def prompt(text: str = STORY, *, tokens: int = 72, **how: Any) -> Prompt:
@@ -33,11 +33,11 @@ def prompt(text: str = STORY, *, tokens: int = 72, **how: Any) -> Prompt:
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open]:
     """Open a model that nothing was asked yet."""
-    models: list[LocalModel] = []
+    models: list[WorkerModel] = []
     template = tmp_path_factory.mktemp("real") / "plain.jinja"
     template.write_text(PLAIN, encoding="utf-8")
 
-    def model(name: str) -> LocalModel:
+    def model(name: str) -> WorkerModel:
         source = str(template) if name == "gemma3" else ""
         settings = Settings(context=2048, threads=1)  # others run beside it
         made = open_gguf(str(real.model(name)), settings, template=source)

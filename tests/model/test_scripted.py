@@ -8,6 +8,7 @@ import pytest
 from pytest_brt.errors import ModelProblem, StoreProblem
 from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling, Settings
 from pytest_brt.model.scripted import RecordedModel, ScriptedModel
+from pytest_brt.types.model import PlayedOutOfOrder
 from tests.support.llama import needs_llama, open_gguf
 
 SCRIPT = """\
@@ -105,7 +106,7 @@ def test_a_prompt_that_has_changed_is_played_in_order(tmp_path: Path) -> None:
     model = ScriptedModel(str(recorded.path), Settings())
     (judged,) = model.complete(prompt("new words", purpose="judge"))
     assert judged.text == "b"
-    assert judged.notes == ("played in order: the recorded prompt was another one",)
+    assert judged.notes == (PlayedOutOfOrder(),)
     assert model.complete(prompt("new words", purpose="edit"))[0].text == "a"
     with pytest.raises(ModelProblem, match=r"no answer \(left\) to this edit: 'new words'"):
         model.complete(prompt("new words", purpose="edit"))

@@ -16,6 +16,7 @@ from pytest_brt.model.base import Finish, Message, Prompt, Role, Sampling, Setti
 from pytest_brt.model.form import grammar_for
 from pytest_brt.model.loopback import Response
 from pytest_brt.model.server import ServerModel
+from pytest_brt.types.model import AnswersLost, ContextLoaded, OnlyThought, PromptCut
 from tests.model.actions import AGENT, JUDGE, Cat, Edit, Verdict, choice_grammar
 from tests.model.headers import read_reply
 from tests.model.stand_in import Server
@@ -81,7 +82,9 @@ def test_what_was_answered_before_a_server_was_gone_is_kept(server: Server, most
     done = ServerModel(server.url, settings(patience=1.0)).complete(prompt(samples=8))
     assert [answer.text for answer in done] == ["in time"] * (3 if most == 8 else 1)
     lost = 8 - len(done)
-    assert done[0].notes[0].startswith(f"{lost} of 8 answers were lost: no answer from 'http")
+    (note,) = done[0].notes
+    assert isinstance(note, AnswersLost)
+    assert (note.count, note.of, note.said[:21]) == (lost, 8, "no answer from 'http:")
     assert server.asked()[0]["n"] == 3
     assert time.monotonic() - begin < 60
 
@@ -335,7 +338,7 @@ def test_a_prompt_that_is_too_long_is_told_so_and_costs_nothing_else(
 ) -> None:
     server.plan({"status": 400, "error": error}, {"text": "short"})
     model = ServerModel(server.url, settings())
-    with pytest.raises(Overflowed, match=r"longer than the context .* 2048 tokens .*--brt-con"):
+    with pytest.raises(Overflowed, match=r"longer than the context .* 2048 tokens .*,context=N"):
         model.complete(prompt("word " * 9000))
     assert model.context == 2048
     assert model.complete(prompt())[0].text == "short"
@@ -385,7 +388,7 @@ def test_less_context_than_ollama_was_asked_for_is_seen_and_said(server: Server)
     server.about(**{**told, "__api__ps": {"models": [{"name": "m", "context_length": 4096}]}})
     model.complete(prompt())
     assert model.context == 4096
-    assert "with 4096 tokens of context where 16384 were asked for" in model.notes[0]
+    assert model.notes == (ContextLoaded(model="m", tokens=4096, wanted=16_384),)
 
 
 def test_a_prompt_that_ollama_refuses_for_its_length(server: Server) -> None:
@@ -552,8 +555,7 @@ def test_a_model_that_only_thought_says_so(server: Server) -> None:
     model = ServerModel(server.url, settings())
     (done,) = model.complete(prompt())
     assert done.thinking == "hm, well"
-    assert "gave no answer (switch its thinking off" in done.notes[0]
-    assert model.notes == done.notes
+    assert model.notes == done.notes == (OnlyThought(characters=8),)
 
 
 @pytest.mark.parametrize("most", [99, 2])
@@ -594,7 +596,7 @@ def test_reasoning_in_a_field_of_its_own_and_parts(server: Server) -> None:
 def test_a_prompt_that_the_server_cut_is_noticed(server: Server) -> None:
     server.plan({"text": "ok", "usage": {"prompt_tokens": 2048, "completion_tokens": 1}})
     (done,) = ServerModel(server.url, settings()).complete(prompt("word " * 10_000))
-    assert "probably cut it" in done.notes[0]
+    assert done.notes == (PromptCut(counted=2048, size=50_000),)
 
 
 def test_counts_are_learned_but_stay_on_the_safe_side(server: Server) -> None:

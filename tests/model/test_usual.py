@@ -132,9 +132,7 @@ def test_the_one_program_of_llama_cpp_serves_too(
     llama = program(tmp_path, "llama", '[ "$1" = serve ] && echo "-c, --ctx-size N"')
     assert find_server() == str(llama)
     plan = MemoryPlan(cells=512, lanes=1, longest=512, sequences=1, threads=1)
-    start = Start(
-        path="m.gguf", template="", plan=plan, settings=Settings(), program=str(llama), socket="s"
-    )
+    start = Start(path="m.gguf", template="", plan=plan, program=str(llama), socket="s")
     assert arguments(start)[:4] == [str(llama), "serve", "--model", "m.gguf"]
     program(tmp_path, "llama", "echo 'usage: llama [stack|model]'")
     assert find_server() != str(llama)

@@ -19,6 +19,7 @@ from pytest_brt.repair.strategy import BUILT_IN, run_repairagent
 from pytest_brt.repair.tools.looking import run_tests
 from pytest_brt.store import Journal
 from pytest_brt.types import Ending, FixSource, Repair, Trajectory, Verdict
+from pytest_brt.types.model import ModelNote
 from tests.repair.scenes import LINE, MODULE, Scene, scripted
 from tests.support.trees import tree_hash
 
@@ -193,7 +194,7 @@ def test_steps_are_limited_and_told(scene: Scene, tmp_path: Path) -> None:
 class Listener:
     """A scripted model that keeps what it was asked."""
 
-    notes: tuple[str, ...] = ()
+    notes: tuple[ModelNote, ...] = ()
 
     def __init__(self, model: ScriptedModel) -> None:
         self.model = model

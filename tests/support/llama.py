@@ -11,20 +11,20 @@ import pytest
 
 from pytest_brt.model.base import Settings
 from pytest_brt.model.engine import open_file
-from pytest_brt.model.host import LocalModel
+from pytest_brt.model.worker_model import WorkerModel
 
 if TYPE_CHECKING:  # it needs numpy, which comes with the extra
-    from pytest_brt.model.llama import Context, Weights
+    from pytest_brt.model.worker.llama import Context, Weights
 
 #: Whether it is; looked up, not imported: that takes a second.
 INSTALLED = find_spec("llama_cpp") is not None
 needs_llama = pytest.mark.skipif(not INSTALLED, reason="wants the extra llama")
 
 
-def open_gguf(path: str, settings: Settings, **how: str) -> LocalModel:
+def open_gguf(path: str, settings: Settings, **how: str) -> WorkerModel:
     """Return the model in the file at `path` in a worker."""
     model = open_file(path, replace(settings, engine="inprocess"), **how)
-    assert isinstance(model, LocalModel)
+    assert isinstance(model, WorkerModel)
     return model
 
 

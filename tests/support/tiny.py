@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_brt.model.tiny import (
+from pytest_brt.model import trial_model
+from pytest_brt.model.trial_model import (
     CHATML,
     F32,
     Q4_0,
@@ -19,7 +20,6 @@ from pytest_brt.model.tiny import (
     Value,
     constant,
     random_blocks,
-    vocabulary,
     words,
     write_gguf,
 )
@@ -39,6 +39,18 @@ __all__ = [
     "write_llama",
     "write_mamba",
 ]
+
+
+def vocabulary(
+    merges: Sequence[str] = ("e r", "i n", "t e", "s t", "d e"),
+    *,
+    template: str = CHATML,
+    markers: Sequence[str] = (),
+) -> dict[str, Value]:
+    """Return the keys of a byte-level tokenizer; no `template` leaves that key out."""
+    keys = trial_model.vocabulary(merges, markers)
+    del keys["tokenizer.chat_template"]
+    return {**keys, "tokenizer.chat_template": template} if template else keys
 
 
 class RandomWeights:

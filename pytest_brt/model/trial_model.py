@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import random
 import struct
+import tomllib
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -108,21 +109,15 @@ def _byte_letters() -> list[str]:
     return [chr(byte) if byte in plain else chr(next(extra)) for byte in range(256)]
 
 
-def vocabulary(
-    merges: Sequence[str] = ("e r", "i n", "t e", "s t", "d e"),
-    *,
-    template: str = CHATML,
-    markers: Sequence[str] = (),
-) -> dict[str, Value]:
-    """Return the keys of a byte-level tokenizer: bytes, `merges`, then control tokens.
+def vocabulary(merges: Sequence[str], markers: Sequence[str] = ()) -> dict[str, Value]:
+    """Return the keys of a byte-level tokenizer: bytes, `merges`, `markers`, control tokens.
 
-    `markers` are tokens the user of a vocabulary defined, as "<think>" is in many. No `template`
-    leaves that key out.
+    `markers` are tokens the user of a vocabulary defined, as "<think>" is in many.
     """
     plain = _byte_letters() + [merge.replace(" ", "") for merge in merges]
     tokens = [*plain, *markers, *_SPECIALS]
     kinds = [_NORMAL] * len(plain) + [_USER_DEFINED] * len(markers) + [_CONTROL] * len(_SPECIALS)
-    keys: dict[str, Value] = {
+    return {
         "tokenizer.ggml.model": "gpt2",
         "tokenizer.ggml.pre": "qwen2",
         "tokenizer.ggml.tokens": tokens,
@@ -132,8 +127,8 @@ def vocabulary(
         "tokenizer.ggml.eos_token_id": len(tokens) - 1,
         "tokenizer.ggml.padding_token_id": len(tokens) - len(_SPECIALS),
         "tokenizer.ggml.add_bos_token": False,
+        "tokenizer.chat_template": CHATML,
     }
-    return {**keys, "tokenizer.chat_template": template} if template else keys
 
 
 def words(count: int) -> dict[str, Value]:
@@ -151,37 +146,11 @@ def words(count: int) -> dict[str, Value]:
 
 def write_hybrid(path: Path, tokens: int = 100_000) -> Path:
     """Write a hybrid of two layers, of which the second attends, to `path`; 8 MB."""
-    width, inner, heads, head, conv, state, rank = 64, 128, 4, 16, 4, 32, 2
-    keys: dict[str, Value] = {
-        "context_length": 4096, "embedding_length": width, "block_count": 2,
-        "feed_forward_length": inner, "attention.head_count": heads,
-        "attention.head_count_kv": heads, "attention.layer_norm_rms_epsilon": 1e-6,
-        "attention.key_length": head, "attention.value_length": head,
-        "rope.dimension_sections": [4, 2, 2, 0], "rope.dimension_count": head,
-        "ssm.conv_kernel": conv, "ssm.inner_size": state * rank, "ssm.state_size": state,
-        "ssm.time_step_rank": rank, "ssm.group_count": rank, "full_attention_interval": 2,
-    }  # fmt: skip
-    matrices = {
-        "token_embd": (tokens, width), "output": (tokens, width),
-        "blk.0.attn_qkv": (3 * state * rank, width), "blk.0.attn_gate": (state * rank, width),
-        "blk.0.ssm_beta": (rank, width), "blk.0.ssm_alpha": (rank, width),
-        "blk.0.ssm_out": (width, state * rank), "blk.1.attn_q": (2 * width, width),
-        "blk.1.attn_k": (width, width), "blk.1.attn_v": (width, width),
-        "blk.1.attn_output": (width, width),
-    }  # fmt: skip
-    ones = {
-        "output_norm.weight": (width,), "blk.0.ssm_conv1d.weight": (conv, 3 * state * rank),
-        "blk.0.ssm_dt.bias": (rank,), "blk.0.ssm_norm.weight": (state,),
-        "blk.1.attn_q_norm.weight": (head,), "blk.1.attn_k_norm.weight": (head,),
-    }  # fmt: skip
-    for p in ("blk.0.", "blk.1."):
-        ones |= {f"{p}attn_norm.weight": (width,), f"{p}post_attention_norm.weight": (width,)}
-        matrices |= {f"{p}ffn_gate": (inner, width), f"{p}ffn_up": (inner, width)}
-        matrices[f"{p}ffn_down"] = (width, inner)
-    tensors = [constant("blk.0.ssm_a", rank, value=-1.0)]  # below zero: a state decays
-    tensors += [constant(name, *shape) for name, shape in ones.items()]
-    for seed, (name, (rows, columns)) in enumerate(matrices.items()):
-        tensors.append(random_blocks(f"{name}.weight", rows, columns, Q4_0, seed))
+    shape = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    tensors = [constant("blk.0.ssm_a", 2, value=-1.0)]  # below zero: a state decays
+    tensors += [constant(name, *sizes) for name, sizes in shape["ones"].items()]
+    for seed, (name, (rows, columns)) in enumerate(shape["matrices"].items()):
+        tensors.append(random_blocks(name, rows or tokens, columns, Q4_0, seed))
     general: dict[str, Value] = {"general.architecture": "qwen35", "general.file_type": 2}
-    named = {f"qwen35.{name}": value for name, value in keys.items()}
+    named = {f"qwen35.{name}": value for name, value in shape["keys"].items()}
     return write_gguf(path, {**general, **named, **words(tokens)}, tensors)

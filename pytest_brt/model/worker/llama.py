@@ -21,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pytest_brt.errors import ModelProblem
+from pytest_brt.model.base import ModelFailed
 from pytest_brt.model.memory import MemoryPlan
+from pytest_brt.types.model import CannotLoad
 
 Floats = NDArray[np.float32]
 #: Numbers that ggml gives to types.
@@ -101,10 +103,7 @@ class Weights:
             params.load_mode = lib.LLAMA_LOAD_MODE_NONE
         self.model = lib.llama_model_load_from_file(path.encode(), params)
         if not self.model:
-            raise ModelProblem(
-                f"llama.cpp cannot load {path!r}: {self.log.take()} (a newer llama-cpp-python may "
-                "know this architecture; compare its SHA-256 with its publisher's)"
-            )
+            raise ModelFailed(CannotLoad(path=path, said=self.log.take()))
         self.vocab = lib.llama_model_get_vocab(self.model)
         self.size = int(lib.llama_vocab_n_tokens(self.vocab))
         self.recurrent = bool(lib.llama_model_is_recurrent(self.model)) or bool(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.model.base import Completion, Finish, Prompt
-from pytest_brt.model.conversation import Rendered, Thought
-from pytest_brt.model.llama import Sequence, Weights
-from pytest_brt.model.picker import Picker
 from pytest_brt.model.reply import split_thinking
+from pytest_brt.model.worker.llama import Sequence, Weights
+from pytest_brt.model.worker.sampling import Picker
+from pytest_brt.model.worker.tokens import Rendered, Thought
 
 #: A tail of this many tokens that repeats one stretch of at most `_LOOP_PERIOD` is a loop.
 _LOOP_TAIL = 192

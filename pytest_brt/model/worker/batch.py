@@ -16,11 +16,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model.base import Completion, Finish, Prompt
-from pytest_brt.model.conversation import Conversations, Rendered
-from pytest_brt.model.lane import Lane
-from pytest_brt.model.llama import NO_ROOM, Context, Sequence, Sequences, common
-from pytest_brt.model.picker import Candidates, Picker
+from pytest_brt.model.base import Completion, Finish, Prompt, TooLong
+from pytest_brt.model.worker.answer import Lane
+from pytest_brt.model.worker.llama import NO_ROOM, Context, Sequence, Sequences, common
+from pytest_brt.model.worker.sampling import Candidates, Picker
+from pytest_brt.model.worker.tokens import Conversations, Rendered
+from pytest_brt.types.model import PromptTooLarge
 
 #: Takes the number of a sample and its answer as soon as that has ended, or -1 and why the prompt
 #: as a whole failed.
@@ -92,6 +93,16 @@ class Batcher:
         """Whether there is anything to do."""
         return bool(self.queue or self.reading or self.waiting or self.seated)
 
+    def count(self, asked: str | Prompt) -> int:
+        """Return how many tokens a text or a prompt has.
+
+        Raises:
+            ModelProblem: the template fails.
+        """
+        if isinstance(asked, str):
+            return len(self.weights.tokenize(asked))
+        return len(self.conversations.render(asked).ids)
+
     def submit(self, prompt: Prompt, deliver: Deliver, numbers: tuple[int, ...] = ()) -> None:
         """Ask for the answers to `prompt`; `deliver` is called with them from within `step`.
 
@@ -106,9 +117,8 @@ class Batcher:
             thought = rendered.thought
             room += thought.budget + len(thought.force) + len(thought.after)
         if len(rendered.ids) + room > self.longest:
-            raise ModelProblem(
-                f"the prompt has {len(rendered.ids)} tokens and its answer may have {room}: more "
-                f"than the context of {self.longest} (a larger one: --brt-engine auto,context=N)"
+            raise TooLong(
+                PromptTooLarge(context=self.longest, prompt=len(rendered.ids), answer=room)
             )
         lanes = [self.lane(prompt, rendered, n) for n in numbers or range(prompt.samples)]
         self.queue.append(BatchJob(prompt, rendered, deliver, lanes, room))

@@ -14,13 +14,13 @@ import traceback
 from typing import BinaryIO
 
 from pytest_brt.codec import from_json, to_json
-from pytest_brt.errors import BrtError, ModelProblem
-from pytest_brt.model.base import Completion
-from pytest_brt.model.batch import Batcher
+from pytest_brt.errors import BrtError
+from pytest_brt.model.base import Completion, ModelFailed
 from pytest_brt.model.chat import Template
-from pytest_brt.model.conversation import Conversations
-from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.wire import Answer, Order, Start
+from pytest_brt.model.worker.batch import Batcher
+from pytest_brt.model.worker.llama import Context, Weights
+from pytest_brt.model.worker.tokens import Conversations
 
 
 class ModelWorker:
@@ -39,17 +39,21 @@ class ModelWorker:
 
     def run(self) -> None:
         """Load, then serve for ever; the reading thread ends the process."""
+        start = from_json(self.orders.readline(), Start)
+        threading.Thread(target=self.read, daemon=True).start()
         try:
-            start = from_json(self.orders.readline(), Start)
-            threading.Thread(target=self.read, daemon=True).start()
-            self.engine = self.load(start)
+            self.engine = load(start)
         except BrtError as problem:
-            self.say(Answer(id=0, problem=str(problem)))
+            self.say(_failed(0, problem))
             return
         self.say(Answer(id=0, ready=True, gpu=self.engine.weights.gpu))
         while True:
             while not (self.engine.busy and self.inbox.empty()):
-                self.obey(self.inbox.get())
+                order = self.inbox.get()
+                try:
+                    self.obey(order)
+                except BrtError as problem:
+                    self.say(_failed(order.id, problem))
             self.engine.step()
 
     def read(self) -> None:
@@ -59,35 +63,42 @@ class ModelWorker:
         os._exit(0)
 
     def obey(self, order: Order) -> None:
-        """Carry one order out, or answer why not; the engine delivers samples in later steps."""
-        engine = self.engine
+        """Carry one order out; the engine delivers samples in later steps.
 
-        def deliver(sample: int, outcome: Completion | ModelProblem) -> None:
-            if isinstance(outcome, ModelProblem):
-                self.say(Answer(id=order.id, problem=str(outcome)))
+        Raises:
+            BrtError: it cannot be carried out.
+        """
+
+        def deliver(sample: int, outcome: Completion | BrtError) -> None:
+            if isinstance(outcome, BrtError):
+                self.say(_failed(order.id, outcome))
             else:
                 self.say(Answer(id=order.id, completion=outcome, sample=sample))
 
-        try:
-            if order.prompt is not None:
-                engine.submit(order.prompt, deliver, order.numbers)
-            elif isinstance(order.count, str):
-                self.say(Answer(id=order.id, count=len(engine.weights.tokenize(order.count))))
-            else:
-                rendered = engine.conversations.render(order.count)
-                self.say(Answer(id=order.id, count=len(rendered.ids)))
-        except BrtError as problem:
-            self.say(Answer(id=order.id, problem=str(problem)))
+        if order.prompt is not None:
+            self.engine.submit(order.prompt, deliver, order.numbers)
+        else:
+            self.say(Answer(id=order.id, count=self.engine.count(order.count)))
 
-    def load(self, start: Start) -> Batcher:
-        """Load the model, and make a context for it."""
-        settings, path = start.settings, start.path
-        weights = Weights(path, gpu_layers=settings.gpu_layers, rearrange=start.rearrange)
-        bos, eos = weights.name(weights.bos), weights.name(weights.eos)
-        template = Template(start.template, where=path, bos=bos, eos=eos)
-        cache = settings.cache_type
-        context = Context(weights, start.plan, cache_type=cache, adapter=start.adapter)
-        return Batcher(context, Conversations(weights, template))
+
+def _failed(order: int, problem: BrtError) -> Answer:
+    if isinstance(problem, ModelFailed):
+        return Answer(id=order, fault=problem.fault)
+    return Answer(id=order, problem=str(problem))
+
+
+def load(start: Start) -> Batcher:
+    """Load the model, and make a context for it.
+
+    Raises:
+        ModelProblem: llama.cpp cannot load the file, its adapter, or a context of that size.
+    """
+    path = start.path
+    weights = Weights(path, gpu_layers=start.gpu_layers, rearrange=start.rearrange)
+    bos, eos = weights.name(weights.bos), weights.name(weights.eos)
+    template = Template(start.template, where=path, bos=bos, eos=eos)
+    context = Context(weights, start.plan, cache_type=start.cache_type, adapter=start.adapter)
+    return Batcher(context, Conversations(weights, template))
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pytest_brt.codec import to_json
 from pytest_brt.model.base import Message, Prompt, Role
 from pytest_brt.model.chat import Begins, Segment, Template
-from pytest_brt.model.llama import Weights
+from pytest_brt.model.worker.llama import Weights
 
 #: Conversations whose ids are remembered.
 _KNOWN = 1024

@@ -13,12 +13,12 @@ import pytest
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Completion, Finish, Grammar, Message, Prompt, Role, Sampling
-from pytest_brt.model.batch import Batcher
 from pytest_brt.model.chat import Template
-from pytest_brt.model.conversation import Conversations
 from pytest_brt.model.form import block_grammar, grammar_for
-from pytest_brt.model.llama import Context, Weights
 from pytest_brt.model.memory import MemoryPlan
+from pytest_brt.model.worker.batch import Batcher
+from pytest_brt.model.worker.llama import Context, Weights
+from pytest_brt.model.worker.tokens import Conversations
 from tests.model.actions import AGENT, JUDGE, Cat, Edit, Search, Verdict, choice_grammar
 from tests.model.actions import Finish as End
 from tests.model.headers import read_reply

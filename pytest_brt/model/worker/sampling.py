@@ -12,7 +12,7 @@ import numpy as np
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Sampling
-from pytest_brt.model.llama import Context, Floats, Weights
+from pytest_brt.model.worker.llama import Context, Floats, Weights
 
 #: One candidate, laid out as llama.cpp has it.
 _CANDIDATE = np.dtype([("id", "<i4"), ("logit", "<f4"), ("p", "<f4")])

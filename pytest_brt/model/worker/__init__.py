@@ -1,0 +1,1 @@
+"""Runs llama.cpp; imported in the process of a model alone."""
