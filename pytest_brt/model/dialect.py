@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_brt.errors import ModelProblem
@@ -19,7 +19,7 @@ from pytest_brt.model.base import Prompt
 from pytest_brt.model.chat import Template
 from pytest_brt.model.loopback import Loopback, Response
 from pytest_brt.model.reply import last_action
-from pytest_brt.model.served import ServedModel, ServerKind, effort, integer, table
+from pytest_brt.model.served import ServedModel, ServerKind, effort, integer, messages_of, table
 
 
 def is_told(listed: Response) -> bool:
@@ -53,12 +53,12 @@ def read_facts(
         _check_has(server, names, name)
     if kind is ServerKind.OLLAMA:
         return ollama.read_model(server, name, seconds, wanted)
-    context, thinks, slots = _told_in_list(about), False, 0
+    told = ServedModel(kind=kind, model=name, context=_told_in_list(about))
     if kind is ServerKind.LLAMA:
-        context, thinks, slots = _props(server, base, context, seconds)
-    elif kind is ServerKind.LM_STUDIO:
-        context = _lm_studio(server, name, seconds)
-    return ServedModel(kind=kind, model=name, context=context, thinks=thinks, slots=slots)
+        return _with_props(told, server, base, seconds)
+    if kind is ServerKind.LM_STUDIO:
+        return replace(told, context=_lm_studio(server, name, seconds))
+    return told
 
 
 def listed_models(listed: Response) -> tuple[str, ...]:
@@ -103,14 +103,26 @@ def _told_in_list(about: Mapping[str, Any]) -> int:
     return next((integer(value) for value in told if integer(value) > 0), 0)
 
 
-def _props(server: Loopback, base: str, context: int, seconds: float) -> tuple[int, bool, int]:
-    """Ask llama-server for a slot's context, whether its template lets it think, and its slots."""
+#: Variables of templates that drop the thoughts of earlier turns unless they are told not to:
+#: Qwen's and GLM's.
+_KEEPING: Mapping[str, bool] = {"preserve_thinking": True, "clear_thinking": False}
+
+
+def _with_props(told: ServedModel, server: Loopback, base: str, seconds: float) -> ServedModel:
+    """Ask llama-server for a slot's context, its slots, and what its template makes of thoughts."""
     props = _get(server, f"{base.removesuffix('/v1')}/props", seconds)
-    slot = integer((props.get("default_generation_settings") or {}).get("n_ctx"))
+    slot = integer(table(props.get("default_generation_settings")).get("n_ctx"))
+    source = str(props.get("chat_template", ""))
     thinks = False
     with suppress(ModelProblem):
-        thinks = Template(str(props.get("chat_template", "")), where=server.url).thinks
-    return slot or context, thinks, integer(props.get("total_slots"))
+        thinks = Template(source, where=server.url).thinks
+    return replace(
+        told,
+        context=slot or told.context,
+        thinks=thinks,
+        keeps_thoughts=thinks and any(name in source for name in _KEEPING),
+        slots=integer(props.get("total_slots")),
+    )
 
 
 def _lm_studio(server: Loopback, name: str, seconds: float) -> int:
@@ -124,13 +136,15 @@ def _get(server: Loopback, path: str, seconds: float) -> dict[str, Any]:
     return table(server.ask(path, seconds).body)
 
 
-def request(prompt: Prompt, facts: ServedModel, seed: int, count: int) -> dict[str, object]:
-    """Return the fields of a request for `count` answers."""
+def request(
+    prompt: Prompt, facts: ServedModel, seed: int, count: int, thoughts: Mapping[str, str]
+) -> dict[str, object]:
+    """Return the fields of a request for `count` answers, after replies with their `thoughts`."""
     sampling, thinking = prompt.sampling, prompt.thinking
     fields: dict[str, object] = {
         **_form(prompt, facts.kind),
         "seed": seed & 0x7FFFFFFF,
-        "messages": [{"role": str(m.role), "content": m.text} for m in prompt.messages],
+        "messages": messages_of(prompt, thoughts, "reasoning_content"),
         "max_tokens": sampling.max_tokens + thinking,
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
@@ -148,6 +162,7 @@ def request(prompt: Prompt, facts: ServedModel, seed: int, count: int) -> dict[s
         "enable_thinking": thinking > 0,
         "thinking": thinking > 0,
         "reasoning_effort": effort(thinking),  # of those that always think
+        **(_KEEPING if facts.keeps_thoughts else {}),
     }
     if facts.kind is ServerKind.LM_STUDIO:  # it knows no variables of templates
         fields["reasoning_effort"] = effort(thinking)

@@ -17,6 +17,8 @@ from pytest_brt.model.wire import Start
 from pytest_brt.model.worker_model import WorkerModel
 from pytest_brt.types.model import EngineChosen, EngineReason
 
+#: What only a llama-server can do, where it is asked for by name.
+_DRAFTS = ("mtp", "ngram")
 #: How to get what runs a GGUF file.
 INSTALL = (
     "pip install 'pytest-brt[server]' for a ready-made llama-server, or 'pytest-brt[llama]', which "
@@ -65,7 +67,10 @@ def open_file(path: str, settings: Settings, *, template: str = "", adapter: str
     if chosen.why is EngineReason.FITS:
         return WorkerModel(start, thinking, notes)
     program = "" if server == PACKAGE else server
-    start = replace(start, template=text if template else "", program=program)
+    draft = settings.draft if settings.draft in _DRAFTS else ""
+    if settings.draft == "auto" and header.predicts_ahead:
+        draft = "mtp"
+    start = replace(start, template=text if template else "", program=program, draft=draft)
     return PrivateModel(start, thinking, notes)
 
 
@@ -76,15 +81,21 @@ def _choose(settings: Settings, server: str) -> EngineChosen:
         ModelProblem: what was asked for is not there, or cannot do what was asked of it.
     """
     ours, theirs = settings.engine == "inprocess", settings.engine == "llama-server"
-    if settings.cpu_experts and (ours or not server):
+    if settings.cpu_experts:
+        wants = f"cpu-experts={settings.cpu_experts}"
+    elif settings.draft in _DRAFTS:
+        wants = f"draft={settings.draft}"
+    else:
+        wants = ""
+    if wants and (ours or not server):
         raise ModelProblem(
-            f"--brt-engine auto,cpu-experts={settings.cpu_experts}: only a llama-server can do "
-            f"that (leave --brt-engine at auto; {INSTALL})"
+            f"--brt-engine auto,{wants}: only a llama-server can do that (leave --brt-engine at "
+            f"auto; {INSTALL})"
         )
     if theirs and not server:
         raise ModelProblem(f"no llama-server: none on PATH, and no 'xllamacpp' ({INSTALL})")
-    if settings.cpu_experts or theirs:
-        return EngineChosen(why=EngineReason.EXPERTS)
+    if wants or theirs:
+        return EngineChosen(why=EngineReason.ASKED, said=wants)
     if find_spec("llama_cpp") is not None:
         return EngineChosen(why=EngineReason.FITS)
     if ours or not server:

@@ -54,6 +54,11 @@ class Header:
         return self.number("block_count")
 
     @property
+    def predicts_ahead(self) -> bool:
+        """Whether it has layers that guess the tokens after the next one (MTP)."""
+        return self.number("nextn_predict_layers") > 0
+
+    @property
     def quantisation(self) -> str:
         """The type that most bytes of its weights have."""
         return max(self.types, key=self.types.__getitem__, default="?")

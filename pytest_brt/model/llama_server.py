@@ -25,6 +25,16 @@ from pytest_brt.types.model import CannotLoad, CannotSpare, Rejected, Rejection
 PROGRAM, PACKAGE = "llama-server", "xllamacpp"
 #: The one program of llama.cpp's newer installations, which serves by a command.
 LLAMA = "llama"
+#: Tokens that must stand before a guess, and those guessed: `bench/drafts.py` has the shares.
+LOOKUP, GUESSED = 3, 8
+_DRAFTS: Mapping[str, Mapping[str, object]] = {
+    "mtp": {"--spec-type": "draft-mtp"},
+    "ngram": {
+        "--spec-type": "ngram-simple",
+        "--spec-ngram-simple-size-n": LOOKUP,
+        "--spec-ngram-simple-size-m": GUESSED,
+    },
+}
 #: Seconds for a program to print its help, for a server to load its model, and to count tokens.
 _HELP, _LOADING, _COUNTING = 10.0, 900.0, 60.0
 #: Seconds for which a server that does not answer is tried, before it counts as dead.
@@ -57,7 +67,7 @@ def _serves(llama: str) -> bool:
 def arguments(start: Start) -> list[str]:
     """Return the command line of the program."""
     plan = start.plan
-    words = {
+    words: dict[str, object] = {
         "--model": start.path,
         "--host": start.socket,
         "--ctx-size": plan.cells,
@@ -69,6 +79,8 @@ def arguments(start: Start) -> list[str]:
     }
     if start.gpu_layers >= 0:
         words["--n-gpu-layers"] = str(start.gpu_layers)
+    if start.draft:
+        words |= _DRAFTS[start.draft]
     if start.cache_type != "f16":  # which only flash attention can read
         words |= {"--cache-type-k": start.cache_type, "--cache-type-v": start.cache_type}
         words["--flash-attn"] = "on"

@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.loopback import Loopback
-from pytest_brt.model.served import ServedModel, ServerKind, effort, integer, table
+from pytest_brt.model.served import ServedModel, ServerKind, effort, integer, messages_of, table
 
 #: Where it is asked for an answer.
 CHAT = "/api/chat"
@@ -49,6 +49,7 @@ def read_model(server: Loopback, name: str, seconds: float, wanted: int) -> Serv
         model=name,
         context=min(context, trained) if trained else context,
         thinks="thinking" in (shown.get("capabilities") or []),
+        keeps_thoughts="thinking" in (shown.get("capabilities") or []),
         always_thinks=table(shown.get("details")).get("family") == "gptoss",
         digest=str(_entry(server, "/api/tags", name, seconds).get("digest", "")),
     )
@@ -67,7 +68,9 @@ def _entry(server: Loopback, path: str, name: str, seconds: float) -> dict[str, 
     return {}
 
 
-def request(prompt: Prompt, facts: ServedModel, seed: int) -> dict[str, object]:
+def request(
+    prompt: Prompt, facts: ServedModel, seed: int, thoughts: Mapping[str, str]
+) -> dict[str, object]:
     """Return the fields of a request for one answer.
 
     The context is the same in all of a run: Ollama loads a model anew for another one.
@@ -87,7 +90,7 @@ def request(prompt: Prompt, facts: ServedModel, seed: int) -> dict[str, object]:
         options["stop"] = list(sampling.stop)
     fields: dict[str, object] = {
         "model": facts.model,
-        "messages": [{"role": str(m.role), "content": m.text} for m in prompt.messages],
+        "messages": messages_of(prompt, thoughts, "thinking"),
         "stream": False,
         # Refuse what is too long; versions that do not know the field cut it.
         "truncate": False,

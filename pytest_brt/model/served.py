@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from pytest_brt.model.base import Prompt, Role
 
 
 class ServerKind(StrEnum):
@@ -28,12 +31,25 @@ class ServedModel:
     context: int = 0
     #: Whether the model is known to think.
     thinks: bool = False
+    #: Whether it wants the thoughts of earlier turns back.
+    keeps_thoughts: bool = False
     #: Whether it always does, and can only be asked to think less.
     always_thinks: bool = False
     #: Most answers that one request may ask for; 0 where that is not known.
     slots: int = 0
     #: What tells its weights from all others, as Ollama's digest does; "" where it does not say.
     digest: str = ""
+
+
+def messages_of(prompt: Prompt, thoughts: Mapping[str, str], name: str) -> list[dict[str, str]]:
+    """Return the messages for a server, earlier replies with their `thoughts` under `name`."""
+    made = []
+    for message in prompt.messages:
+        fields = {"role": str(message.role), "content": message.text}
+        if message.role is Role.ASSISTANT and message.text in thoughts:
+            fields[name] = thoughts[message.text]
+        made.append(fields)
+    return made
 
 
 def effort(thinking: int) -> str:

@@ -112,6 +112,8 @@ class ServerModel:
         #: Whether it ever answered, and when it was first asked in vain before it did: patience
         #: with a server that nobody may have started counts from then, for all questions.
         self._is_heard, self._in_vain = False, 0.0
+        #: Reply → the thoughts before it, for templates that want them back.
+        self._thoughts: dict[str, str] = {}
         #: Learned from what the server counts; never above the estimate's own.
         self._bytes_per_token = 3.0
 
@@ -301,10 +303,10 @@ class ServerModel:
         """Return where to ask for `count` answers, and the fields but for those refused."""
         facts = self._facts or ServedModel()
         if facts.kind is ServerKind.OLLAMA:
-            path, whole = ollama.CHAT, ollama.request(prompt, facts, seed)
+            path, whole = ollama.CHAT, ollama.request(prompt, facts, seed, self._thoughts)
         else:
             path = f"{self.base}/chat/completions"
-            whole = dialect.request(prompt, facts, seed, count)
+            whole = dialect.request(prompt, facts, seed, count, self._thoughts)
         return path, {name: value for name, value in whole.items() if name not in self._refused}
 
     def _too_large(self, response: Response, prompt: Prompt) -> PromptTooLarge:
@@ -383,6 +385,8 @@ class ServerModel:
                 silent = OnlyThought(characters=len(thoughts))
                 self._note(silent)
                 own = (*notes, silent)
+            if thoughts and self._facts is not None and self._facts.keeps_thoughts:
+                self._thoughts[text] = thoughts
             made = usage.made if len(choices) == 1 else 0
             is_cut = choice.get("finish_reason") == "length"
             completion = Completion(

@@ -23,6 +23,8 @@ class Start:
     gpu_layers: int = -1
     cpu_experts: int = 0
     cache_type: str = "f16"
+    #: What guesses tokens ahead: "mtp", "ngram", or "" for nothing (server only).
+    draft: str = ""
     #: Path of a LoRA adapter, or "".
     adapter: str = ""
     #: Let llama.cpp rearrange the weights for this CPU (worker only).

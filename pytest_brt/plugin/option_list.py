@@ -74,7 +74,8 @@ MORE_OPTIONS = (
      "what is installed and fits (auto, default); then, as in auto,context=8192: context in "
      "tokens, threads, thinking (tokens before an answer that deserves it, default 512), "
      "gpu-layers, cpu-experts (layers whose experts stay in the computer's memory), cache-type "
-     "(f16, q8_0 or q4_0), patience (seconds for a server that does not answer yet)"),
+     "(f16, q8_0 or q4_0), draft (what guesses tokens in a llama-server: mtp, ngram or none), "
+     "patience (seconds for a server that does not answer yet)"),
     ("--brt-samples", "issue", "N",
      "samples of a prompt, or runs (default: libro 50, agent 20; auto: as many as are useful)"),
     ("--brt-steps", "model", "N",

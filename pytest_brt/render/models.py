@@ -178,8 +178,8 @@ def _engine_words(note: EngineChosen) -> str:
             return "engine: llama-cpp-python, in a worker (auto: installed, and the model fits)"
         case EngineReason.MISSING:
             return f"{served} llama-cpp-python is not installed)"
-        case EngineReason.EXPERTS:
-            return f"{served} it can keep experts in the computer's memory)"
+        case EngineReason.ASKED:
+            return f"{served} only that can do {note.said})"
         case EngineReason.TOO_LARGE:
             return f"{served} as it loads weights piece by piece; in a worker: {note.said})"
         case _:

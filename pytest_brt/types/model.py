@@ -124,8 +124,8 @@ class EngineReason(StrEnum):
     FITS = "fits"
     #: It is not installed.
     MISSING = "missing"
-    #: Only a llama-server can keep experts in the computer's memory.
-    EXPERTS = "experts"
+    #: Only a llama-server can do what was asked for.
+    ASKED = "asked"
     #: In the worker it does not fit the memory; a server loads weights piece by piece.
     TOO_LARGE = "too-large"
 
@@ -134,7 +134,7 @@ class EngineChosen(Fact, frozen=True, kw_only=True):
     """What runs a GGUF file, where nobody named an engine."""
 
     why: EngineReason
-    #: What keeps it from fitting, where that is why.
+    #: What keeps it from fitting, or what was asked for.
     said: str = ""
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -293,3 +294,29 @@ def test_both_engines_count_the_tokens_of_a_real_model_alike() -> None:
     finally:
         ours.close()
         theirs.close()
+
+
+@needs_server
+def test_guessing_ahead_changes_no_answer(model: PrivateModel, weights: Path) -> None:
+    ahead = open_file(str(weights / "llama.gguf"), replace(SERVED, draft="ngram"))
+    assert isinstance(ahead, PrivateModel)
+    greedy = Prompt(
+        messages=prompt("one two three one two three one").messages,
+        sampling=Sampling(temperature=0.0, max_tokens=60),
+    )
+    assert ahead.complete(greedy)[0].text == model.complete(greedy)[0].text
+    ahead.close()
+
+
+@pytest.mark.parametrize(("layers", "draft", "flag"), [
+    (1, "auto", "draft-mtp"), (0, "auto", ""), (1, "none", ""), (0, "ngram", "ngram-simple"),
+])  # fmt: skip
+def test_what_guesses_ahead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layers: int, draft: Any, flag: str
+) -> None:
+    monkeypatch.setattr("pytest_brt.model.engine.find_server", lambda: "/bin/llama-server")
+    words = {**tiny.vocabulary(), "llama.nextn_predict_layers": layers}
+    path = tiny.write_llama(tmp_path / "m.gguf", words=words)
+    model = open_file(str(path), replace(SERVED, draft=draft))
+    said = dict(itertools.pairwise(arguments(model.start)))  # type: ignore[attr-defined]
+    assert said.get("--spec-type", "") == flag

@@ -550,6 +550,43 @@ def test_thinking_is_switched_in_the_way_of_each_server(server: Server) -> None:
     assert ways == [llama, ollama, [{"chat_template_kwargs": switched[1]}] * 2]
 
 
+KEEPS = THINKS + "{% if preserve_thinking %}{{ messages[0].reasoning_content }}{% endif %}"
+
+
+@pytest.mark.parametrize(("template", "kept"), [(KEEPS, True), (THINKS, False)])
+def test_thoughts_go_back_where_the_template_wants_them(
+    server: Server, template: str, kept: bool
+) -> None:
+    server.about(__v1__models=of("llamacpp"), __props={"chat_template": template})
+    server.plan({"message": {"content": "yes", "reasoning_content": "hm"}})
+    model = ServerModel(server.url, settings())
+    (done,) = model.complete(prompt())
+    again = (Message(role=Role.ASSISTANT, text=done.text), Message(role=Role.USER, text="why?"))
+    model.complete(Prompt(messages=(*prompt().messages, *again)))
+    second = server.asked()[-1]
+    assert second["messages"][1].get("reasoning_content") == ("hm" if kept else None)
+    assert second["chat_template_kwargs"].get("preserve_thinking") == (True if kept else None)
+
+
+def test_ollama_gets_thoughts_back(server: Server) -> None:
+    told = ABOUT["ollama, loaded"][0]
+    server.about(**told)
+    server.plan({"message": {"content": "yes", "thinking": "hm"}})
+    model = ServerModel(server.url, settings())
+    (done,) = model.complete(prompt())
+    again = (Message(role=Role.ASSISTANT, text=done.text), Message(role=Role.USER, text="why?"))
+    model.complete(Prompt(messages=(*prompt().messages, *again)))
+    assert server.asked()[-1]["messages"][1]["thinking"] == "hm"
+
+
+def test_a_model_of_ollama_is_known_by_its_digest(server: Server) -> None:
+    told = ABOUT["ollama, not loaded"][0]
+    server.about(**told, __api__tags={"models": [{"name": "m:latest", "digest": "abc"}]})
+    assert ServerModel(server.url, settings(context=0)).identity == ("abc", "16384")
+    server.about(**told)
+    assert ServerModel(server.url, settings(context=0)).identity == ()
+
+
 def test_a_model_that_only_thought_says_so(server: Server) -> None:
     server.plan({"message": {"content": "", "reasoning": "hm, well"}, "finish": "length"})
     model = ServerModel(server.url, settings())
