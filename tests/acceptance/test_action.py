@@ -105,3 +105,12 @@ def test_the_hook_asks_for_a_test_that_fails_without_the_change(tmp_path: Path) 
     assert b"1 of 1 changed tests fail without the change and pass with it" in ran.stdout
     assert b"1 passed in " in ran.stdout
     assert repository.git("status", "--porcelain") == before
+
+
+def test_only_the_step_that_reads_an_issue_has_the_token() -> None:
+    steps = (ROOT / "action.yml").read_text("utf-8").partition("steps:")[2].split("- shell:")[1:]
+    assert [("inputs.token" in step, '" fetch' in step) for step in steps] == [
+        (True, True),
+        (False, False),
+        (False, False),
+    ]
