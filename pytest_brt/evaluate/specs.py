@@ -227,6 +227,7 @@ _REPAIRS = (
         source="paper 2, Tables IV to VI",
         rows="runs",
         by=("strategy", "without", "extent"),
+        all=True,
         columns=_REPAIRED,
     ),
     TableSpec(

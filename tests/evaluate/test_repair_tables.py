@@ -128,6 +128,7 @@ def test_repairs_are_counted_by_project_and_by_extent() -> None:
     extents = lines(found["repairs-by-extent"], 3)
     cells = {key: [line[head] for head in heads] for key, line in extents.items()}
     assert cells == {
+        (AGENT, "", "all"): [3, 2, 1],
         (AGENT, "", "single-line"): [1, 1, 1],
         (AGENT, "", "multi-line"): [1, 1, 0],
         (AGENT, "", "multi-file"): [1, 0, 0],

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from pytest_brt.evaluate.dataset import Instance, read_predictions
 from pytest_brt.evaluate.environments import Environment
-from pytest_brt.evaluate.job import Job
-from pytest_brt.evaluate.record import RepairSettings, Stage, StudySettings
-from pytest_brt.evaluate.repairs import indices, is_used, ways_of, written
+from pytest_brt.evaluate.job import Job, StudyKit
+from pytest_brt.evaluate.record import (
+    About,
+    Bug,
+    RepairSettings,
+    Stage,
+    StudyResult,
+    StudySettings,
+    missed,
+)
+from pytest_brt.evaluate.repairs import indices, is_used, repair, ways_of, written
 from pytest_brt.evaluate.rows.runs import ALONE, WITH_TEST
-from pytest_brt.evaluate.rows.study import Rows
+from pytest_brt.evaluate.rows.study import Rows, rows_of
 from pytest_brt.evaluate.study import names_of, setting_of
 from pytest_brt.evaluate.write import read_study
+from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.types import (
     CandidateTest,
@@ -91,6 +101,27 @@ def test_the_ways_of_repairing_a_bug() -> None:
         ("repairagent", False),
         ("passerine", False),
     ]
+
+
+def test_only_bugs_with_a_plausible_test_are_repaired_where_no_other_is_given() -> None:
+    job = Job(
+        stage=Stage.REPAIR,
+        instance=Instance(id="x", repo="r", issue="i", patch="p"),
+        environment=Environment(),
+        settings=StudySettings(
+            strategies=("agent",),
+            given=("plausible-tests",),
+            repairs=RepairSettings(strategies=("passerine",)),
+        ),
+    )
+    kit = StudyKit(strategies={}, open_sandbox=partial(open_sandbox, "process"))
+    found = repair(job, kit, Path("nowhere"))
+    assert (found.problem, found.runs) == ("", ())
+    assert missed(found) == "no plausible test to give"
+    bug = Bug(id="x", repo="r", extent="single-line")
+    about = About(version="1", dataset="d", settings=job.settings)
+    (row,) = rows_of(StudyResult(about=about, bugs=(bug,), repaired=(found,)))["bugs"]
+    assert (row["not_run"], row["studied"], row["seconds"]) == (1, 0, None)
 
 
 def test_a_strategy_that_mixes_runs_half_with_and_half_without() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_brt.evaluate.record import Studied, StudyResult
+from pytest_brt.evaluate.record import Repaired, Studied, StudyResult
 from pytest_brt.evaluate.rows.row import Row, make_row
 from pytest_brt.types import Cost
 
@@ -12,8 +12,8 @@ from pytest_brt.types import Cost
 def bug_rows(result: StudyResult) -> Iterator[Row]:
     """Yield a row per bug and stage that any bug came to."""
     for stage, found in result.stages.items():
-        known = {studied.instance: studied for studied in found}
-        for bug in result.bugs if known else ():
+        known = {studied.instance: studied for studied in found if not _is_left_out(studied)}
+        for bug in result.bugs if found else ():
             studied = known.get(bug.id)
             problem = studied.problem if studied else ""
             yield make_row(
@@ -25,6 +25,11 @@ def bug_rows(result: StudyResult) -> Iterator[Row]:
                 problem=problem,
                 **_costs(studied),
             )
+
+
+def _is_left_out(studied: Studied) -> bool:
+    """Whether nothing was tried: only plausible tests are given, and the bug has none."""
+    return isinstance(studied, Repaired) and not studied.runs and not studied.problem
 
 
 def _costs(studied: Studied | None) -> Row:
