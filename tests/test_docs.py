@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.evaluate.write import write_rows
-from tests.evaluate.shown import BOTH_WAYS, REPAIRED, STUDIED
+from tests.evaluate.shown import BOTH_WAYS, FILES, REPAIRED, STUDIED
 from tests.evaluate.studies import ONE
 from tests.support.docs import PAGES as FOLLOWED
 from tests.support.docs import ROOT, TRIED, load, steps_of
@@ -109,6 +109,8 @@ def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
 
 
 def test_what_other_tests_run_is_shown() -> None:
+    text = (ROOT / "docs/evaluate.md").read_text("utf-8")
+    assert all(f"```toml\n{file}```" in text for file in FILES.values())
     assert {line for lines in COMMANDS.values() for line in lines} >= ELSEWHERE
 
 

@@ -59,10 +59,9 @@ _RUNS = {
         rank="rank them together with these patches",
     ),
     "study": _Run(
-        flag="--brt-evaluate",
+        flag="--brt-study",
         groups=("study", "repair", "rank", "issue"),
-        metavar="DATASET",
-        about="*.jsonl in SWE-bench's format, or a folder",
+        about="study.toml, or a data set: *.jsonl in SWE-bench's format, or a folder",
     ),
     "localise": _Run(flag="--brt-localise", groups=("issue",)),
 }

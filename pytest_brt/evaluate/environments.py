@@ -6,14 +6,13 @@ Trees are made in a scratch folder; clones and one's own trees are only read.
 from __future__ import annotations
 
 import shutil
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
-from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
+from pytest_brt.errors import BrtError, SubjectProblem
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.patches.git import Repository, find_repository, run_git
 from pytest_brt.patches.text import decode
@@ -30,32 +29,6 @@ class Environment(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     env: dict[str, str] = {}  # msgspec copies it
     #: Files that the tree lacks, as a build would make them: path and content.
     files: dict[str, str] = {}
-
-
-def read_environments(path: Path) -> Mapping[str, Environment]:
-    """Return the tables of a TOML or JSON file, by what they are for.
-
-    A table is called "default", "owner/name", "owner/name@version", as a bug, or as the
-    environment that a data set names in its field ``env``. The path of an interpreter is
-    relative to the file.
-
-    Raises:
-        UsageProblem: it cannot be read, or a table has a key that is not known.
-    """
-    try:
-        data = path.read_bytes()
-        is_json = path.suffix == ".json"
-        value = msgspec.json.decode(data) if is_json else tomllib.loads(data.decode("utf-8"))
-        tables = msgspec.convert(value, type=dict[str, Environment])
-    except OSError as error:
-        raise UsageProblem(f"--brt-environments: {str(path)!r}: {error.strerror}") from None
-    except (ValueError, msgspec.MsgspecError) as error:
-        raise UsageProblem(f"--brt-environments: {str(path)!r}: {error}") from None
-    for table in tables.values():
-        if "/" in table.python:
-            # Not resolved further: an environment's interpreter is a link that must stay one.
-            table.python = str(path.resolve().parent / table.python)
-    return tables
 
 
 def environment_of(instance: Instance, tables: Mapping[str, Environment]) -> Environment:
@@ -101,7 +74,7 @@ def make_tree(
     for path, text in environment.files.items():
         place = (tree / path).resolve()
         if not place.is_relative_to(tree.resolve()):
-            raise SubjectProblem(f"--brt-environments: not a path in the tree: {path!r}")
+            raise SubjectProblem(f"environments: not a path in the tree: {path!r}")
         write_text(place, text)
     return tree
 
@@ -109,7 +82,7 @@ def make_tree(
 def _clone_of(repo: str, repos: Path | None) -> Repository:
     """Return a repository's clone, bare or not, a linked worktree or a submodule too."""
     if repos is None:
-        raise SubjectProblem(f"{repo} needs a clone (add --brt-repos DIR with DIR/{repo} in it)")
+        raise SubjectProblem(f"{repo} needs a clone (repos = DIR in study.toml, with DIR/{repo})")
     name = repo.rpartition("/")[2]
     for spelt in (repo, repo.replace("/", "__"), repo.replace("/", "+"), name):
         for end in ("", ".git"):

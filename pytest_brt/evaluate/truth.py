@@ -1,6 +1,6 @@
 """What the true fix and the hidden tests say.
 
-Nothing here is shown to the tool, but for what ``--brt-given`` gives away.
+Nothing here is shown to the tool, but for what ``given`` of the study gives away.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_brt.plugin.gate_mode import GateSession
 
         config.pluginmanager.register(opened(config, GateSession), "brt-gate")
-    elif mode is Mode.EVALUATE:
+    elif mode is Mode.STUDY:
         from pytest_brt.plugin.study_mode import StudySession
 
         config.pluginmanager.register(opened(config, StudySession), "brt-study")

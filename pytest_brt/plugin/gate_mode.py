@@ -16,7 +16,7 @@ from pytest_brt.errors import BrtError, UsageProblem
 from pytest_brt.execute.engine import TestTarget
 from pytest_brt.plugin.inputs import open_project
 from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem
-from pytest_brt.plugin.options import Options
+from pytest_brt.plugin.options import read_options
 from pytest_brt.render.answer import count
 from pytest_brt.render.causes import run_words
 from pytest_brt.revisions.commits import History
@@ -47,12 +47,13 @@ class GateItem(OurItem):
 class GateSession(OurFiles):
     """The plugin of a run with --brt-gate."""
 
-    def __init__(self, config: pytest.Config, options: Options) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         """Read the range.
 
         Raises:
             BrtError: the range, or the project, cannot be used.
         """
+        options = read_options(config)
         if options.reports or options.record:
             raise UsageProblem(
                 "--brt-gate writes no report (use pytest's --junitxml; -rs shows reasons)"

@@ -190,7 +190,7 @@ def _repairs(
         issues=frozenset(wanted),
         strategies=strategies,
         variants=options.variants,
-        without=frozenset(Without(name) for parts in options.without for name in parts),
+        without=frozenset(map(Without, options.without)),
         given=buggy,
         guard=options.guard,
         jobs=options.jobs,
@@ -235,11 +235,6 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
     Raises:
         BrtError: the project, its interpreter or the isolation cannot be had.
     """
-    if options.executor != "threads":
-        raise UsageProblem(
-            f"--brt-executor: {options.executor!r} is not for this run: only a study "
-            "(--brt-evaluate) runs elsewhere"
-        )
     added: dict[str, Callable[..., Engine]] = gather(config, "pytest_brt_sandboxes", {})
     level = options.sandbox
     if level in added:  # the project's interpreter is asked before that can be opened

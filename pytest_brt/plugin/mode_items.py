@@ -25,7 +25,7 @@ from _pytest.config.findpaths import determine_setup
 from pytest_brt.code.ini import project_cache_dir
 from pytest_brt.errors import BrtError
 from pytest_brt.execute.process import hear_of_ends
-from pytest_brt.plugin.options import TYPED, Options, read_options
+from pytest_brt.plugin.options import TYPED
 from pytest_brt.plugin.settings import pytest_settings
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
 from pytest_brt.syntax.parse import PARSING
@@ -33,9 +33,7 @@ from pytest_brt.syntax.parse import PARSING
 _LOG = logging.getLogger("pytest_brt")
 
 
-def opened(
-    config: pytest.Config, session: Callable[[pytest.Config, Options], OurFiles]
-) -> OurFiles:
+def opened(config: pytest.Config, session: Callable[[pytest.Config], OurFiles]) -> OurFiles:
     """Return the plugin of a mode.
 
     Raises:
@@ -44,7 +42,7 @@ def opened(
     _heed_signals()
     hear_of_ends()  # git is asked before there is a sandbox
     try:
-        return session(config, read_options(config))
+        return session(config)
     except BrtError as error:
         # pytest shows it after "ERROR: ", and names of files may be a stranger's.
         raise pytest.UsageError(in_a_log(on_a_line(str(error)))) from None

@@ -31,8 +31,9 @@ OPTIONS = (
     ("--brt-gate", "rank", "A..B",
      "say whether the change from A to B, which is checked out, brings a test that fails before "
      "it and passes after"),
-    ("--brt-evaluate", "study", "DATASET",
-     "measure the tool on many bugs: a *.jsonl file in SWE-bench's format, or a folder of bugs"),
+    ("--brt-study", "study", "FILE",
+     "measure the tool on many bugs: study.toml, or a data set (a *.jsonl file in SWE-bench's "
+     "format, or a folder of bugs)"),
     ("--brt-tests", "issue", "PATH",
      "rank by the tests of this file; repeatable"),
     ("--brt-strategy", "issue", "NAME",
@@ -94,8 +95,7 @@ MORE_OPTIONS = (
     ("--brt-variants", "repair", "N",
      "variants that repairagent asks for when a fix fails (default: 30)"),
     ("--brt-without", "repair", "NAME[,NAME]",
-     "switch parts of repairagent off, to see what they are worth: search, states, memory, place; "
-     "repeatable, and in a study each is tried beside the whole"),
+     "switch parts of repairagent off, to see what they are worth: search, states, memory, place"),
     ("--brt-out", "repair", "DIR",
      "where --brt-repair puts its patches (default: brt-patches/NAME of the report)"),
     ("--brt-prompts", "model", "DIR",
@@ -124,30 +124,11 @@ MORE_OPTIONS = (
      "select the best K patches"),
     ("--brt-threshold", "rank", "T",
      "select the patches whose Ensemble Pass Rate is at least T, from 0 to 1"),
-    ("--brt-stages", "study", "NAME[,NAME]",
-     "what a study does with each bug: reproduce (always), rank its patches, repair it with and "
-     "without the failing test (default: reproduce,rank)"),
-    ("--brt-given", "study", "NAME[,NAME]",
-     "what of the true fix a study gives away: the files that it changes (files, as both papers "
-     "do), the test file that its tests are in (test-file), and to repairs the lines of the files "
-     "(place), or which tests are plausible: no others are given (plausible-tests); default: "
-     "nothing"),
-    ("--brt-repos", "study", "DIR",
-     "local clones of the repositories of a data set, as in DIR/owner/name"),
-    ("--brt-environments", "study", "FILE",
-     "which interpreter, import path and environment each repository, version or bug of a data "
-     "set is run with (TOML or JSON)"),
-    ("--brt-predictions", "study", "FILE",
-     "patches of other systems for the bugs of a data set, as in all_preds.jsonl or preds.json; "
-     "repeatable"),
-    ("--brt-results", "study", "DIR",
-     "where a study keeps what it finds, and finds what it kept (default: brt-results/NAME of the "
-     "data set)"),
 )
 #: Options whose values are gathered when they are given more than once.
 REPEATED = (
     "--brt-issue", "--rank-fixes", "--brt-tests", "--brt-buggy-file", "--brt-env", "--brt-show",
-    "--brt-report", "--brt-without", "--brt-predictions",
+    "--brt-report",
 )
 #: What a project may say in its pytest settings, as in ``brt_jobs = 2``. All else is for the user
 #: alone: what shuts a project in, what is started, and where results go.
@@ -157,7 +138,7 @@ SETTINGS = (
 )
 #: The options that choose what a run is for; where several do, the first.
 MODES = (
-    "--brt-repair", "--brt-localise", "--brt-issue", "--rank-fixes", "--brt-gate", "--brt-evaluate",
+    "--brt-repair", "--brt-localise", "--brt-issue", "--rank-fixes", "--brt-gate", "--brt-study",
 )
 
 

@@ -39,8 +39,6 @@ TYPED = "PYTEST_BRT_TYPED"
 _ENDINGS = (".html", ".md", ".json")
 #: Parts of repairagent that can be switched off.
 _PARTS = ("search", "states", "memory", "place")
-_STAGES = ("reproduce", "rank", "repair")
-_GIVEN = ("files", "place", "test-file", "plausible-tests")
 #: Variables that name folders which tests may read, wherever these are.
 _FOLDERS_TO_READ = ("PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH")
 #: Tokens of context in which any prompt of ours may fit.
@@ -57,7 +55,7 @@ class Mode(StrEnum):
     REPRODUCE = "--brt-issue"
     RANK = "--rank-fixes"
     GATE = "--brt-gate"
-    EVALUATE = "--brt-evaluate"
+    STUDY = "--brt-study"
     NONE = ""
 
 
@@ -88,7 +86,7 @@ class Options:
     repair: str = ""
     localise: str = ""
     gate: str = ""
-    evaluate: str = ""
+    study: str = ""
     tests: tuple[str, ...] = ()
     strategy: tuple[str, ...] = ("auto",)
     model: str = "auto"
@@ -116,7 +114,7 @@ class Options:
     test_file: str = ""
     repair_strategy: tuple[str, ...] = ("repairagent",)
     variants: _Number = 30
-    without: tuple[tuple[str, ...], ...] = ()
+    without: tuple[str, ...] = ()
     out: Path | None = None
     prompts: Path | None = None
     seed: _Number = 0
@@ -131,12 +129,6 @@ class Options:
     ranker: str = "weighted"
     top: _Count | None = None
     threshold: _Share | None = None
-    stages: tuple[str, ...] = ("reproduce", "rank")
-    given: tuple[str, ...] = ()
-    repos: Path | None = None
-    environments: Path | None = None
-    predictions: tuple[str, ...] = ()
-    results: Path | None = None
 
     #: What is to be said before anything runs, as in why none of the models was taken.
     notes: tuple[str, ...] = ()
@@ -165,8 +157,8 @@ class Options:
 
 #: Why a study does not use some options.
 _HAS_ITS_OWN = "each bug of the data set has its own"
-_KEEPS_ALL = "a study keeps all it finds below --brt-results DIR"
-_GIVEN_BY_BUG = "give interpreters and variables in --brt-environments FILE"
+_KEEPS_ALL = "a study keeps all it finds in its folder of results"
+_GIVEN_BY_BUG = "give interpreters and variables as 'environments' in study.toml"
 _WRITES_NOTHING = "a study writes nothing into a project"
 OUTSIDE_STUDIES = {
     "--brt-tests": _HAS_ITS_OWN,
@@ -177,7 +169,7 @@ OUTSIDE_STUDIES = {
     "--brt-write": _WRITES_NOTHING,
     "--brt-write-unsure": _WRITES_NOTHING,
     "--brt-mark": _WRITES_NOTHING,
-    "--brt-out": "a study keeps its patches below --brt-results DIR",
+    "--brt-out": _KEEPS_ALL,
     "--brt-record": _KEEPS_ALL,
     "--brt-report": _KEEPS_ALL,
     "--brt-ranker": "a study shows EPR and the weighted score side by side",
@@ -192,13 +184,19 @@ def mode_of(namespace: object) -> Mode:
     return Mode(given[0]) if given else Mode.NONE
 
 
-def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ) -> Options:
-    """Return the options of this run.
+def read_options(
+    config: pytest.Config,
+    environ: Mapping[str, str] = os.environ,
+    of_study: Mapping[str, object] | None = None,
+) -> Options:
+    """Return the options of this run; what a study's file says goes before settings.
 
     Raises:
         UsageProblem: a value is not what its option takes, or nothing would look at it.
     """
     settings = _project_settings(config)
+    for name, value in (of_study or {}).items():
+        settings[f"--brt-{name.replace('_', '-')}"] = setting_texts(value, several=False)
     if config.getoption("brt_env") is None:
         _check_folders(config, settings.get("--brt-env", []))
     _check_together(config)
@@ -269,16 +267,16 @@ def _check_together(config: pytest.Config) -> None:
     """Refuse options of which one would be passed over."""
     known = (*OPTIONS, *MORE_OPTIONS)
     given = [flag for flag, *_ in known if config.getoption(destination(flag)) is not None]
-    for alone in (Mode.EVALUATE, Mode.GATE):
+    for alone in (Mode.STUDY, Mode.GATE):
         others = [flag for flag in given if flag in MODES and flag != alone]
         if alone in given and others:
             raise UsageProblem(f"{alone} and {others[0]} exclude each other (run pytest twice)")
     of_studies = [flag for flag, group, *_ in known if group == "study" and flag not in MODES]
     for flag in given:
-        if Mode.EVALUATE in given and flag in OUTSIDE_STUDIES:
+        if Mode.STUDY in given and flag in OUTSIDE_STUDIES:
             raise UsageProblem(f"{flag}: a study does not use it: {OUTSIDE_STUDIES[flag]}")
-        if Mode.EVALUATE not in given and flag in of_studies:
-            raise UsageProblem(f"{flag}: only a study uses it (pytest-brt study DATASET)")
+        if Mode.STUDY not in given and flag in of_studies:
+            raise UsageProblem(f"{flag}: only a study uses it (pytest-brt study FILE)")
 
 
 def _given_texts(
@@ -294,7 +292,8 @@ def _given_texts(
     variable = VARIABLES.get(flag, "")
     if environ.get(variable):
         return [environ[variable]], variable
-    return settings.get(flag, []), f"{config.inipath}: {destination(flag)}"
+    source = config.getoption("brt_study") or config.inipath
+    return settings.get(flag, []), f"{source}: {destination(flag)}"
 
 
 def _read(flag: str, metavar: str, text: str, source: str) -> object:
@@ -421,23 +420,18 @@ def _names(text: str) -> tuple[str, ...]:
     return found
 
 
-def _some_of(*known: str) -> Callable[[str], tuple[str, ...]]:
-    def read(text: str) -> tuple[str, ...]:
-        found = _names(text)
-        if any(name not in known for name in found):
-            raise ValueError(f"expected some of {', '.join(known)}")
-        return found
-
-    return read
+def _parts(text: str) -> tuple[str, ...]:
+    found = _names(text)
+    if any(name not in _PARTS for name in found):
+        raise ValueError(f"expected some of {', '.join(_PARTS)}")
+    return found
 
 
 #: How the values are read that are not a number, a word or a path.
 _READERS: dict[str, Callable[[str], object]] = {
     "strategy": _names,
     "repair_strategy": _names,
-    "without": _some_of(*_PARTS),
-    "stages": _some_of(*_STAGES),
-    "given": _some_of(*_GIVEN),
+    "without": _parts,
     "env": read_pair,
     "budget": read_seconds,
     "timeout": read_seconds,

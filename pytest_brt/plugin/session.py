@@ -40,7 +40,7 @@ from pytest_brt.plugin.items import (
     of_patches,
 )
 from pytest_brt.plugin.mode_items import OurFiles
-from pytest_brt.plugin.options import TYPED, Options, Write
+from pytest_brt.plugin.options import TYPED, Write, read_options
 from pytest_brt.plugin.stdout import write_report
 from pytest_brt.plugin.summary import Summary, header
 from pytest_brt.render.agent import agent_lines
@@ -86,13 +86,13 @@ NO_LEADER = 7
 class Session(OurFiles):
     """The plugin of a run in one of our modes."""
 
-    def __init__(self, config: pytest.Config, options: Options) -> None:
+    def __init__(self, config: pytest.Config) -> None:
         """Read what the user gave.
 
         Raises:
             BrtError: an input cannot be used, with what to do about it.
         """
-        self.options = options
+        options = self.options = read_options(config)
         #: What holds the journal's file for this run.
         self._held: int | None = None
         self._scratch = HeldFolder("pytest-brt-")

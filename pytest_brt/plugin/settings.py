@@ -33,7 +33,7 @@ def setting_texts(value: object, *, several: bool) -> list[str]:
     """
     if isinstance(value, dict) and several:
         return [f"{name}={_text(one)}" for name, one in value.items()]
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         texts = [_text(one) for one in value]
         return texts if several else [",".join(texts)]
     text = _text(value)

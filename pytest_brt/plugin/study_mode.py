@@ -1,4 +1,4 @@
-"""``pytest --brt-evaluate DATASET``: one item per bug and stage, and the tables at the end.
+"""``pytest --brt-study FILE``: one item per bug and stage, and the tables at the end.
 
 A stage that finds nothing is skipped (``s``); a bug that cannot be set up fails (``F``),
 is told in the result, and is tried again by the next run. What is finished is kept in the folder
@@ -21,7 +21,6 @@ from pytest_brt.agent.prompts import Prompts, Wording, read_wording
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.cluster import Cluster, open_cluster
 from pytest_brt.evaluate.dataset import Instance, read_dataset, read_predictions
-from pytest_brt.evaluate.environments import read_environments
 from pytest_brt.evaluate.job import StudyKit
 from pytest_brt.evaluate.record import RepairSettings, Stage, StudySettings, missed
 from pytest_brt.evaluate.study import (
@@ -34,13 +33,14 @@ from pytest_brt.evaluate.study import (
     check_strategies,
     setting_of,
 )
+from pytest_brt.evaluate.study_file import StudyFile, read_study_file
 from pytest_brt.evaluate.write import write_study
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.plugin.cases import absolutepath
 from pytest_brt.plugin.inputs import chosen_strategies, gather, named, open_chosen_models
 from pytest_brt.plugin.items import result_of
 from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurFiles, OurItem, Progress
-from pytest_brt.plugin.options import Options
+from pytest_brt.plugin.options import Options, read_options
 from pytest_brt.render.answer import count
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.reproduce.registry import STRATEGIES
@@ -70,30 +70,33 @@ class StageItem(OurItem):
 
 
 class StudySession(OurFiles):
-    """The plugin of a run with --brt-evaluate."""
+    """The plugin of a run with --brt-study."""
 
-    def __init__(self, config: pytest.Config, options: Options) -> None:
-        self.options = options
-        path = absolutepath(options.evaluate)
-        instances = read_dataset(path)
-        bugs = {path / one.id / "issue.md": (one,) for one in instances}
-        super().__init__(config, bugs if path.is_dir() else {path: instances})
-        self.folder = (options.results or Path("brt-results") / path.stem).absolute()
+    def __init__(self, config: pytest.Config) -> None:
+        """Read the study, and the options that go before what it says of them."""
+        path = absolutepath(config.getoption("brt_study"))
+        study = read_study_file(path)
+        said = {name: value for name, value in study.options.items() if name != "without"}
+        options = self.options = read_options(config, of_study=said)
+        dataset = Path(study.dataset)
+        instances = read_dataset(dataset)
+        bugs = {dataset / one.id / "issue.md": (one,) for one in instances}
+        super().__init__(config, bugs if dataset.is_dir() else {dataset: instances})
+        self.folder = Path(study.results or Path("brt-results", path.stem)).absolute()
         strategies = gather(config, "pytest_brt_strategies", STRATEGIES)
         chosen = chosen_strategies(options, strategies)
         model, editor = open_chosen_models(config, options)
         self._models = (model, editor)
         self._cluster: Cluster | None = None
-        tables = read_environments(options.environments) if options.environments else {}
-        settings = _settings(options, tuple(chosen), read_wording(options.prompts))
+        settings = _settings(options, study, tuple(chosen), read_wording(options.prompts))
         plan = StudyPlan(
-            dataset=path.name,
+            dataset=dataset.name,
             instances=instances,
-            environments=tables,
-            predictions=read_predictions(Path(name) for name in options.predictions),
-            repos=options.repos,
+            environments=study.environments,
+            predictions=read_predictions(map(Path, study.predictions)),
+            repos=Path(study.repos) if study.repos else None,
             settings=settings,
-            asked=tuple(Stage(name) for name in options.stages),
+            asked=study.stages,
         )
         progress = config.stash.setdefault(PROGRESS, Progress())
         prompts = Prompts(settings.prompts)
@@ -189,38 +192,42 @@ class StudySession(OurFiles):
             self._cluster.close()
 
 
-def _repair_settings(options: Options) -> RepairSettings | None:
+def _repair_settings(options: Options, study: StudyFile) -> RepairSettings | None:
     """Return what to repair by; None where a study repairs nothing.
 
     Raises:
         UsageProblem: there is no model, no such strategy, or a part that no study has.
     """
-    if Stage.REPAIR not in options.stages:
+    if Stage.REPAIR not in study.stages:
         return None
     if options.model == "none":
         raise UsageProblem(
-            "--brt-stages: fixes are written by a model: 'repair' needs one (add --brt-model "
+            "study: fixes are written by a model: the stage 'repair' needs one (add --brt-model "
             "gguf:FILE, or see 'pytest-brt models')"
         )
-    if "place" not in options.given and any("place" in parts for parts in options.without):
+    without = (options.without,) if options.without else study.without or ()
+    if "place" not in study.given and any("place" in parts for parts in without):
         raise UsageProblem(
-            "--brt-without: 'place' takes nothing away where no repair is told the place (add "
-            "--brt-given place)"
+            "study: without 'place' nothing is taken away where no repair is told the place "
+            '(given = ["place"])'
         )
     for name in options.repair_strategy:
         named("--brt-repair-strategy", name, BUILT_IN)
     return RepairSettings(
-        strategies=options.repair_strategy, without=options.without, variants=options.variants
+        strategies=options.repair_strategy, without=without, variants=options.variants
     )
 
 
-def _settings(options: Options, strategies: tuple[str, ...], prompts: Wording) -> StudySettings:
+def _settings(
+    options: Options, study: StudyFile, strategies: tuple[str, ...], prompts: Wording
+) -> StudySettings:
     names = (field.name for field in fields(StudySettings))
-    given: dict[str, Any] = {name: getattr(options, name, None) for name in names}
+    said: dict[str, Any] = {name: getattr(options, name, None) for name in names}
     ours = {
         "strategies": strategies,
         "prompts": prompts,
-        "repairs": _repair_settings(options),
+        "given": study.given,
+        "repairs": _repair_settings(options, study),
         "context": options.engine.context,
     }
-    return StudySettings(**given | ours)
+    return StudySettings(**said | ours)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-REPAIRED = (
-    "pytest-brt study bugs --stages repair --model scripted:fixes.txt "
-    "--strategy replay --without search --without search,memory"
-)
-BOTH_WAYS = (
-    "pytest-brt study bugs --stages repair --model gguf:MODEL.gguf "
-    "--repair-strategy repairagent,passerine"
-)
+#: Files of studies, each below its name.
+FILES = {
+    "parts.toml": """\
+dataset = "bugs"
+results = "brt-results/bugs"
+stages = ["repair"]
+without = [["search"], ["search", "memory"]]
+""",
+    "both.toml": """\
+dataset = "bugs"
+results = "brt-results/bugs"
+stages = ["repair"]
+repair_strategies = ["repairagent", "passerine"]
+""",
+}
+REPAIRED = "pytest-brt study parts.toml --model scripted:fixes.txt --strategy replay"
+BOTH_WAYS = "pytest-brt study both.toml --model gguf:MODEL.gguf"
 STUDIED = "pytest-brt study bugs --guard no"

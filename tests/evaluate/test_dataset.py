@@ -14,7 +14,6 @@ from pytest_brt.evaluate.environments import (
     Environment,
     environment_of,
     make_tree,
-    read_environments,
 )
 
 ROW = {
@@ -71,24 +70,19 @@ def test_a_folder_of_own_bugs(tmp_path: Path) -> None:
     assert bug.candidates == (Prediction(name="x.diff", text="a guess"),)
 
 
-def test_the_particular_environment_goes_before_the_general_one(tmp_path: Path) -> None:
-    path = tmp_path / "e.toml"
-    path.write_text(
-        '[default]\npython = "p"\nenv = {A = "1", B = "1"}\n'
-        '["a/b"]\npythonpath = ["src"]\nenv = {B = "2"}\n'
-        '["a/b@1.4"]\npython = "q"\nfiles = {"v.py" = "version = \'{version}\'"}\n',
-        "utf-8",
-    )
+def test_the_particular_environment_goes_before_the_general_one() -> None:
+    tables = {
+        "default": Environment(python="p", env={"A": "1", "B": "1"}),
+        "a/b": Environment(pythonpath=("src",), env={"B": "2"}),
+        "a/b@1.4": Environment(python="q", files={"v.py": "version = '{version}'"}),
+    }
     bug = Instance(id="x", repo="a/b", version="1.4", issue="", patch="", env={"C": "3"})
-    assert environment_of(bug, read_environments(path)) == Environment(
+    assert environment_of(bug, tables) == Environment(
         python="q",
         pythonpath=("src",),
         env={"A": "1", "B": "2", "C": "3"},
         files={"v.py": "version = '1.4'"},
     )
-    path.write_text('[default]\npyhton = "p"\n', "utf-8")
-    with pytest.raises(UsageProblem, match="pyhton"):
-        read_environments(path)
 
 
 @pytest.fixture
@@ -136,7 +130,7 @@ def test_what_cannot_be_set_up_is_told(clone: tuple[Path, str], tmp_path: Path) 
         make_tree(lost, Environment(), repos, tmp_path / "one")
     with pytest.raises(SubjectProblem, match="no clone of no/such"):
         make_tree(other, Environment(), repos, tmp_path / "two")
-    with pytest.raises(SubjectProblem, match="--brt-repos"):
+    with pytest.raises(SubjectProblem, match=r"repos = DIR in study\.toml"):
         make_tree(other, Environment(), None, tmp_path / "three")
     own = Instance(id="x", repo="a", tree=str(repos / "a/b"), issue="", patch="")
     (tmp_path / "four").mkdir()

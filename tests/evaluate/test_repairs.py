@@ -44,7 +44,7 @@ from pytest_brt.types import (
     Verdict,
 )
 from tests.evaluate.bugs import make_bugs
-from tests.evaluate.shown import REPAIRED
+from tests.evaluate.shown import FILES, REPAIRED
 from tests.support import tiny
 from tests.support.interval import SOURCE
 from tests.support.refusals import assert_refused
@@ -228,6 +228,7 @@ def test_a_bug_is_repaired_with_and_without_its_failing_test(pytester: pytest.Py
     words = "{% if tests %}In our own words{% else %}There is no failing test{% endif %}"
     pytester.mkdir("words").joinpath("repair").mkdir()
     (pytester.path / "words/repair/bug.j2").write_text(words, "utf-8")
+    (pytester.path / "parts.toml").write_text(FILES["parts.toml"], "utf-8")
     typed = (*REPAIRED.split()[1:], "--prompts=words", "-v", *ONCE.split())
     result = pytester.run(sys.executable, "-m", "pytest_brt", *typed)
     result.stdout.fnmatch_lines(["*issue.md::clamp-repair PASSED*"])
@@ -265,9 +266,10 @@ def test_a_bug_is_repaired_with_and_without_its_failing_test(pytester: pytest.Py
 def test_a_model_that_says_anything_is_measured_too(pytester: pytest.Pytester) -> None:
     make_bugs(pytester.path, ("clamp",))
     tiny.write_llama(pytester.path / "tiny.gguf", context=3_072)
+    (pytester.path / "bugs.toml").write_text('dataset = "bugs"\nstages = ["repair"]\n', "utf-8")
     result = pytester.runpytest_subprocess(
-        *("--brt-evaluate=bugs", "--brt-strategy=replay", "--brt-model=gguf:tiny.gguf", "-v"),
-        *("--brt-stages=repair", "--brt-repair-strategy=passerine", "--brt-guard=no"),
+        *("--brt-study=bugs.toml", "--brt-strategy=replay", "--brt-model=gguf:tiny.gguf", "-v"),
+        *("--brt-repair-strategy=passerine", "--brt-guard=no"),
         *("--brt-steps=1", "--brt-samples=1", "--brt-variants=0"),
         *("--brt-engine=auto,threads=1", "--brt-repeat=1"),
     )
@@ -288,12 +290,14 @@ def test_a_model_that_says_anything_is_measured_too(pytester: pytest.Pytester) -
 def test_what_cannot_be_repaired_is_a_usage_error(pytester: pytest.Pytester) -> None:
     make_bugs(pytester.path, ("clamp",))
     (pytester.path / "x").write_text("=== reply\n", "utf-8")
-    scripted = "--brt-stages=repair --brt-model=scripted:x"
+    (pytester.path / "bugs.toml").write_text('dataset = "bugs"\nstages = ["repair"]\n', "utf-8")
+    (pytester.path / "win.toml").write_text('dataset = "bugs"\nstages = ["win"]\n', "utf-8")
+    scripted = "--brt-study=bugs.toml --brt-model=scripted:x"
     nowhere = "takes nothing away where no repair is told the place"
     messages = {
-        "--brt-stages=repair": "fixes are written by a model",
-        "--brt-stages=repair,win": "expected some of reproduce, rank, repair",
+        "--brt-study=bugs.toml": "fixes are written by a model",
+        "--brt-study=win.toml": "win.toml': Invalid enum value 'win'",
         f"{scripted} --brt-without=place": nowhere,
         f"{scripted} --brt-repair-strategy=magic": "known: passerine, repairagent",
     }
-    assert_refused(pytester, messages, "--brt-evaluate=bugs")
+    assert_refused(pytester, messages)

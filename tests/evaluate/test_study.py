@@ -417,7 +417,7 @@ def test_where_the_fix_is_can_be_given_away(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_studied_is_a_usage_error(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest_subprocess("--brt-evaluate=nothing.jsonl")
+    result = pytester.runpytest_subprocess("--brt-study=nothing.jsonl")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*no such file or folder: *nothing.jsonl*"])
     assert not (pytester.path / "brt-results").exists()

@@ -16,7 +16,7 @@ from pytest_brt.evaluate.rows.runs import ALONE, WITH_TEST
 from pytest_brt.evaluate.write import read_study
 from tests.acceptance.examples import EXAMPLES, unpack
 from tests.evaluate.bugs import make_bugs
-from tests.evaluate.shown import BOTH_WAYS
+from tests.evaluate.shown import BOTH_WAYS, FILES
 from tests.support.sessions import ONCE
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
@@ -141,6 +141,7 @@ def test_two_packages(pytester: pytest.Pytester) -> None:
     assert pytester.run(*start, "study", "bugs", "--model", model, *how).ret == 0
     results = pytester.path / "brt-results/bugs"
     replies.write_text(script(bugs, failing_tests(results)), "utf-8")
+    (pytester.path / "both.toml").write_text(FILES["both.toml"], "utf-8")
     typed = BOTH_WAYS.replace("gguf:MODEL.gguf", model).split()[1:]
     done = pytester.run(*start, *typed, *how, "--variants=0")
     # The tests are those of the first run.

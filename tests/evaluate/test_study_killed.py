@@ -25,7 +25,7 @@ from tests.support.sessions import ONCE
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 #: In the documentation.
-OPTIONS = ("--brt-evaluate=bugs", "--brt-guard=no")
+OPTIONS = ("--brt-guard=no",)
 CLUSTER = """
 import sys, time
 from distributed import LocalCluster
@@ -81,6 +81,13 @@ def alone(bugs: Path) -> Alone:
     done = study(bugs)
     assert done.returncode == 1, done.stdout  # one bug cannot be set up
     return Alone(out=done.stdout, rows=read_study(bugs / "brt-results/bugs")[1])
+
+
+def study_of(folder: Path, results: str) -> str:
+    """Return the option for a study of the bugs whose results are kept in a folder of its own."""
+    file = folder / f"{results}.toml"
+    file.write_text(f'dataset = "bugs"\nresults = "{results}"\n', "utf-8")
+    return f"--brt-study={file.name}"
 
 
 def start(folder: Path, *options: str) -> subprocess.Popen[bytes]:
@@ -180,7 +187,7 @@ def test_a_study_of_own_bugs_resumed(bugs: Path, alone: Alone) -> None:
 def many(bugs: Path, cluster: Workers) -> Rows:
     """Return what a study finds on a cluster of which one worker is killed meanwhile."""
     executor = f"--brt-executor=dask:{cluster.address}"
-    process = start(bugs, "--brt-results=many", "--brt-sandbox=process", executor)
+    process = start(bugs, study_of(bugs, "many"), "--brt-sandbox=process", executor)
     wait_for_a_result(process, bugs / "many")
     os.kill(cluster.pid, signal.SIGKILL)
     out, _ = process.communicate()
@@ -198,11 +205,12 @@ def test_a_cluster_with_a_worker_killed_gives_the_same_tables(
 
 
 def test_a_killed_study_goes_on_where_it_was(bugs: Path, alone: Alone) -> None:
-    process = start(bugs, "--brt-results=killed", "-n", "1")
+    study = study_of(bugs, "killed")
+    process = start(bugs, study, "-n", "1")
     wait_for_a_result(process, bugs / "killed")
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     done = results_in(bugs / "killed")
-    resumed, out = run(bugs, "--brt-results=killed")
+    resumed, out = run(bugs, study)
     assert f"{count(done, 'result')} taken from an earlier run" in out
     assert tables(resumed) == tables(alone.rows)
