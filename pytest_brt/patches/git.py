@@ -195,13 +195,30 @@ def _check_kinds(paths: Iterable[Path]) -> None:
 
 def _settings(repository: Repository) -> str:
     """Return a configuration with what of a repository's own is needed to read it."""
-    path = repository.common / "config"
-    text = _read(path) if path.exists() else b""
-    said = run_git(Path("/"), "config", "--no-includes", "--list", "-z", "--file", "-", stdin=text)
     lines = ["[core]", "\trepositoryformatversion = 1", "\tbare = false"]
-    for entry in said.stdout.decode("utf-8", "replace").split("\0"):
-        name, _, value = entry.partition("\n")
+    for name, value in _configuration(repository):
         if _HARMLESS.fullmatch(name) and re.fullmatch(r"\w+", value):
             section, _, key = name.partition(".")
             lines += [f"[{section}]", f"\t{key} = {value}"]
     return "\n".join(lines) + "\n"
+
+
+def _configuration(repository: Repository) -> Iterator[tuple[str, str]]:
+    """Yield the names and values of a repository's own configuration."""
+    path = repository.common / "config"
+    text = _read(path) if path.exists() else b""
+    said = run_git(Path("/"), "config", "--no-includes", "--list", "-z", "--file", "-", stdin=text)
+    for entry in said.stdout.decode("utf-8", "replace").split("\0"):
+        name, _, value = entry.partition("\n")
+        yield name, value
+
+
+def read_remotes(repository: Repository) -> dict[str, str]:
+    """Return where a repository is fetched from, by the names of its remotes."""
+    found = {}
+    for name, value in _configuration(repository):
+        section, _, rest = name.partition(".")
+        remote, _, key = rest.rpartition(".")
+        if (section, key) == ("remote", "url"):
+            found[remote] = value
+    return found

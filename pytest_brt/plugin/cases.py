@@ -1,27 +1,27 @@
-"""The files that the user named: reports and patches, which pytest collects, and places."""
+"""The reports and patches that the user named, which pytest collects, and places."""
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_brt.errors import UsageProblem
+from pytest_brt.issue.github import find_address, read_report
 from pytest_brt.issue.load import load_issue
 from pytest_brt.plugin.options import Options
 from pytest_brt.run.plan import Case
 from pytest_brt.types import Issue, Patch
 
-#: An issue on GitHub, as people write it in a text or copy it from a browser.
-_ON_GITHUB = re.compile(r"(?:https://github\.com/)?([\w.-]+/[\w.-]+)(?:#|/issues/)(\d+)(?:#\S*)?")
+if TYPE_CHECKING:
+    pass
 
 
 def absolutepath(path: str | Path) -> Path:
@@ -38,25 +38,34 @@ def read_cases(
 ) -> tuple[tuple[Case, ...], Files, str]:
     """Return each report with its patches, the files that show them, and what is left out of them.
 
-    `scratch` may hold what came from stdin, or from branches.
+    `scratch` may hold what came from stdin, from branches, or from GitHub.
 
     Raises:
         UsageProblem: a report, a patch or a path cannot be used.
     """
     issues = dict(_report(config, source, scratch) for source in options.issues)
-    folder, patches, left_out = _patches(config, options, scratch)
-    cases = _paired(issues, folder, patches)
-    return cases, _files(issues, cases, folder, scratch), left_out
+    if not options.rank_fixes:
+        cases = tuple(Case(issue=issue) for issue in issues.values())
+        return cases, _files(issues, cases, {}, scratch), ""
+    from pytest_brt.revisions.proposals import read_proposals  # a report alone needs none of it
+
+    sources = (*options.rank_fixes, *more_patches(config, options))
+    proposals = read_proposals(sources, config.rootpath, scratch)
+    cases = _paired(issues, proposals.patches)
+    same = ", ".join(proposals.unchanged)
+    note = f"{same}: no changes against the commit that is checked out; left out"
+    return cases, _files(issues, cases, proposals.files, scratch), note if same else ""
 
 
 def _report(config: pytest.Config, source: str, scratch: Path) -> tuple[Path, Issue]:
     """Return a report and its file; of what is no file, the one to be made of it in `scratch`."""
-    found = _ON_GITHUB.fullmatch(source)
-    if found and not Path(source).exists():
-        repository, number = found.groups()
-        issue = load_issue("-", BytesIO(_ask_gh(source, repository, number)))
-        name = f"{repository.replace('/', '-')}-{number}.md"
-        return scratch / name, replace(issue, source=source)
+    address = None if Path(source).exists() else find_address(source)
+    if address is not None:
+        from pytest_brt.revisions.proposals import complete
+
+        address = complete(address, config.rootpath)
+        issue = load_issue("-", BytesIO(read_report(address)))
+        return scratch / f"{address.stem}.md", replace(issue, source=source)
     if source != "-":
         return _plain("--brt-issue", source), load_issue(source, sys.stdin.buffer)
     capture: Any = config.pluginmanager.getplugin("capturemanager")
@@ -67,25 +76,6 @@ def _report(config: pytest.Config, source: str, scratch: Path) -> tuple[Path, Is
     finally:
         if capture is not None:
             capture.resume_global_capture()
-
-
-def _ask_gh(source: str, repository: str, number: str) -> bytes:
-    """Return an issue on GitHub as gh prints it: the one use of a network, asked for by name."""
-    command = ["gh", "issue", "view", number, "--repo", repository, "--json", "title,body"]
-    apart = Path.cwd().anchor  # gh starts git, which would obey the project's configuration
-    try:
-        told = subprocess.run(command, capture_output=True, check=False, timeout=60, cwd=apart)
-    except FileNotFoundError:
-        raise UsageProblem(
-            f"--brt-issue: {source!r} is read with GitHub's command gh, which is not installed "
-            "(install it, or save the issue's text into a file)"
-        ) from None
-    except subprocess.TimeoutExpired:
-        raise UsageProblem(f"--brt-issue: gh did not answer within 60 s: {source!r}") from None
-    if told.returncode != 0:
-        said = " ".join(told.stderr.decode("utf-8", "replace").split())
-        raise UsageProblem(f"--brt-issue: gh cannot read {source!r}: {said[:200]}")
-    return told.stdout
 
 
 def _is_odd(path: Path) -> bool:
@@ -103,47 +93,27 @@ def _plain(option: str, source: str | Path) -> Path:
     return path
 
 
-def _patches(
-    config: pytest.Config, options: Options, scratch: Path
-) -> tuple[Path | None, tuple[Patch, ...], str]:
-    """Return the folder of patches, those in it, and a note; `scratch` is for those of branches."""
-    if not options.branches and not options.patches:
-        return None, (), ""
-    from pytest_brt.patches.read import common_folder, read_patches
-
-    if options.branches:
-        from pytest_brt.revisions.commits import History, write_branches
-
-        folder = scratch / "branches"
-        history = History(config.rootpath)
-        same = ", ".join(write_branches(history, options.branches, folder))
-        note = f"{same}: no changes against the commit that is checked out; left out"
-        found = read_patches(folder)
-        named = [replace(patch, name=patch.name.removesuffix(".diff")) for patch in found]
-        known = [replace(patch, source=history.author_of(patch.name)) for patch in named]
-        return folder, tuple(known), note if same else ""
-    paths = (*options.patches, *more_patches(config, options))
-    return common_folder(paths), read_patches(*paths), ""
-
-
-def more_patches(config: pytest.Config, options: Options) -> tuple[Path, ...]:
+def more_patches(config: pytest.Config, options: Options) -> tuple[str, ...]:
     """Return the patches among pytest's own arguments.
 
-    A shell makes several words of ``--rank-fixes patches/*.diff``: the first is the option's.
+    A shell makes several words of ``--rank-fixes patches/*.diff``, and people write
+    ``--rank-fixes '#12' '#15'``: the first word is the option's.
     """
-    if not options.patches or not all(path.is_file() for path in options.patches):
+    if not options.rank_fixes:
         return ()
     from pytest_brt.patches.read import SUFFIXES
+    from pytest_brt.revisions.proposals import is_elsewhere
 
-    given = [Path(text) for text in config.args if text.casefold().endswith(SUFFIXES)]
-    return tuple(path for path in given if path.is_file() and path not in options.patches)
+    given = [
+        text
+        for text in config.args
+        if is_elsewhere(text) or (text.casefold().endswith(SUFFIXES) and Path(text).is_file())
+    ]
+    return tuple(text for text in given if text not in options.rank_fixes)
 
 
-def _paired(
-    issues: Mapping[Path, Issue], folder: Path | None, patches: tuple[Patch, ...]
-) -> tuple[Case, ...]:
-    if folder is None:
-        return tuple(Case(issue=issue) for issue in issues.values())
+def _paired(issues: Mapping[Path, Issue], patches: tuple[Patch, ...]) -> tuple[Case, ...]:
+    """Return each report with its patches: of several reports, those in the folder of its name."""
     if len(issues) <= 1:
         return (Case(issue=next(iter(issues.values()), None), patches=patches),)
     cases = []
@@ -151,8 +121,8 @@ def _paired(
         own = tuple(patch for patch in patches if patch.name.startswith(f"{path.stem}/"))
         if not own:
             raise UsageProblem(
-                f"--rank-fixes: several issues need a folder of patches each: "
-                f"no *.diff in {str(folder / path.stem)!r}"
+                "--rank-fixes: several issues need a folder of patches each: "
+                f"no *.diff in {path.stem!r}"
             )
         cases.append(Case(issue=issue, patches=tuple(_below(path.stem, own))))
     return tuple(cases)
@@ -167,17 +137,20 @@ def _below(folder: str, patches: Iterable[Patch]) -> Iterator[Patch]:
 
 
 def _files(
-    issues: Mapping[Path, Issue], cases: tuple[Case, ...], folder: Path | None, scratch: Path
+    issues: Mapping[Path, Issue],
+    cases: tuple[Case, ...],
+    proposed: Mapping[Path, list[Patch]],
+    scratch: Path,
 ) -> Files:
     paths: Files = {}
     for path, case in zip(issues, cases, strict=False):
-        if not path.exists():  # it came from stdin
+        if not path.exists():  # it came from stdin, or from GitHub
             path.write_text(case.issue.text if case.issue else "", encoding="utf-8")
         paths[path] = (case, ())
+    where = {patch.name: path for path, patches in proposed.items() for patch in patches}
     for case in cases:
         for patch in case.patches:
-            assert folder is not None, "there are patches"
-            path = absolutepath(folder / patch.file)
+            path = where[patch.name]
             if _is_odd(path):  # one name among many, which a tool chose: no reason to stop
                 from pytest_brt.patches.text import encode
 

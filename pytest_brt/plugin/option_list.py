@@ -19,11 +19,11 @@ GROUPS = {
 #: Flag, group, metavar ("" for a switch), and what it does.
 OPTIONS = (
     ("--brt-issue", "issue", "FILE",
-     "write failing tests for a bug report: a file, '-' (stdin), or an issue on GitHub, as "
-     "OWNER/REPO#12; repeatable"),
+     "write failing tests for a bug report: a file, '-' (stdin), or an issue or pull request on "
+     "GitHub, as '#12' or OWNER/REPO#12; repeatable"),
     ("--rank-fixes", "rank", "PATH",
-     "rank patches by such tests: folders, files (*.diff, *.patch, *.mbox), or branches, as in "
-     "'git:fix-*'"),
+     "rank patches by such tests: folders, files (*.diff, *.patch, *.mbox), branches, as in "
+     "'git:fix-*', and pull requests, as in '#12'; repeatable"),
     ("--brt-repair", "repair", "FILE",
      "write patches for a bug report, with a model"),
     ("--brt-localise", "issue", "FILE",

@@ -139,17 +139,6 @@ class Options:
         return tuple(dict.fromkeys(filter(None, (*self.issue, self.repair, self.localise))))
 
     @property
-    def branches(self) -> str:
-        """Pattern of the branches that are the patches, or ""."""
-        named = (text for text in self.rank_fixes if text.startswith("git:"))
-        return next(named, "").removeprefix("git:")
-
-    @property
-    def patches(self) -> tuple[Path, ...]:
-        """Folders of patches, or files of them."""
-        return () if self.branches else tuple(map(Path, self.rank_fixes))
-
-    @property
     def reports(self) -> tuple[tuple[str, Path], ...]:
         """Files for what was found, each with its kind: html, md or json."""
         return tuple((Path(text).suffix[1:], Path(text)) for text in self.report if text != "-")
@@ -200,9 +189,6 @@ def read_options(
     if config.getoption("brt_env") is None:
         _check_folders(config, settings.get("--brt-env", []))
     _check_together(config)
-    patches = config.getoption("rank_fixes") or []
-    if len(patches) > 1 and any(text.startswith("git:") for text in patches):
-        raise UsageProblem("--rank-fixes: give either one git:NAME, or files and folders")
     values: dict[str, Any] = {}
     for flag, _, metavar, _ in (*OPTIONS, *MORE_OPTIONS):
         texts, source = _given_texts(flag, config, environ, settings)

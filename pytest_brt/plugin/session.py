@@ -145,7 +145,7 @@ class Session(OurFiles):
         """Collect our files and nothing else."""
         asked = self.config.args if self.config.args_source.name == "ARGS" else []
         more = more_patches(self.config, self.options)
-        asked = [argument for argument in asked if Path(argument) not in more]
+        asked = [argument for argument in asked if argument not in more]
         session.config.args[:] = self._selected(asked) or list(map(str, self.files))
 
     def _selected(self, asked: list[str]) -> list[str]:

@@ -293,7 +293,7 @@ def test_what_cannot_be_repaired_is_a_usage_error(pytester: pytest.Pytester) -> 
     (pytester.path / "bugs.toml").write_text('dataset = "bugs"\nstages = ["repair"]\n', "utf-8")
     (pytester.path / "win.toml").write_text('dataset = "bugs"\nstages = ["win"]\n', "utf-8")
     scripted = "--brt-study=bugs.toml --brt-model=scripted:x"
-    nowhere = "takes nothing away where no repair is told the place"
+    nowhere = "nothing is taken away where no repair is told the place"
     messages = {
         "--brt-study=bugs.toml": "fixes are written by a model",
         "--brt-study=win.toml": "win.toml': Invalid enum value 'win'",

@@ -16,7 +16,7 @@ from pytest_brt.plugin.options import Mode, Write, mode_of, read_engine, read_op
 def test_defaults(pytester: pytest.Pytester) -> None:
     options = read_options(pytester.parseconfig("--brt-issue=a.md"), {})
     assert options.issues == ("a.md",)
-    assert options.patches == ()
+    assert options.rank_fixes == ()
     assert options.strategy == ("auto",)
     assert (options.model, options.keep, options.write) == ("none", 5, Write.DIFF)
     assert (options.timeout, options.memory, options.repeat) == (60.0, 2048, 2)
@@ -40,7 +40,7 @@ def test_everything_given(pytester: pytest.Pytester) -> None:
     )
     options = read_options(config, {})
     assert options.issues == ("a.md", "b.md")
-    assert options.patches == (Path("patches"),)
+    assert options.rank_fixes == ("patches",)
     assert options.strategy == ("one", "two")
     assert options.env == (("A", "1"), ("B", "x=y"))
     assert (options.jobs, options.reports) == (3, (("json", Path("out.json")),))

@@ -1,0 +1,124 @@
+"""Issues and pull requests on GitHub, read with its command ``gh``: the one use of a network.
+
+It happens only where a user names one by its number or address.
+https://cli.github.com/manual/
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.errors import UsageProblem
+
+#: As people write it in a text, or copy it from a browser.
+_ADDRESS = re.compile(
+    r"(?:(?:https://(?P<host>[\w.-]+)/)?(?P<repository>[\w.-]+/[\w.-]+)(?:/issues/|/pull/|#)|#)"
+    r"(?P<number>\d+)(?:[/?#]\S*)?"
+)
+#: Where a repository is fetched from.
+_REMOTE = re.compile(
+    r"(?:https://|ssh://)?(?:[^@/]*@)?(?P<host>[\w.-]+\.[\w.-]+)[/:](?P<repository>[\w.-]+/[\w.-]+?)"
+    r"(?:\.git)?/?"
+)
+_GITHUB = "github.com"
+#: Seconds after which gh is given up.
+_PATIENCE = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """An issue or a pull request."""
+
+    #: As gh takes it, "OWNER/REPO" or "HOST/OWNER/REPO"; "" for that of the project.
+    repository: str
+    number: str
+    #: As the user wrote it.
+    text: str
+
+    @property
+    def stem(self) -> str:
+        """What a file for it is called, without its ending."""
+        return "-".join([*filter(None, self.repository.split("/")), self.number])
+
+
+def find_address(text: str) -> Address | None:
+    """Return the issue or pull request that `text` names, None where it is something else.
+
+    >>> find_address("https://github.com/pallets/click/pull/2604/files").stem
+    'pallets-click-2604'
+    >>> find_address("#12").number
+    '12'
+    """
+    found = _ADDRESS.fullmatch(text)
+    if found is None:
+        return None
+    repository = _with_host(found["host"], found["repository"]) if found["repository"] else ""
+    return Address(repository=repository, number=found["number"], text=text)
+
+
+def repository_of(remote: str) -> str:
+    """Return the repository that git fetches from `remote`, "" where that is a path.
+
+    >>> repository_of("git@github.com:pallets/click.git")
+    'pallets/click'
+    """
+    found = _REMOTE.fullmatch(remote)
+    return _with_host(found["host"], found["repository"]) if found else ""
+
+
+def _with_host(host: str | None, repository: str) -> str:
+    return repository if host in (None, "", _GITHUB) else f"{host}/{repository}"
+
+
+def read_report(address: Address) -> bytes:
+    """Return title and text of an issue or a pull request, as JSON.
+
+    Raises:
+        UsageProblem: gh is not installed, or cannot read it.
+    """
+    return _ask(address, "issue", "view", "--json", "title,body")
+
+
+def read_diff(address: Address) -> bytes:
+    """Return what a pull request changes.
+
+    Raises:
+        UsageProblem: gh is not installed, or cannot read it.
+    """
+    return _ask(address, "pr", "diff")
+
+
+def read_author(address: Address) -> str:
+    """Return the name on GitHub of who opened a pull request, in small letters.
+
+    Raises:
+        UsageProblem: gh is not installed, or cannot read it.
+    """
+    answer = json.loads(_ask(address, "pr", "view", "--json", "author"))
+    return str(answer["author"]["login"]).casefold()
+
+
+def _ask(address: Address, kind: str, action: str, *options: str) -> bytes:
+    """Return what gh prints."""
+    repository = ("--repo", address.repository)
+    command = ["gh", kind, action, address.number, *repository, *options]
+    apart = Path.cwd().anchor  # gh starts git, which would obey the project's configuration
+    try:
+        done = subprocess.run(
+            command, capture_output=True, check=False, timeout=_PATIENCE, cwd=apart
+        )
+    except FileNotFoundError:
+        raise UsageProblem(
+            f"{address.text!r} is read with GitHub's command gh, which is not installed (install "
+            "it, save an issue's text into a file, or fetch a pull request as a branch)"
+        ) from None
+    except subprocess.TimeoutExpired:
+        raise UsageProblem(f"gh did not answer within {_PATIENCE} s: {address.text!r}") from None
+    if done.returncode != 0:
+        said = " ".join(done.stderr.decode("utf-8", "replace").split())
+        raise UsageProblem(f"gh cannot read {address.text!r}: {said[:200]}")
+    return done.stdout
