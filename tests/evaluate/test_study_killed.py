@@ -103,12 +103,12 @@ def start(folder: Path, *options: str) -> subprocess.Popen[bytes]:
     )
 
 
-def run(folder: Path, *options: str, code: int = 1) -> tuple[Rows, str]:
-    process = start(folder, *options)
+def run(folder: Path, study: str, code: int = 1) -> tuple[Rows, str]:
+    process = start(folder, study)
     out, _ = process.communicate()
     assert process.returncode == code, out.decode()  # one bug cannot be set up
-    name = next(option.partition("=")[2] for option in options if "results" in option)
-    return read_study(folder / name)[1], out.decode()
+    results = Path(study.partition("=")[2]).stem
+    return read_study(folder / results)[1], out.decode()
 
 
 def tables(rows: Rows) -> dict[str, str]:
