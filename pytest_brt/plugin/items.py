@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import nullcontext
 from functools import partial
@@ -28,12 +28,23 @@ T = TypeVar("T")
 
 REPRODUCED = Status(category="reproduced", letter=".", word="REPRODUCED")
 LIKELY = Status(category="possibly reproduced", letter=".", word="POSSIBLY REPRODUCED")
-POSSIBLE = Status(category="possibly reproduced", letter="F", word="POSSIBLY REPRODUCED")
+POSSIBLE = Status(
+    category="possibly reproduced",
+    letter="F",
+    word="POSSIBLY REPRODUCED",
+    unmet="a report was only possibly reproduced",
+)
 NOT_REPRODUCED = Status(category="not reproduced", letter="F", word="NOT REPRODUCED")
 PASSING = Status(category="passing", letter=".", word="PASSES")
-FAILING = Status(category="failing", letter="F", word="FAILS")
+FAILING = Status(category="failing", letter="F", word="FAILS", unmet="no patch passes")
 NOT_APPLIED = Status(category="not applied", letter="F", word="DOES NOT APPLY")
 NO_PATCH = Status(category="without a patch", letter="F", word="NO PATCH")
+DISPUTED = Status(
+    category="without a patch",
+    letter="F",
+    word="NO PATCH",
+    unmet="every patch that was found breaks existing tests",
+)
 NO_PLACE = Status(category="without a place", letter="F", word="NO PLACE")
 
 #: Seconds of silence after which long work is shown to go on.
@@ -42,6 +53,12 @@ SIGN_OF_LIFE = 30.0
 
 class Work(OurItem):
     """An item that waits for a future and keeps what it found."""
+
+    #: What is not reached where nothing better came of any such item of a report.
+    nothing: str
+    #: Whether the goal was reached, and what was not.
+    met = False
+    unmet = ""
 
     def __init__(
         self, *, run: Run, case: Case, start: Callable[[], Future[Any]], **kwargs: Any
@@ -63,7 +80,12 @@ class Work(OurItem):
             warnings.simplefilter("ignore")
             result = result_of(self.start(), self.show)
             self.seconds = result.seconds
-            self.tell(result)
+            try:
+                self.tell(result)
+            except Missed as missed:
+                self.unmet = missed.status.unmet if missed.status else ""
+                raise
+            self.met = True
 
     def show(self) -> None:
         """Show what the work has said since: all with ``-v``, else now and then the last."""
@@ -85,6 +107,8 @@ class Work(OurItem):
 
 class AttemptItem(Work):
     """One run of one strategy on one issue."""
+
+    nothing = "a report was not reproduced"
 
     def __init__(self, *, key: AttemptKey, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -130,6 +154,8 @@ class AttemptItem(Work):
 class PatchItem(Work):
     """One row: all tests on one patch."""
 
+    nothing = "no patch could be ranked"
+
     def tell(self, result: PatchResult) -> None:
         """Keep the row; a patch that does not fix the bug says why."""
         self.keep(result_json(result))
@@ -148,25 +174,48 @@ class PatchItem(Work):
 class RepairItem(Work):
     """One run of one repair strategy on one issue, and the rows of the fixes that it found."""
 
+    nothing = "no patch was found"
+
     def tell(self, result: Repair) -> None:
         """Keep the repair, and wait for its rows; a miss says why there is no fix."""
         self.keep(repair_json(result))
         for row in [self.work.row(self.case, fix.patch) for fix in result.fixes]:
             result_of(row)
+        if not result.fixes:
+            raise Missed("; ".join(result.notes) or self.nothing, NO_PATCH)
         if all(fix.broken for fix in result.fixes):
-            broken = "every fix that passes the bug tests breaks existing tests"
-            why = broken if result.fixes else "; ".join(result.notes) or "no patch was found"
-            raise Missed(why, NO_PATCH)
+            raise Missed("every fix that passes the bug tests breaks existing tests", DISPUTED)
 
 
 class LocaliseItem(Work):
     """Where the bug of one issue may be."""
+
+    nothing = "no place was found"
 
     def tell(self, result: Localised) -> None:
         """Keep the places; none at all is a miss."""
         self.keep(localised_json(result))
         if not result.places:
             raise Missed("; ".join(result.notes) or "nothing points to a place", NO_PLACE)
+
+
+def unmet_goals(items: Iterable[pytest.Item]) -> list[str]:
+    """Return what was not reached of what the items were for.
+
+    The goals are, for each report, a bug test, a patch that passes, a fix, and a place.
+    """
+    goals: dict[tuple[type[Work], str], list[Work]] = {}
+    for item in items:
+        if isinstance(item, Work):
+            goals.setdefault((type(item), item.case.issue_id), []).append(item)
+    found = []
+    for (kind, issue), works in goals.items():
+        # What is repaired or placed need not be reproduced too: tests may have been given.
+        instead = (RepairItem, issue) in goals or (LocaliseItem, issue) in goals
+        if any(work.met for work in works) or (kind is AttemptItem and instead):
+            continue
+        found.append(next((work.unmet for work in works if work.unmet), kind.nothing))
+    return list(dict.fromkeys(found))
 
 
 def of_issue(parent: pytest.File, run: Run, case: Case, *, localise: bool) -> Iterator[Work]:

@@ -119,6 +119,8 @@ class Status:
     category: str
     letter: str
     word: str
+    #: What is not reached with it of what was asked, for the line about the exit code.
+    unmet: str = ""
 
 
 class Missed(Exception):

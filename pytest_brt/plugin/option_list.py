@@ -72,11 +72,10 @@ MORE_OPTIONS = (
      "another model for writing code, as in a GGUF with an adapter (default: the same)"),
     ("--brt-engine", "model", "NAME[,KEY=VALUE…]",
      "what runs a GGUF file: llama-cpp-python in a worker (inprocess), a private llama-server, or "
-     "what is installed and fits (auto, default); then, as in auto,context=8192: context in "
-     "tokens, threads, thinking (tokens before an answer that deserves it, default 512), "
-     "gpu-layers, cpu-experts (layers whose experts stay in the computer's memory), cache-type "
-     "(f16, q8_0 or q4_0), draft (what guesses tokens in a llama-server: mtp, ngram or none), "
-     "patience (seconds for a server that does not answer yet)"),
+     "what is installed and fits (auto, default); with settings, as in auto,context=8192: context "
+     "and thinking (tokens), threads, gpu-layers, cpu-experts (layers), cache-type (f16, q8_0 or "
+     "q4_0), draft (mtp, ngram or none: what guesses tokens in a llama-server), patience (seconds "
+     "for a server to answer)"),
     ("--brt-samples", "issue", "N",
      "samples of a prompt, or runs (default: libro 50, agent 20; auto: as many as are useful)"),
     ("--brt-steps", "model", "N",
@@ -85,11 +84,10 @@ MORE_OPTIONS = (
      "a sampled bug counts when more than N tests fail alike (default: 1 in libro with 10 samples "
      "or more, else 0)"),
     ("--brt-buggy-file", "issue", "PATH[:LINES]",
-     "file that the bug is thought to be in, for a model to read, and for a repair the lines, as "
-     "in pkg/core.py:10-20 (default: what the report points at); repeatable"),
+     "file in which the bug is thought to be, and for a repair the lines, as in "
+     "pkg/core.py:10-20 (default: what the report points at); repeatable"),
     ("--brt-test-file", "issue", "PATH",
-     "existing test file that tests are written for: a model is shown it, and --brt-write into "
-     "adds to it (default: the one nearest to the report)"),
+     "existing test file to write tests for (default: the one nearest to the report)"),
     ("--brt-repair-strategy", "repair", "NAME[,NAME]",
      "how bugs are repaired: repairagent (default), passerine"),
     ("--brt-variants", "repair", "N",
@@ -105,8 +103,7 @@ MORE_OPTIONS = (
     ("--brt-keep", "issue", "N",
      "tests to keep per issue, best first (default: 5)"),
     ("--brt-write-unsure", "issue", "",
-     "with --brt-write new or into: write also tests that may not be about the report's bug, "
-     "which are listed as possible"),
+     "with --brt-write new or into: write possible bug tests, too"),
     ("--brt-mark", "issue", "{xfail}",
      "mark written tests as strictly expected to fail until the bug is fixed"),
     ("--brt-memory", "sandbox", "MB",
@@ -114,8 +111,7 @@ MORE_OPTIONS = (
     ("--brt-repeat", "issue", "K",
      "runs on the unpatched tree that must agree (default: 2)"),
     ("--brt-show", "sandbox", "DIR",
-     "one more folder that tests may read, as of libraries outside the system's folders and the "
-     "interpreter's; repeatable"),
+     "one more folder that tests may read, as of libraries elsewhere; repeatable"),
     ("--brt-executor", "study", "SPEC",
      "where the bugs of a study run: threads (default), or dask:ADDRESS"),
     ("--brt-ranker", "rank", "NAME",
@@ -143,9 +139,5 @@ MODES = (
 
 
 def destination(flag: str) -> str:
-    """Return what an option is called on pytest's namespace, and its setting.
-
-    >>> destination("--brt-buggy-file")
-    'brt_buggy_file'
-    """
+    """Return the name of an option in pytest's namespace, and of its setting."""
     return flag.removeprefix("--").replace("-", "_")

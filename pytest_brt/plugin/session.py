@@ -31,13 +31,11 @@ from pytest_brt.plugin.cases import absolutepath, more_patches
 from pytest_brt.plugin.files import Files, plan_edits
 from pytest_brt.plugin.inputs import cache_folder, read_inputs
 from pytest_brt.plugin.items import (
-    AttemptItem,
-    LocaliseItem,
     PatchItem,
-    RepairItem,
     Work,
     of_issue,
     of_patches,
+    unmet_goals,
 )
 from pytest_brt.plugin.mode_items import OurFiles
 from pytest_brt.plugin.options import TYPED, Write, read_options
@@ -196,7 +194,7 @@ class Session(OurFiles):
             raise
         self._tell_apart(session.items)
         self._came_through = True
-        self.unreached = self._unreached(session.items)
+        self.unreached = "; ".join(unmet_goals(session.items))
         # That some patches fail is what a ranking is for; that none passes is told below.
         no_fix = [item for item in session.items if isinstance(item, PatchItem) and item.missed]
         session.testsfailed -= min(session.testsfailed, len(no_fix))
@@ -212,35 +210,6 @@ class Session(OurFiles):
                 self.run.tell_apart(case)
             except BrtError as problem:
                 self.closing.append(f"leading patches were not compared further: {problem}")
-
-    def _unreached(self, items: list[pytest.Item]) -> str:
-        """Say what was not reached of what was selected, "" when all of it was."""
-        record = self.run.record()
-
-        def asked(kind: type[Work]) -> set[str]:
-            return {item.case.issue_id for item in items if isinstance(item, kind)}
-
-        attempted, ranked = asked(AttemptItem), asked(PatchItem)
-        repairing, placing = asked(RepairItem), asked(LocaliseItem)
-        possible = {one.issue for one in record.attempts if any(bug_tests(one.tests))}
-        reproduced = {one.issue for one in record.attempts if bug_tests(one.tests)[0]}
-        compared = {rank.result.issue for rank in record.ranks if rank.epr is not None}
-        fixed = {i.case.issue_id for i in items if isinstance(i, PatchItem) and i.status}
-        repaired = {one.issue for one in record.repairs if any(not f.broken for f in one.fixes)}
-        disputed = {repair.issue for repair in record.repairs if repair.fixes} - repaired
-        placed = {found.issue for found in record.localised if found.places}
-        # What is repaired or placed need not be reproduced too: tests may have been given.
-        attempted -= repairing | placing
-        missing = (
-            ("a report was not reproduced", attempted - possible),
-            ("a report was only possibly reproduced", (attempted & possible) - reproduced),
-            ("no patch could be ranked", ranked - compared),
-            ("no patch passes", (ranked & compared) - fixed),
-            ("no patch was found", repairing - repaired - disputed),
-            ("every patch that was found breaks existing tests", repairing & disputed),
-            ("no place was found", placing - placed),
-        )
-        return "; ".join(text for text, issues in missing if issues)
 
     # -- the end ------------------------------------------------------------------------
 
@@ -281,12 +250,13 @@ class Session(OurFiles):
                 session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
         if self.unheard and session.exitstatus == pytest.ExitCode.TESTS_FAILED:
             session.exitstatus = NO_MODEL
-        if session.exitstatus == pytest.ExitCode.OK and not self._is_clear():
+        is_clear = self._is_clear()
+        if session.exitstatus == pytest.ExitCode.OK and not is_clear:
             session.exitstatus = NO_LEADER
-        self.closing += self._advice(interrupted=interrupted)
+        self.closing += self._advice(interrupted=interrupted, is_clear=is_clear)
         self._is_told = is_written and not interrupted
 
-    def _advice(self, *, interrupted: bool) -> Iterator[str]:
+    def _advice(self, *, interrupted: bool, is_clear: bool) -> Iterator[str]:
         assert self.record is not None, "made before"
         verbosity = self.config.get_verbosity()
         if verbosity < 0:
@@ -295,7 +265,7 @@ class Session(OurFiles):
         if interrupted:
             yield f"{'continue' if self.journal is not None else 'start again'}: {command}"
             return
-        if verbosity > 0 and not self.unreached and not self._is_clear():
+        if verbosity > 0 and not self.unreached and not is_clear:
             yield f"exit code {NO_LEADER}: something passes, and no patch leads clearly"
         if self.unreached and (verbosity > 0 or self.unheard):
             model = f"no model answered: {self.unheard}" if self.unheard else ""

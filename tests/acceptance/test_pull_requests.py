@@ -44,7 +44,7 @@ def ranked(project: pytest.Pytester, *options: str) -> dict[str, float]:
 
 def test_pull_requests_by_number(cloned: pytest.Pytester) -> None:
     rates = ranked(cloned, "--brt-issue", "#9", "--rank-fixes", "#12", "#15")
-    assert rates == {"#12": 1.0, "#15": 0.0}
+    assert rates["#12"] == 1.0 > rates["#15"]
     found = json.loads((cloned.path / "out.json").read_text("utf-8"))
     assert {patch["name"]: patch["source"] for patch in found["patches"]} == {
         "#12": "ann",

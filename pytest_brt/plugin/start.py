@@ -1,0 +1,86 @@
+"""What happens while pytest starts in one of our modes, in the order in which it does."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def declare_hooks(manager: pytest.PytestPluginManager) -> None:
+    """Declare the hooks that other plugins may implement, where they are not declared yet."""
+    from pytest_brt import hookspec
+
+    finished = getattr(manager.hook, "pytest_brt_finished", None)
+    if finished is None or not finished.has_spec():
+        manager.add_hookspecs(hookspec)
+
+
+class _AsInstalled:
+    """Finds our modules before pytest, which rewrites the asserts of plugins, would.
+
+    What it makes of them it can only keep where it may write: in an image, or in an environment
+    of somebody else, each run would compile all of them again.
+    """
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return PathFinder.find_spec(name, path, target) if name.startswith("pytest_brt.") else None
+
+
+def set_apart(config: pytest.Config, args: list[str]) -> None:
+    """Keep the project's conftests, addopts and ini away from our own session.
+
+    They may need packages that only the project's interpreter has, or be the very bug. The
+    tests that we start load them as usual.
+    """
+    if "-" in (config.known_args_namespace.brt_report or ()):
+        from pytest_brt.plugin.stdout import keep_stdout
+
+        keep_stdout(config)  # before pytest begins to capture
+    # From here on nothing is imported from the project, whatever its modules are called.
+    theirs = {"", os.getcwd(), *map(str, config.getini("pythonpath"))}  # noqa: PTH109
+    sys.path[:] = [path for path in sys.path if path not in theirs]
+    sys.meta_path.insert(0, _AsInstalled())
+    from pytest_brt.plugin.mode_items import shed_project_settings
+
+    shed_project_settings(config, args)
+
+
+def take_jobs(options: Any) -> None:
+    """Take xdist's number of workers as one of jobs: one process drives all work."""
+    asked = getattr(options, "numprocesses", None)
+    if asked:
+        options.brt_numprocesses = asked if isinstance(asked, int) else os.cpu_count()
+        options.numprocesses = None
+        options.dist = "no"
+        options.tx = []
+
+
+def register_mode(config: pytest.Config) -> None:
+    """Register the plugin of the mode that was asked for."""
+    declare_hooks(config.pluginmanager)
+    from pytest_brt.plugin.mode_items import opened
+    from pytest_brt.plugin.options import Mode, mode_of
+
+    mode = mode_of(config.option)
+    if mode is Mode.GATE:
+        from pytest_brt.plugin.gate_mode import GateSession
+
+        config.pluginmanager.register(opened(config, GateSession), "brt-gate")
+    elif mode is Mode.STUDY:
+        from pytest_brt.plugin.study_mode import StudySession
+
+        config.pluginmanager.register(opened(config, StudySession), "brt-study")
+    else:
+        from pytest_brt.plugin.session import Session
+
+        config.pluginmanager.register(opened(config, Session), "brt-session")
