@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from pytest_brt import __version__
+from pytest_brt.code.landing import Landing, plan_edit
 from pytest_brt.code.layout import RECORDED_REPORT
-from pytest_brt.code.source import Edit, Placement, new_file
-from pytest_brt.code.xfail import mark_xfail
+from pytest_brt.code.source import Edit
 from pytest_brt.codec import to_json
-from pytest_brt.errors import EditProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
 from pytest_brt.plugin.cases import given_test_file
@@ -36,18 +34,20 @@ def plan_edits(
     """
     if options.write is Write.NO:
         return ()
+    landing = Landing(
+        root=root,
+        cache=cache,
+        into=options.write is Write.INTO,
+        host=given_test_file(options.test_file, root),
+        mark=bool(options.mark),
+    )
     edits = []
     for issue in record.issues:
         tests = _kept(record, issue, options.keep, unsure=options.write_unsure)
         if not tests and options.write is Write.DIFF:
             tests = _kept(record, issue, options.keep, unsure=True)  # shown, not written
-        if not tests:
-            continue
-        _check_places(tests, root)
-        if options.write is Write.INTO:
-            edits.append(_into_host(tests[0], issue, options, root, cache))
-        else:
-            edits.append(_as_file(tests, issue, options, root))
+        if tests:
+            edits.append(plan_edit(tests, issue, landing))
     return tuple(edits)
 
 
@@ -66,96 +66,6 @@ def _kept(record: RunRecord, issue: Issue, keep: int, *, unsure: bool) -> list[C
     ]
     candidates.sort(key=lambda judged: -judged.judgement.confidence)
     return [judged.test for judged in candidates[:keep]]
-
-
-def _check_places(tests: list[CandidateTest], root: Path) -> None:
-    """Let no test name a file outside of the project: a checkout may bring a journal with some."""
-    from pytest_brt.code.layout import leads_out
-
-    for test in tests:
-        for path in filter(None, (test.path, test.host)):
-            if "\0" in path or leads_out(root, path):
-                raise EditProblem(
-                    f"the test would be written outside of the project: {path!r} "
-                    "(a kept run that names it may be somebody else's: delete pytest's cache)"
-                )
-
-
-def _as_file(tests: list[CandidateTest], issue: Issue, options: Options, root: Path) -> Edit:
-    folder = PurePosixPath(tests[0].path).parent
-    path = _free_path(root, str(folder / f"test_{_slug(issue)}.py"))
-    placement = new_file(_source(tests[0], issue), path)
-    nodes = list(placement.nodes)
-    for test in tests[1:]:
-        try:
-            placement = _below(placement, test.source or "")
-        except EditProblem:
-            continue  # its names clash with those before it; the report shows it all the same
-        nodes.extend(placement.nodes)
-    after = placement.edit.after
-    return Edit(path=path, before=None, after=_marked(path, after, tuple(nodes), issue, options))
-
-
-def _below(file: Placement, source: str) -> Placement:
-    from pytest_brt.code.placing import place  # libcst takes half a second
-
-    return place(source, file.edit.path, file.edit.after)
-
-
-def _into_host(
-    test: CandidateTest, issue: Issue, options: Options, root: Path, cache: Path | None
-) -> Edit:
-    from pytest_brt.code.placing import place  # libcst takes half a second
-
-    host = test.host or given_test_file(options.test_file, root)
-    if not host:
-        from pytest_brt.code.index import open_index
-        from pytest_brt.code.words import rank_hosts
-
-        hosts = rank_hosts(test.source or "", open_index(root, cache).test_tokens)
-        if not hosts:
-            return _as_file([test], issue, options, root)
-        host = hosts[0]
-    before = (root / host).read_bytes()
-    try:
-        placement: Placement = place(test.source or "", host, before)
-    except EditProblem:
-        return _as_file([test], issue, options, root)  # its names clash with those of the file
-    after = _marked(host, placement.edit.after, placement.nodes, issue, options)
-    return Edit(path=host, before=before, after=after)
-
-
-def _marked(
-    path: str, data: bytes, nodes: tuple[str, ...], issue: Issue, options: Options
-) -> bytes:
-    if options.mark == "xfail":
-        for node in nodes:
-            data = mark_xfail(path, data, node, f"{issue.title} ({issue.source})")
-    return data
-
-
-def _source(test: CandidateTest, issue: Issue) -> str:
-    """Return the module with a line above it that says where it comes from."""
-    origin = f"{test.origin.strategy} of pytest-brt"
-    return f"# A test for {' '.join(issue.title.split())!r}; written by {origin}.\n\n{test.source}"
-
-
-def _slug(issue: Issue) -> str:
-    """Return what names the file: the report's own name, or its title when it has none."""
-    stem = Path(issue.source).stem
-    named = stem if stem not in {"-", "issue", "report", "bug"} else issue.title
-    words = re.findall(r"[a-z0-9]+", named.lower())
-    return "_".join(words[:6]) or f"issue_{issue.id}"
-
-
-def _free_path(root: Path, path: str) -> str:
-    """Return `path`, or the first of path_2, path_3, … that does not exist yet."""
-    wanted = PurePosixPath(path)
-    number = 1
-    while (root / path).exists():
-        number += 1
-        path = str(wanted.with_stem(f"{wanted.stem}_{number}"))
-    return path
 
 
 class Files:
@@ -191,7 +101,7 @@ class Files:
     def _patches(self, record: RunRecord) -> str:
         """Write the fixes that were found, in place of those that an earlier run put there."""
         from pytest_brt.render.answer import listed, why_no_patch
-        from pytest_brt.repair.patch import MARK, chosen, files_of
+        from pytest_brt.repair.patch import chosen, write_fixes
 
         repaired = {repair.issue for repair in record.repairs}
         issue = next((issue for issue in record.issues if issue.id in repaired), None)
@@ -202,12 +112,7 @@ class Files:
         called = stem if stem.strip("-. ") else issue.id
         folder = self._options.out or Path("brt-patches", called)
         found = chosen(record.repairs, ranks)
-        for old in sorted((*folder.glob("fix-*.diff"), *folder.glob("alike/fix-*.diff"))):
-            if old.read_bytes().startswith(MARK.encode()):
-                old.unlink()
-        for alike in found:
-            for name, text in files_of(alike, issue):
-                write_text(folder / name, text)
+        write_fixes(folder, found, issue)
         if not found:
             return f"no patch was written: {why_no_patch(record.repairs)}"
         many = f"{len(found)} patches" if len(found) > 1 else "1 patch"

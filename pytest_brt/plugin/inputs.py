@@ -21,11 +21,12 @@ from pytest_brt.model.base import Model
 from pytest_brt.model.kept import KeptAnswers
 from pytest_brt.model.opening import builtin_factories, open_models
 from pytest_brt.plugin.cases import Files, buggy_places, given_test_file, read_cases
-from pytest_brt.plugin.mode_items import PROGRESS, Progress
+from pytest_brt.plugin.mode_items import PROGRESS
 from pytest_brt.plugin.options import Options
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run.plan import Case, Plan
+from pytest_brt.run.progress import Progress
 from pytest_brt.store import LastRun, load_last_run, load_spent
 from pytest_brt.types import Cost, JudgedTest, PatchResult, Rank, Review, Step
 

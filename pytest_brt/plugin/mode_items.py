@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import inspect
-import logging
 import os
 import signal
 import sys
 import threading
-import time
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
@@ -27,10 +24,9 @@ from pytest_brt.errors import BrtError
 from pytest_brt.execute.process import hear_of_ends
 from pytest_brt.plugin.options import TYPED
 from pytest_brt.plugin.settings import pytest_settings
+from pytest_brt.run.progress import Progress
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
 from pytest_brt.syntax.parse import PARSING
-
-_LOG = logging.getLogger("pytest_brt")
 
 
 def opened(config: pytest.Config, session: Callable[[pytest.Config], OurFiles]) -> OurFiles:
@@ -61,42 +57,6 @@ def _heed_signals() -> None:
     # Under nohup it is ignored.
     if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
         signal.signal(signal.SIGHUP, signal.default_int_handler)
-
-
-class Progress:
-    """Takes lines from many threads, and gives them to the one that shows them."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._lines: deque[tuple[str, float]] = deque()
-        #: The last line that was taken, and when it was said.
-        self._last = ("", 0.0)
-        self._shown = clock()
-
-    def say(self, text: str) -> None:
-        """Take a line; it also goes to the log, which ``--log-cli-level=info`` shows."""
-        text = plain(text)
-        _LOG.info("%s", text)
-        self._lines.append((text, self._clock()))
-
-    def taken(self) -> list[str]:
-        """Return the lines that were said since."""
-        return [text for text, _ in self._said()]
-
-    def sign_of_life(self, apart: float) -> list[str]:
-        """Return the last line and how long ago it was said, at most every `apart` seconds."""
-        now = self._clock()
-        if now < self._shown + apart:
-            return []
-        *_, self._last = (self._last, *self._said())
-        text, when = self._last
-        if text:
-            self._shown = now
-        return [f"{text} ({now - when:.0f} s ago)"] if text else []
-
-    def _said(self) -> Iterator[tuple[str, float]]:
-        while self._lines:
-            yield self._lines.popleft()
 
 
 #: Where a session keeps its own.

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -44,19 +43,17 @@ from pytest_brt.plugin.summary import Summary, header
 from pytest_brt.render.agent import agent_lines
 from pytest_brt.render.answer import count, reviewed
 from pytest_brt.run.futures import Run
+from pytest_brt.run.keeping import (
+    HeldJournal,
+    keep_ranking,
+    keep_spent,
+    keep_tests,
+    open_journal,
+)
 from pytest_brt.run.pool import DaemonPool
 from pytest_brt.shown import on_a_line, show
-from pytest_brt.store import (
-    RANKED,
-    Journal,
-    LastRun,
-    add_spent,
-    hold,
-    load_last_run,
-    save_last_run,
-    write_bytes,
-)
-from pytest_brt.types import Cost, Leader, OnlyOne, RunRecord
+from pytest_brt.store import write_bytes
+from pytest_brt.types import Leader, OnlyOne, RunRecord
 
 
 def command_again(
@@ -91,8 +88,6 @@ class Session(OurFiles):
             BrtError: an input cannot be used, with what to do about it.
         """
         options = self.options = read_options(config)
-        #: What holds the journal's file for this run.
-        self._held: int | None = None
         self._scratch = HeldFolder("pytest-brt-")
         with ExitStack() as undo:
             undo.callback(self._scratch.close)
@@ -102,8 +97,9 @@ class Session(OurFiles):
             super().__init__(config, self.inputs.paths)
             command = command_again(config.invocation_params.args)
             self.written = Files(options, engine, command)
-            self.journal = self._open_journal()
+            self._held = self._open_journal()
             undo.pop_all()
+        self.journal = self._held.journal if self._held else None
         #: Whether a coding agent reads what is shown, who did not say how much.
         self.for_agent = is_agent(os.environ) and config.get_verbosity() == 0
         if self.for_agent:
@@ -236,8 +232,7 @@ class Session(OurFiles):
         writers = (
             *self.written.writers(),
             self._print,
-            self._keep_tests,
-            self._keep_spent,
+            self._keep,
             self._land,
         )
         for write in writers:
@@ -294,7 +289,7 @@ class Session(OurFiles):
                     return False
         return True
 
-    def _open_journal(self) -> Journal | None:
+    def _open_journal(self) -> HeldJournal | None:
         """Return what keeps finished work for the case that this run is interrupted."""
         folder = cache_folder(self.config)
         if folder is None or self.config.option.collectonly:
@@ -304,15 +299,7 @@ class Session(OurFiles):
         decisive = replace(self.options, out=None, record=None, report=(), jobs=1, budget=1.0)
         by = self.inputs.earlier.digest if self.inputs.earlier else ""
         facts = (self.written.tree, repr(engine.subject), engine.level, repr(decisive), by)
-        setting = content_id(__version__, *facts)
-        path = folder / "journal.jsonl"
-        try:
-            self._held = hold(path)
-        except BlockingIOError:
-            return None  # it is that of a run which goes on, not one that was interrupted
-        except OSError:
-            self._held = None  # it cannot be held: two runs at once may do the same work
-        return Journal(path, setting)
+        return open_journal(folder, content_id(__version__, *facts))
 
     def _print(self, record: RunRecord) -> None:
         if "-" not in self.options.report:
@@ -322,48 +309,31 @@ class Session(OurFiles):
         except OSError as error:
             raise StoreProblem(f"--brt-report -: {error.strerror}") from error
 
-    def _keep_tests(self, record: RunRecord) -> None:
-        if not (record.attempts or record.ranks):
+    def _keep(self, record: RunRecord) -> None:
+        """Keep for the next run what it may use; what cannot be kept is said, and no error."""
+        folder = cache_folder(self.config)
+        if folder is None:
+            if getattr(self.config, "cache", None) is not None and (
+                record.attempts or record.ranks
+            ):
+                why = "pytest's cache cannot be written (-o cache_dir=DIR moves it)"
+                self.closing.append(f"the tests are not kept for the next run: {why}")
             return
-        tests = tuple(judged for attempt in record.attempts for judged in attempt.tests)
-        tested = (*tests, *record.given)
-        ranking = LastRun(
-            tests=tested, ranks=record.ranks, disputes=record.disputes, tellings=record.tellings
-        )
-        reports = ", ".join(issue.source for issue in record.issues)
-        about = f"{reports}, {datetime.now():%Y-%m-%d %H:%M}"
         try:
-            folder = cache_folder(self.config)
-            if folder is not None and record.attempts:
-                self._keep_written(folder, LastRun(tests=tests, about=about))
-            if folder is not None and record.ranks:
-                save_last_run(folder, ranking, RANKED)
-            if folder is None and getattr(self.config, "cache", None) is not None:
-                raise StoreProblem("pytest's cache cannot be written (-o cache_dir=DIR moves it)")
+            if record.attempts:
+                instead = keep_tests(folder, record)
+                self.kept = True
+                if instead is not None:
+                    said = reviewed(instead.tests)
+                    self.closing.append(f"kept: the bug tests of {instead.about} ({said})")
+            if record.ranks:
+                keep_ranking(folder, record)
         except (OSError, StoreProblem) as error:
             self.closing.append(f"the tests are not kept for the next run: {error}")
-
-    def _keep_written(self, folder: Path, new: LastRun) -> None:
         try:
-            last = load_last_run(folder)
-        except StoreProblem:
-            last = LastRun(tests=())  # what is damaged is replaced
-        kept = last.followed_by(new)
-        save_last_run(folder, kept)
-        self.kept = True
-        if kept.tests and kept.about != new.about:
-            said = reviewed(kept.tests)
-            self.closing.append(f"kept: the bug tests of {kept.about} ({said})")
-
-    def _keep_spent(self, record: RunRecord) -> None:
-        costs = (*(attempt.cost for attempt in record.attempts), *(r.cost for r in record.repairs))
-        spent = sum(costs, Cost())
-        folder = cache_folder(self.config)
-        if spent.calls and folder is not None:
-            try:
-                add_spent(folder, self.inputs.workbench.model.name, spent)
-            except StoreProblem as error:
-                self.closing.append(f"the next run will not know how fast the model is: {error}")
+            keep_spent(folder, self.inputs.workbench.model.name, record)
+        except StoreProblem as error:
+            self.closing.append(f"the next run will not know how fast the model is: {error}")
 
     def _land(self, record: RunRecord) -> None:
         unseen = self.config.get_verbosity() < 0 or record.ranks or record.not_run
@@ -398,7 +368,7 @@ class Session(OurFiles):
             last_first.callback(self._scratch.close)
             last_first.callback(self.inputs.workbench.engine.close)
             if self._held is not None:
-                last_first.callback(os.close, self._held)
+                last_first.callback(self._held.release)
             last_first.callback(self.run.close)
             for model in (self.inputs.workbench.editor, self.inputs.workbench.model):
                 if model is not None:

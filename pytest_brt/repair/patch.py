@@ -10,6 +10,7 @@ from pytest_brt.patches import canonical_diff
 from pytest_brt.render.table import fix_source_words, of_fix
 from pytest_brt.repair.trial import Trial
 from pytest_brt.shown import on_a_line
+from pytest_brt.store import write_text
 from pytest_brt.syntax.normal import patch_key
 from pytest_brt.types import (
     FixSource,
@@ -66,6 +67,20 @@ def files_of(alike: Alike, issue: Issue) -> Iterator[tuple[str, str]]:
     yield first.patch.name, with_header(first, repair, issue, len(others))
     for fix, found_by in others:
         yield f"alike/{fix.patch.name}", with_header(fix, found_by, issue)
+
+
+def write_fixes(folder: Path, found: Sequence[Alike], issue: Issue) -> None:
+    """Write fixes into a folder, in place of those that an earlier run put there.
+
+    Raises:
+        StoreProblem: one cannot be written.
+    """
+    for old in sorted((*folder.glob("fix-*.diff"), *folder.glob("alike/fix-*.diff"))):
+        if old.read_bytes().startswith(MARK.encode()):
+            old.unlink()
+    for alike in found:
+        for name, text in files_of(alike, issue):
+            write_text(folder / name, text)
 
 
 def chosen(repairs: Sequence[Repair], ranks: Sequence[Rank]) -> tuple[Alike, ...]:

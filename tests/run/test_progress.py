@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pytest_brt.plugin.mode_items import Progress
+from pytest_brt.run.progress import Progress
 
 
 class Clock:

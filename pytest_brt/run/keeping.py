@@ -1,0 +1,100 @@
+"""What a run keeps for the next one, in the project's cache: its tests, its ranking, its costs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pytest_brt.errors import StoreProblem
+from pytest_brt.store import (
+    RANKED,
+    Journal,
+    LastRun,
+    add_spent,
+    hold,
+    load_last_run,
+    save_last_run,
+)
+from pytest_brt.types import Cost, JudgedTest, RunRecord
+
+
+@dataclass(slots=True, kw_only=True)
+class HeldJournal:
+    """Keeps finished work in a file that no other run uses meanwhile."""
+
+    journal: Journal
+    #: What holds the file; None where it cannot be held.
+    descriptor: int | None
+
+    def release(self) -> None:
+        """Let other runs have the file."""
+        if self.descriptor is not None:
+            os.close(self.descriptor)
+
+
+def open_journal(folder: Path, setting: str) -> HeldJournal | None:
+    """Return what keeps finished work for the case that this run is interrupted.
+
+    None where the file is that of a run which goes on. `setting` stands for all that decides
+    the results.
+    """
+    path = folder / "journal.jsonl"
+    try:
+        descriptor = hold(path)
+    except BlockingIOError:
+        return None
+    except OSError:
+        descriptor = None  # two runs at once may do the same work
+    return HeldJournal(journal=Journal(path, setting), descriptor=descriptor)
+
+
+def written_tests(record: RunRecord) -> tuple[JudgedTest, ...]:
+    """Return the tests that the run wrote."""
+    return tuple(judged for attempt in record.attempts for judged in attempt.tests)
+
+
+def keep_tests(folder: Path, record: RunRecord) -> LastRun | None:
+    """Keep the tests that a run wrote; return the earlier run whose bug tests are kept instead.
+
+    Raises:
+        StoreProblem: nothing can be written.
+    """
+    reports = ", ".join(issue.source for issue in record.issues)
+    about = f"{reports}, {datetime.now():%Y-%m-%d %H:%M}"
+    try:
+        last = load_last_run(folder)
+    except StoreProblem:
+        last = LastRun(tests=())  # what is damaged is replaced
+    kept = last.followed_by(LastRun(tests=written_tests(record), about=about))
+    save_last_run(folder, kept)
+    return kept if kept.tests and kept.about != about else None
+
+
+def keep_ranking(folder: Path, record: RunRecord) -> None:
+    """Keep what a run ranked, and by which tests.
+
+    Raises:
+        StoreProblem: nothing can be written.
+    """
+    ranking = LastRun(
+        tests=(*written_tests(record), *record.given),
+        ranks=record.ranks,
+        disputes=record.disputes,
+        tellings=record.tellings,
+    )
+    save_last_run(folder, ranking, RANKED)
+
+
+def keep_spent(folder: Path, model: str, record: RunRecord) -> None:
+    """Add what a run spent on a model, so that the next one knows how fast it is.
+
+    Raises:
+        StoreProblem: nothing can be written.
+    """
+    costs = [attempt.cost for attempt in record.attempts]
+    costs += [repair.cost for repair in record.repairs]
+    spent = sum(costs, Cost())
+    if spent.calls:
+        add_spent(folder, model, spent)
