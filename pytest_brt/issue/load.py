@@ -14,6 +14,21 @@ from pytest_brt.issue.blocks import readable, split_blocks
 from pytest_brt.types import Issue
 
 _WORD = re.compile(r"\w")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+#: A line that is bold from end to end.
+_BOLD = re.compile(r"(?:\*\*|__)(.+?)(?:\*\*|__):?")
+#: A box to tick in a list.
+_BOX = re.compile(r"[-*]\s*\[[ xX]\]")
+#: Words of headings that name a part of a report and say nothing of the bug.
+_FORM = frozenset((
+    "a", "actual", "an", "and", "behavior", "behaviour", "brief", "bug", "checklist", "checks",
+    "clear", "concise", "context", "current", "describe", "description", "details", "did", "do",
+    "expected", "first", "for", "happen", "happened", "i", "issue", "is", "it", "of", "or",
+    "please", "problem", "reproduce", "reproducible", "reproduction", "report", "result",
+    "results", "short", "steps", "summary", "template", "the", "there", "this", "to", "version",
+    "what", "why", "you", "your",
+))  # fmt: skip
 #: Bytes of a report, the logs that are pasted into it among them.
 _MOST = 16 << 20
 
@@ -104,8 +119,23 @@ def _normalise(text: str) -> str:
 
 
 def _first_line(text: str) -> str:
-    for line in text.split("\n"):
-        words = line.strip().lstrip("#").strip()
-        if words and _WORD.search(words):
-            return words[:300]
-    return ""
+    """Return the first line that says something of the bug, without its markup.
+
+    Of forms, as GitHub's templates are, comments, boxes to tick and headings are passed over.
+    """
+    lines = [line.strip() for line in _COMMENT.sub("", text).split("\n")]
+    said = [line for line in lines if _WORD.search(line)]
+    own = [line for line in said if not (_BOX.match(line) or _is_heading_of_form(line))]
+    return _without_markup((own or said or [""])[0])[:300]
+
+
+def _without_markup(line: str) -> str:
+    bold = _BOLD.fullmatch(line)
+    return bold[1].strip() if bold else line.lstrip("#").strip()
+
+
+def _is_heading_of_form(line: str) -> bool:
+    """Say whether a line only names a part of a report, as in "**Describe the bug**"."""
+    if not (line.startswith("#") or _BOLD.fullmatch(line)):
+        return False
+    return set(_LETTERS.findall(_without_markup(line).lower())) <= _FORM

@@ -77,29 +77,23 @@ _NOT = re.compile(
     r"\b(?:cannot|(?:ca|wo|do|does|did|is|are|was|were|has|have|should|would|could)n['’]?t)\b",
     re.IGNORECASE,
 )
-_GENERIC = frozenset({"issue", "report", "bug", "readme", "body", "problem", "-", ""})
+#: Letters of what tests are called after.
+_LONGEST = 40
 
 
-def slug(source: str, title: str) -> str:
-    """Return what the tests of an issue are called after: its file's name, or its title.
+def slug(title: str) -> str:
+    """Return what the tests of an issue are called after: the first words of its title.
 
-    >>> slug("bugs/ISSUE-12.md", "x")
-    'issue_12'
-    >>> slug("issue.md", "The @check decorator doesn't work with a field")
+    >>> slug("The @check decorator doesn't work with a field")
     'check_decorator_not_work'
     """
-    stem = source.replace("\\", "/").split("/")[-1].rsplit(".", 1)[0]
-    words = _words(stem)
-    if stem.lower() in _GENERIC or not re.search(r"[a-z0-9]", words):
-        told = _words(_NOT.sub(" not ", title)).split("_")
-        parts = [part for part in told if part not in _SMALL and len(part) > 1]
-        # A name does not end in its "not": what is not done comes behind it.
-        words = "_".join(parts[: 5 if parts[3:4] == ["not"] else 4])
-    return words[:40].strip("_") or "issue"
-
-
-def _words(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+    told = re.findall(r"[a-z0-9]+", _NOT.sub(" not ", title).lower())
+    parts = [part for part in told if part not in _SMALL and len(part) > 1]
+    # A name does not end in its "not": what is not done comes behind it.
+    words = parts[: 5 if parts[3:4] == ["not"] else 4]
+    while len("_".join(words)) > _LONGEST and len(words) > 1:
+        words.pop()
+    return "_".join(words)[:_LONGEST] or "issue"
 
 
 def module(draft: Draft, replayed: Replayed, name: str) -> str | None:

@@ -199,7 +199,7 @@ class _Inversion:
         self.facts = read_facts(bench.reading(issue))
         self.opinions = opinions or Opinions(self.brief, self.facts)
         # What the report calls right cannot be turned into a test that fails.
-        name = f"test_{slug(issue.source, issue.title)}"
+        name = f"test_{slug(issue.title)}"
         turnable = hints.stance is Stance.WRONG
         self.pinned = list(pinned_tests(replayed, name).items()) if turnable else []
         self.versions: dict[str, Version] = {}

@@ -75,7 +75,7 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(
         [
             "*= bug report =*",
             "*clamp() always returns the lower bound*",
-            "Possibly reproduced: test_clamp_gives_expected fails, as the value that the report *",
+            "Possibly reproduced: test_clamp_always_returns_lower_gives_expected fails, as *",
             "*= patch ranking =*",
             "No patch stands out: a-right.diff and d-right-too.diff behave alike*",
             "*1-? *a-right.diff *4/4 pass*",

@@ -127,3 +127,24 @@ def test_however_many_paragraphs_and_blocks_there_are_a_bounded_part_is_read(par
 
     assert read(20_000) == read(40_000) < 20_000
     assert read_issue("# Odd\n\n" + part.format(1), "a.md").unread == 0
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "**Describe the bug**\nclamp() ignores its upper bound.\n\n**To Reproduce**\n...",
+        "### What happened?\n\nclamp() ignores its upper bound.\n",
+        "<!-- Thanks for\nreporting! -->\n## Bug report\n\n- [x] I searched for it\n\n"
+        "### Steps to reproduce\nclamp() ignores its upper bound.",
+        "# clamp() ignores its upper bound.\n\n## Description\nIt does.",
+        "**clamp() ignores its upper bound.**\n\nIt does.",
+    ],
+)
+def test_a_form_is_called_after_what_was_written_into_it(form: str) -> None:
+    assert read_issue(form, "x.md").title == "clamp() ignores its upper bound."
+
+
+def test_a_form_that_nobody_filled_in_has_its_own_heading() -> None:
+    assert read_issue("**Describe the bug**\n\n**To Reproduce**\n", "x.md").title == (
+        "Describe the bug"
+    )

@@ -130,7 +130,7 @@ class Maker:
 
     def make(self, reply: str, origin: Origin) -> tuple[Written, ...]:
         """Return the tests in a model's reply; () when there is none. Never raises."""
-        stem = slug(self.issue.source, self.issue.title)
+        stem = slug(self.issue.title)
         try:
             code = code_in(reply)
             singles = split_tests(code, stem) if code else ()

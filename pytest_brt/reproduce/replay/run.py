@@ -130,7 +130,7 @@ class _Maker:
 
     def own_tests(self) -> tuple[CandidateTest, ...]:
         """Return the tests that the report brings."""
-        called = slug(self.issue.source, self.issue.title)
+        called = slug(self.issue.title)
         folder = self.engine.subject.test_root
         return tuple(own_candidates(self.replayed, folder, called))
 
@@ -233,7 +233,7 @@ class _Maker:
 
     def _name(self, draft: Draft) -> str:
         about = re.sub(r"[^a-z0-9]+", "_", draft.about.lower()).strip("_")[:30]
-        called = slug(self.issue.source, self.issue.title)
+        called = slug(self.issue.title)
         parts = [called, "" if about in called.split("_") else about, draft.kind.called]
         stem = "test_" + "_".join(part for part in parts if part)
         name, number = stem, 2
