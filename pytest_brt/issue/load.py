@@ -64,7 +64,7 @@ def load_issue(path: str, stdin: BinaryIO) -> Issue:
 
 
 def read_issue(text: str, source: str) -> Issue:
-    """Read a bug report from markdown, plain text, or the JSON that `gh issue view` prints.
+    """Read a bug report from markdown, plain text, or the JSON of GitHub, or of GitLab's interface.
 
     `source` is where it came from, for messages and names of tests.
 
@@ -98,7 +98,8 @@ def _from_json(text: str) -> tuple[str, str | None]:
         value = json.loads(text.lstrip("\ufeff"))
     except (ValueError, RecursionError):
         return "", None
-    title, body = value.get("title"), value.get("body")
+    title = value.get("title")
+    body = value.get("body", value.get("description"))
     if not isinstance(body, str | None) or not isinstance(title, str | None):
         return "", None
     if title is None and body is None:

@@ -144,6 +144,11 @@ def test_a_form_is_called_after_what_was_written_into_it(form: str) -> None:
     assert read_issue(form, "x.md").title == "clamp() ignores its upper bound."
 
 
+def test_an_issue_as_gitlab_gives_it() -> None:
+    issue = read_issue('{"iid": 4, "title": "f() crashes", "description": "It does."}', "x.json")
+    assert (issue.title, issue.text) == ("f() crashes", "# f() crashes\n\nIt does.")
+
+
 def test_a_form_that_nobody_filled_in_has_its_own_heading() -> None:
     assert read_issue("**Describe the bug**\n\n**To Reproduce**\n", "x.md").title == (
         "Describe the bug"
