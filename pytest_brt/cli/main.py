@@ -22,7 +22,7 @@ _COMMANDS = {
     "localise": ("front", "say where the bug of a report may be"),
     "check": ("check", "say whether a test is a bug test of a report, whoever wrote it"),
     "review": ("review", "accept, reject or edit the bug tests of the last run"),
-    "diff": ("last_run", "say how two patches of the last ranking differ"),
+    "diff": ("diff", "say how two patches of the last ranking differ"),
     "report": ("report", "read the dialogues of a recorded run, or compare two studies"),
     "unmark": ("unmark", "remove the xfail marker from tests whose bug is fixed"),
     "recheck": ("recheck", "run a recorded run again and compare the verdicts"),

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.answers import bug_tests
-from pytest_brt.cli.last_run import find_last_run
 from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.scratch import HeldFolder
@@ -22,6 +21,7 @@ from pytest_brt.render.answer import count, listed, reviewed
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.render.values import given_sentence
+from pytest_brt.run.keeping import find_last_run
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import RANKED, WRITTEN, load_last_run, save_last_run
 from pytest_brt.syntax.parse import Function, parse

@@ -6,12 +6,10 @@ import argparse
 from contextlib import closing
 from pathlib import Path
 
+from pytest_brt.cli.project import add_project_options, open_engine
 from pytest_brt.code.xfail import marked_tests, unmark
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
-from pytest_brt.execute.launch import open_sandbox
-from pytest_brt.execute.local import LocalEngine
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.render.causes import run_words
 from pytest_brt.shown import say
 from pytest_brt.store import write_bytes
@@ -27,16 +25,14 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "tests", nargs="+", metavar="FILE[::TEST]", help="test file, or one test in it"
     )
-    parser.add_argument("--python", metavar="PATH", help="interpreter of the project")
+    add_project_options(parser)
     parser.set_defaults(command=_unmark)
 
 
 def _unmark(arguments: argparse.Namespace) -> int:
     """Return 0 when every test named is unmarked now, 1 when one still fails."""
     root = Path(arguments.root).resolve()
-    sandbox = open_sandbox("auto", project=root)
-    subject = find_subject(root, python=arguments.python, env={}, sandbox=sandbox)
-    with closing(LocalEngine(subject, sandbox, limits=Limits())) as engine:
+    with closing(open_engine(arguments)) as engine:
         return max(_unmark_file(test, root, engine) for test in arguments.tests)
 
 

@@ -100,7 +100,7 @@ class Files:
 
     def _patches(self, record: RunRecord) -> str:
         """Write the fixes that were found, in place of those that an earlier run put there."""
-        from pytest_brt.render.answer import listed, why_no_patch
+        from pytest_brt.render.answer import count, listed, why_no_patch
         from pytest_brt.repair.patch import chosen, write_fixes
 
         repaired = {repair.issue for repair in record.repairs}
@@ -115,7 +115,7 @@ class Files:
         write_fixes(folder, found, issue)
         if not found:
             return f"no patch was written: {why_no_patch(record.repairs)}"
-        many = f"{len(found)} patches" if len(found) > 1 else "1 patch"
+        many = count(len(found), "patch")
         more = sum(len(alike) - 1 for alike in found)
         those = f" ({more} more that behave the same in its folder alike)" if more else ""
         firsts = [alike[0][0] for alike in found]

@@ -430,5 +430,6 @@ def listed(names: Sequence[str]) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number of things, as in "1 bug test" or "2 bug tests"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """Return a number of things, as in "1 bug test", "2 bug tests" or "2 patches"."""
+    ending = "es" if noun.endswith(("ch", "sh", "s", "x")) else "s"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{ending}"

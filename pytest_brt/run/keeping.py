@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from pytest_brt.errors import StoreProblem
+from pytest_brt.bounded import is_file
+from pytest_brt.code.ini import cache_dir_of
+from pytest_brt.errors import StoreProblem, UsageProblem
 from pytest_brt.store import (
     RANKED,
     Journal,
@@ -53,6 +55,29 @@ def open_journal(folder: Path, setting: str) -> HeldJournal | None:
 def written_tests(record: RunRecord) -> tuple[JudgedTest, ...]:
     """Return the tests that the run wrote."""
     return tuple(judged for attempt in record.attempts for judged in attempt.tests)
+
+
+def find_last_run(root: str, name: str, *others: str) -> tuple[Path, Path, LastRun]:
+    """Return the project at `root` or above it, its folder of what was kept, and that as `name`.
+
+    It is the first folder in which `name` is kept, or one of the `others`. A checkout may bring a
+    link in its place: what that leads to was not kept there.
+
+    Raises:
+        UsageProblem: nothing was kept.
+        StoreProblem: it cannot be read.
+    """
+    start = Path(root).resolve()
+    for folder in (start, *start.parents):
+        cache = cache_dir_of(folder)
+        kept = cache / "d/brt"
+        is_kept = any(is_file(kept / one) for one in (name, *others))
+        if is_kept and kept.resolve() == cache.resolve() / "d/brt":
+            return folder, kept, load_last_run(kept, name)
+    raise UsageProblem(
+        f"no earlier run is kept in {str(start)!r} (run 'pytest-brt issue FILE' there, with "
+        "'--rank PATH' to rank patches)"
+    )
 
 
 def keep_tests(folder: Path, record: RunRecord) -> LastRun | None:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.cli.last_run import find_last_run
 from pytest_brt.cli.main import main
 from pytest_brt.plugin.inputs import cache_folder
+from pytest_brt.run.keeping import find_last_run
 from pytest_brt.store import RANKED, WRITTEN, LastRun, save_last_run
 from pytest_brt.types import Review
 from tests.support.rows import broken, judged, row

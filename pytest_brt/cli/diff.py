@@ -1,4 +1,4 @@
-"""What the last run in a project left, and ``pytest-brt diff``: how two of its patches differ."""
+"""``pytest-brt diff``: how two patches of the last ranking differ."""
 
 from __future__ import annotations
 
@@ -7,39 +7,15 @@ from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 from pathlib import Path
 
-from pytest_brt.bounded import is_file
-from pytest_brt.code.ini import cache_dir_of
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.render.answer import count
 from pytest_brt.render.causes import cause_words, run_words
+from pytest_brt.run.keeping import find_last_run
 from pytest_brt.shown import on_a_line, say
-from pytest_brt.store import RANKED, LastRun, load_last_run
+from pytest_brt.store import RANKED, LastRun
 from pytest_brt.types import Patch, PatchResult, Rank, Verdict
-
-
-def find_last_run(root: str, name: str, *others: str) -> tuple[Path, Path, LastRun]:
-    """Return the project at `root` or above it, its folder of what was kept, and that as `name`.
-
-    It is the first folder in which `name` is kept, or one of the `others`. A checkout may bring a
-    link in its place: what that leads to was not kept there.
-
-    Raises:
-        UsageProblem: nothing was kept.
-        StoreProblem: it cannot be read.
-    """
-    start = Path(root).resolve()
-    for folder in (start, *start.parents):
-        cache = cache_dir_of(folder)
-        kept = cache / "d/brt"
-        is_kept = any(is_file(kept / one) for one in (name, *others))
-        if is_kept and kept.resolve() == cache.resolve() / "d/brt":
-            return folder, kept, load_last_run(kept, name)
-    raise UsageProblem(
-        f"no earlier run is kept in {str(start)!r} (run 'pytest-brt issue FILE' there, with "
-        "'--rank PATH' to rank patches)"
-    )
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
