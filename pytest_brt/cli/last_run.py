@@ -12,8 +12,8 @@ from pytest_brt.code.ini import cache_dir_of
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.render.answer import count
 from pytest_brt.render.causes import cause_words, run_words
+from pytest_brt.render.words import count
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import RANKED, LastRun, load_last_run
 from pytest_brt.types import Patch, PatchResult, Rank, Verdict
