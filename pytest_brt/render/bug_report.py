@@ -22,7 +22,7 @@ def marked_report(text: str, quotes: Sequence[str]) -> Markup:
     at = 0
     for code in _CODE.finditer(text):
         group = "block" if code["fence"] else "inline"
-        tag = "<pre>{}</pre>" if code["fence"] else "<code>{}</code>"
+        tag = '<pre tabindex="0">{}</pre>' if code["fence"] else "<code>{}</code>"
         parts.append(_stretch(text, at, code.start(), marked))
         parts.append(Markup(tag).format(_stretch(text, *code.span(group), marked)))
         at = code.end()

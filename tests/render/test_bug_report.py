@@ -31,5 +31,5 @@ def test_a_quote_that_begins_outside_of_code_is_marked_in_both() -> None:
         "it <mark>is </mark><code><mark>5</mark></code> here"
     )
     assert marked_report("no\n```\nx = 1\n```", ["x = 1"]) == (
-        "no\n<pre><mark>x = 1</mark>\n</pre>"
+        'no\n<pre tabindex="0"><mark>x = 1</mark>\n</pre>'
     )

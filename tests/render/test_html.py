@@ -26,7 +26,7 @@ def test_all_that_was_found_is_on_it() -> None:
         "It is wrong", "Best: a.diff", "Reproduced: 2 bug tests", "2 of 20",
         "tests/test_x.py::test_0", "does not apply: 'pkg/gone.py' is not there any more",
         "AssertionError: assert 0", "2 bug tests, 20 of 100 existing tests",
-        "T1bug test test_a, by the report: 65% sure", "by the bug tests",
+        "T1bug test test_a, made from the report: 65% sure", "by the bug tests",
     ):  # fmt: skip
         assert text in outline.text, text
     assert outline.text.count("✓") == 1 + 3, "in the legend, and three tests that pass"
@@ -51,7 +51,7 @@ def test_code_is_code_and_no_backtick_is_left() -> None:
     )
     page = page_of(found)
     assert "<code>f(1)</code> should return <code>&lt;2&gt;</code>" in page
-    assert "<pre>f(1)\n</pre>\nand <code>g(2)</code>." in page
+    assert '<pre tabindex="0">f(1)\n</pre>\nand <code>g(2)</code>.' in page
     assert "`" not in page
 
 
