@@ -50,8 +50,8 @@ from pytest_brt.model.opening import open_model
 from pytest_brt.observe.watch import watch
 from pytest_brt.reproduce.likeliest import likeliest_places
 from pytest_brt.reproduce.prompting.context import Hints, functions_run, gather_hints
+from pytest_brt.reproduce.prompting.excerpts import show_suspects
 from pytest_brt.reproduce.prompting.fit import Brief
-from pytest_brt.reproduce.prompting.shown_code import show_suspects
 from pytest_brt.types import Issue, Place
 
 #: Hexadecimal digits of the first half.

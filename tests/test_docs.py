@@ -21,6 +21,7 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(
     r"(?P<mark><!-- run: \w+ -->\n)?```(?P<language>\w+)\n(?P<text>.*?)```", re.DOTALL
 )
+FENCED = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 SCRIPT = re.compile(r"^````text\n(=== (?:reply|always).*?)^````$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\((?P<path>[^)#:]*)(?:#(?P<heading>[^)]*))?\)")
 
@@ -36,9 +37,12 @@ def shown(page: Path) -> list[str]:
     return found
 
 
-#: Of each page that is not followed from top to bottom, what no other page has.
+#: Of each page that is not followed from top to bottom, what no other page has. The README has a
+#: test of its own.
 COMMANDS = {
-    page.relative_to(ROOT).as_posix(): shown(page) for page in PAGES if page.stem not in FOLLOWED
+    page.relative_to(ROOT).as_posix(): shown(page)
+    for page in PAGES
+    if page.stem not in FOLLOWED and page != ROOT / "README.md"
 }
 FOLLOWED_TOO = {
     line
@@ -56,6 +60,16 @@ def left(page: str) -> list[str]:
     lines = COMMANDS[page]
     longer = {line for line in lines for other in lines if other.startswith(f"{line} ")}
     return [line for line in lines if line not in ELSEWHERE | FOLLOWED_TOO | longer]
+
+
+def shown_below(page: str, command: str) -> set[str]:
+    """Return the lines that a page shows as the output of a command: its next block, of text."""
+    rest = (ROOT / page).read_text("utf-8").partition(f"{command}\n```\n")[2]
+    block = FENCED.search(rest)
+    if block is None or block["language"] != "text":
+        return set()
+    # How much is read depends on the prompts, how long a path is on the machine.
+    return {line.strip() for line in block["text"].splitlines() if "tokens read" not in line}
 
 
 def anchors(page: Path) -> set[str]:
@@ -82,7 +96,6 @@ def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
         write_rows(ONE, project.path / name)
     # Where the reader has a model, a script stands for it.
     tests, fixes = "docs/writing-tests.md", "docs/evaluate.md"
-    text = (ROOT / tests).read_text("utf-8")
     for source, name in ((tests, "replies.txt"), (fixes, "fixes.txt")):
         script = SCRIPT.search((ROOT / source).read_text("utf-8"))
         assert script is not None
@@ -99,13 +112,13 @@ def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
         result = project.run(sys.executable, "-m", module, *arguments)
         # Where the project has no tests, no patch leads clearly.
         assert result.ret in (0, 7), f"{command}\n{result.stdout.str()}{result.stderr.str()}"
-        if page == tests and "gguf" not in command:
-            below = text.partition(command)[2].partition("```text\n")[2].partition("```")[0]
-            seen = {line.strip() for line in result.stdout.str().splitlines()}
-            # How much is read depends on the prompts, how long a path is on the machine.
-            wanted = {line.strip() for line in below.splitlines() if "tokens read" not in line}
-            assert wanted, command
-            assert wanted <= seen, wanted - seen
+        seen = {line.strip() for line in result.stdout.str().splitlines()}
+        assert shown_below(page, command) <= seen, shown_below(page, command) - seen
+
+
+def test_outputs_are_compared() -> None:
+    compared = [page for page in COMMANDS for typed in left(page) if shown_below(page, typed)]
+    assert set(compared) >= {"docs/agents.md", "docs/writing-tests.md"}
 
 
 def test_what_other_tests_run_is_shown() -> None:

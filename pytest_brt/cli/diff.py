@@ -10,8 +10,8 @@ from pathlib import Path
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.render.answer import count
 from pytest_brt.render.causes import cause_words, run_words
+from pytest_brt.render.words import count
 from pytest_brt.run.keeping import find_last_run
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import RANKED, LastRun

@@ -26,10 +26,11 @@ _COMMANDS = {
     "report": ("report", "read the dialogues of a recorded run, or compare two studies"),
     "unmark": ("unmark", "remove the xfail marker from tests whose bug is fixed"),
     "recheck": ("recheck", "run a recorded run again and compare the verdicts"),
+    "schema": ("schema", "print the JSON schema of a report"),
     "models": ("models", "list, add and check local models"),
 }
 #: Commands that are not about a project.
-_ALONE = ("demo", "report", "models")
+_ALONE = ("demo", "report", "schema", "models")
 
 
 class _Parser(argparse.ArgumentParser):

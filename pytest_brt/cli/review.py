@@ -17,10 +17,11 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.rank.telling import saying
 from pytest_brt.rank.values import stating, weak_assertion
-from pytest_brt.render.answer import count, listed, reviewed
+from pytest_brt.render.answer import reviewed
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.render.values import given_sentence
+from pytest_brt.render.words import count, listed
 from pytest_brt.run.keeping import find_last_run
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import RANKED, WRITTEN, load_last_run, save_last_run

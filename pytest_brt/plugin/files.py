@@ -16,6 +16,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
 from pytest_brt.plugin.cases import given_test_file
 from pytest_brt.plugin.options import Options, Write
+from pytest_brt.render.report import Report, Setting
 from pytest_brt.store import write_bytes, write_text
 from pytest_brt.types import CandidateTest, Issue, RunRecord
 
@@ -68,6 +69,19 @@ def _kept(record: RunRecord, issue: Issue, keep: int, *, unsure: bool) -> list[C
     return [judged.test for judged in candidates[:keep]]
 
 
+def rendered(kind: str, report: Report) -> tuple[str, str]:
+    """Return a report's name and text; what another kind needs is not imported."""
+    if kind == "json":
+        return "JSON", to_json(report, indent=2) + "\n"
+    if kind == "html":
+        from pytest_brt.render.html import html
+
+        return "HTML", html(report)
+    from pytest_brt.render.markdown import markdown
+
+    return "Markdown", markdown(report)
+
+
 class Files:
     """Knows what is to be written, and writes it when the run is over."""
 
@@ -87,20 +101,40 @@ class Files:
         # Logs of this very run may be written into the project: only code is watched.
         self._code = {path: code for path, code in contents.items() if path.endswith(CODE)}
 
-    def writers(self) -> Iterator[Callable[[RunRecord], str]]:
+    def report(self, record: RunRecord, exit_code: int) -> Report:
+        """Return the report of the run, from which all that is shown and written is made."""
+        from pytest_brt.rank.epr import selected
+        from pytest_brt.render.entries import build_report
+
+        subject = self._engine.subject
+        setting = Setting(
+            command=self._command,
+            ended=f"{datetime.now():%Y-%m-%d %H:%M}",
+            version=__version__,
+            python=".".join(map(str, subject.python_version)),
+            found=subject.found,
+            sandbox=record.sandbox,
+            tree=self.tree,
+            seed=self._options.seed,
+        )
+        chosen = selected(record.ranks, self._options.top, self._options.threshold)
+        return build_report(record, setting, exit_code, chosen)
+
+    def writers(self, report: Report) -> Iterator[Callable[[RunRecord], str]]:
         """Yield what writes the files that were asked for, and returns a line about it."""
         options = self._options
         yield self._changed
         for kind, path in options.reports:
-            yield partial(self._report, kind, path)
+            yield partial(self._report, kind, path, report)
         if options.record:
-            yield self._keep
+            yield partial(self._keep, report)
         if options.repair:
             yield self._patches
 
     def _patches(self, record: RunRecord) -> str:
         """Write the fixes that were found, in place of those that an earlier run put there."""
-        from pytest_brt.render.answer import count, listed, why_no_patch
+        from pytest_brt.render.fixes import why_no_patch
+        from pytest_brt.render.words import count, listed
         from pytest_brt.repair.patch import chosen, write_fixes
 
         repaired = {repair.issue for repair in record.repairs}
@@ -132,43 +166,12 @@ class Files:
             " some about the new (run it again)"
         )
 
-    def _report(self, kind: str, path: Path, record: RunRecord) -> str:
-        name, text = self._rendered(kind, record)
+    def _report(self, kind: str, path: Path, report: Report, _record: RunRecord) -> str:
+        name, text = rendered(kind, report)
         write_text(path, text)
         return f"{name} report: {path}"
 
-    def json(self, record: RunRecord) -> str:
-        """Return the report as JSON."""
-        return self._rendered("json", record)[1]
-
-    def _rendered(self, kind: str, record: RunRecord) -> tuple[str, str]:
-        """Return a report's name and text; what another kind needs is not imported."""
-        if kind == "json":
-            from pytest_brt.rank.epr import selected
-            from pytest_brt.render.json import record_json
-
-            chosen = selected(record.ranks, self._options.top, self._options.threshold)
-            return "JSON", to_json(record_json(record, chosen), indent=2) + "\n"
-        if kind == "html":
-            from pytest_brt.render.html import html
-
-            return "HTML", html(record, facts=self._facts(record))
-        from pytest_brt.render.markdown import markdown
-
-        return "Markdown", markdown(record, facts=self._facts(record))
-
-    def _facts(self, record: RunRecord) -> tuple[str, ...]:
-        """Return what the run was made with, a few words each."""
-        subject = self._engine.subject
-        return (
-            f"{datetime.now():%Y-%m-%d %H:%M}",
-            f"pytest-brt {__version__}",
-            f"Python {'.'.join(map(str, subject.python_version))} ({subject.found})",
-            f"sandbox {record.sandbox}",
-            self._command,
-        )
-
-    def _keep(self, record: RunRecord) -> str:
+    def _keep(self, report: Report, record: RunRecord) -> str:
         """Keep the run: its report, the candidate tests, and the patches as they were given."""
         from pytest_brt.patches.text import encode
         from pytest_brt.revisions.recheck import patch_file
@@ -185,5 +188,5 @@ class Files:
         for rank in record.ranks:
             patch = rank.result.patch
             write_bytes(folder / patch_file(patch.id), encode(patch.text))
-        write_text(folder / RECORDED_REPORT, self.json(record))
+        write_text(folder / RECORDED_REPORT, rendered("json", report)[1])
         return f"record: {folder} (pytest-brt recheck runs it again)"

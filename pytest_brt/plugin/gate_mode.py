@@ -17,8 +17,8 @@ from pytest_brt.execute.engine import TestTarget
 from pytest_brt.plugin.inputs import open_project
 from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem
 from pytest_brt.plugin.options import read_options
-from pytest_brt.render.answer import count
 from pytest_brt.render.causes import run_words
+from pytest_brt.render.words import count
 from pytest_brt.revisions.commits import History
 from pytest_brt.revisions.gate import Gate, Gated, GateProof, changed_tests, split_range
 from pytest_brt.shown import on_a_line, show

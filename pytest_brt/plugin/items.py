@@ -12,12 +12,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from pytest_brt.answers import bug_tests
+from pytest_brt.answers import answer_issue, bug_tests
 from pytest_brt.codec import to_json
 from pytest_brt.errors import ModelProblem
 from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurItem, Status
-from pytest_brt.render.answer import of_report, shortcoming
-from pytest_brt.render.json import attempt_json, localised_json, repair_json, result_json
+from pytest_brt.render.answer import issue_sentence
+from pytest_brt.render.entries import attempt_entry, judged_entry, patch_entry, repair_entry
+from pytest_brt.render.ranking import shortcoming
 from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import AttemptKey, Case
@@ -132,7 +133,8 @@ class AttemptItem(Work):
     def tell(self, result: Attempt) -> None:
         """Keep the attempt; the last one at a report says no when none reproduced it."""
         self.attempt = result
-        self.keep(attempt_json(result))
+        tests = tuple(judged_entry(judged, result.issue) for judged in result.tests)
+        self.keep({"attempt": attempt_entry(result, self.name), "tests": tests})
         sure, possible = bug_tests(result.tests)
         if sure:
             said = any(test.judgement.reproduces for test in sure)
@@ -148,7 +150,7 @@ class AttemptItem(Work):
         if len(made) < len(found) or any(bug_tests(attempt.tests)[0] for attempt in made):
             raise Missed("this run found no bug test; the report is judged by all of them")
         possible = bug_tests(test for attempt in made for test in attempt.tests)[1]
-        raise Missed(of_report(made), POSSIBLE if possible else NOT_REPRODUCED)
+        raise Missed(issue_sentence(answer_issue(made)), POSSIBLE if possible else NOT_REPRODUCED)
 
 
 class PatchItem(Work):
@@ -158,7 +160,7 @@ class PatchItem(Work):
 
     def tell(self, result: PatchResult) -> None:
         """Keep the row; a patch that does not fix the bug says why."""
-        self.keep(result_json(result))
+        self.keep(patch_entry(result))
         if result.refused is not None:
             raise Missed(refusal_sentence(result.refused), NOT_APPLIED)
         if not result.verdicts:
@@ -178,7 +180,7 @@ class RepairItem(Work):
 
     def tell(self, result: Repair) -> None:
         """Keep the repair, and wait for its rows; a miss says why there is no fix."""
-        self.keep(repair_json(result))
+        self.keep(repair_entry(result, self.name))
         for row in [self.work.row(self.case, fix.patch) for fix in result.fixes]:
             result_of(row)
         if not result.fixes:
@@ -194,7 +196,7 @@ class LocaliseItem(Work):
 
     def tell(self, result: Localised) -> None:
         """Keep the places; none at all is a miss."""
-        self.keep(localised_json(result))
+        self.keep(result)
         if not result.places:
             raise Missed("; ".join(result.notes) or "nothing points to a place", NO_PLACE)
 

@@ -27,7 +27,7 @@ from pytest_brt.errors import BrtError, StoreProblem
 from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.plugin.agents import is_agent
 from pytest_brt.plugin.cases import absolutepath, more_patches
-from pytest_brt.plugin.files import Files, plan_edits
+from pytest_brt.plugin.files import Files, plan_edits, rendered
 from pytest_brt.plugin.inputs import cache_folder, read_inputs
 from pytest_brt.plugin.items import (
     PatchItem,
@@ -41,7 +41,9 @@ from pytest_brt.plugin.options import TYPED, Write, read_options
 from pytest_brt.plugin.stdout import write_report
 from pytest_brt.plugin.summary import Summary, header
 from pytest_brt.render.agent import agent_lines
-from pytest_brt.render.answer import count, reviewed
+from pytest_brt.render.answer import reviewed
+from pytest_brt.render.report import Report
+from pytest_brt.render.words import count
 from pytest_brt.run.futures import Run
 from pytest_brt.run.keeping import (
     HeldJournal,
@@ -108,6 +110,7 @@ class Session(OurFiles):
         workbench = replace(self.inputs.workbench, journal=self.journal)
         self.run = Run(self.inputs.plan, workbench, self.executor)
         self.record: RunRecord | None = None
+        self.report: Report | None = None
         #: What was not reached of what was asked for, "" for nothing.
         self.unreached = ""
         #: Lines for the end of the summary, as in "JSON report: out.json".
@@ -228,9 +231,15 @@ class Session(OurFiles):
                 )
         self.record = self.run.record()
         self.config.hook.pytest_brt_finished(record=self.record)
+        if self.unheard and session.exitstatus == pytest.ExitCode.TESTS_FAILED:
+            session.exitstatus = NO_MODEL
+        is_clear = self._is_clear()
+        if session.exitstatus == pytest.ExitCode.OK and not is_clear:
+            session.exitstatus = NO_LEADER
+        self.report = self.written.report(self.record, int(session.exitstatus))
         is_written = True
         writers = (
-            *self.written.writers(),
+            *self.written.writers(self.report),
             self._print,
             self._keep,
             self._land,
@@ -242,12 +251,8 @@ class Session(OurFiles):
                 self.closing.append(str(error))
                 is_written = False
                 self.unreached = "not all that was asked for could be written"
-                session.exitstatus = exitstatus or pytest.ExitCode.TESTS_FAILED
-        if self.unheard and session.exitstatus == pytest.ExitCode.TESTS_FAILED:
-            session.exitstatus = NO_MODEL
-        is_clear = self._is_clear()
-        if session.exitstatus == pytest.ExitCode.OK and not is_clear:
-            session.exitstatus = NO_LEADER
+                if session.exitstatus in (pytest.ExitCode.OK, NO_LEADER):
+                    session.exitstatus = pytest.ExitCode.TESTS_FAILED
         self.closing += self._advice(interrupted=interrupted, is_clear=is_clear)
         self._is_told = is_written and not interrupted
 
@@ -301,11 +306,11 @@ class Session(OurFiles):
         facts = (self.written.tree, repr(engine.subject), engine.level, repr(decisive), by)
         return open_journal(folder, content_id(__version__, *facts))
 
-    def _print(self, record: RunRecord) -> None:
-        if "-" not in self.options.report:
+    def _print(self, _record: RunRecord) -> None:
+        if "-" not in self.options.report or self.report is None:
             return
         try:
-            write_report(self.config, self.written.json(record))
+            write_report(self.config, rendered("json", self.report)[1])
         except OSError as error:
             raise StoreProblem(f"--brt-report -: {error.strerror}") from error
 
@@ -348,17 +353,17 @@ class Session(OurFiles):
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the tests and the ranking."""
-        if self.record is None:
+        if self.report is None:
             return
         is_told, self._is_told = self._is_told, False
         if self.for_agent:
             terminalreporter.ensure_newline()
             command = command_again(self.config.invocation_params.args)
-            for line in agent_lines(self.record, self.closing, command):
+            for line in agent_lines(self.report, self.closing, command):
                 show(terminalreporter, line)
         else:
             summary = Summary(terminalreporter, self.options)
-            summary.show(self.record, self.edits, self.closing)
+            summary.show(self.report, self.edits, self.closing)
         terminalreporter.flush()
         self._is_told = is_told
 

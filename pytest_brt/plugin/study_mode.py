@@ -41,7 +41,7 @@ from pytest_brt.plugin.inputs import chosen_strategies, gather, named, open_chos
 from pytest_brt.plugin.items import result_of
 from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurFiles, OurItem
 from pytest_brt.plugin.options import Options, read_options
-from pytest_brt.render.answer import count
+from pytest_brt.render.words import count
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.run.progress import Progress

@@ -7,47 +7,24 @@ the table of patches. ``-v`` shows the rest, ``-q`` the sentences alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import chain, dropwhile, groupby
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile
 from pathlib import Path
 
 import pytest
 
-from pytest_brt.answers import answer_issue, bug_tests
 from pytest_brt.code.source import Edit
 from pytest_brt.execute.launch import weaknesses
 from pytest_brt.execute.layout import passed_over
 from pytest_brt.plugin.inputs import Inputs
 from pytest_brt.plugin.options import Options, Write
-from pytest_brt.render.answer import (
-    issue_sentence,
-    of_ranking,
-    place_of,
-    ranking_tests_of,
-    reviewed,
-)
-from pytest_brt.render.causes import run_words
-from pytest_brt.render.dialogue import HEADING, account, columns, name_of, prospect, total
-from pytest_brt.render.disputes import dispute_sentences
+from pytest_brt.render.answer import reviewed
+from pytest_brt.render.dialogue import HEADING, account, columns, prospect, total
 from pytest_brt.render.models import note_words
-from pytest_brt.render.notes import attempt_words, note_sentence
-from pytest_brt.render.table import (
-    authors,
-    broken_tests,
-    existing,
-    failing_before,
-    matrix,
-    places,
-    reasons,
-    repairs,
-    shortened,
-    table,
-    with_harm,
-)
-from pytest_brt.render.values import tellings, values
+from pytest_brt.render.report import IssueEntry, Ranking, Report, TestEntry, candidates
+from pytest_brt.render.table import brief_notes, grounds, places, repairs, table, with_harm
+from pytest_brt.render.words import shortened
 from pytest_brt.shown import show
-from pytest_brt.types import Attempt, Issue, IssueAnswer, JudgedTest, Rank, RunRecord
-from pytest_brt.types.attempt import Interrupted, WithoutModel
 
 #: Longest reason that is shown on one line, and most lines of a test; -v shows all of it.
 REASON = 100
@@ -115,97 +92,89 @@ class Summary:
         self.quiet = reporter.config.get_verbosity() < 0
         self.options = options
 
-    def show(self, record: RunRecord, edits: tuple[Edit, ...], closing: Iterable[str]) -> None:
+    def show(self, report: Report, edits: tuple[Edit, ...], closing: Iterable[str]) -> None:
         """Show the answer, what it rests on, and what to do next."""
-        ranked = bool(record.ranks or record.not_run)
+        ranked = bool(report.rankings)
         self.reporter.ensure_newline()
-        if record.issues and not self.quiet:
-            self.reporter.section("bug report" if len(record.issues) == 1 else "bug reports")
-        for issue in record.issues:
-            self._show_report(record, issue, brief=ranked)
-        if record.given and self.verbose:
-            given = "tests that were given" if self.options.tests else "tests of the last run"
-            self._say(given, bold=True)
-            self._show_considered(record.given)
+        if report.issues and not self.quiet:
+            self.reporter.section("bug report" if len(report.issues) == 1 else "bug reports")
+        for issue in report.issues:
+            if issue.answer is not None:
+                self._show_issue(report, issue, brief=ranked)
+        given = [test for test in report.tests if test.given]
+        if given and self.verbose:
+            said = "tests that were given" if self.options.tests else "tests of the last run"
+            self._say(said, bold=True)
+            self._show_considered(given)
         if self.options.write is Write.DIFF and edits and not self.quiet and not ranked:
-            self._show_unwritten(record, edits)
-        if record.localised:
-            self.reporter.section("where the bug may be")
-            for text in places(record):
-                self._say(f"  {text}")
-        if record.repairs:
-            self.reporter.section("repairs")
-            for line in repairs(record):
-                self._say(f"  {line.text}", green=line.good)
+            self._show_unwritten(report, edits)
+        self._show_found(report)
         if ranked:
             if not self.quiet:
                 self.reporter.section("patch ranking")
-            self._show_rankings(record)
+            for ranking in report.rankings:
+                self._show_ranking(report, ranking)
         for said in closing:
             self._say(said)
+
+    def _show_found(self, report: Report) -> None:
+        if report.places:
+            self.reporter.section("where the bug may be")
+            for text in places(report):
+                self._say(f"  {text}")
+        if report.repairs:
+            self.reporter.section("repairs")
+            for line in repairs(report):
+                self._say(f"  {line.text}", green=line.good)
 
     def _say(self, text: str, **markup: bool) -> None:
         show(self.reporter, text, **markup)
 
     # -- reports ------------------------------------------------------------------------
 
-    def _show_report(self, record: RunRecord, issue: Issue, *, brief: bool) -> None:
-        attempts = [attempt for attempt in record.attempts if attempt.issue == issue.id]
-        if not attempts:
-            return
-        sure, possible = bug_tests(test for attempt in attempts for test in attempt.tests)
+    def _show_issue(self, report: Report, issue: IssueEntry, *, brief: bool) -> None:
+        tests = report.made_for(issue.id)
+        failing = candidates(tests)
+        sure = any(test.counts for test in failing)
         if not self.quiet:
             self._say(f"{issue.source}: {issue.title}")
-        about = f"{issue.source}: " if self.quiet and len(record.issues) > 1 else ""
-        answer = answer_issue(attempts)
-        self._say(about + issue_sentence(answer), bold=True, green=bool(sure), yellow=not sure)
+        about = f"{issue.source}: " if self.quiet and len(report.issues) > 1 else ""
+        self._say(about + issue.verdict, bold=True, green=sure, yellow=not sure)
         if self.quiet:
             return
-        notes = dict.fromkeys(note for attempt in attempts for note in attempt.notes)
-        for note in notes:
-            if isinstance(note, Interrupted):
-                self._say(note_sentence(note), yellow=True)
-            elif isinstance(note, WithoutModel):
-                self._say(f"without the model: {note_sentence(note)}", yellow=True)
+        for warning in issue.warnings:
+            self._say(warning, yellow=True)
         if self.verbose:
-            self._show_considered([t for attempt in attempts for t in attempt.tests])
-        elif not brief:
-            self._show_best((*sure, *possible))
-        if not (sure or possible) or self.verbose:
-            self._show_notes(attempts, answer)
-        for spent in account(attempts) if self.verbose else filter(None, [total(attempts)]):
-            self._say(f"  {spent}")
+            self._show_considered(tests)
+        elif failing and not brief:
+            self._show_best(failing)
+        if not failing or self.verbose:
+            self._show_notes(issue.notes)
+        spent = account(issue.attempts) if self.verbose else [total(issue.attempts)]
+        for line in filter(None, spent):
+            self._say(f"  {line}")
 
-    def _show_notes(self, attempts: list[Attempt], answer: IssueAnswer) -> None:
-        """Show what the attempts noted, but for what the answer says already."""
-        notes = []
-        for attempt in attempts:
-            by = f"{name_of(attempt, attempts)}: " if len(attempts) > 1 else ""
-            notes += [f"{by}{words}" for words in attempt_words(attempt, answer)]
+    def _show_notes(self, notes: Sequence[str]) -> None:
         shown = notes if self.verbose else notes[:LINES]
         for note in shown:
             self._say(f"  {note}")
         if len(shown) < len(notes):
             self._say(f"  … and {len(notes) - len(shown)} more notes (-v shows them)")
 
-    def _show_best(self, failing: tuple[JudgedTest, ...]) -> None:
-        if not failing:
-            return
-        run = next(iter(failing[0].judgement.runs), None)
-        if run is not None:
-            self._say(f"  {self._cut(run_words(run))}")
-            place = place_of(run)
-            if place:
-                self._say(f"  {self._cut(place)}")
-        unsure = sum(not test.judgement.counts for test in failing[1:])
+    def _show_best(self, failing: Sequence[TestEntry]) -> None:
+        failure = failing[0].failure
+        if failure is not None:
+            for line in filter(None, (failure.reason, failure.at)):
+                self._say(f"  {self._cut(line)}")
+        unsure = sum(not test.counts for test in failing[1:])
         if unsure:
             tests, fail = ("test", "fails") if unsure == 1 else ("tests", "fail")
             said = f"{unsure} less certain {tests} made from the report {fail} as well"
             self._say(f"  {said} (-v shows all)")
 
-    def _show_unwritten(self, record: RunRecord, edits: tuple[Edit, ...]) -> None:
+    def _show_unwritten(self, report: Report, edits: tuple[Edit, ...]) -> None:
         """Show what could be written: the best test of each report, all with ``-v``."""
-        unsure = not any(t.judgement.counts for a in record.attempts for t in a.tests)
+        unsure = not any(test.counts for test in report.tests if not test.given)
         option = "--brt-write new --brt-write-unsure" if unsure else "--brt-write new"
         self.reporter.section(f"not written ({option} writes it)", sep="-")
         for edit in edits:
@@ -222,31 +191,27 @@ class Summary:
 
     # -- tests, with -v -------------------------------------------------------------------
 
-    def _show_considered(self, tests: Iterable[JudgedTest]) -> None:
-        tests = tuple(tests)
-        sure, possible = bug_tests(tests)
-        rest = [test for test in tests if not test.judgement.candidate]
-        wide = any(judged.test.origin.model for judged in tests)
+    def _show_considered(self, tests: Sequence[TestEntry]) -> None:
+        wide = any(test.model for test in tests)
         if wide:
             self._say(f"  {HEADING}")
+        failing = candidates(tests)
         parts = (
-            ("bug tests", sure),
-            ("possible bug tests, less certain", possible),
-            ("other tests that were tried", rest),
+            ("bug tests", [test for test in failing if test.counts]),
+            ("possible bug tests, less certain", [test for test in failing if not test.counts]),
+            ("other tests that were tried", [test for test in tests if not test.candidate]),
         )
         for title, some in parts:
             if some:
                 self._say(f"  {title}:")
-            for judged in some:
-                self._show_test(judged, wide=wide)
+            for test in some:
+                self._show_test(test, wide=wide)
 
-    def _show_test(self, judged: JudgedTest, *, wide: bool) -> None:
-        test, judgement = judged.test, judged.judgement
-        said = f"  {columns(judged)}" if wide else ""
-        self._say(f"    {judgement.confidence:4.0%}{said}  {test.name}  ({test.oracle.kind})")
-        failure = run_words(judgement.runs[0]) if judgement.runs else judgement.reason
-        lines = [failure, place_of(judgement.runs[0]) if judgement.runs else "", judgement.reason]
-        for line in dict.fromkeys(filter(None, lines)):
+    def _show_test(self, test: TestEntry, *, wide: bool) -> None:
+        said = f"  {columns(test)}" if wide else ""
+        self._say(f"    {test.confidence:4.0%}{said}  {test.name}  ({test.oracle})")
+        failed = (test.failure.reason, test.failure.at) if test.failure else ()
+        for line in dict.fromkeys(filter(None, (*failed, test.reason))):
             self._say(f"          {self._cut(line)}")
 
     def _cut(self, reason: str) -> str:
@@ -254,43 +219,22 @@ class Summary:
 
     # -- ranks --------------------------------------------------------------------------
 
-    def _show_rankings(self, record: RunRecord) -> None:
-        titles = {issue.id: issue.source for issue in record.issues}
-        missing = {found.issue: found for found in record.not_run}
-        groups = {i: tuple(g) for i, g in groupby(record.ranks, key=lambda r: r.result.issue)}
-        for issue in dict.fromkeys((*groups, *missing)):
-            ranks = groups.get(issue, ())
-            about = f"{titles.get(issue, issue)}: " if len(record.issues) > 1 else ""
-            self._say(about + of_ranking(ranks, missing.get(issue)), bold=True)
-            if ranks and not self.quiet:
-                for line in table(ranks, whole=self.verbose):
-                    self._say(f"  {line.text}", green=line.good)
-                for text in dispute_sentences(record.disputes, issue, whole=self.verbose):
-                    self._say(f"  {text}")
-                for text in tellings(record.tellings, issue):
-                    self._say(f"  {text} (say which is right: 'pytest-brt review')")
-                if self.verbose:
-                    self._show_grounds(ranks, ranking_tests_of(record, issue))
-                self._show_selected(ranks)
-
-    def _show_grounds(self, ranks: tuple[Rank, ...], tests: tuple[JudgedTest, ...]) -> None:
-        candidates = [test for test in tests if test.judgement.candidate]
-        grounds = chain(
-            authors(candidates),
-            existing(ranks),
-            broken_tests(ranks),
-            failing_before(ranks),
-            reasons(ranks),
-        )
-        for text in (*grounds, *matrix(ranks, tests), *values(ranks)):
+    def _show_ranking(self, report: Report, ranking: Ranking) -> None:
+        titles = {issue.id: issue.source for issue in report.issues}
+        about = f"{titles.get(ranking.issue, ranking.issue)}: " if len(titles) > 1 else ""
+        self._say(about + ranking.verdict, bold=True)
+        if not ranking.patches or self.quiet:
+            return
+        for line in table(ranking.patches, whole=self.verbose):
+            self._say(f"  {line.text}", green=line.good)
+        for text in ranking.notes if self.verbose else brief_notes(ranking):
             self._say(f"  {text}")
-
-    def _show_selected(self, ranks: tuple[Rank, ...]) -> None:
-        from pytest_brt.rank.epr import selected
-
-        options = self.options
-        for option, chosen in selected(ranks, options.top, options.threshold).items():
-            names = ", ".join(with_harm(rank) for rank in chosen) or "no patch"
+        if self.verbose:
+            for text in grounds(ranking.patches, report.tests_of(ranking.issue)):
+                self._say(f"  {text}")
+        patches = {patch.name: patch for patch in ranking.patches}
+        for option, chosen in ranking.selected.items():
+            names = ", ".join(with_harm(patches[name]) for name in chosen) or "no patch"
             self._say(f"  selected by {option}: {names}")
 
 

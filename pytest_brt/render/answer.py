@@ -1,4 +1,4 @@
-"""What a run found out, in one sentence per report and one per ranking; docs/reading.md says more.
+"""Whether a report was reproduced, in one sentence, and why not; docs/reading.md says more.
 
 A *bug test* is a test that fails because of the bug; *existing tests* are the project's own.
 """
@@ -6,44 +6,25 @@ A *bug test* is a test that fails because of the bug; *existing tests* are the p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from itertools import takewhile
 from typing import assert_never
 
-from pytest_brt.answers import answer_issue, answer_ranking
 from pytest_brt.render.causes import cause_words
 from pytest_brt.render.misses import miss_advice, miss_sentence
 from pytest_brt.render.notes import note_sentence
-from pytest_brt.render.refusals import refusal_sentence
-from pytest_brt.render.remarks import warning_words
+from pytest_brt.render.words import listed
 from pytest_brt.types import (
-    Attempt,
     AttemptNote,
-    Contradicted,
-    Doubt,
     Ending,
     Evidence,
     Frame,
-    Guarded,
     IssueAnswer,
     JudgedTest,
-    Lack,
-    Leader,
-    Level,
     Measured,
     Miss,
-    NoLeader,
-    NoneFixes,
-    NotRun,
-    OnlyOne,
-    PatchResult,
-    Rank,
-    RankingAnswer,
-    Repair,
     Review,
-    RunRecord,
     TestRun,
-    Unfinished,
     Verdict,
 )
 from pytest_brt.types.answer import (
@@ -79,7 +60,7 @@ _OTHER_PYTHON = (
     "--brt-python"
 )
 #: What helps a model that was cut short.
-_MORE = {
+MORE = {
     Ending.TIME: "give the model more time (--brt-budget)",
     Ending.STEPS: "give the model more steps (--brt-steps)",
     Ending.TOKENS: "give the model a larger context (--brt-engine auto,context=N)",
@@ -96,27 +77,6 @@ _WORDS = {
 }
 
 
-def why_no_patch(repairs: Iterable[Repair]) -> str:
-    """Return why repairs without a fix came to nothing."""
-    dialogues = [repair.trajectory for repair in repairs if repair.trajectory is not None]
-    if any(talk.steps for talk in dialogues):
-        return "no fix passes the tests"
-    if any(talk.ending is Ending.TOKENS for talk in dialogues):
-        return f"the first prompt does not fit the model; {_MORE[Ending.TOKENS]}"
-    return "no fix was tried"
-
-
-def tests_of(record: RunRecord, issue: str) -> tuple[JudgedTest, ...]:
-    """Return all tests that were considered for a report, and those that were given."""
-    made = (test for attempt in record.attempts if attempt.issue == issue for test in attempt.tests)
-    return (*made, *record.given)
-
-
-def ranking_tests_of(record: RunRecord, issue: str) -> tuple[JudgedTest, ...]:
-    """Return all tests by which the patches of a report may be ranked, those they brought too."""
-    return (*tests_of(record, issue), *(t for t in record.brought if t.test.issue == issue))
-
-
 def reviewed(tests: Iterable[JudgedTest]) -> str:
     """Return what a person said about tests, as in "you accepted 2 and rejected 1", or ""."""
     said = Counter(test.review for test in tests)
@@ -125,9 +85,19 @@ def reviewed(tests: Iterable[JudgedTest]) -> str:
     return f"you {' and '.join(parts)}" if parts else ""
 
 
-def of_report(attempts: Sequence[Attempt]) -> str:
-    """Return whether a report was reproduced, by all attempts at it."""
-    return issue_sentence(answer_issue(attempts))
+def issue_headline(answer: IssueAnswer) -> str:
+    """Return how the answer about a report begins."""
+    match answer:
+        case Reproduced():
+            return "Reproduced"
+        case PossiblyReproduced():
+            return "Possibly reproduced"
+        case NotHere():
+            return "Not reproduced here"
+        case NotReproduced():
+            return "Not reproduced"
+        case _:
+            assert_never(answer)
 
 
 def issue_sentence(answer: IssueAnswer) -> str:
@@ -135,24 +105,25 @@ def issue_sentence(answer: IssueAnswer) -> str:
 
     As in "Reproduced: test_a fails, probably because of this bug (67% sure)."
     """
+    begins = issue_headline(answer)
     match answer:
         case Reproduced(best=name, confidence=confidence, tests=tests, measured=measured):
             best = f"{name} fails, probably because of this bug"
             if tests > 1:
                 fail = f"{tests} bug tests fail, probably because of this bug"
                 best = f"{fail}; the best is {name}"
-            return f"Reproduced: {best} ({how_sure(confidence, None, measured)})."
+            return f"{begins}: {best} ({how_sure(confidence, None, measured)})."
         case PossiblyReproduced():
             sure = how_sure(answer.confidence, answer.evidence, answer.measured)
             if answer.evidence is Evidence.STATED_VALUE:
-                return f"Possibly reproduced: {answer.best} fails, {_STATED} ({sure}); {_ACCEPT}."
+                return f"{begins}: {answer.best} fails, {_STATED} ({sure}); {_ACCEPT}."
             advice = _SAY_WHAT_IS_RIGHT if answer.needs_value else _READ_IT
-            return f"Possibly reproduced: {answer.best} fails ({sure}), but {advice}."
+            return f"{begins}: {answer.best} fails ({sure}), but {advice}."
         case NotHere(seen=seen, fix=fix):
-            return _not_here(seen, fix)
+            return f"{begins}{_not_here(seen, fix)}"
         case NotReproduced(why=why, advice=advice):
             more = "" if advice is None else f"; {advice_words(advice)}"
-            return f"Not reproduced: {_because(why)}{more}."
+            return f"{begins}: {_because(why)}{more}."
         case _:
             assert_never(answer)
 
@@ -163,17 +134,17 @@ def _not_here(seen: str, fix: Fix | None) -> str:
     match fix:
         case FixedBy(commit=commit, about=about, files=files):
             changed = f", which changed {listed(files)}" if files else ""
-            return f"Not reproduced here: fixed by {commit} ({about}){changed}. {seen}"
+            return f": fixed by {commit} ({about}){changed}. {seen}"
         case FixedAmong(first=first, last=last, commits=commits):
             among = f"one of the {commits} commits from {first} to {last}"
-            return f"Not reproduced here: fixed by {among}. {seen}"
+            return f": fixed by {among}. {seen}"
         case FixedHere():
-            return f"Not reproduced here: fixed by what is not committed yet. {seen}"
+            return f": fixed by what is not committed yet. {seen}"
         case NeverSeen(revisions=revisions, oldest=oldest):
             tried = "an older revision" if revisions == 1 else f"{revisions} older revisions"
-            return f"Not reproduced here, nor in {tried}, back to {oldest}: {ask}"
+            return f", nor in {tried}, back to {oldest}: {ask}"
         case None:
-            return f"Not reproduced here: {ask}"
+            return f": {ask}"
         case _:
             assert_never(fix)
 
@@ -209,7 +180,7 @@ def advice_words(advice: Advice) -> str:
             return miss_advice(miss)
         case AskAgain(ran_out=ran_out, tried_all=tried_all):
             other = "a larger model ('pytest-brt models')" if tried_all else "--brt-strategy auto"
-            return ", or ".join([*(_MORE[ending] for ending in ran_out), f"try {other}"])
+            return ", or ".join([*(MORE[ending] for ending in ran_out), f"try {other}"])
         case WithoutModel(said=said):
             return said
         case LookCloser():
@@ -263,173 +234,3 @@ def place_of(run: TestRun) -> str:
 
 def _is_test(frame: Frame) -> bool:
     return not frame.project and not frame.path.startswith(("/", "<"))
-
-
-# -- patches ----------------------------------------------------------------------------------
-
-
-def shortcoming(result: PatchResult, trusted: Mapping[str, bool]) -> str:
-    """Return why a patch does not fix the bug, "" when everything that ran says that it does.
-
-    `trusted` has the ids of the failing tests, and whether each surely is a bug test. Where some
-    are sure, only those count.
-    """
-    if result.refused is not None:
-        return refusal_sentence(result.refused)
-    sure = {test for test, is_sure in trusted.items() if is_sure} or set(trusted)
-    cells = [c for c in result.cells if c.test in sure and c.verdict is not Verdict.INVALID]
-    failing = sum(cell.verdict is not Verdict.PASS for cell in cells)
-    parts = [f"fails {failing} of {count(len(cells), 'bug test')}"] if failing else []
-    if result.guarded is not None and result.regressions:
-        parts.append(breaks(result.guarded))
-    return " and ".join(parts)
-
-
-def of_ranking(ranks: Sequence[Rank], not_run: NotRun | None = None) -> str:
-    """Return a ranking's answer in one or two sentences."""
-    return ranking_sentence(answer_ranking(ranks, not_run), ranks)
-
-
-def ranking_sentence(answer: RankingAnswer, ranks: Sequence[Rank]) -> str:
-    """Return the answer of a ranking in one or two sentences; `ranks` say what each patch does."""
-    by_name = {rank.name: rank for rank in ranks}
-    match answer:
-        case Leader(patch=name, doubt=None, by_bug_tests_alone=True):
-            return f"First by bug tests alone: {_as_one(by_name[name])}: {does(by_name[name])}."
-        case Leader(patch=name, doubt=Doubt() as doubt):
-            did = does(by_name[name])
-            return f"Possibly {_as_one(by_name[name])}: {did}, but {doubt_clause(doubt)}."
-        case Leader(patch=name):
-            return f"Best: {_as_one(by_name[name])}: {does(by_name[name])}."
-        case NoLeader(patches=names, level=level):
-            return f"No patch stands out: {_level(level, [by_name[name] for name in names])}."
-        case OnlyOne(patch=name):
-            return f"Only {_as_one(by_name[name])} could be tried: it {does(by_name[name])}."
-        case NoneFixes(lack=lack):
-            return f"No patch stands out: {_LACKS[lack]}"
-        case Contradicted():
-            return _contradiction(answer)
-        case Unfinished(missing=missing, of=total):
-            were = "was" if missing == 1 else "were"
-            return f"No answer yet: {missing} of {total} patches {were} not run."
-        case _:
-            assert_never(answer)
-
-
-_LACKS = {
-    Lack.NO_BUG_TEST: (
-        "there is no bug test. They are ordered by the existing tests they break, and by how many "
-        "others change the same code."
-    ),
-    Lack.NO_TEST_RAN: "no bug test could be run on a patch.",
-    Lack.NONE_PASSES: "none passes a bug test.",
-}
-
-
-def doubt_clause(doubt: Doubt) -> str:
-    """Return why a leading patch does not lead clearly, as in "it breaks existing tests"."""
-    match doubt:
-        case Doubt.NO_SURE_TEST:
-            return "it passes no sure bug test"
-        case Doubt.BREAKS_TESTS:
-            return "it breaks existing tests"
-        case Doubt.NO_EXISTING_TESTS:
-            return "no existing test ran on it"
-        case _:
-            assert_never(doubt)
-
-
-def _contradiction(answer: Contradicted) -> str:
-    if not answer.existing:
-        return (
-            f"No patch stands out: the bug tests contradict each other. {listed(answer.bug_tests)} "
-            "pass on different patches and on none together: read them; one asks for something "
-            "wrong."
-        )
-    existing = listed(answer.existing[:3])
-    if len(answer.existing) > 3:
-        existing = f"{', '.join(answer.existing[:3])} and {len(answer.existing) - 3} more"
-    return (
-        f"No patch stands out: bug tests and existing tests contradict each other. Every patch "
-        f"that passes {listed(answer.bug_tests)} breaks {existing}: read these tests; one side "
-        "asserts the bug."
-    )
-
-
-def _as_one(rank: Rank) -> str:
-    """Return a patch's name, with those of its copies."""
-    alike = f" ({listed(rank.copies)}: the same patch)" if rank.copies else ""
-    return f"{_called(rank)}{alike}"
-
-
-def _level(level: Level, ranks: Sequence[Rank]) -> str:
-    match level:
-        case Level.BUG_TESTS:
-            names = [_called(ranks[0]), *(rank.name for rank in ranks[1:])]
-            return f"{listed(names)} pass the same tests"
-        case Level.BEHAVIOUR:
-            like = "behave alike in everything that ran"
-        case Level.ODDS:
-            like = "are too close to call"
-        case _:
-            assert_never(level)
-    return f"{listed([_called(rank) for rank in ranks])} {like}: {_what_each_does(ranks)}"
-
-
-def _what_each_does(level: Sequence[Rank]) -> str:
-    """Return what patches do: once where it is the same, but for how many existing tests ran."""
-    if len({does(rank) for rank in level}) == 1:
-        return f"each {does(level[0])}"
-    found = [rank.result.guarded for rank in level if rank.result.guarded]
-    ran = sorted(guarded.ran for guarded in found)
-    passed = {rank.passed for rank in level}
-    broken = len(found) < len(level) or any(guarded.regressions for guarded in found)
-    if len(passed) == 1 and not broken and ran[0]:
-        tests = f"passes {level[0].passed} of {count(level[0].total, 'bug test')}"
-        return f"each {tests} and breaks no existing test ({ran[0]} to {ran[-1]} ran)"
-    return "; ".join(f"{_called(rank)} {does(rank)}" for rank in level[:3])
-
-
-def does(rank: Rank) -> str:
-    """Return what a patch does: "passes 4 of 4 bug tests and breaks 1 of 9 existing tests"."""
-    return what_it_does(rank.passed, rank.total, rank.result.guarded)
-
-
-def what_it_does(passed: int, total: int, guarded: Guarded | None) -> str:
-    """Return `does` of a patch that need not be ranked: bug tests it passes, and existing tests."""
-    tests = f"passes {passed} of {count(total, 'bug test')}"
-    if guarded is None:
-        return f"{tests} (no existing test ran)"
-    if not guarded.total:
-        return f"{tests} (the project has no existing tests)"
-    return f"{tests} and {breaks(guarded)}"
-
-
-def breaks(guarded: Guarded) -> str:
-    """Return what a patch does to the existing tests, as in "breaks none of 43 existing tests"."""
-    broken, ran = len(guarded.regressions), guarded.ran
-    if ran > 1:
-        return f"breaks {broken or 'none'} of {ran} existing tests"
-    return f"breaks {'the only' if broken else 'no'} existing test ({ran or 'none'} ran)"
-
-
-def _called(rank: Rank) -> str:
-    """Return a patch's name, with a word of warning where its code gives reason for one."""
-    warnings = filter(None, map(warning_words, rank.result.remarks))
-    warning = next(warnings, "")
-    return f"{rank.name} ({warning}: read it)" if warning else rank.name
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return names as a sentence has them.
-
-    >>> listed(["a", "b", "c"])
-    'a, b and c'
-    """
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number of things, as in "1 bug test", "2 bug tests" or "2 patches"."""
-    ending = "es" if noun.endswith(("ch", "sh", "s", "x")) else "s"
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}{ending}"

@@ -6,8 +6,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pytest_brt.render.answer import count
-from pytest_brt.types import Attempt, Cost, JudgedTest, KeptDialogue, Repair, Step
+from pytest_brt.render.report import AttemptEntry, TestEntry
+from pytest_brt.render.words import count
+from pytest_brt.types import Cost, KeptDialogue, Step
 
 #: Lines of an observation that are shown as text, unless all are wanted.
 _LINES = 8
@@ -60,31 +61,23 @@ _WIDTH = 12
 HEADING = f"{'sure':>6}  {'found by':<{_WIDTH}} {'alike':>5}  test"
 
 
-def columns(judged: JudgedTest) -> str:
+def columns(test: TestEntry) -> str:
     """Return who found a test, and how many samples or runs fail like it."""
-    judgement = judged.judgement
-    alike = f"{judgement.agree}/{judgement.samples}" if judgement.samples > 1 else "–"
-    return f"{judged.test.origin.strategy:<{_WIDTH}} {alike:>5}"
+    alike = f"{test.agree}/{test.samples}" if test.samples > 1 else "–"
+    return f"{test.strategy:<{_WIDTH}} {alike:>5}"
 
 
-def name_of(attempt: Attempt | Repair, attempts: Sequence[Attempt | Repair]) -> str:
-    """Return what a run of a strategy is called: "agent-03", or "libro" where there is one."""
-    several = sum(other.strategy == attempt.strategy for other in attempts) > 1
-    return f"{attempt.strategy}-{attempt.index:02}" if several else attempt.strategy
-
-
-def account(attempts: Sequence[Attempt]) -> Iterator[str]:
+def account(attempts: Sequence[AttemptEntry]) -> Iterator[str]:
     """Yield a line for each attempt that asked a model: what it took, and what came of it."""
     for attempt in attempts:
         if attempt.cost.calls:
-            found = sum(judged.judgement.candidate for judged in attempt.tests)
             yield (
-                f"{name_of(attempt, attempts)}: {cost(attempt.cost)}; {attempt.seconds:.0f} s in "
-                f"all; {found} of {len(attempt.tests)} tests fail as reported"
+                f"{attempt.name}: {cost(attempt.cost)}; {attempt.seconds:.0f} s in all; "
+                f"{attempt.candidates} of {attempt.tests} tests fail as reported"
             )
 
 
-def total(attempts: Sequence[Attempt]) -> str:
+def total(attempts: Sequence[AttemptEntry]) -> str:
     """Return what all attempts cost together, "" when no model was asked."""
     spent = sum((attempt.cost for attempt in attempts), Cost())
     return f"the model: {cost(spent)}" if spent.calls else ""

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import assert_never
 
-from pytest_brt.render.answer import listed
+from pytest_brt.render.words import listed
 from pytest_brt.shown import on_a_line
 from pytest_brt.types import Dispute, Sign
-
-
-def dispute_sentences(disputes: Iterable[Dispute], issue: str, *, whole: bool) -> Iterator[str]:
-    """Yield what is said of the disputes of an issue.
-
-    An existing test against which something speaks, but not enough, is told where the `whole` is.
-    """
-    for dispute in disputes:
-        is_told = dispute.is_disputed or dispute.is_right is not None
-        if dispute.issue == issue and (whole or is_told):
-            yield dispute_sentence(dispute)
 
 
 def dispute_sentence(dispute: Dispute) -> str:

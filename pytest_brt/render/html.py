@@ -1,203 +1,229 @@
-"""Everything a run found out as one HTML page: no script, and nothing loaded from elsewhere."""
+"""A report as one HTML page: no script, and nothing loaded from elsewhere."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from itertools import dropwhile, groupby
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import assert_never
 
 from markupsafe import Markup
 from pygments import highlight  # type: ignore[import-untyped]  # comes with pytest, untyped
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 
-from pytest_brt.answers import bug_tests
-from pytest_brt.render.answer import does, how_sure, of_ranking, of_report, tests_of
-from pytest_brt.render.causes import cause_words, run_words
-from pytest_brt.render.disputes import dispute_sentences
-from pytest_brt.render.notes import attempt_words
-from pytest_brt.render.table import existing, note, place
-from pytest_brt.render.template import filled
-from pytest_brt.render.values import tellings, values
-from pytest_brt.types import Cell, Issue, JudgedTest, Rank, Review, RunRecord, TestRun, Verdict
+from pytest_brt.render.bug_report import marked_report
+from pytest_brt.render.report import (
+    Failure,
+    IssueEntry,
+    PatchEntry,
+    Ranking,
+    Report,
+    TestEntry,
+    candidates,
+)
+from pytest_brt.render.table import place_words
+from pytest_brt.render.template import coded, filled
+from pytest_brt.render.words import count, listed
+from pytest_brt.types import Author, Review, Verdict
+from pytest_brt.types.answer import Reproduced
 
 _TEMPLATE = Path(__file__).parent / "page.html.jinja"
-#: A part of the page, as the template names its fields.
-Part = dict[str, object]
-#: Existing tests, of those that a patch breaks, that have a column of their own.
+#: Existing tests, of those that patches break, that have a column of their own.
 _COLUMNS = 12
 
 
-def html(record: RunRecord, *, facts: Sequence[str]) -> str:
-    """Return the page; `facts` says what the run was made with, a few words each."""
-    ranks = {key: tuple(group) for key, group in groupby(record.ranks, lambda r: r.result.issue)}
-    issues: list[Issue | None] = list(record.issues) or [None]
-    parts = [_part(record, issue, ranks.get(issue.id if issue else "", ())) for issue in issues]
-    title = record.issues[0].title if len(record.issues) == 1 else "Bug reproduction tests"
-    page = {"title": title, "facts": facts, "parts": parts}
-    return filled(_TEMPLATE, page=page)
-
-
-def _part(record: RunRecord, issue: Issue | None, ranks: tuple[Rank, ...]) -> Part:
-    made = [a for a in record.attempts if issue is not None and a.issue == issue.id]
-    missing = next((m for m in record.not_run if issue is None or m.issue == issue.id), None)
-    considered = tests_of(record, issue.id if issue else "")
-    sure, possible = bug_tests(considered)
-    tests = [*sure, *possible]
-    broken = _broken(ranks)
-    return {
-        "title": issue.title if issue else "",
-        "answer": of_report(made) if made else "",
-        "reproduced": bool(sure),
-        "verdict": of_ranking(ranks, missing) if ranks or missing else "",
-        "report": _marked(issue.text, sure) if issue else (),
-        "is_marked": any(test.test.oracle.quote for test in sure),
-        "patches": [_patch(rank, at, ranks, tests, broken) for at, rank in enumerate(ranks)],
-        "leaders": [_patch(rank, 0, ranks, (), ()) for rank in _leaders(ranks)],
-        "groups": _groups(ranks),
-        "broken": broken,
-        "remarks": [
-            *existing(ranks),
-            *tellings(record.tellings, issue.id if issue else ""),
-            *values(ranks),
-            *dispute_sentences(record.disputes, issue.id if issue else "", whole=True),
-        ],
-        "tests": [_test(judged, ranks) for judged in tests],
-        "rejected": [_name(test) for test in considered if test.review is Review.REJECTED],
-        "notes": [words for attempt in made for words in attempt_words(attempt)],
-    }
-
-
-def _broken(ranks: Sequence[Rank]) -> list[str]:
-    """Return the existing tests that some patch breaks, as many as have room."""
-    broken = (regression.test for rank in ranks for regression in rank.result.regressions)
-    return list(dict.fromkeys(broken))[:_COLUMNS]
-
-
-def _leaders(ranks: Sequence[Rank]) -> list[Rank]:
-    """Return the two patches at the top that are not the same patch; none where there is one."""
-    tried = [rank for rank in ranks if rank.epr is not None]
-    others = [rank for rank in tried[1:] if rank.name not in tried[0].copies]
-    return [tried[0], others[0]] if others else []
-
-
-def _groups(ranks: Sequence[Rank]) -> list[Part]:
-    groups: dict[int, list[Rank]] = {}
-    for rank in ranks:
-        if rank.group:
-            groups.setdefault(rank.group, []).append(rank)
-    return [
-        {"names": [rank.name for rank in group], "does": does(group[0])}
-        for group in groups.values()
-        if len(group) > 1
+def html(report: Report) -> str:
+    """Return the page."""
+    sections = [
+        Section(issue=issue, ranking=ranking, all_tests=report.tests_of(_id(issue, ranking)))
+        for issue, ranking in report.sections()
     ]
-
-
-def _marked(text: str, tests: Sequence[JudgedTest]) -> list[tuple[bool, str]]:
-    """Return a report in stretches, each with whether a bug test quotes it."""
-    quotes = [test.test.oracle.quote for test in tests if test.test.oracle.quote]
-    # Where a quotation was wrapped, or the report was, only the blanks differ.
-    patterns = [r"\s+".join(map(re.escape, quote.split())) for quote in quotes]
-    if not patterns:
-        return [(False, text)]
-    parts = re.split(f"({'|'.join(dict.fromkeys(patterns))})", text)
-    return [(at % 2 == 1, part) for at, part in enumerate(parts) if part]
-
-
-def _patch(
-    rank: Rank,
-    number: int,
-    ranks: tuple[Rank, ...],
-    tests: Sequence[JudgedTest],
-    broken: Sequence[str],
-) -> Part:
-    result, guarded = rank.result, rank.result.guarded
-    cells = {cell.test: cell for cell in result.cells}
-    breaks = {item.test: cause_words(item.cause, item.raised) for item in result.regressions}
-    low, high = rank.interval or (0.0, 0.0)
-    return {
-        "anchor": f"patch-{number + 1}-{result.patch.id}",
-        "name": result.patch.name,
-        "place": place(rank, ranks),
-        "cells": [_square(cells.get(judged.test.id), _name(judged)) for judged in tests],
-        "passed": f"{rank.passed}/{rank.total} pass" if rank.total else "–",
-        "broken": [
-            _glyph("fail", "✗", f"breaks {test}: {breaks[test]}")
-            if test in breaks
-            else _glyph("none", "·", f"does not break {test}, or did not run it")
-            for test in (broken if guarded else ())
-        ],
-        "regressed": f"{len(guarded.regressions)}/{guarded.ran} break" if guarded else "–",
-        "score": "–" if rank.score is None else f"{rank.score:.2f}",
-        "span": f"{low:.2f} to {high:.2f}" if rank.interval else "",
-        "note": note(rank),
-        "because": rank.because,
-        "regressions": result.regressions,
-        "lines": [_line(line) for line in result.patch.text.splitlines()],
-    }
-
-
-def _square(cell: Cell | None, test: str) -> Part:
-    if cell is None or cell.verdict is Verdict.INVALID:
-        return _glyph("none", "·", f"{test} did not run")
-    kinds = {Verdict.PASS: ("pass", "✓"), Verdict.FAIL: ("fail", "✗")}
-    return _glyph(
-        *kinds.get(cell.verdict, ("other", "!")), f"{test}: {cell.verdict} {run_words(cell)}"
+    title = report.issues[0].title if len(report.issues) == 1 else "Bug reproduction tests"
+    return filled(
+        _TEMPLATE,
+        title=title,
+        sections=sections,
+        facts=report.setting.facts,
+        begun=begun,
+        coded=coded,
+        evidence=evidence,
+        failure=failure_text,
+        highlighted=highlighted,
+        line_kind=line_kind,
+        origin=origin_words,
+        full_name=full_name,
+        place=place_words,
     )
 
 
-def _glyph(kind: str, glyph: str, title: str) -> Part:
-    return {"kind": kind, "glyph": glyph, "title": title}
+def _id(issue: IssueEntry | None, ranking: Ranking | None) -> str:
+    if issue is not None:
+        return issue.id
+    return ranking.issue if ranking is not None else ""
 
 
-def _name(judged: JudgedTest) -> str:
-    test = judged.test
-    return test.name if test.source else f"{test.path}::{test.name}"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """What stands in the matrix for a test on a patch."""
+
+    #: Class of its colours.
+    kind: str
+    glyph: str
+    #: What it means, said aloud and below a pointer.
+    words: str
 
 
-def _coloured(source: str) -> Markup:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A report and its ranking, as far as there are both."""
+
+    issue: IssueEntry | None
+    ranking: Ranking | None
+    #: Those by which patches may be ranked.
+    all_tests: Sequence[TestEntry]
+
+    @property
+    def is_reproduced(self) -> bool:
+        """Whether it may be said that the report was reproduced."""
+        return self.issue is not None and isinstance(self.issue.answer, Reproduced)
+
+    @property
+    def tests(self) -> tuple[TestEntry, ...]:
+        """The bug tests, in the order of their columns."""
+        return candidates(self.all_tests)
+
+    @property
+    def rejected(self) -> list[str]:
+        """Names of the tests that a person rejected."""
+        return [full_name(test) for test in self.all_tests if test.review is Review.REJECTED]
+
+    @property
+    def patches(self) -> tuple[PatchEntry, ...]:
+        """The patches, best first."""
+        return self.ranking.patches if self.ranking else ()
+
+    @property
+    def broken(self) -> list[str]:
+        """The existing tests that some patch breaks, as many as have room."""
+        broken = (outcome.test for patch in self.patches for outcome in patch.broken)
+        return list(dict.fromkeys(broken))[:_COLUMNS]
+
+    @property
+    def leaders(self) -> list[PatchEntry]:
+        """The two patches at the top that are not the same patch; none where there is one."""
+        tried = [patch for patch in self.patches if patch.epr is not None]
+        others = [patch for patch in tried[1:] if patch.name not in tried[0].copies]
+        return [tried[0], others[0]] if others else []
+
+    @property
+    def groups(self) -> list[list[PatchEntry]]:
+        """The patches that behave alike, where there are several."""
+        groups: dict[int, list[PatchEntry]] = {}
+        for patch in self.patches:
+            if patch.group:
+                groups.setdefault(patch.group, []).append(patch)
+        return [group for group in groups.values() if len(group) > 1]
+
+    @property
+    def report(self) -> Markup:
+        """The text of the report, with what sure bug tests rest on marked."""
+        assert self.issue is not None, "asked for where there is one"
+        return marked_report(self.issue.text, self.quotes)
+
+    @property
+    def quotes(self) -> list[str]:
+        """What sure bug tests quote of the report."""
+        return [test.quote for test in self.tests if test.counts and test.quote]
+
+    def marks(self, patch: PatchEntry) -> Iterator[tuple[str, Mark]]:
+        """Yield the name of each column of bug tests, and what stands there for a patch."""
+        for number, test in enumerate(self.tests, start=1):
+            yield f"T{number}", _mark(patch, test)
+
+    def broken_marks(self, patch: PatchEntry) -> Iterator[tuple[str, Mark]]:
+        """Yield the same of each existing test that some patch breaks."""
+        reasons = {outcome.test: outcome.reason for outcome in patch.broken}
+        for number, test in enumerate(self.broken, start=1):
+            if test in reasons:
+                mark = Mark(kind="fail", glyph="✗", words=f"breaks {test}: {reasons[test]}")
+            else:
+                mark = Mark(kind="none", glyph="·", words=f"does not break {test}, or did not run")
+            yield f"E{number}", mark
+
+    def outcomes(self, test: TestEntry) -> Iterator[tuple[str, str]]:
+        """Yield each patch on which a bug test ran, with what it did."""
+        for patch in self.patches:
+            for cell in patch.cells:
+                if cell.test == test.id:
+                    yield patch.name, "passes" if cell.verdict is Verdict.PASS else cell.reason
+
+
+def _mark(patch: PatchEntry, test: TestEntry) -> Mark:
+    name = full_name(test)
+    if any(cell.test == test.id for cell in patch.own_cells):
+        return Mark(kind="none", glyph="○", words=f"{name} came with it")
+    for cell in patch.cells:
+        if cell.test == test.id and cell.verdict is not Verdict.INVALID:
+            kinds = {Verdict.PASS: ("pass", "✓"), Verdict.FAIL: ("fail", "✗")}
+            kind, glyph = kinds.get(cell.verdict, ("other", "!"))
+            return Mark(kind=kind, glyph=glyph, words=f"{name}: {cell.verdict} {cell.reason}")
+    return Mark(kind="none", glyph="·", words=f"{name} did not run")
+
+
+def full_name(test: TestEntry) -> str:
+    """Return a test's name, with its file where the project holds that."""
+    return test.name if test.source else f"{test.file}::{test.name}"
+
+
+def origin_words(test: TestEntry) -> str:
+    """Return whose test it is, as in "from a.diff"."""
+    match test.author:
+        case Author.REPORT:
+            return "made from the report"
+        case Author.MODEL:
+            return f"written by {test.model}"
+        case Author.PATCH:
+            return f"from {listed(test.brought_by)}"
+        case Author.PERSON:
+            return "yours"
+        case _:
+            assert_never(test.author)
+
+
+def begun(sentence: str, headline: str) -> Markup:
+    """Return a verdict with only its first words set off."""
+    return Markup("<strong>{}</strong>{}").format(headline, coded(sentence.removeprefix(headline)))
+
+
+def evidence(patch: PatchEntry) -> str:
+    """Return how many tests a patch is judged by: "2 bug tests, 14 of 53 existing tests"."""
+    bug_tests = count(patch.total, "bug test")
+    if patch.existing is None:
+        return f"{bug_tests}, no existing test"
+    return f"{bug_tests}, {patch.existing.ran} of {patch.existing.total} existing tests"
+
+
+def highlighted(source: str) -> Markup:
+    """Return Python code in colours."""
     formatter = HtmlFormatter(nowrap=True, classprefix="py-")
     return Markup(highlight(source, PythonLexer(stripnl=False), formatter))  # it escapes the text
 
 
-def _line(line: str) -> tuple[str, str]:
-    added = line.startswith("+") and not line.startswith("+++")
-    removed = line.startswith("-") and not line.startswith("---")
-    return ("add" if added else "del" if removed else "ctx", line or " ")
+def line_kind(line: str) -> str:
+    """Return what a line of a diff is: added, removed or neither."""
+    if line.startswith("+") and not line.startswith("+++"):
+        return "add"
+    return "del" if line.startswith("-") and not line.startswith("---") else "ctx"
 
 
-def _test(judged: JudgedTest, ranks: tuple[Rank, ...]) -> Part:
-    test, judgement = judged.test, judged.judgement
-    cells = [
-        (rank.name, cell) for rank in ranks for cell in rank.result.cells if cell.test == test.id
-    ]
-    runs = judgement.runs
-    return {
-        "name": _name(judged),
-        "state": "" if judged.review is Review.OPEN else f"{judged.review} by you",
-        "kind": test.oracle.kind,
-        "sentence": test.oracle.sentence,
-        "sure": how_sure(judgement.confidence, judgement.evidence, judgement.measured),
-        "is_possible": not judgement.reproduces,
-        "source": _coloured(test.source or f"# in the tree: {test.path}"),
-        "before": _failure(runs[0]) if runs else judgement.reason,
-        "after": [
-            f"{name}: {'passes' if cell.verdict is Verdict.PASS else run_words(cell)}"
-            for name, cell in cells
-        ],
-    }
-
-
-def _failure(run: TestRun) -> str:
+def failure_text(failure: Failure) -> str:
     """Return what a test failed with, and where, outermost frame first."""
-    if run.raised is None:
-        return run_words(run)
-    # What lies before the first frame of the tree is how pytest came there.
-    ours = dropwhile(lambda frame: frame.path.startswith(("/", "<")), run.raised.frames)
+    if failure.raised is None:
+        return failure.reason
     frames = [
         f"{frame.path}:{frame.line} in {frame.function}" + ("  (project)" if frame.project else "")
-        for frame in ours
+        for frame in failure.raised.frames
     ]
-    values = [f"    {name} = {value}" for name, value in run.raised.values]
-    return "\n".join([*frames, *values, f"{run.raised.type}: {run.raised.message}"])
+    values = [f"    {name} = {value}" for name, value in failure.raised.values]
+    return "\n".join([*frames, *values, f"{failure.raised.type}: {failure.raised.message}"])

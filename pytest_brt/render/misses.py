@@ -14,6 +14,7 @@ from pytest_brt.types.miss import (
     CodeRead,
     CommandCrashes,
     ComplaintUnclear,
+    Incomplete,
     Mendable,
     NoCode,
     NotComparable,
@@ -146,7 +147,7 @@ def _advice_on_exception(miss: StatementRaised) -> str:
             return "add to the report that this is wrong, or what the statement needs to run"
 
 
-def _lacking(miss: Mendable) -> str:
+def _lacking(miss: Incomplete) -> str:
     """Return what a report lacks."""
     match miss:
         case NoCode():
@@ -176,7 +177,5 @@ def _lacking(miss: Mendable) -> str:
                 "a call and the value it should return, written as Python shows it: '`f(1)` "
                 "should return `2`'"
             )
-        case StatementRaised():
-            return "that this is wrong"
         case _:
             assert_never(miss)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import assert_never
 
 from pytest_brt.render.causes import cause_words
 from pytest_brt.render.misses import miss_advice, miss_sentence
-from pytest_brt.types import Attempt, AttemptNote, Ending, IssueAnswer
+from pytest_brt.types import Attempt, AttemptNote, Ending, IssueAnswer, Repair
 from pytest_brt.types.answer import MendMiss, NotReproduced
 from pytest_brt.types.attempt import (
     DialogueEnded,
@@ -68,6 +68,29 @@ def attempt_words(attempt: Attempt, answer: IssueAnswer | None = None) -> Iterat
     for note in attempt.notes:
         if answer is None or (note != why and not isinstance(note, _BESIDE)):
             yield note_sentence(note)
+
+
+def notes_beside(attempts: Sequence[Attempt], answer: IssueAnswer | None) -> Iterator[str]:
+    """Yield what the attempts at a report have to say that its answer does not."""
+    for attempt in attempts:
+        by = f"{name_of(attempt, attempts)}: " if len(attempts) > 1 else ""
+        for words in attempt_words(attempt, answer):
+            yield f"{by}{words}"
+
+
+def warnings(attempts: Sequence[Attempt]) -> Iterator[str]:
+    """Yield why the answer about a report may be incomplete, once each."""
+    for note in dict.fromkeys(note for attempt in attempts for note in attempt.notes):
+        if isinstance(note, Interrupted):
+            yield note_sentence(note)
+        elif isinstance(note, WithoutModel):
+            yield f"without the model: {note_sentence(note)}"
+
+
+def name_of(attempt: Attempt | Repair, attempts: Sequence[Attempt | Repair]) -> str:
+    """Return what a run of a strategy is called: "agent-03", or "libro" where there is one."""
+    several = sum(other.strategy == attempt.strategy for other in attempts) > 1
+    return f"{attempt.strategy}-{attempt.index:02}" if several else attempt.strategy
 
 
 def note_sentence(note: AttemptNote) -> str:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
-from pytest_brt.render.answer import listed
-from pytest_brt.render.table import shortened
+from pytest_brt.render.report import PatchEntry
+from pytest_brt.render.words import listed, shortened
 from pytest_brt.shown import on_a_line
-from pytest_brt.types import Given, Rank, Telling, Value
+from pytest_brt.types import Given, Telling, Value
 
 
-def values(ranks: Sequence[Rank]) -> Iterator[str]:
+def values(patches: Sequence[PatchEntry]) -> Iterator[str]:
     """Yield what the expressions of bug tests give on the patches that differ in it."""
     by_test: dict[str, dict[tuple[str, str], list[str]]] = {}
     first: dict[str, Value] = {}
-    for rank in ranks:
-        for value in rank.result.values:
+    for patch in patches:
+        for value in patch.values:
             first.setdefault(value.test, value)
             groups = by_test.setdefault(value.test, {})
-            groups.setdefault((value.text, value.raised), []).append(rank.name)
+            groups.setdefault((value.text, value.raised), []).append(patch.name)
     for test, groups in by_test.items():
         before = first[test].before
         parts = [
@@ -30,13 +30,6 @@ def values(ranks: Sequence[Rank]) -> Iterator[str]:
         unchanged = [f"{len(same)} unchanged"] if same else []
         shown = "; ".join([f"before {_shown_value(before)}", *parts, *unchanged])
         yield f"`{shortened(first[test].expression, 80)}`: {shown}"
-
-
-def tellings(found: Iterable[Telling], issue: str) -> Iterator[str]:
-    """Yield the calls on which the leading patches of an issue differ, with what they give."""
-    for telling in found:
-        if telling.issue == issue:
-            yield telling_sentence(telling)
 
 
 def telling_sentence(telling: Telling) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_brt.codec import content_id
 from pytest_brt.patches import canonical_diff
-from pytest_brt.render.table import fix_source_words, of_fix
+from pytest_brt.render.fixes import fix_source_words, fix_words
 from pytest_brt.repair.trial import Trial
 from pytest_brt.shown import on_a_line
 from pytest_brt.store import write_text
@@ -130,7 +130,7 @@ def with_header(fix: FoundFix, repair: Repair, issue: Issue, alike: int = 0) -> 
     ]
     if fix.hypothesis:
         lines.append(f"# Hypothesis: {_line(fix.hypothesis)}")
-    told = of_fix(fix)
+    told = fix_words(fix)
     lines.append(f"# {told[0].upper()}{told[1:]}")
     if fix.passed:
         lines.append(f"# Bug tests that pass: {', '.join(fix.passed)}")

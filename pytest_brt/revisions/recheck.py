@@ -47,6 +47,13 @@ class RecordedCell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedGuard:
+    """The existing tests that a patch broke."""
+
+    broken: tuple[RecordedCell, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedPatch:
     """A patch of the report, and what the tests did on it."""
 
@@ -54,7 +61,19 @@ class RecordedPatch:
     name: str
     applies: bool
     cells: tuple[RecordedCell, ...]
-    regressions: tuple[RecordedCell, ...] | None
+    existing: RecordedGuard | None
+
+    @property
+    def broken(self) -> tuple[RecordedCell, ...]:
+        """The existing tests that failed newly."""
+        return self.existing.broken if self.existing else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedRanking:
+    """The patches for one report."""
+
+    patches: tuple[RecordedPatch, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +81,12 @@ class RecordedReport:
     """The report, as far as it is compared."""
 
     tests: tuple[RecordedTest, ...]
-    patches: tuple[RecordedPatch, ...]
+    rankings: tuple[RecordedRanking, ...]
+
+    @property
+    def patches(self) -> Iterator[RecordedPatch]:
+        """The patches of all rankings."""
+        return (patch for ranking in self.rankings for patch in ranking.patches)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +127,7 @@ def read_report(folder: Path) -> RecordedReport:
         raise StoreProblem(f"{shown}: {problem} (record it again)") from problem
     names = [test.file for test in report.tests]
     for patch in report.patches:
-        names += [regression.test for regression in patch.regressions or ()]
+        names += [broken.test for broken in patch.broken]
     for name in names:
         if _leads_out(name):
             raise StoreProblem(f"{shown} names a test outside the project: {name!r}")
@@ -147,7 +171,7 @@ def _recheck_patch(
         yield Comparison(patch=patch.name, test="", then=None, now=None)
         return
     recorded = {cell.test: cell.verdict for cell in patch.cells}
-    existing = {broken.test: broken.verdict for broken in patch.regressions or ()}
+    existing = {broken.test: broken.verdict for broken in patch.broken}
     wanted = [target for target in targets if target.id in recorded]
     wanted += [_existing(name) for name in existing]
     found = _verdicts(engine, wanted, changes)

@@ -40,3 +40,8 @@ class Dispute:
     is_right: bool | None = None
     #: The reporter states what the bug tests demand; else they are at most possibly right.
     is_settled: bool = False
+
+    @property
+    def is_told(self) -> bool:
+        """Whether enough speaks against it, or a person was asked."""
+        return self.is_disputed or self.is_right is not None

@@ -128,19 +128,20 @@ class NotComparable(Fact, frozen=True, kw_only=True):
     values: tuple[StatedValue, ...]
 
 
-#: What a person can mend, mostly by adding to the report.
-Mendable = (
+#: What a person can mend by adding to the report.
+Incomplete = (
     NoCode
     | CodeInShell
     | CodeLeftOut
     | CommandCrashes
     | UndefinedNames
-    | StatementRaised
     | NothingWrong
     | ComplaintUnclear
     | AlreadyRight
     | NotComparable
 )
+#: What a person can mend.
+Mendable = Incomplete | StatementRaised
 Miss = (
     Mendable
     | TooManyStatements

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
 
+from tests.support.reports import read_report
 from tests.support.trees import tree_hash
 
 APP = {
@@ -120,7 +120,7 @@ def reproduced(root: Path, report: str, *options: str) -> str:
     )
     assert result.returncode == 0, result.stdout + result.stderr
     assert tree_hash(root) == before
-    tests = json.loads(answer.read_text("utf-8"))["tests"]
+    tests = read_report(answer)["tests"]
     return str(next(test["source"] for test in tests if test["candidate"]))
 
 

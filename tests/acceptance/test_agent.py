@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import pytest
 from pytest_brt.agent.trajectory import read_trajectories
 from pytest_brt.types import Ending, Verdict
 from tests.acceptance.examples import EXAMPLES, unpack
+from tests.support.reports import patches_of, read_report
 from tests.support.trees import tree_hash
 
 HERE = Path(__file__).parent
@@ -46,7 +46,7 @@ def report(tree: Path) -> dict[str, Any]:
     )
     assert done.returncode in (0, 7), done.stdout + done.stderr
     assert tree_hash(tree) == before
-    found: dict[str, Any] = json.loads((tree.parent / "out.json").read_text("utf-8"))
+    found: dict[str, Any] = read_report(tree.parent / "out.json")
     return {**found, "text": done.stdout}
 
 
@@ -76,7 +76,7 @@ def test_every_mistake_is_answered_and_the_trajectory_kept(tree: Path) -> None:
 def test_what_it_wrote_tells_right_patches_from_wrong_ones(report: dict[str, Any]) -> None:
     candidates = [test for test in report["tests"] if test["candidate"]]
     assert [test["name"] for test in candidates] == ["test_two_comments_in_a_row"]
-    epr = {patch["name"]: patch["epr"] for patch in report["patches"]}
+    epr = {name: patch["epr"] for name, patch in patches_of(report).items()}
     assert (epr["fix-02.diff"], epr["fix-04.diff"], epr["fix-05.diff"]) == (1.0, 1.0, 0.0)
 
 
@@ -85,7 +85,7 @@ def test_the_user_sees_how_it_went(report: dict[str, Any]) -> None:
     assert "test_two_comments_in_a_row fails" in report["text"]
     assert "in place of" in report["text"]
     assert "agent-00: step 8 of 25: test tests/test_format.py: FAIL" in report["text"]
-    (attempt,) = report["attempts"]
+    (attempt,) = report["issues"][0]["attempts"]
     (dialogue,) = attempt["dialogues"]
     assert (dialogue["ending"], dialogue["steps"]) == ("finish", 9)
-    assert attempt["calls"] == 11
+    assert attempt["cost"]["calls"] == 11

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
+from tests.support.reports import read_report
 from tests.support.repository import Repository
 from tests.support.trees import tree_hash
 
@@ -59,7 +59,7 @@ def answered(repository: Repository, report: str, *options: str) -> tuple[str, d
     )
     assert done.returncode == 1, done.stdout + done.stderr
     assert tree_hash(repository.root) == before
-    answer = json.loads(out.read_text("utf-8"))["issues"][0]["answer"]
+    answer = read_report(out)["issues"][0]["answer"]
     sentences = [line for line in done.stdout.split("\n") if line.startswith("Not reproduced")]
     return sentences[0], answer
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.support.interval import CLAMP_ISSUE
 from tests.support.refusals import assert_refused
+from tests.support.reports import patches_of, read_report
 from tests.support.trees import tree_hash
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("once")]
@@ -72,12 +71,12 @@ def test_patches_that_are_none_are_listed_with_their_reasons(project: pytest.Pyt
         "--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-report=../report.json"
     )
     assert result.ret == 0, result.stdout.str()
-    report = json.loads((project.path.parent / "report.json").read_text("utf-8"))
-    patches = {patch["name"]: patch for patch in report["patches"]}
+    report = read_report(project.path.parent / "report.json")
+    patches = patches_of(report)
     for number, (_, message) in enumerate(NO_PATCHES):
         bad = patches[f"bad-{number}.diff"]
         assert not bad["applies"]
-        assert message in bad["reason"]
+        assert message in bad["refusal"]
     assert not (project.path.parent / "outside.py").exists()
     assert tree_hash(project.path) == before
 

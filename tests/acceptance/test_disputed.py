@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pytest_brt.patches import canonical_diff
 from pytest_brt.types import FileChange
+from tests.support.reports import read_report
 from tests.support.trees import write_tree
 
 CORE = "def clamp(n):\n    return min(n, 10)\n\n\ndef half(n):\n    return n / 2\n"
@@ -67,10 +68,10 @@ def toy(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
-def found_in(path: Path) -> tuple[dict[str, dict[str, object]], list[dict[str, object]]]:
+def found_in(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Return the patches of a JSON report by name, and what is in dispute."""
-    found = json.loads(path.read_text("utf-8"))
-    return {patch["name"]: patch for patch in found["patches"]}, found["disputes"]
+    (ranking,) = read_report(path)["rankings"]
+    return {patch["name"]: patch for patch in ranking["patches"]}, ranking["disputes"]
 
 
 def rank(toy: pytest.Pytester, *arguments: str) -> pytest.RunResult:
@@ -87,14 +88,11 @@ def test_the_right_patch_is_first_and_the_test_is_named(toy: pytest.Pytester) ->
         ]
     )
     patches, (dispute,) = found_in(toy.path / "found.json")
-    assert patches["a-right.diff"]["place"] == 1
-    fact = dispute["fact"]
-    assert isinstance(fact, dict)
-    assert (fact["existing"], fact["signs"]) == (WRONG, ["contradicted"])
+    assert patches["a-right.diff"]["place"] == [1, 1]
+    assert (dispute["existing"], dispute["signs"]) == (WRONG, ["contradicted"])
     # What they break besides is no less a regression.
     for name, test in (("b-harms.diff", "test_half"), ("c-breaks.diff", "test_small")):
-        regressions = patches[name]["regressions"]
-        assert isinstance(regressions, list)
+        regressions = patches[name]["existing"]["broken"]
         assert [one["test"] for one in regressions] == [f"test_core.py::{test}"]
 
 
@@ -105,13 +103,12 @@ def test_a_person_decides_which_is_right(toy: pytest.Pytester) -> None:
     result = rank(toy, "--brt-issue=issue.md")
     result.stdout.fnmatch_lines([f"*{WRONG}: you said that it is right: it counts"])
     patches, _ = found_in(toy.path / "found.json")
-    regressions = patches["a-right.diff"]["regressions"]
-    assert isinstance(regressions, list)
+    regressions = patches["a-right.diff"]["existing"]["broken"]
     assert [one["test"] for one in regressions] == [WRONG]
     toy.run(sys.executable, "-m", "pytest_brt", "review", "--reject", WRONG)
     rank(toy, "--brt-issue=issue.md")
     patches, _ = found_in(toy.path / "found.json")
-    assert patches["a-right.diff"]["place"] == 1
+    assert patches["a-right.diff"]["place"] == [1, 1]
 
 
 def test_a_name_that_there_is_not_is_an_error(toy: pytest.Pytester) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 from tests.support.interval import CLAMP, FIXES, SOURCE
 from tests.support.llama import needs_llama
 from tests.support.refusals import assert_refused
+from tests.support.reports import patches_of, read_report
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("once")]
 
@@ -88,8 +88,8 @@ def test_patches_may_be_what_a_shell_makes_of_a_pattern_and_settings_what_pytest
         ["*a-right.diff passes 4 of 4 bug tests*", "Markdown report: out.md"]
     )
     assert "| a-right.diff |" in (project.path / "out.md").read_text("utf-8")
-    report = json.loads((project.path.parent / "report.json").read_text("utf-8"))
-    assert report["patches"][0]["name"] == "a-right.diff"
+    report = read_report(project.path.parent / "report.json")
+    assert next(iter(patches_of(report))) == "a-right.diff"
     (project.path / "setup.cfg").unlink()
     same = project.runpytest_subprocess(
         *("--brt-issue=clamp.md", "--collect-only", "-q", "--rank-fixes"),

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.support.interval import SOURCE, diff_of
+from tests.support.reports import patches_of, read_report
 
 PATCHES = 16
 TESTS = 4
@@ -105,7 +106,8 @@ def test_nothing_that_was_finished_is_done_again_but_on_another_tree(
     assert f" of {PATCHES} patches were not run.\n" in output
     assert "No answer yet: " in output
     assert "Best: " not in output
-    (missing,) = json.loads(Path(project.path.parent, "report.json").read_text("utf-8"))["not_run"]
+    (ranking,) = read_report(Path(project.path.parent, "report.json"))["rankings"]
+    missing = ranking["not_run"]
     assert missing["of"] == PATCHES
     assert f"{len(missing['patches'])} of {PATCHES} patches" in output
 
@@ -124,16 +126,16 @@ def test_nothing_that_was_finished_is_done_again_but_on_another_tree(
 
     assert f"{len(rows) + 1} results taken from the interrupted run" in run_again(project, many)
     assert finished(project) == []  # the run ended by itself: nothing is left to be taken up
-    report = json.loads(Path(project.path.parent, "report.json").read_text("utf-8"))
-    patches = {patch["name"]: patch for patch in report["patches"]}
+    report = read_report(Path(project.path.parent, "report.json"))
+    patches = patches_of(report)
     assert len(patches) == PATCHES
     for row in rows:
         assert patches[row["patch"]["name"]]["seconds"] == round(row["seconds"], 3)
     for patch in patches.values():
         assert len(patch["cells"]) == TESTS
         # The other existing test does not execute the line that is changed.
-        assert (patch["guard"]["ran"], patch["guard"]["of"]) == (1, 2)
-    assert {patch["place"] for patch in list(patches.values())[: PATCHES // 2]} == {1}
+        assert (patch["existing"]["ran"], patch["existing"]["total"]) == (1, 2)
+    assert {patch["place"][0] for patch in list(patches.values())[: PATCHES // 2]} == {1}
 
 
 #: The log shows at once what is said.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from pytest_brt.patches import canonical_diff
 from pytest_brt.types import FileChange
+from tests.support.reports import patches_of, read_report
 from tests.support.trees import tree_hash, write_tree
 
 CORE = "def clamp(n):\n    return min(n, 10)\n"
@@ -48,9 +48,8 @@ def test_they_are_ranked_by_the_tests_of_the_others(toy: pytest.Pytester) -> Non
             "*bug tests on the patches in the order above: . passes, x fails, o came with it",
         ]
     )
-    found = {patch["name"]: patch for patch in json.loads(out.read_text("utf-8"))["patches"]}
-    assert found["right.diff"]["place"] == 1
-    assert found["right.diff"]["placed_with"] == []
+    found = patches_of(read_report(out))
+    assert found["right.diff"]["place"] == [1, 1]
     assert len(found["right.diff"]["own_cells"]) == 1
 
 

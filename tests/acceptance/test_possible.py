@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.support.interval import CLAMP
+from tests.support.reports import read_report
 
 pytestmark = pytest.mark.usefixtures("once")
 
@@ -41,7 +40,7 @@ def test_it_is_listed_as_possible_and_not_written_but_one_that_says_what_should_
             "*2 possibly reproduced*in*",
         ]
     )
-    report = json.loads(project.path.joinpath("out.json").read_text("utf-8"))
+    report = read_report(project.path.joinpath("out.json"))
     unsure = report["issues"][0]["id"]
     (test,) = [test for test in report["tests"] if test["issue"] == unsure]
     assert (test["candidate"], test["reproduces"]) == (True, False)
@@ -70,7 +69,7 @@ def test_where_another_exception_may_be_wanted_only_the_reported_one_fails(
     project.path.joinpath("issue.md").write_text(report, "utf-8")
     result = run(project, "--brt-write=new", "--brt-write-unsure")
     result.stdout.fnmatch_lines(["Possibly reproduced: *"])
-    (test,) = json.loads(project.path.joinpath("out.json").read_text("utf-8"))["tests"]
+    (test,) = read_report(project.path.joinpath("out.json"))["tests"]
     assert "may raise an error, but not ZeroDivisionError: division by zero" in test["source"]
     (written,) = project.path.rglob("test_*.py")
     assert project.runpytest_subprocess(written).ret == 1

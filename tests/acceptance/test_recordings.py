@@ -5,7 +5,6 @@ It was at the far end of `server:` and had seen nothing but the prompts.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -17,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.examples import EXAMPLES, unpack
+from tests.support.reports import patches_of, read_report
 from tests.support.sessions import LEAN
 from tests.support.trees import tree_hash
 
@@ -44,7 +44,7 @@ def play(strategy: str, example: str, samples: int, folder: Path) -> dict[str, A
         command, cwd=root, env=env, capture_output=True, text=True, encoding="utf-8", check=False
     )
     assert tree_hash(root) == before
-    found: dict[str, Any] = json.loads((folder / "found.json").read_text("utf-8"))
+    found: dict[str, Any] = read_report(folder / "found.json")
     sure = any(test["reproduces"] for test in found["tests"])
     assert done.returncode in ((0, 7) if sure else (1,)), done.stdout + done.stderr
     return found
@@ -70,6 +70,6 @@ def test_what_was_written_fails_on_the_bug_and_passes_on_right_patches(
 ) -> None:
     found = play(strategy, example, samples, tmp_path)
     assert sum(test["candidate"] for test in found["tests"]) == candidates
-    epr = {patch["name"]: patch["epr"] for patch in found["patches"]}
+    epr = {name: patch["epr"] for name, patch in patches_of(found).items()}
     assert {epr[name] for name in patches(example, "right")} == {1.0}, epr
     assert all(epr[name] < 1.0 for name in patches(example, "wrong-place")), epr

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.interval import SOURCE
 from tests.support.refusals import assert_refused
+from tests.support.reports import patches_of, read_report
 from tests.support.trees import tree_hash
 
 LINE = 1 + SOURCE.splitlines().index("    return max(low, min(value, low))")
@@ -53,7 +54,7 @@ def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, di
         *("--brt-strategy=replay", "--brt-guard=auto", "--brt-repeat=1"),
         *arguments,
     )
-    return result, json.loads(out.read_text("utf-8")) if out.exists() else {}
+    return result, read_report(out) if out.exists() else {}
 
 
 @pytest.mark.slow
@@ -75,11 +76,11 @@ def test_a_bug_is_repaired_and_the_patches_are_ranked(
     (repair,) = report["repairs"]
     assert (repair["strategy"], repair["ending"]) == ("repairagent", "finish")
     assert [fix["source"] for fix in repair["fixes"]] == ["variant", "agent"]
-    ranked = {patch["name"]: patch for patch in report["patches"]}
+    ranked = patches_of(report)
     for fix in repair["fixes"]:
         assert fix["plausible"]
         assert ranked[fix["patch"]]["epr"] == 1.0
-        assert ranked[fix["patch"]]["rank"] == ranked["a-right.diff"]["rank"] == 1
+        assert ranked[fix["patch"]]["place"] == ranked["a-right.diff"]["place"] == [1, 3]
     # Both behave the same on everything that was run: one stands for both, the model's last.
     (patch,) = sorted(out.glob("*.diff"))
     assert patch.name == repair["fixes"][1]["patch"]
@@ -188,7 +189,7 @@ def test_a_fix_that_breaks_existing_tests_is_written_and_ranked_but_no_success(
     assert result.ret == 1, result.stdout.str()
     (fixes,) = [repair["fixes"] for repair in report["repairs"]]
     assert [fix["plausible"] for fix in fixes] == [False, False]
-    broken = [[one["test"] for one in fix["regressions"]] for fix in fixes]
+    broken = [[one["test"] for one in fix["existing"]["broken"]] for fix in fixes]
     below = "tests/test_interval.py::test_clamp_below"
     old = "tests/test_old.py::test_sum"
     assert broken == [[old], [below, old]], "the one that breaks fewer comes first"

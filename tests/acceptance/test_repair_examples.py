@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.examples import EXAMPLES, unpack
+from tests.support.reports import patches_of, read_report
 from tests.support.trees import tree_hash
 
 pytestmark = pytest.mark.slow
@@ -116,7 +116,7 @@ def repaired(
     assert done.returncode == 0, done.stdout + done.stderr
     assert tree_hash(root) == before
     (patch,) = (tmp_path / "out").glob("*.diff")
-    return json.loads((tmp_path / "r.json").read_text("utf-8")), patch.read_text("utf-8"), root
+    return read_report(tmp_path / "r.json"), patch.read_text("utf-8"), root
 
 
 def test_repairagent_repairs_a_crash(tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_repairagent_repairs_a_crash(tmp_path: Path) -> None:
     (fix,) = repair["fixes"]
     assert (fix["source"], repair["ending"], repair["steps"]) == ("variant", "finish", 10)
     assert len(fix["passed"]) == fix["total"]
-    assert fix["regressions"] == []
+    assert fix["existing"]["broken"] == []
     assert "+    if maxcolwidths is not None and list_of_lists:" in patch
     subprocess.run(["git", "apply", "--check", "-"], input=patch.encode(), cwd=root, check=True)
 
@@ -141,5 +141,5 @@ def test_passerine_repairs_a_wrong_value(tmp_path: Path) -> None:
     assert fix["plausible"]
     assert (repair["ending"], repair["steps"]) == ("finish", 8)
     assert "+            tidx, token = get_next_comment(idx=tidx - 1)" in patch
-    (ranked,) = report["patches"]
-    assert (ranked["epr"], ranked["rank"]) == (1.0, 1)
+    (ranked,) = patches_of(report).values()
+    assert (ranked["epr"], ranked["place"]) == (1.0, [1, 1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from tests.support.interval import FIXES, SOURCE
 from tests.support.refusals import assert_refused
+from tests.support.reports import patches_of, read_report
 
 pytestmark = pytest.mark.usefixtures("once")
 
@@ -54,10 +54,11 @@ def test_every_report_at_once(project: pytest.Pytester) -> None:
     page = (out / "page.html").read_text("utf-8")
     assert "a-right.diff" in page
     assert "<script" not in page
-    patches = {p["name"]: p for p in json.loads((out / "all.json").read_text("utf-8"))["patches"]}
+    patches = patches_of(read_report(out / "all.json"))
     right = patches["a-right.diff"]
     # Of the two existing tests, one executes the changed line.
-    assert (right["regressions"], right["guard"]["ran"], right["guard"]["of"]) == ([], 1, 2)
+    existing = right["existing"]
+    assert (existing["broken"], existing["ran"], existing["total"]) == ([], 1, 2)
     assert right["standing"] == "tied"
     assert right["interval"][0] <= right["score"] <= right["interval"][1]
 
@@ -122,4 +123,4 @@ def test_a_report_that_cannot_be_written_spoils_nothing_else(project: pytest.Pyt
     )
     assert result.ret == 1
     result.stdout.fnmatch_lines(["cannot write *page.html*", "JSON report: *"])
-    assert json.loads(out.read_text("utf-8"))["patches"]
+    assert patches_of(read_report(out))

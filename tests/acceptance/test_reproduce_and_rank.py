@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.interval import SOURCE
+from tests.support.reports import patches_of, read_report
 from tests.support.sessions import LEAN
 from tests.support.trees import tree_hash
 
@@ -22,7 +22,7 @@ def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, di
     out = project.path.parent / "report.json"
     out.unlink(missing_ok=True)
     result = project.runpytest_subprocess(f"--brt-report={out}", *arguments)
-    return result, json.loads(out.read_text("utf-8")) if out.exists() else {}
+    return result, read_report(out) if out.exists() else {}
 
 
 def shows_test(result: pytest.RunResult) -> bool:
@@ -44,7 +44,7 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(
     assert properties.count('<property name="brt"') == 6
     assert 'name="epr"' in properties
     assert "does not apply" in properties or "e-stale" in properties
-    assert report["schema"] == 1
+    assert report["schema"] == 2
     assert [issue["source"] for issue in report["issues"]] == ["clamp.md"]
     candidates = [test for test in report["tests"] if test["candidate"]]
     assert candidates
@@ -53,7 +53,7 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(
         assert test["oracle"] in {"equals-expected", "observed-gone"}
         assert 0 < test["confidence"] < 1
         compile(test["source"], test["file"], "exec")
-    patches = {patch["name"]: patch for patch in report["patches"]}
+    patches = patches_of(report)
     assert set(patches) == {
         "a-right.diff",
         "b-literal.diff",
@@ -62,15 +62,14 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(
         "e-stale.diff",
     }
     for right in ("a-right.diff", "d-right-too.diff"):
-        assert patches[right]["rank"] == 1
+        assert patches[right]["place"] == [1, 2]
         assert patches[right]["epr"] == 1.0
         assert patches[right]["passed"] == patches[right]["total"] == len(candidates)
-    assert patches["a-right.diff"]["tied_with"] == ["d-right-too.diff"]
-    assert patches["b-literal.diff"]["rank"] > 1
-    assert patches["c-wrong.diff"]["rank"] > 1
+    assert patches["b-literal.diff"]["place"][0] > 1
+    assert patches["c-wrong.diff"]["place"][0] > 1
     stale = patches["e-stale.diff"]
-    assert (stale["applies"], stale["epr"], stale["rank"]) == (False, None, None)
-    assert "apply" in stale["reason"]
+    assert (stale["applies"], stale["epr"], stale["place"]) == (False, None, None)
+    assert "apply" in stale["refusal"]
     result.stdout.fnmatch_lines(
         [
             "*= bug report =*",
@@ -124,10 +123,10 @@ def test_two_issues_want_a_folder_of_patches_each(project: pytest.Pytester) -> N
         project, "--brt-issue=clamp.md", "--brt-issue=mean.md", "--rank-fixes=patches"
     )
     assert result.ret == 1, "no patch passes for the second report"
-    by_name = {patch["name"]: patch for patch in report["patches"]}
+    by_name = patches_of(report)
     ids = {issue["source"]: issue["id"] for issue in report["issues"]}
     assert by_name["clamp/a-right.diff"]["issue"] == ids["clamp.md"]
-    assert by_name["clamp/a-right.diff"]["rank"] == 1
+    assert by_name["clamp/a-right.diff"]["place"] == [1, 1]
     assert by_name["mean/c-wrong.diff"]["epr"] == 0.0
 
 
@@ -150,11 +149,11 @@ def test_ranking_by_tests_that_a_person_wrote(project: pytest.Pytester) -> None:
         "test_inside[7]": "FAIL",
         "test_fine": "PASS",
     }
-    patches = {patch["name"]: patch for patch in report["patches"]}
+    patches = patches_of(report)
     assert patches["a-right.diff"]["epr"] == 1.0
     assert patches["b-literal.diff"]["epr"] == 0.5
     assert patches["c-wrong.diff"]["epr"] == 0.0
-    assert patches["b-literal.diff"]["rank"] == 3
+    assert patches["b-literal.diff"]["place"][0] == 3
 
 
 def test_the_report_may_come_from_stdin_and_nothing_be_shown(project: pytest.Pytester) -> None:
@@ -170,7 +169,7 @@ def test_the_report_may_come_from_stdin_and_nothing_be_shown(project: pytest.Pyt
             stdin=issue,
         )
     assert result.ret == 0, result.stdout.str()
-    report = json.loads((project.path.parent / "report.json").read_text("utf-8"))
+    report = read_report(project.path.parent / "report.json")
     assert report["issues"][0]["source"] == "-"
     assert any(test["candidate"] for test in report["tests"])
     assert tree_hash(project.path) == before
@@ -221,5 +220,5 @@ def test_no_candidate_means_no_evidence(project: pytest.Pytester) -> None:
     result, report = run(project, "--brt-issue=clamp.md", "--rank-fixes=patches")
     assert result.ret == 1
     assert not any(test["candidate"] for test in report["tests"])
-    assert all(patch["epr"] is None for patch in report["patches"])
+    assert all(patch["epr"] is None for patch in patches_of(report).values())
     result.stdout.fnmatch_lines(["No patch stands out: no bug test could be run on a patch."])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import pytest
+
+from tests.support.reports import read_report
 
 pytestmark = pytest.mark.usefixtures("once")
 
@@ -54,8 +55,9 @@ def test_the_call_is_shown_and_what_is_right_decides(project: pytest.Pytester) -
             "(say which is right: 'pytest-brt review')",
         ]
     )
-    (told,) = json.loads(project.path.joinpath("out.json").read_text("utf-8"))["tellings"]
-    assert [given["patches"] for given in told["fact"]["gives"]] == [["a.diff"], ["b.diff"]]
+    (ranking,) = read_report(project.path.joinpath("out.json"))["rankings"]
+    (told,) = ranking["tellings"]
+    assert [given["patches"] for given in told["gives"]] == [["a.diff"], ["b.diff"]]
     shown = project.run(sys.executable, "-m", "pytest_brt", "review")
     shown.stdout.fnmatch_lines(
         ["V1  size('*') gives * (a.diff)", "V2  size('*') raises * (b.diff)"]

@@ -5,7 +5,6 @@ FastAPI, httpx, Django and the plugins are the released ones, in environments of
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.acceptance.django_site import APP, PACKAGES, PLACES, SETTING, made, reproduced
+from tests.support.reports import patches_of, read_report
 from tests.support.subjects import environment
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
@@ -162,9 +162,9 @@ def ranked(root: Path, report: str) -> tuple[str, dict[str, dict[str, Any]]]:
         encoding="utf-8",
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    found = json.loads(answer.read_text("utf-8"))
+    found = read_report(answer)
     source = next(test["source"] for test in found["tests"] if test["candidate"])
-    return source, {patch["name"]: patch for patch in found["patches"]}
+    return source, patches_of(found)
 
 
 def write_patch(root: Path, name: str, path: str, before: str, after: str) -> None:
@@ -199,7 +199,7 @@ def test_an_asyncio_library_with_async_fixtures(tmp_path: Path) -> None:
         write_patch(root, name, "relay/__init__.py", before, f"return {fix}")
     _, found = ranked(root, SENT)
     # The one that only returns 0 passes the bug test, and breaks the test with the async fixture.
-    assert found["breaks.diff"]["regressions"], found
+    assert found["breaks.diff"]["existing"]["broken"], found
     assert found["breaks.diff"]["passed"]
 
 
@@ -214,7 +214,7 @@ def test_code_that_reads_a_setting_and_existing_tests_in_the_style_of_django(
     source, found = ranked(root, SETTING)
     assert "assert shipping(50) == 0" in source
     assert "django_db" not in source
-    assert found["right.diff"]["place"] == 1
-    assert found["right.diff"]["regressions"] == []
-    broken = found["breaks.diff"]["regressions"]
+    assert found["right.diff"]["place"] == [1, 1]
+    assert found["right.diff"]["existing"]["broken"] == []
+    broken = found["breaks.diff"]["existing"]["broken"]
     assert [item["test"] for item in broken] == ["cart/tests.py::CartTest::test_small_orders_pay"]

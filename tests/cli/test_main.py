@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pytest_brt import __version__
 from pytest_brt.cli.main import main
+from tests.support.reports import SCHEMA
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -47,3 +50,8 @@ def test_help_of_a_command_says_what_it_does(
     with pytest.raises(SystemExit):
         main([command, "--help"])
     assert f"\n{about}" in capsys.readouterr().out
+
+
+def test_the_schema_of_a_report_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(SCHEMA.read_text("utf-8"))

@@ -17,7 +17,7 @@ import pytest
 from pytest_brt.evaluate.forms import as_csv
 from pytest_brt.evaluate.rows.study import Rows
 from pytest_brt.evaluate.write import read_study, tables_of
-from pytest_brt.render.answer import count
+from pytest_brt.render.words import count
 from tests.evaluate.bugs import NO_MATPLOTLIB, make_bugs
 from tests.evaluate.shown import STUDIED
 from tests.support.sessions import ONCE

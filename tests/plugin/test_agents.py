@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 import pytest_brt
 from pytest_brt.cli.main import _COMMANDS
 from pytest_brt.plugin.agents import VARIABLES, is_agent
+from tests.support.reports import checked
 
 SKILL = Path(pytest_brt.__file__).parent / ".agents/skills/pytest-brt/SKILL.md"
 
@@ -79,7 +79,7 @@ def test_the_report_has_standard_output_to_itself(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    report = checked(done.stdout)
     assert [issue["source"] for issue in report["issues"]] == ["clamp.md"]
     assert "Possibly reproduced: test_" in done.stderr
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from html.parser import HTMLParser
 
 from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.render.entries import build_report, patch_entry, places
 from pytest_brt.render.html import html
-from pytest_brt.types import Attempt, Issue, PatchResult, RunRecord
+from pytest_brt.render.report import PatchEntry, Report, Setting
+from pytest_brt.types import Attempt, Issue, PatchResult, Rank, RunRecord
 from tests.support.rows import judged
 
 
@@ -20,5 +24,64 @@ def record(*rows: PatchResult, title: str = "It is wrong", source: str = "x = 1\
     return RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranks=ranks, sandbox="ns")
 
 
+SETTING = Setting(
+    command="pytest --brt-issue a_b.md",
+    ended="2026-11-27 09:30",
+    version="1.0",
+    python="3.12",
+    found="the project's .venv",
+    sandbox="ns",
+    tree="0" * 64,
+    seed=0,
+)
+
+
+def report_of(found: RunRecord) -> Report:
+    return build_report(found, SETTING, 0)
+
+
+def entries_of(ranks: Sequence[Rank]) -> tuple[PatchEntry, ...]:
+    return tuple(
+        patch_entry(rank.result, rank, place)
+        for rank, place in zip(ranks, places(ranks), strict=True)
+    )
+
+
 def page_of(found: RunRecord) -> str:
-    return html(found, facts=("pytest-brt 1.0",))
+    return html(report_of(found))
+
+
+VOID = {"meta", "link", "rect", "line", "polyline", "br"}
+
+
+class Outline(HTMLParser):
+    """Checks that elements nest, and keeps the text, the tags and what would be loaded."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.loads: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        self.loads += [value or "" for name, value in attrs if name in ("src", "href", "data")]
+        assert not [name for name, _ in attrs if name.startswith("on")]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read(page: str) -> Outline:
+    outline = Outline()
+    outline.feed(page)
+    outline.close()
+    assert outline.open == []
+    return outline

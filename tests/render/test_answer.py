@@ -1,4 +1,4 @@
-"""The one sentence that a report or a ranking comes to."""
+"""The one sentence that a report comes to."""
 
 from __future__ import annotations
 
@@ -7,33 +7,16 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.rank.epr import rank_by_epr
-from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.render.answer import (
-    issue_sentence,
-    of_ranking,
-    of_report,
-    place_of,
-    shortcoming,
-    why_no_patch,
-)
-from pytest_brt.render.refusals import refusal_sentence
-from pytest_brt.render.remarks import warning_words
+from pytest_brt.answers import answer_issue
+from pytest_brt.render.answer import issue_headline, issue_sentence, place_of
 from pytest_brt.types import (
     Attempt,
     Ending,
     Frame,
     JudgedTest,
-    NamesTestTools,
-    NotExercised,
-    NotRun,
     OracleKind,
     Origin,
     Raised,
-    Remark,
-    Repair,
-    SinglesOutInput,
-    Step,
     TestRun,
     Trajectory,
     Verdict,
@@ -49,9 +32,8 @@ from pytest_brt.types.attempt import (
 )
 from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
 from pytest_brt.types.miss import AlreadyRight, CodeRead, NothingWrong, StatedValue
-from pytest_brt.types.refused import EmptyPatch
 from tests.support.outcomes import caused
-from tests.support.rows import broken, judged, row
+from tests.support.rows import judged
 
 TESTS = (judged(0), judged(1))
 TEST = Frame(path="tests/test_x.py", line=3, function="test_x")
@@ -65,6 +47,12 @@ VALUES = (StatedValue(text="3", line=7),)
 
 def attempt(*tests: JudgedTest, strategy: str = "replay", **rest: Any) -> Attempt:
     return Attempt(issue="i", strategy=strategy, index=0, tests=tests, **rest)
+
+
+def of_report(attempts: list[Attempt]) -> str:
+    answer = answer_issue(attempts)
+    assert issue_sentence(answer).startswith(issue_headline(answer))
+    return issue_sentence(answer)
 
 
 def no_bug_test(number: int, verdict: Verdict) -> JudgedTest:
@@ -175,104 +163,6 @@ def test_why_a_report_is_not_reproduced(made: Attempt, answer: str) -> None:
     assert of_report([made]) == answer
 
 
-def test_the_best_patch_is_named_with_what_it_passes_and_breaks() -> None:
-    rows = (
-        row("right.diff", "pp", guarded=broken(0)),
-        row("wrong.diff", "ff", guarded=broken(3)),
-    )
-    assert of_ranking(rank_by_weight(rows, TESTS)) == (
-        "Best: right.diff: passes 2 of 2 bug tests and breaks none of 20 existing tests."
-    )
-    bare = replace(broken(0, ran=0), total=0)
-    rows = (row("right.diff", "pp", guarded=bare), row("wrong.diff", "ff", guarded=bare))
-    assert of_ranking(rank_by_weight(rows, TESTS)) == (
-        "Best: right.diff: passes 2 of 2 bug tests (the project has no existing tests)."
-    )
-
-
-def test_copies_of_the_best_patch_are_the_same_patch() -> None:
-    rows = (row("a", "p", normal="x"), row("b", "p", normal="x"), row("c", "f", normal="y"))
-    assert of_ranking(rank_by_weight(rows, TESTS[:1])) == (
-        "Best: a (b: the same patch): passes 1 of 1 bug test (no existing test ran)."
-    )
-    alone = rank_by_weight(rows[:2], TESTS[:1])
-    assert of_ranking(alone).startswith("Only a (b: the same patch) could be tried: it passes 1")
-
-
-def test_of_patches_alike_it_is_said_how_many_existing_tests_ran_on_each() -> None:
-    rows = (
-        row("a", "pp", guarded=broken(0, ran=28)),
-        row("b", "pp", guarded=broken(0, ran=7)),
-        row("c", "ff", guarded=broken(0)),
-    )
-    assert of_ranking(rank_by_weight(rows, TESTS)) == (
-        "No patch stands out: a and b behave alike in everything that ran: each passes 2 of 2 "
-        "bug tests and breaks no existing test (7 to 28 ran)."
-    )
-
-
-def test_patches_that_nothing_tells_apart_do_not_stand_out() -> None:
-    tied = rank_by_weight((row("a", "pp"), row("b", "pp"), row("c", "ff")), TESTS)
-    assert of_ranking(tied) == (
-        "No patch stands out: a and b behave alike in everything that ran: each passes 2 of 2 "
-        "bug tests (no existing test ran)."
-    )
-    close = rank_by_weight(
-        (row("a", "pp", size=30, guarded=broken(0, ran=3)), row("b", "p?", size=20)), TESTS
-    )
-    assert of_ranking(close).startswith("No patch stands out: a and b are too close to call: a ")
-    plain = rank_by_epr((row("a", "p"), row("b", "p"), row("c", "f")), TESTS)
-    assert of_ranking(plain) == "No patch stands out: a and b pass the same tests."
-
-
-def test_a_patch_does_not_stand_out_for_being_short() -> None:
-    short, long = row("short", "p?", size=2), row("long", "pp", size=400)
-    for rows in ((short, long), (replace(short, cells=long.cells), long)):
-        ranks = rank_by_weight(rows, TESTS)
-        assert ranks[0].result.patch.name == "short"
-        assert of_ranking(ranks).startswith("No patch stands out: short and long ")
-
-
-def test_tests_that_may_not_be_about_the_bug_make_no_best_patch() -> None:
-    unsure = (judged(0, 0.3), judged(1, 0.3))
-    ranks = rank_by_weight((row("a", "pp"), row("b", "ff"), row("c", "ff")), unsure)
-    assert of_ranking(ranks).startswith("Possibly a: passes 2 of 2 bug tests")
-    assert of_ranking(ranks).endswith("but it passes no sure bug test.")
-
-
-def test_without_evidence_nothing_is_said_of_patches() -> None:
-    none_run = rank_by_weight((row("a"), row("b", refused=EmptyPatch())), ())
-    assert of_ranking(none_run).startswith("No patch stands out: there is no bug test. They are")
-    none_ran = rank_by_weight((row("a", "?"), row("b", refused=EmptyPatch())), TESTS)
-    assert of_ranking(none_ran) == "No patch stands out: no bug test could be run on a patch."
-    none_pass = rank_by_weight((row("a", "ff"), row("b", "ff")), TESTS)
-    assert of_ranking(none_pass) == "No patch stands out: none passes a bug test."
-    missing = NotRun(issue="", patches=("f",), of=7)
-    assert of_ranking(none_pass, missing) == "No answer yet: 1 of 7 patches was not run."
-
-
-@pytest.mark.parametrize(
-    "remark", [NamesTestTools(names=("pytest",)), SinglesOutInput(comparison="x == 5")]
-)
-def test_a_patch_whose_code_gives_reason_is_to_be_read(remark: Remark) -> None:
-    odd = row("evil.diff", "pp", remarks=(NotExercised(), remark))
-    ranks = rank_by_weight((odd, row("b", "ff")), TESTS)
-    warning = warning_words(remark)
-    assert of_ranking(ranks).startswith(f"Best: evil.diff ({warning}: read it): passes")
-
-
-def test_what_a_patch_lacks_is_told_by_the_sure_tests_where_there_are_some() -> None:
-    both = {"t0": True, "t1": False}
-    assert shortcoming(row("a", "pf"), both) == ""
-    assert shortcoming(row("a", "fp"), both) == "fails 1 of 1 bug test"
-    assert shortcoming(row("a", "pf"), dict.fromkeys(both, False)) == "fails 1 of 2 bug tests"
-    assert shortcoming(row("a", "??"), both) == ""
-    assert shortcoming(row("a", "ff", guarded=broken(2)), both) == (
-        "fails 1 of 1 bug test and breaks 2 of 20 existing tests"
-    )
-    assert shortcoming(row("a", refused=EmptyPatch()), both) == refusal_sentence(EmptyPatch())
-
-
 def failed(*frames: Frame, values: tuple[tuple[str, str], ...] = ()) -> TestRun:
     raised = Raised(type="ValueError", message="no", frames=frames, values=values)
     return TestRun(
@@ -328,23 +218,3 @@ def test_the_last_place_in_the_project_is_named(run: TestRun, place: str) -> Non
 )
 def test_what_does_not_show_here_is_told_with_what_fixed_it(fix: Fix | None, sentence: str) -> None:
     assert issue_sentence(NotHere(seen="`f(1)` gives 2.", fix=fix)) == sentence
-
-
-@pytest.mark.parametrize(
-    ("trajectory", "why"),
-    [
-        (None, "no fix was tried"),
-        (
-            Trajectory(steps=(), ending=Ending.TOKENS),
-            "the first prompt does not fit the model; give the model a larger context "
-            "(--brt-engine auto,context=N)",
-        ),
-        (
-            Trajectory(steps=(Step(number=1, reply="hm"),), ending=Ending.STEPS),
-            "no fix passes the tests",
-        ),
-    ],
-)
-def test_why_there_is_no_patch(trajectory: Trajectory | None, why: str) -> None:
-    repair = Repair(issue="clamp", strategy="repairagent", index=0, fixes=(), trajectory=trajectory)
-    assert why_no_patch([repair]) == why

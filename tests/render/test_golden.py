@@ -18,13 +18,12 @@ from pytest_brt.codec import to_json
 from pytest_brt.plugin.options import read_options
 from pytest_brt.plugin.summary import Summary
 from pytest_brt.render.html import html
-from pytest_brt.render.json import record_json
 from pytest_brt.render.markdown import markdown
 from pytest_brt.types import RunRecord
+from tests.render.pages import report_of
 from tests.render.samples import SAMPLES
 
 GOLDEN = Path(__file__).parent / "golden"
-FACTS = ("pytest-brt", "sandbox ns")
 #: How much is shown, and what pytest is told for it.
 VERBOSITY = {"default": (), "quiet": ("-q",), "verbose": ("-v",)}
 #: Elements whose text is set on a line of its own.
@@ -40,14 +39,14 @@ class Text(HTMLParser):
         self.hidden = False
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.hidden = tag == "style"
+        self.hidden = tag == "style" or ("class", "aloud") in attrs
         if tag in BLOCKS:
             self.lines.append("")
         elif tag in ("td", "th"):
             self.lines[-1] += " | "
 
     def handle_endtag(self, tag: str) -> None:
-        if tag == "style":
+        if tag in ("style", "span"):
             self.hidden = False
 
     def handle_data(self, data: str) -> None:
@@ -62,7 +61,7 @@ def terminal(record: RunRecord) -> str:
         config = pytest.Config.fromdictargs({}, ["-c", "/dev/null", "--brt-issue=issue.md", *flags])
         out = io.StringIO()
         reporter = pytest.TerminalReporter(config, out)
-        Summary(reporter, read_options(config)).show(record, (), ())
+        Summary(reporter, read_options(config)).show(report_of(record), (), ())
         parts.append(f"## {name}\n{out.getvalue()}")
     return "\n".join(parts)
 
@@ -70,20 +69,20 @@ def terminal(record: RunRecord) -> str:
 def page(record: RunRecord) -> str:
     """Return the text of the page."""
     text = Text()
-    text.feed(html(record, facts=FACTS))
+    text.feed(html(report_of(record)))
     lines = (" ".join(line.split()) for line in "\n".join(text.lines).splitlines())
     return "\n".join(filter(None, lines)) + "\n"
 
 
 def as_json(record: RunRecord) -> str:
     """Return the JSON report, laid out."""
-    return json.dumps(json.loads(to_json(record_json(record))), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(json.loads(to_json(report_of(record))), indent=1, ensure_ascii=False) + "\n"
 
 
 FORMATS: dict[str, Callable[[RunRecord], str]] = {
     "txt": terminal,
     "json": as_json,
-    "md": lambda record: markdown(record, facts=FACTS),
+    "md": lambda record: markdown(report_of(record)),
     "html.txt": page,
 }
 

@@ -3,53 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_brt.render.html import html
 from pytest_brt.types import Attempt, Issue, RunRecord
 from pytest_brt.types.miss import NoCode
 from pytest_brt.types.refused import FileGone
-from tests.render.pages import page_of, record
+from tests.render.pages import page_of, read, record
 from tests.support.rows import broken, row
-
-VOID = {"meta", "link", "rect", "line", "polyline", "br"}
-
-
-class Outline(HTMLParser):
-    """Checks that elements nest, and keeps the text, the tags and what would be loaded."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.tags: list[str] = []
-        self.loads: list[str] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        if tag not in VOID:
-            self.open.append(tag)
-        self.loads += [value or "" for name, value in attrs if name in ("src", "href", "data")]
-        assert not [name for name, _ in attrs if name.startswith("on")]
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in VOID:
-            assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def read(page: str) -> Outline:
-    outline = Outline()
-    outline.feed(page)
-    outline.close()
-    assert outline.open == []
-    return outline
 
 
 def test_all_that_was_found_is_on_it() -> None:
@@ -60,14 +23,36 @@ def test_all_that_was_found_is_on_it() -> None:
     )
     outline = read(page_of(found))
     for text in (
-        "It is wrong", "Best: a.diff", "Reproduced: 2 bug tests", "2/20 break",
+        "It is wrong", "Best: a.diff", "Reproduced: 2 bug tests", "2 of 20",
         "tests/test_x.py::test_0", "does not apply: 'pkg/gone.py' is not there any more",
-        "AssertionError: assert 0", "20 of 100 existing tests", "T1 test_a",
-        "by the bug tests",
+        "AssertionError: assert 0", "2 bug tests, 20 of 100 existing tests",
+        "T1bug test test_a, made from the report: 65% sure", "by the bug tests",
     ):  # fmt: skip
         assert text in outline.text, text
     assert outline.text.count("✓") == 1 + 3, "in the legend, and three tests that pass"
     assert outline.text.count("✗") == 1 + 1 + 2, "a bug test that fails, and what is broken"
+
+
+def test_only_the_first_words_of_a_verdict_are_set_off() -> None:
+    page = page_of(record(row("a.diff", "pp"), row("b.diff", "ff")))
+    assert '<p class="verdict"><strong>Best: a.diff</strong>: passes 2 of 2' in page
+
+
+def test_code_is_code_and_no_backtick_is_left() -> None:
+    found = record(row("a.diff", "pp"))
+    (issue,), (attempt,) = found.issues, found.attempts
+    oracle = replace(attempt.tests[0].test.oracle, sentence="`f(1)` should return `<2>`")
+    test = replace(attempt.tests[0], test=replace(attempt.tests[0].test, oracle=oracle))
+    text = "So:\n```python\nf(1)\n```\nand `g(2)`."
+    found = replace(
+        found,
+        issues=(replace(issue, text=text),),
+        attempts=(replace(attempt, tests=(test,)),),
+    )
+    page = page_of(found)
+    assert "<code>f(1)</code> should return <code>&lt;2&gt;</code>" in page
+    assert '<pre tabindex="0">f(1)\n</pre>\nand <code>g(2)</code>.' in page
+    assert "`" not in page
 
 
 def test_nothing_is_loaded_and_nothing_runs() -> None:
@@ -80,7 +65,7 @@ def test_without_tests_the_page_says_so() -> None:
     issue = Issue(id="i", title="Nothing", text="", source="issue.md")
     attempt = Attempt(issue="i", strategy="replay", index=0, tests=(), misses=(NoCode(),))
     found = RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranks=(), sandbox="ns")
-    text = read(html(found, facts=())).text
+    text = read(page_of(found)).text
     assert "Not reproduced: the report has no Python code that could be read" in text
     assert "add to the report a few lines of Python" in text
 
@@ -96,7 +81,8 @@ def test_sentences_that_bug_tests_quote_are_marked_in_the_report() -> None:
         issues=(replace(issue, text="<b> f() is odd:\nit should\nbe `5`. Thanks"),),
         attempts=(replace(attempt, tests=(quoting, *others)),),
     )
-    assert "&lt;b&gt; f() is odd:\n<mark>it should\nbe `5`</mark>. Thanks" in page_of(found)
+    assert "&lt;b&gt; f() is odd:\n<mark>it should\nbe </mark>" in page_of(found)
+    assert "<code><mark>5</mark></code>. Thanks" in page_of(found)
 
 
 @settings(max_examples=30)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pytest_brt.render.markdown import markdown
 from pytest_brt.types import RunRecord
-from tests.render.pages import record
+from tests.render.pages import record, report_of
 from tests.support.rows import broken, row
 
 
 def text_of(found: RunRecord) -> str:
-    return markdown(found, facts=("pytest-brt 1.0", "pytest --brt-issue a_b.md"))
+    return markdown(report_of(found))
 
 
 def test_the_answers_the_test_and_the_table_are_in_it() -> None:
@@ -24,7 +24,7 @@ def test_the_answers_the_test_and_the_table_are_in_it() -> None:
     assert "```python\nx = 1\n```" in text
     assert "| rank | patch | bug tests | existing tests | score | note |" in text
     assert "| 2 | b.diff | 0/2 pass | 1/20 break |" in text
-    assert text.endswith("<sub>pytest-brt 1.0 · pytest --brt-issue a\\_b.md</sub>\n")
+    assert text.endswith(" · sandbox ns · pytest --brt-issue a\\_b.md</sub>\n")
 
 
 def test_text_of_strangers_is_only_text() -> None:

@@ -7,19 +7,13 @@ from dataclasses import replace
 
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.render.table import (
-    MOST,
-    broken_tests,
-    existing,
-    note,
-    reasons,
-    table,
-    with_harm,
-)
+from pytest_brt.render.ranking import existing
+from pytest_brt.render.table import MOST, grounds, table, with_harm
 from pytest_brt.types import Verdict
 from pytest_brt.types.cause import WorkerEnded
 from pytest_brt.types.refused import FileGone
 from pytest_brt.types.shortfall import BudgetSpent
+from tests.render.pages import entries_of
 from tests.support.rows import broken, judged, row
 
 TESTS = (judged(0), judged(1))
@@ -32,7 +26,7 @@ def test_a_line_per_patch_with_what_is_known_of_it() -> None:
         row("stale.diff", refused=FileGone(path="x" * 200)),
     )
     ranks = rank_by_weight(results, TESTS)
-    lines = list(table(ranks))
+    lines = list(table(entries_of(ranks)))
     assert lines[0].text.split("  ")[0] == "rank"
     first, second, last = (line.text for line in lines[1:])
     assert re.fullmatch(r"1 +right.diff +2/2 pass +0/20 break +0\.\d\d", first)
@@ -40,7 +34,7 @@ def test_a_line_per_patch_with_what_is_known_of_it() -> None:
     assert last.startswith("-     stale.diff  -")
     assert last.endswith("x…")
     assert [line.good for line in lines] == [False, True, False, False]
-    whole = [line.text for line in table(ranks, whole=True)]
+    whole = [line.text for line in table(entries_of(ranks), whole=True)]
     assert whole[0].split() == [
         "rank", "patch", "bug", "tests", "existing", "tests", "EPR", "score", "alike", "note",
     ]  # fmt: skip
@@ -50,7 +44,7 @@ def test_a_line_per_patch_with_what_is_known_of_it() -> None:
 
 def test_plain_epr_has_no_columns_that_would_be_empty() -> None:
     ranks = rank_by_epr((row("a", "p"), row("b", "p"), row("c", "f"), row("d")), TESTS)
-    lines = [line.text for line in table(ranks)]
+    lines = [line.text for line in table(entries_of(ranks))]
     assert lines == [
         "rank  patch  bug tests  note",
         "1-2   a      1/1 pass",
@@ -62,8 +56,8 @@ def test_plain_epr_has_no_columns_that_would_be_empty() -> None:
 
 def test_a_long_table_is_cut_unless_all_of_it_is_wanted() -> None:
     ranks = rank_by_epr(tuple(row(f"p{number:02}", "p") for number in range(MOST + 3)), TESTS)
-    assert [line.text for line in table(ranks)][-1] == "… and 3 more (-v lists them)"
-    assert len(list(table(ranks, whole=True))) == MOST + 3 + 1
+    assert [line.text for line in table(entries_of(ranks))][-1] == "… and 3 more (-v lists them)"
+    assert len(list(table(entries_of(ranks), whole=True))) == MOST + 3 + 1
 
 
 def test_why_no_test_could_be_run_on_a_patch_is_said() -> None:
@@ -72,8 +66,8 @@ def test_why_no_test_could_be_run_on_a_patch_is_said() -> None:
         replace(cell, verdict=Verdict.INVALID, cause=WorkerEnded(said="said: no"))
         for cell in lost.cells
     ]
-    (rank,) = rank_by_epr((replace(lost, cells=tuple(cells)),), TESTS)
-    assert note(rank) == "no bug test could be run on it; the worker said: no"
+    (patch,) = entries_of(rank_by_epr((replace(lost, cells=tuple(cells)),), TESTS))
+    assert patch.note == "no bug test could be run on it; the worker said: no"
 
 
 def test_patches_that_behave_alike_share_their_places() -> None:
@@ -85,7 +79,7 @@ def test_patches_that_behave_alike_share_their_places() -> None:
         "too-close",
         "behind",
     ]
-    lines = list(table(ranks))[1:]
+    lines = list(table(entries_of(ranks)))[1:]
     assert [line.text.split()[:2] for line in lines] == [
         ["1-2", "a"],
         ["1-2", "b"],
@@ -104,7 +98,7 @@ def test_what_existing_tests_said() -> None:
         "20 of 100 existing tests ran on each patch (chosen by the names they use; "
         "the budget of 2 s a patch allows no more)"
     ]
-    assert list(broken_tests(ranks)) == [
+    assert list(grounds(entries_of(ranks), ()))[:5] == [
         f"b breaks tests/test_x.py::test_{n} (assert 1 == 2)" for n in range(5)
     ]
     assert list(existing(rank_by_epr((row("a", "p"),), TESTS))) == []
@@ -112,7 +106,7 @@ def test_what_existing_tests_said() -> None:
 
 def test_every_score_can_say_why() -> None:
     ranks = rank_by_weight((row("a", "pp", size=3), row("b", "ff", size=3)), TESTS)
-    first, second = reasons(ranks)
+    first, second = grounds(entries_of(ranks), ())
     assert first.startswith("a: +")
     assert "by the bug tests" in first
     assert second.startswith("b: -")
@@ -121,7 +115,7 @@ def test_every_score_can_say_why() -> None:
 def test_what_a_patch_breaks_stands_beside_its_name() -> None:
     rows = (row("a", "p", guarded=broken(0)), row("b", "p", guarded=broken(1)), row("c", "p"))
     more = row("d", "p", guarded=broken(3))
-    told = [with_harm(rank) for rank in rank_by_weight((*rows, more), TESTS)]
+    told = [with_harm(patch) for patch in entries_of(rank_by_weight((*rows, more), TESTS))]
     assert sorted(told) == [
         "a",
         "b (breaks 1 existing test)",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from pytest_brt.issue.load import read_issue
-from pytest_brt.render.table import of_fix
+from pytest_brt.render.fixes import fix_words
 from pytest_brt.repair.patch import chosen, files_of
 from pytest_brt.repair.site import RepairBench
 from pytest_brt.repair.strategy import run_passerine, run_repairagent
@@ -55,7 +55,7 @@ def passerine(scene: Scene, *fixes: str) -> Repair:
 
 def told(fix: FoundFix) -> str:
     assert fix.guarded is not None
-    return of_fix(fix).replace(f"of {fix.guarded.ran} existing tests", "of N existing tests")
+    return fix_words(fix).replace(f"of {fix.guarded.ran} existing tests", "of N existing tests")
 
 
 @pytest.mark.parametrize("repair", [agent, passerine])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from tests.support import real
 from tests.support.interval import CLAMP_ISSUE, SOURCE, TESTS
 from tests.support.llama import needs_llama
 from tests.support.real import needs_server
+from tests.support.reports import read_report
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 #: It calls nothing, so that replay finds no test and `auto` asks the model.
@@ -76,7 +76,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def check(result: pytest.RunResult, project: pytest.Pytester) -> None:
-    told = json.loads((project.path / "out.json").read_text("utf-8"))
+    told = read_report(project.path / "out.json")
     for test in told["tests"]:
         assert not test["candidate"] or calls_the_project(project, test["source"]), test
     if result.ret:

@@ -36,12 +36,12 @@ class Kept:
             "verdict": "FAIL", "source": TEST,
         }  # fmt: skip
         patch = {
-            "id": "p", "name": "right.diff", "applies": True, "regressions": [],
+            "id": "p", "name": "right.diff", "applies": True, "existing": None,
             "cells": [{"test": "t", "verdict": "PASS"}],
         }  # fmt: skip
         patch |= parts.pop("patch", {})
         test |= parts.pop("test", {})
-        text = json.dumps({"schema": 1, "tests": [test], "patches": [patch]})
+        text = json.dumps({"schema": 2, "tests": [test], "rankings": [{"patches": [patch]}]})
         (self.folder / RECORDED_REPORT).write_text(text, "utf-8")
         (self.folder / "patches").mkdir(exist_ok=True)
         (self.folder / patch_file("p")).write_text(RIGHT, "utf-8")
@@ -84,7 +84,7 @@ def test_a_forged_verdict_is_told(kept: Kept) -> None:
 
 def test_a_forged_regression_is_told(kept: Kept) -> None:
     broken = {"test": "tests/test_interval.py::test_inside", "verdict": "FAIL", "reason": ""}
-    kept.report(patch={"regressions": [broken]})
+    kept.report(patch={"existing": {"broken": [broken]}})
     assert [compared.same for compared in kept.compare()] == [True, True, False]
 
 

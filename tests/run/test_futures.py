@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
@@ -11,7 +10,6 @@ from threading import Event, Lock
 
 import pytest
 
-from pytest_brt.codec import to_json
 from pytest_brt.errors import ModelProblem
 from pytest_brt.execute.engine import Engine, Row, RowResult, TestTarget
 from pytest_brt.model.base import Prompt
@@ -19,7 +17,7 @@ from pytest_brt.model.opening import NoModel
 from pytest_brt.oracle.judge import Rating, judge
 from pytest_brt.rank.epr import Ranker, rank_by_epr, selected
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.render.json import record_json
+from pytest_brt.render.entries import build_report
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import AttemptKey, Case, Plan
@@ -34,9 +32,11 @@ from pytest_brt.types import (
     Origin,
     Patch,
     Standing,
+    Unfinished,
     Verdict,
 )
 from pytest_brt.types.attempt import ModelFailed, ModelGaveNothing
+from tests.render.pages import SETTING
 from tests.support.interval import CLAMP, FIXES, SOURCE, diff_of
 from tests.support.projects import open_on
 from tests.support.trees import write_tree
@@ -119,10 +119,10 @@ def test_rows_pull_their_attempts_and_nothing_runs_twice(engine: Engine, jobs: i
     assert counting.asked == [0]
     assert [rank.result.patch.name for rank in record.ranks] == ["a-right.diff", "c-wrong.diff"]
     assert [rank.epr for rank in record.ranks] == [1.0, 0.0]
-    chosen = record_json(record, selected(record.ranks, 1, 0.0))["selected"]
-    right = {"issue": "i1", "patch": "a-right.diff"}
-    wrong = {"issue": "i1", "patch": "c-wrong.diff"}
-    assert chosen == {"--brt-top 1": [right], "--brt-threshold 0": [right, wrong]}
+    chosen = selected(record.ranks, 1, 0.0)
+    (ranking,) = build_report(record, SETTING, 0, chosen).rankings
+    right, wrong = "a-right.diff", "c-wrong.diff"
+    assert ranking.selected == {"--brt-top 1": (right,), "--brt-threshold 0": (right, wrong)}
     assert record.sandbox == engine.level
     assert record.not_run == ()
 
@@ -181,8 +181,8 @@ def test_patches_that_were_not_run_are_named_and_nobody_leads(engine: Engine) ->
     assert record.not_run == (NotRun(issue="i1", patches=(second.name,), of=2),)
     assert [rank.result.patch.name for rank in record.ranks] == [first.name]
     assert Standing.SEPARATED not in {rank.standing for rank in record.ranks}
-    written = json.loads(to_json(record_json(record)))
-    assert written["not_run"] == [{"issue": "i1", "patches": [second.name], "of": 2}]
+    (ranking,) = build_report(record, SETTING, 0).rankings
+    assert ranking.answer == Unfinished(missing=1, of=2)
 
 
 def test_a_refused_candidate_ranks_nothing(engine: Engine) -> None:

@@ -22,9 +22,9 @@ from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.reproduce.agent.kit import TESTS, Kit, remembered, tests_in
 from pytest_brt.reproduce.asking import answer_room
 from pytest_brt.reproduce.model_tests.make import Maker, Written
+from pytest_brt.reproduce.prompting.excerpts import show_file
 from pytest_brt.reproduce.prompting.fit import PromptTooLong, bug_values, fitted, shorten
 from pytest_brt.reproduce.prompting.report_text import report_text
-from pytest_brt.reproduce.prompting.shown_code import show_file
 from pytest_brt.types import CandidateTest, Origin, Step
 
 #: Characters of the test file: per token of context, and at most.

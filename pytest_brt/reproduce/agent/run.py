@@ -80,7 +80,7 @@ def opening(kit: Kit) -> tuple[Messages, Messages, tuple[Shortened, ...]]:
             messages=(system, *examples, user), sampling=replace(kit.sampling, max_tokens=reserved)
         )
 
-    listings = listings_of(hints, kit.index)
+    listings = listings_of(hints, kit.index, imports=kit.found is None)
     room = min(_TOKENS, kit.bench.model.context - reserved)
     order = ("tests", "host", "suspected", "fixtures", "imports", "session")
     last = ("examples", "refused", "best", "report")

@@ -91,7 +91,7 @@ def sampling_prompt(
             purpose="libro",
         )
 
-    listings = listings_of(hints, index) if form is PromptForm.FILES else {}
+    listings = listings_of(hints, index, imports=not facts) if form is PromptForm.FILES else {}
     # What LIBRO does not have goes first, the report last.
     order = ("tests", "host", "suspected", "examples", "fixtures", "imports", "session", "report")
     return fitted(build, parts, order, brief, listings, most=_TOKENS)[:2]

@@ -19,7 +19,7 @@ from pytest_brt.issue.read import read_report
 from pytest_brt.localise.signs import Key
 from pytest_brt.localise.suspects import find_suspects, nearest_tests, query_of, rank_files
 from pytest_brt.observe.watch import Replayed, Seen, watch
-from pytest_brt.reproduce.prompting.shown_code import MOST_TESTS, show_tests
+from pytest_brt.reproduce.prompting.excerpts import MOST_TESTS, show_tests
 from pytest_brt.reproduce.prompting.transcript import IMPORTS, Stance, session_of, stance_of
 from pytest_brt.types import Attempt, Issue, Place
 
@@ -224,7 +224,8 @@ def imports_of(hints: Hints, issue: Issue, index: Index, engine: Engine | None) 
         }
         if text.rpartition(" ")[2] not in taken:
             found.append(text)
-    return tuple(dict.fromkeys(found))[:_MOST]
+    every = (*dict.fromkeys(found[:_MOST]), "import pytest")
+    return tuple(dict.fromkeys(every))
 
 
 def _of_places(

@@ -12,8 +12,8 @@ from pytest_brt.code.index import Index
 from pytest_brt.errors import Overflowed
 from pytest_brt.model.base import Model, Prompt
 from pytest_brt.reproduce.prompting.context import Hints
+from pytest_brt.reproduce.prompting.excerpts import show_suspects, show_tests
 from pytest_brt.reproduce.prompting.report_text import shortened_report
-from pytest_brt.reproduce.prompting.shown_code import show_suspects, show_tests
 from pytest_brt.types import Issue
 from pytest_brt.types.attempt import Shortened
 
@@ -39,19 +39,21 @@ Listing = tuple[float, Callable[[int], str]]
 Build = Callable[[Mapping[str, str]], Prompt]
 
 
-def listings_of(hints: Hints, index: Index) -> dict[str, Listing]:
-    """Return how the suspected code is listed, and "host", the test file."""
+def listings_of(hints: Hints, index: Index, *, imports: bool = False) -> dict[str, Listing]:
+    """Return how the suspected code is listed, and "host", the test file.
+
+    It comes with its `imports` where a prompt does not tell of those that work.
+    """
 
     def suspected(most: int) -> str:
-        return _PARTED.join(
-            f"{path}\n{code}"
-            for path, code in show_suspects(hints.suspects, index, most, hints.worths)
-        )
+        shown = show_suspects(hints.suspects, index, most, hints.worths)
+        return _PARTED.join(f"{path}\n{code}" for path, code in shown)
 
-    found: dict[str, Listing] = {"suspected": (_OF_CODE, suspected)}
-    if hints.host:
-        found["host"] = (_OF_TESTS, lambda most: show_tests(hints.host, index, most, hints.worths))
-    return found
+    def host(most: int) -> str:
+        return show_tests(hints.host, index, most, hints.worths, imports=imports)
+
+    listings: dict[str, Listing] = {"suspected": (_OF_CODE, suspected)}
+    return listings | ({"host": (_OF_TESTS, host)} if hints.host else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.answers import answer_issue
 from pytest_brt.execute.engine import Engine
-from pytest_brt.render.answer import of_report
+from pytest_brt.render.answer import issue_sentence
 from pytest_brt.types import OracleKind, Verdict
 from pytest_brt.types.miss import (
     CodeLeftOut,
@@ -312,7 +313,7 @@ def test_a_suite_that_does_not_run_is_told_of(tmp_path: Path) -> None:
     with_bug = "double\n\n```\n>>> double(1)\n3\n```\n"
     engine = open_on(root, seconds=20)
     try:
-        answer = of_report([attempt(engine, with_bug)])
+        answer = issue_sentence(answer_issue([attempt(engine, with_bug)]))
     finally:
         engine.close()
     assert "made from the report cannot be run: " in answer

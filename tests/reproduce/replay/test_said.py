@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.answers import answer_issue
 from pytest_brt.execute.engine import Engine
-from pytest_brt.render.answer import of_report
+from pytest_brt.render.answer import issue_sentence
 from tests.reproduce.replay.project import attempt
 
 REPORTS = tomllib.loads(Path(__file__).with_name("said.toml").read_text(encoding="utf-8"))["report"]
@@ -17,7 +18,7 @@ REPORTS = tomllib.loads(Path(__file__).with_name("said.toml").read_text(encoding
 
 @pytest.mark.parametrize("report", [pytest.param(one, id=one["about"]) for one in REPORTS])
 def test_what_is_said_of_a_report(engine: Engine, report: dict[str, str]) -> None:
-    said = of_report([attempt(engine, report["text"])])
+    said = issue_sentence(answer_issue([attempt(engine, report["text"])]))
     # The project lies in another folder each time.
     assert re.sub(r"/\S*/(?=pkg/)", "", said) == report["says"]
 

@@ -1,0 +1,218 @@
+"""What a ranking comes to, and what each patch does, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import assert_never
+
+from pytest_brt.render.causes import shortfall_words
+from pytest_brt.render.refusals import refusal_sentence
+from pytest_brt.render.remarks import warning_words
+from pytest_brt.render.words import count, listed
+from pytest_brt.types import (
+    ChosenBy,
+    Contradicted,
+    Doubt,
+    Guarded,
+    Lack,
+    Leader,
+    Level,
+    NoLeader,
+    NoneFixes,
+    OnlyOne,
+    PatchResult,
+    Rank,
+    RankingAnswer,
+    Unfinished,
+    Verdict,
+)
+
+
+def shortcoming(result: PatchResult, trusted: Mapping[str, bool]) -> str:
+    """Return why a patch does not fix the bug, "" when everything that ran says that it does.
+
+    `trusted` has the ids of the failing tests, and whether each surely is a bug test. Where some
+    are sure, only those count.
+    """
+    if result.refused is not None:
+        return refusal_sentence(result.refused)
+    sure = {test for test, is_sure in trusted.items() if is_sure} or set(trusted)
+    cells = [c for c in result.cells if c.test in sure and c.verdict is not Verdict.INVALID]
+    failing = sum(cell.verdict is not Verdict.PASS for cell in cells)
+    parts = [f"fails {failing} of {count(len(cells), 'bug test')}"] if failing else []
+    if result.guarded is not None and result.regressions:
+        parts.append(breaks(result.guarded))
+    return " and ".join(parts)
+
+
+def ranking_headline(answer: RankingAnswer) -> str:
+    """Return how the answer of a ranking begins, as in "Best: a.diff"."""
+    match answer:
+        case Leader(patch=name, doubt=None, by_bug_tests_alone=True):
+            return f"First by bug tests alone: {name}"
+        case Leader(patch=name, doubt=Doubt()):
+            return f"Possibly {name}"
+        case Leader(patch=name):
+            return f"Best: {name}"
+        case OnlyOne(patch=name):
+            return f"Only {name}"
+        case Unfinished():
+            return "No answer yet"
+        case NoLeader() | NoneFixes() | Contradicted():
+            return "No patch stands out"
+        case _:
+            assert_never(answer)
+
+
+def ranking_sentence(answer: RankingAnswer, ranks: Sequence[Rank]) -> str:
+    """Return the answer of a ranking in one or two sentences; `ranks` say what each patch does."""
+    begins = ranking_headline(answer)
+    by_name = {rank.name: rank for rank in ranks}
+    match answer:
+        case Leader(patch=name, doubt=Doubt() as doubt):
+            leader = by_name[name]
+            return f"{begins}{_aside(leader)}: {does(leader)}, but {doubt_clause(doubt)}."
+        case Leader(patch=name):
+            return f"{begins}{_aside(by_name[name])}: {does(by_name[name])}."
+        case NoLeader(patches=names, level=level):
+            return f"{begins}: {_level(level, [by_name[name] for name in names])}."
+        case OnlyOne(patch=name):
+            only = by_name[name]
+            return f"{begins}{_aside(only)} could be tried: it {does(only)}."
+        case NoneFixes(lack=lack):
+            return f"{begins}: {_LACKS[lack]}"
+        case Contradicted():
+            return f"{begins}: {_contradiction(answer)}"
+        case Unfinished(missing=missing, of=total):
+            were = "was" if missing == 1 else "were"
+            return f"{begins}: {missing} of {total} patches {were} not run."
+        case _:
+            assert_never(answer)
+
+
+_LACKS = {
+    Lack.NO_BUG_TEST: (
+        "there is no bug test. They are ordered by the existing tests they break, and by how many "
+        "others change the same code."
+    ),
+    Lack.NO_TEST_RAN: "no bug test could be run on a patch.",
+    Lack.NONE_PASSES: "none passes a bug test.",
+}
+
+
+def doubt_clause(doubt: Doubt) -> str:
+    """Return why a leading patch does not lead clearly, as in "it breaks existing tests"."""
+    match doubt:
+        case Doubt.NO_SURE_TEST:
+            return "it passes no sure bug test"
+        case Doubt.BREAKS_TESTS:
+            return "it breaks existing tests"
+        case Doubt.NO_EXISTING_TESTS:
+            return "no existing test ran on it"
+        case _:
+            assert_never(doubt)
+
+
+def _contradiction(answer: Contradicted) -> str:
+    if not answer.existing:
+        return (
+            f"the bug tests contradict each other. {listed(answer.bug_tests)} "
+            "pass on different patches and on none together: read them; one asks for something "
+            "wrong."
+        )
+    existing = listed(answer.existing[:3])
+    if len(answer.existing) > 3:
+        existing = f"{', '.join(answer.existing[:3])} and {len(answer.existing) - 3} more"
+    return (
+        "bug tests and existing tests contradict each other. Every patch "
+        f"that passes {listed(answer.bug_tests)} breaks {existing}: read these tests; one side "
+        "asserts the bug."
+    )
+
+
+def _aside(rank: Rank) -> str:
+    """Return what stands behind a patch's name: a word of warning, and its copies."""
+    alike = f" ({listed(rank.copies)}: the same patch)" if rank.copies else ""
+    return f"{_warning(rank)}{alike}"
+
+
+def _called(rank: Rank) -> str:
+    return f"{rank.name}{_warning(rank)}"
+
+
+def _warning(rank: Rank) -> str:
+    """Return that a patch is to be read, where its code gives reason for it."""
+    warning = next(filter(None, map(warning_words, rank.result.remarks)), "")
+    return f" ({warning}: read it)" if warning else ""
+
+
+def _level(level: Level, ranks: Sequence[Rank]) -> str:
+    match level:
+        case Level.BUG_TESTS:
+            names = [_called(ranks[0]), *(rank.name for rank in ranks[1:])]
+            return f"{listed(names)} pass the same tests"
+        case Level.BEHAVIOUR:
+            like = "behave alike in everything that ran"
+        case Level.ODDS:
+            like = "are too close to call"
+        case _:
+            assert_never(level)
+    return f"{listed([_called(rank) for rank in ranks])} {like}: {_what_each_does(ranks)}"
+
+
+def _what_each_does(level: Sequence[Rank]) -> str:
+    """Return what patches do: once where it is the same, but for how many existing tests ran."""
+    if len({does(rank) for rank in level}) == 1:
+        return f"each {does(level[0])}"
+    found = [rank.result.guarded for rank in level if rank.result.guarded]
+    ran = sorted(guarded.ran for guarded in found)
+    passed = {rank.passed for rank in level}
+    broken = len(found) < len(level) or any(guarded.regressions for guarded in found)
+    if len(passed) == 1 and not broken and ran[0]:
+        tests = f"passes {level[0].passed} of {count(level[0].total, 'bug test')}"
+        return f"each {tests} and breaks no existing test ({ran[0]} to {ran[-1]} ran)"
+    return "; ".join(f"{_called(rank)} {does(rank)}" for rank in level[:3])
+
+
+def does(rank: Rank) -> str:
+    """Return what a patch does: "passes 4 of 4 bug tests and breaks 1 of 9 existing tests"."""
+    return what_it_does(rank.passed, rank.total, rank.result.guarded)
+
+
+def what_it_does(passed: int, total: int, guarded: Guarded | None) -> str:
+    """Return `does` of a patch that need not be ranked: bug tests it passes, and existing tests."""
+    tests = f"passes {passed} of {count(total, 'bug test')}"
+    if guarded is None:
+        return f"{tests} (no existing test ran)"
+    if not guarded.total:
+        return f"{tests} (the project has no existing tests)"
+    return f"{tests} and {breaks(guarded)}"
+
+
+def breaks(guarded: Guarded) -> str:
+    """Return what a patch does to the existing tests, as in "breaks none of 43 existing tests"."""
+    broken, ran = len(guarded.regressions), guarded.ran
+    if ran > 1:
+        return f"breaks {broken or 'none'} of {ran} existing tests"
+    return f"breaks {'the only' if broken else 'no'} existing test ({ran or 'none'} ran)"
+
+
+def existing(ranks: Sequence[Rank]) -> Iterator[str]:
+    """Yield a line about how the existing tests were chosen; none where none ran."""
+    guards = [rank.result.guarded for rank in ranks if rank.result.guarded is not None]
+    if not guards:
+        return
+    reached = [guard.reached for guard in guards if guard.reached is not None]
+    lines = f"; {_span(reached)} of them run the changed lines" if reached else ""
+    by = "coverage" if guards[0].by is ChosenBy.COVERAGE else "the names they use"
+    short = next((guard.shortfalls for guard in guards if guard.shortfalls), ())
+    cut = f"; {', '.join(map(shortfall_words, short))}" if short else ""
+    yield (
+        f"{_span([guard.ran for guard in guards])} of {guards[0].total} existing tests ran on each "
+        f"patch (chosen by {by}{lines}{cut})"
+    )
+
+
+def _span(counts: Sequence[int]) -> str:
+    fewest, most = min(counts), max(counts)
+    return str(most) if fewest == most else f"{fewest} to {most}"

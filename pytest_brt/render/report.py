@@ -1,0 +1,425 @@
+"""The report of a run, schema 2: what was found, as facts and as the sentences that say them.
+
+The terminal, JSON, Markdown and the page are all made of it, and read nothing else. Sentences are
+for people; whoever decides by a report decides by its facts. ``docs/schema.py`` makes the JSON
+schema in the wheel, and docs/json.md, of these classes and their comments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from pytest_brt.types import (
+    AttemptNote,
+    Author,
+    Cause,
+    ChosenBy,
+    Cost,
+    Dispute,
+    Ending,
+    Evidence,
+    FixSource,
+    IssueAnswer,
+    Localised,
+    Measured,
+    Miss,
+    NotRun,
+    OracleKind,
+    Raised,
+    RankingAnswer,
+    Refused,
+    Remark,
+    Review,
+    Shortfall,
+    Standing,
+    Telling,
+    Value,
+    Verdict,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """What a run was made with."""
+
+    #: What was typed.
+    command: str
+    #: When it ended, as in "2026-11-27 09:30".
+    ended: str
+    #: Of pytest-brt.
+    version: str
+    #: Version of the interpreter that runs the project, and how it was found.
+    python: str
+    found: str
+    #: How tests and patches were isolated: `ns`, `landlock`, `process` or `none`.
+    sandbox: str
+    #: SHA-256 of the project's files before the run.
+    tree: str
+    #: Of everything that is drawn.
+    seed: int
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """All that a person looks for, a few words each."""
+        return (
+            self.ended,
+            f"pytest-brt {self.version}",
+            f"Python {self.python} ({self.found})",
+            f"sandbox {self.sandbox}",
+            self.command,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a test did on one tree."""
+
+    #: Id of a bug test, or node id of an existing test.
+    test: str
+    #: What came of it; `INVALID` counts neither as passed nor in a patch's `total`.
+    verdict: Verdict
+    #: Why, as a fact and in words.
+    cause: Cause
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """How a test fails on the unpatched tree."""
+
+    #: Why, and the last place in the project that it came through, in words.
+    reason: str
+    at: str
+    #: The exception, with its frames from the first one in the project or the test on.
+    raised: Raised | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestEntry:
+    """A test that was considered."""
+
+    #: pytest must not take this for a test class.
+    __test__: ClassVar[bool] = False
+
+    #: Hash of its content.
+    id: str
+    #: Of the test function, with its class where there is one.
+    name: str
+    #: Id of the report; empty for tests given with `--brt-tests`.
+    issue: str
+    #: It was given, or an earlier run wrote it: it counts for every report.
+    given: bool
+    #: Who made it: `replay`, …; `given` for a person's, `patch` for one that came with a patch.
+    strategy: str
+    #: Whose test it is.
+    author: Author
+    #: The model that wrote it, or empty.
+    model: str
+    #: Names of the patches that it came with.
+    brought_by: tuple[str, ...]
+    #: By what it tells wrong from right; the same in words; the words of the report behind it.
+    oracle: OracleKind
+    sentence: str
+    quote: str
+    #: Where it is placed in the project, and the test file in which it belongs, or empty.
+    file: str
+    host: str
+    #: A whole test module; null when the project holds the file.
+    source: str | None
+    #: It fails on the unpatched tree, every time, and may be about the report's bug.
+    candidate: bool
+    #: That is likely enough to decide which patch leads: a confidence of 0.6 or more.
+    counts: bool
+    #: It may be said that it reproduces the report: nine in ten such tests were right.
+    reproduces: bool
+    #: What it rests on; null for tests of people, models and patches.
+    evidence: Evidence | None
+    #: How many tests with such evidence were right, and how many were measured.
+    measured: Measured | None
+    #: How much it counts when patches are ranked, 0 to 1.
+    confidence: float
+    #: How likely it is right, in words.
+    sure: str
+    #: What it does on the unpatched tree, and why it is judged so.
+    verdict: Verdict
+    reason: str
+    #: How it ran there first; null when it did not.
+    failure: Failure | None
+    #: What a person said about it.
+    review: Review
+    #: How many of a model's samples, or of a strategy's runs, fail like it, and of how many.
+    agree: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialogue:
+    """How a dialogue with a model went."""
+
+    #: How many there were, and what was done in each.
+    steps: int
+    actions: tuple[str, ...]
+    #: Why it ended, and more of it in words.
+    ending: Ending
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptEntry:
+    """One run of one strategy at a report."""
+
+    #: Id of the report.
+    issue: str
+    #: As it is shown: "libro", or "agent-03" where a strategy ran several times.
+    name: str
+    #: The strategy's own name.
+    strategy: str
+    #: Number of the run within its strategy, from 0.
+    index: int
+    #: Tests that it considered, and those of them that fail as reported.
+    tests: int
+    candidates: int
+    #: Wall-clock.
+    seconds: float
+    #: What was spent on a model.
+    cost: Cost
+    #: Why the report's own code gave no bug test, and what else there is to say, as facts.
+    misses: tuple[Miss, ...]
+    remarks: tuple[AttemptNote, ...]
+    #: Both in words.
+    notes: tuple[str, ...]
+    #: Those with a model.
+    dialogues: tuple[Dialogue, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueEntry:
+    """A bug report, and what it came to."""
+
+    #: Hash of its content.
+    id: str
+    #: Its first heading or line.
+    title: str
+    #: The path as it was given, or `-`.
+    source: str
+    #: All of it.
+    text: str
+    #: Whether it was reproduced; null where that was not tried.
+    answer: IssueAnswer | None
+    #: The same as a sentence, and how that begins, as in "Reproduced".
+    verdict: str
+    headline: str
+    #: Why the answer may be incomplete, in words.
+    warnings: tuple[str, ...]
+    #: What the attempts have to say besides, in words.
+    notes: tuple[str, ...]
+    #: Each run of each strategy at it.
+    attempts: tuple[AttemptEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExistingTests:
+    """What the project's own tests say about a patch."""
+
+    #: Tests that pass on the unpatched tree and were run on the patched one, and all there are.
+    ran: int
+    total: int
+    #: Those chosen that execute a changed line; null where that cannot be seen.
+    reached: int | None
+    #: By what they were chosen.
+    chosen_by: ChosenBy
+    #: Tests that fail newly.
+    broken: tuple[Outcome, ...]
+    #: Tests that fail newly and are in dispute: they count against no patch.
+    disputed: tuple[str, ...]
+    #: Tests left out because they do not pass without a patch.
+    failing_before: tuple[Outcome, ...]
+    #: Why no more were run, as facts and in words.
+    shortfalls: tuple[Shortfall, ...]
+    cut: str
+    #: Wall-clock.
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatchEntry:
+    """A candidate patch."""
+
+    #: Path within the folder.
+    name: str
+    #: Hash of its content.
+    id: str
+    #: Id of the report it is meant for, or empty.
+    issue: str
+    #: Who wrote it, as its mail, its commits or its folder say; else empty.
+    source: str
+    #: As it was given.
+    diff: str
+    #: Lines added and removed.
+    size: int
+    #: Whether it applies to the tree.
+    applies: bool
+    #: Why it does not apply, as a fact and in words.
+    refused: Refused | None
+    refusal: str
+    #: What is odd about it.
+    remarks: tuple[Remark, ...]
+    #: All there is to say besides figures, in words.
+    note: str
+    #: First and last rank that it may have; they differ where patches share theirs.
+    place: tuple[int, int] | None = None
+    #: Bug tests that pass, of those that ran.
+    passed: int = 0
+    total: int = 0
+    #: What it does, in words.
+    does: str = ""
+    #: Ensemble Pass Rate: the share of candidate tests that pass, 0 to 1; null without any.
+    epr: float | None = None
+    #: Probability that it is right, and the range that contains it with 80 %.
+    score: float | None = None
+    interval: tuple[float, float] | None = None
+    #: How sure the order is at its place; null by EPR alone, or for a single patch.
+    standing: Standing | None = None
+    #: Patches with the same number behave alike on everything that ran; 0 for none.
+    group: int = 0
+    #: Names of the patches that make the same program.
+    copies: tuple[str, ...] = ()
+    #: What moved its score, strongest first, in words.
+    because: tuple[str, ...] = ()
+    #: What the bug tests did on it; and those that came with it, which do not count here.
+    cells: tuple[Outcome, ...]
+    own_cells: tuple[Outcome, ...]
+    #: Null when none were run.
+    existing: ExistingTests | None
+    #: What the expressions of bug tests give on it that only say what is wrong.
+    values: tuple[Value, ...]
+    #: Wall-clock.
+    seconds: float
+
+    @property
+    def broken(self) -> tuple[Outcome, ...]:
+        """The existing tests that fail newly."""
+        return self.existing.broken if self.existing else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """The patches for one report, or for the tests that were given."""
+
+    #: Id of the report, or empty.
+    issue: str
+    #: What it comes to, as a fact and as a sentence, and how that begins, as in "Best: a.diff".
+    answer: RankingAnswer
+    verdict: str
+    headline: str
+    #: Best first; those without a place come last.
+    patches: tuple[PatchEntry, ...]
+    #: Patches that it lacks: it was interrupted, or running them went wrong.
+    not_run: NotRun | None
+    #: Names of the patches that `--brt-top K` and `--brt-threshold T` select, each as written.
+    selected: dict[str, tuple[str, ...]]
+    #: Existing tests that patches break and against which something speaks.
+    disputes: tuple[Dispute, ...]
+    #: Calls on which leading patches differ that nothing else tells apart.
+    tellings: tuple[Telling, ...]
+    #: What there is to say about the existing tests, disputes, calls and values.
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixEntry:
+    """A candidate fix that a repair found."""
+
+    #: Its name among the patches.
+    patch: str
+    #: Whether the agent wrote it, or a model that was asked for variants.
+    source: FixSource
+    #: It passes the failing tests that are trusted, and breaks no other that was run.
+    plausible: bool
+    #: Failing tests that pass with it, and how many there are.
+    passed: tuple[str, ...]
+    total: int
+    #: What it does, in words.
+    does: str
+    #: What the bug was held to be.
+    hypothesis: str
+    #: What the project's own tests say; null when none were run.
+    existing: ExistingTests | None
+    #: The fix itself.
+    diff: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairEntry:
+    """One run of one repair strategy."""
+
+    #: Id of the report.
+    issue: str
+    #: As it is shown: "libro", or "agent-03" where a strategy ran several times.
+    name: str
+    #: The strategy's own name.
+    strategy: str
+    #: Number of the run within its strategy, from 0.
+    index: int
+    #: The failing test that the model was shown, or null.
+    given: str | None
+    #: Wall-clock.
+    seconds: float
+    #: Of its dialogue, and why that ended.
+    steps: int
+    ending: Ending | None
+    #: What was spent on the model.
+    cost: Cost
+    #: Why there is no fix, in words.
+    notes: tuple[str, ...]
+    #: Those that pass the failing tests.
+    fixes: tuple[FixEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All that one run found out."""
+
+    #: Counts incompatible changes: keys are only ever added within one number.
+    schema: Literal[2] = 2
+    #: What it was made with.
+    setting: Setting
+    #: What the run ended with, unless a file could not be written.
+    exit_code: int
+    #: The bug reports, in the order given.
+    issues: tuple[IssueEntry, ...]
+    #: All that were considered; bug tests first, and of these the best.
+    tests: tuple[TestEntry, ...]
+    #: The candidate patches, ranked for each report.
+    rankings: tuple[Ranking, ...]
+    #: Each run of each repair strategy.
+    repairs: tuple[RepairEntry, ...]
+    #: Where each localised bug may be.
+    places: tuple[Localised, ...]
+
+    def tests_of(self, issue: str) -> tuple[TestEntry, ...]:
+        """Return the tests by which the patches of a report may be ranked."""
+        return tuple(test for test in self.tests if test.given or test.issue == issue)
+
+    def made_for(self, issue: str) -> tuple[TestEntry, ...]:
+        """Return the tests that attempts at a report made."""
+        return tuple(
+            test
+            for test in self.tests
+            if test.issue == issue and not (test.given or test.brought_by)
+        )
+
+    def sections(self) -> Iterator[tuple[IssueEntry | None, Ranking | None]]:
+        """Yield each report with its ranking, then rankings of no report."""
+        rankings = {ranking.issue: ranking for ranking in self.rankings}
+        for issue in self.issues:
+            yield issue, rankings.pop(issue.id, None)
+        for ranking in rankings.values():
+            yield None, ranking
+
+
+def candidates(tests: Iterable[TestEntry]) -> tuple[TestEntry, ...]:
+    """Return the bug tests, the sure ones and the possible ones."""
+    return tuple(test for test in tests if test.candidate)

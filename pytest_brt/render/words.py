@@ -1,0 +1,29 @@
+"""Words that any sentence may need: numbers of things, lists of names, texts cut to size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence has them.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number of things, as in "1 bug test", "2 bug tests" or "2 patches"."""
+    ending = "es" if noun.endswith(("ch", "sh", "s", "x")) else "s"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{ending}"
+
+
+def shortened(text: str, cut: int | None) -> str:
+    """Return `text` on one line of at most `cut` characters, cut between words if it can be."""
+    line = " ".join(text.split())
+    if cut is None or len(line) <= cut:
+        return line
+    words = line[:cut].rpartition(" ")[0]
+    return f"{words if len(words) > cut // 2 else line[: cut - 1]}…"

@@ -1,0 +1,177 @@
+"""Every answer about a ranking has its sentence, and travels as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import get_args
+
+import pytest
+
+from pytest_brt.answers import answer_ranking
+from pytest_brt.codec import from_json, to_json
+from pytest_brt.rank.epr import rank_by_epr
+from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.render.ranking import (
+    doubt_clause,
+    ranking_headline,
+    ranking_sentence,
+    shortcoming,
+)
+from pytest_brt.render.refusals import refusal_sentence
+from pytest_brt.render.remarks import warning_words
+from pytest_brt.types import (
+    Contradicted,
+    Doubt,
+    Lack,
+    Leader,
+    Level,
+    NamesTestTools,
+    NoLeader,
+    NoneFixes,
+    NotExercised,
+    NotRun,
+    OnlyOne,
+    Rank,
+    RankingAnswer,
+    Remark,
+    SinglesOutInput,
+    Unfinished,
+)
+from pytest_brt.types.refused import EmptyPatch
+from tests.support.rows import broken, judged, row
+
+TESTS = (judged(0), judged(1))
+RANKS = rank_by_weight((row("a", "pp"), row("b", "pf")), TESTS)
+ANSWERS: list[RankingAnswer] = [
+    Leader(patch="a"),
+    Leader(patch="a", by_bug_tests_alone=True),
+    *(Leader(patch="a", doubt=doubt) for doubt in Doubt),
+    *(NoLeader(patches=("a", "b"), level=level) for level in Level),
+    OnlyOne(patch="a"),
+    *(NoneFixes(lack=lack) for lack in Lack),
+    Contradicted(bug_tests=("test_a",), existing=tuple(f"t.py::test_{n}" for n in range(5))),
+    Unfinished(missing=1, of=7),
+]
+
+
+def of_ranking(ranks: tuple[Rank, ...], not_run: NotRun | None = None) -> str:
+    return ranking_sentence(answer_ranking(ranks, not_run), ranks)
+
+
+def test_the_samples_have_every_member() -> None:
+    assert {type(answer) for answer in ANSWERS} == set(get_args(RankingAnswer))
+
+
+def test_no_two_answers_have_the_same_sentence() -> None:
+    sentences = [ranking_sentence(answer, RANKS) for answer in ANSWERS]
+    assert len(set(sentences)) == len(ANSWERS)
+    for answer, sentence in zip(ANSWERS, sentences, strict=True):
+        assert sentence.startswith(ranking_headline(answer))
+        assert sentence.endswith(".")
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=repr)
+def test_an_answer_survives_json(answer: RankingAnswer) -> None:
+    assert from_json(to_json(answer), RankingAnswer) == answer  # type: ignore[arg-type]
+
+
+def test_every_doubt_has_its_clause() -> None:
+    assert len({doubt_clause(doubt) for doubt in Doubt}) == len(Doubt)
+
+
+def test_the_best_patch_is_named_with_what_it_passes_and_breaks() -> None:
+    rows = (
+        row("right.diff", "pp", guarded=broken(0)),
+        row("wrong.diff", "ff", guarded=broken(3)),
+    )
+    assert of_ranking(rank_by_weight(rows, TESTS)) == (
+        "Best: right.diff: passes 2 of 2 bug tests and breaks none of 20 existing tests."
+    )
+    bare = replace(broken(0, ran=0), total=0)
+    rows = (row("right.diff", "pp", guarded=bare), row("wrong.diff", "ff", guarded=bare))
+    assert of_ranking(rank_by_weight(rows, TESTS)) == (
+        "Best: right.diff: passes 2 of 2 bug tests (the project has no existing tests)."
+    )
+
+
+def test_copies_of_the_best_patch_are_the_same_patch() -> None:
+    rows = (row("a", "p", normal="x"), row("b", "p", normal="x"), row("c", "f", normal="y"))
+    assert of_ranking(rank_by_weight(rows, TESTS[:1])) == (
+        "Best: a (b: the same patch): passes 1 of 1 bug test (no existing test ran)."
+    )
+    alone = rank_by_weight(rows[:2], TESTS[:1])
+    assert of_ranking(alone).startswith("Only a (b: the same patch) could be tried: it passes 1")
+
+
+def test_of_patches_alike_it_is_said_how_many_existing_tests_ran_on_each() -> None:
+    rows = (
+        row("a", "pp", guarded=broken(0, ran=28)),
+        row("b", "pp", guarded=broken(0, ran=7)),
+        row("c", "ff", guarded=broken(0)),
+    )
+    assert of_ranking(rank_by_weight(rows, TESTS)) == (
+        "No patch stands out: a and b behave alike in everything that ran: each passes 2 of 2 "
+        "bug tests and breaks no existing test (7 to 28 ran)."
+    )
+
+
+def test_patches_that_nothing_tells_apart_do_not_stand_out() -> None:
+    tied = rank_by_weight((row("a", "pp"), row("b", "pp"), row("c", "ff")), TESTS)
+    assert of_ranking(tied) == (
+        "No patch stands out: a and b behave alike in everything that ran: each passes 2 of 2 "
+        "bug tests (no existing test ran)."
+    )
+    close = rank_by_weight(
+        (row("a", "pp", size=30, guarded=broken(0, ran=3)), row("b", "p?", size=20)), TESTS
+    )
+    assert of_ranking(close).startswith("No patch stands out: a and b are too close to call: a ")
+    plain = rank_by_epr((row("a", "p"), row("b", "p"), row("c", "f")), TESTS)
+    assert of_ranking(plain) == "No patch stands out: a and b pass the same tests."
+
+
+def test_a_patch_does_not_stand_out_for_being_short() -> None:
+    short, long = row("short", "p?", size=2), row("long", "pp", size=400)
+    for rows in ((short, long), (replace(short, cells=long.cells), long)):
+        ranks = rank_by_weight(rows, TESTS)
+        assert ranks[0].result.patch.name == "short"
+        assert of_ranking(ranks).startswith("No patch stands out: short and long ")
+
+
+def test_tests_that_may_not_be_about_the_bug_make_no_best_patch() -> None:
+    unsure = (judged(0, 0.3), judged(1, 0.3))
+    ranks = rank_by_weight((row("a", "pp"), row("b", "ff"), row("c", "ff")), unsure)
+    assert of_ranking(ranks).startswith("Possibly a: passes 2 of 2 bug tests")
+    assert of_ranking(ranks).endswith("but it passes no sure bug test.")
+
+
+def test_without_evidence_nothing_is_said_of_patches() -> None:
+    none_run = rank_by_weight((row("a"), row("b", refused=EmptyPatch())), ())
+    assert of_ranking(none_run).startswith("No patch stands out: there is no bug test. They are")
+    none_ran = rank_by_weight((row("a", "?"), row("b", refused=EmptyPatch())), TESTS)
+    assert of_ranking(none_ran) == "No patch stands out: no bug test could be run on a patch."
+    none_pass = rank_by_weight((row("a", "ff"), row("b", "ff")), TESTS)
+    assert of_ranking(none_pass) == "No patch stands out: none passes a bug test."
+    missing = NotRun(issue="", patches=("f",), of=7)
+    assert of_ranking(none_pass, missing) == "No answer yet: 1 of 7 patches was not run."
+
+
+@pytest.mark.parametrize(
+    "remark", [NamesTestTools(names=("pytest",)), SinglesOutInput(comparison="x == 5")]
+)
+def test_a_patch_whose_code_gives_reason_is_to_be_read(remark: Remark) -> None:
+    odd = row("evil.diff", "pp", remarks=(NotExercised(), remark))
+    ranks = rank_by_weight((odd, row("b", "ff")), TESTS)
+    warning = warning_words(remark)
+    assert of_ranking(ranks).startswith(f"Best: evil.diff ({warning}: read it): passes")
+
+
+def test_what_a_patch_lacks_is_told_by_the_sure_tests_where_there_are_some() -> None:
+    both = {"t0": True, "t1": False}
+    assert shortcoming(row("a", "pf"), both) == ""
+    assert shortcoming(row("a", "fp"), both) == "fails 1 of 1 bug test"
+    assert shortcoming(row("a", "pf"), dict.fromkeys(both, False)) == "fails 1 of 2 bug tests"
+    assert shortcoming(row("a", "??"), both) == ""
+    assert shortcoming(row("a", "ff", guarded=broken(2)), both) == (
+        "fails 1 of 1 bug test and breaks 2 of 20 existing tests"
+    )
+    assert shortcoming(row("a", refused=EmptyPatch()), both) == refusal_sentence(EmptyPatch())
