@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 
 from pytest_brt.render.disputes import dispute_sentence
-from pytest_brt.render.report import PatchEntry, Report, TestEntry, candidates
+from pytest_brt.render.report import Outcome, PatchEntry, Report, TestEntry, candidates
 from pytest_brt.render.table import columns_of
 from pytest_brt.render.words import shortened
 from pytest_brt.shown import on_a_line
+from pytest_brt.types import Verdict
 
 #: What Markdown or HTML would take for more than text, and what would notify somebody.
 _SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#|~@!&]")
@@ -28,16 +30,21 @@ def markdown(report: Report) -> str:
             lines += [f"**{_text(ranking.verdict)}**", "", *_table(ranking.patches), ""]
             told = [dispute_sentence(dispute) for dispute in ranking.disputes if dispute.is_told]
             lines += [*(f"- {_text(sentence)}" for sentence in told), *([""] if told else [])]
+            lines += _details(ranking.patches, report)
     return "\n".join([*lines, f"<sub>{_text(' · '.join(report.setting.facts))}</sub>", ""])
 
 
 def _test(tests: Sequence[TestEntry]) -> Iterator[str]:
     source = tests[0].source if tests else None
     if source:
-        longest = max((len(ticks) for ticks in re.findall("`+", source)), default=0)
-        fence = "`" * max(3, longest + 1)
-        shown = [on_a_line(line) for line in source.strip("\n").split("\n")]
-        yield from (f"{fence}python", *shown, fence, "")
+        yield from _fenced("python", source.strip("\n").split("\n"))
+
+
+def _fenced(language: str, lines: Sequence[str]) -> Iterator[str]:
+    """Yield code between fences that nothing in it can close."""
+    longest = max((len(ticks) for line in lines for ticks in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield from (f"{fence}{language}", *map(on_a_line, lines), fence, "")
 
 
 def _table(patches: Sequence[PatchEntry]) -> Iterator[str]:
@@ -49,6 +56,45 @@ def _table(patches: Sequence[PatchEntry]) -> Iterator[str]:
     for patch in patches:
         cells = [*(cell(patch) for _, cell in columns), shortened(patch.note, 200)]
         yield f"| {' | '.join(map(_text, cells))} |"
+
+
+def _details(patches: Sequence[PatchEntry], report: Report) -> Iterator[str]:
+    """Yield a block, closed at first, of what each patch changes, and how to see it again."""
+    if not patches:
+        return
+    names = {test.id: test.name for test in report.tests if test.candidate}
+    yield "<details><summary>What each patch passes and breaks, and how to see it</summary>"
+    yield ""
+    yield "| patch | fails before, passes after | fails before and after | breaks |"
+    yield "|---|---|---|---|"
+    for patch in patches:
+        passed, failed = (
+            [names[cell.test] for cell in patch.cells if cell.test in names and verdict(cell)]
+            for verdict in (_passes, _fails)
+        )
+        broken = [outcome.test for outcome in patch.broken]
+        cells = [patch.name, *(", ".join(some) or "–" for some in (passed, failed, broken))]
+        yield f"| {' | '.join(map(_text, cells))} |"
+    yield ""
+    yield from _fenced("sh", list(_commands(patches, report.setting.command)))
+    yield from ("</details>", "")
+
+
+def _passes(outcome: Outcome) -> bool:
+    return outcome.verdict is Verdict.PASS
+
+
+def _fails(outcome: Outcome) -> bool:
+    return outcome.verdict is Verdict.FAIL
+
+
+def _commands(patches: Sequence[PatchEntry], command: str) -> Iterator[str]:
+    """Yield what to type to see the ranking again, and the existing tests that a patch breaks."""
+    yield on_a_line(command)
+    for patch in patches:
+        if patch.broken:
+            broken = shlex.join(outcome.test for outcome in patch.broken)
+            yield on_a_line(f"pytest {broken}  # with {patch.name}")
 
 
 def _text(text: str) -> str:

@@ -39,14 +39,15 @@ def ranked(project: pytest.Pytester, *options: str) -> dict[str, float]:
     result = project.runpytest_subprocess(*options, "--brt-report=out.json")
     assert result.ret in (0, 7), result.stdout.str() + result.stderr.str()
     found = json.loads((project.path / "out.json").read_text("utf-8"))
-    return {patch["name"]: patch["epr"] for patch in found["patches"]}
+    return {patch["name"]: patch["epr"] for patch in found["rankings"][0]["patches"]}
 
 
 def test_pull_requests_by_number(cloned: pytest.Pytester) -> None:
     rates = ranked(cloned, "--brt-issue", "#9", "--rank-fixes", "#12", "#15")
     assert rates["#12"] == 1.0 > rates["#15"]
     found = json.loads((cloned.path / "out.json").read_text("utf-8"))
-    assert {patch["name"]: patch["source"] for patch in found["patches"]} == {
+    (ranking,) = found["rankings"]
+    assert {patch["name"]: patch["source"] for patch in ranking["patches"]} == {
         "#12": "ann",
         "#15": "bob",
     }
