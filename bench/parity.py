@@ -49,7 +49,7 @@ def ours(path: Path, grammar: Grammar | None, samples: int) -> tuple[list[int], 
     (job,) = engine.jobs
     while engine.busy:
         engine.step()
-    found = [list(lane.ids) for lane in job.answers]
+    found = [list(sample.ids) for sample in job.samples]
     ids = array("i", job.ids).tolist()
     free(engine.context)
     unload(weights)

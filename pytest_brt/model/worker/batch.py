@@ -3,7 +3,7 @@
 One `step` evaluates what is pending in each lane and, in the same batch, a chunk of the prompt that
 is being read. Answers that end make room at once, prompts join while others run. Nothing is ever
 rewound (recurrent models cannot be): what may be needed again stays untouched, and work goes on in
-a fork. What begins has room for its longest answer, so that it never has to stop; what is only kept
+a fork. What begins has room for its longest sample, so that it never has to stop; what is only kept
 for prompts to come goes when its room is needed.
 """
 
@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Completion, Finish, Prompt, TooLong
-from pytest_brt.model.worker.answer import Lane
 from pytest_brt.model.worker.llama import NO_ROOM, Context, Sequence, Sequences, common
-from pytest_brt.model.worker.sampling import Candidates, Picker
+from pytest_brt.model.worker.sample import Sample
+from pytest_brt.model.worker.sampling import Candidates, Sampler
 from pytest_brt.model.worker.tokens import Conversations, Rendered
 from pytest_brt.types.model import PromptTooLarge
 
@@ -39,7 +39,7 @@ class Job:
     prompt: Prompt
     rendered: Rendered
     deliver: Deliver
-    answers: list[Lane]
+    samples: list[Sample]
     #: Tokens that one answer has at most.
     room: int
     #: What is evaluated of the prompt, until every answer has a fork of it.
@@ -58,24 +58,25 @@ class Job:
         return self.rendered.ids
 
     @property
-    def seated(self) -> list[Lane]:
+    def seated(self) -> list[Sample]:
         """The answers that have a place in the batch."""
-        return [answer for answer in self.answers if answer.sequence is not None]
+        return [sample for sample in self.samples if sample.sequence is not None]
 
     @property
-    def unseated(self) -> list[Lane]:
+    def unseated(self) -> list[Sample]:
         """Those that wait for one, once the prompt is read."""
         if not self.is_read:
             return []
-        return [a for a in self.answers if a.finish is None and a.sequence is None]
+        waiting = (sample for sample in self.samples if sample.finish is None)
+        return [sample for sample in waiting if sample.sequence is None]
 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """Tokens of one batch: of an answer, or without one of the prompt that is being read."""
+    """Tokens of one batch: of an sample, or without one of the prompt that is being read."""
 
     job: Job
-    answer: Lane | None
+    sample: Sample | None
     sequence: Sequence
     tokens: list[int]
     #: Whether nothing is pending after them, so that the next token can be drawn.
@@ -131,22 +132,22 @@ class Batcher:
             raise TooLong(
                 PromptTooLarge(context=self.longest, prompt=len(rendered.ids), answer=room)
             )
-        answers = [self.lane(prompt, rendered, n) for n in numbers or range(prompt.samples)]
-        self.jobs.append(Job(prompt, rendered, deliver, answers, room))
+        samples = [self.make_sample(prompt, rendered, n) for n in numbers or range(prompt.samples)]
+        self.jobs.append(Job(prompt, rendered, deliver, samples, room))
 
-    def lane(self, prompt: Prompt, rendered: Rendered, number: int) -> Lane:
-        """Return the lane of sample `number`.
+    def make_sample(self, prompt: Prompt, rendered: Rendered, number: int) -> Sample:
+        """Return sample `number`.
 
         Raises:
             ModelProblem: the grammar cannot be used, or does not allow the prefill.
         """
         seed = prompt.sampling.seed + number
         gbnf = prompt.grammar.gbnf if prompt.grammar else ""
-        picker = Picker(self.weights, self.candidates, prompt.sampling, seed, gbnf)
+        sampler = Sampler(self.weights, self.candidates, prompt.sampling, seed, gbnf)
         given = self.weights.tokenize(prompt.prefill) if gbnf else []
-        if not all(map(picker.accept, given)):
+        if not all(map(sampler.accept, given)):
             raise ModelProblem(f"the grammar does not allow the prefill {prompt.prefill!r}")
-        return Lane(number, prompt, rendered, picker, self.weights, self.conversations.turns)
+        return Sample(number, prompt, rendered, sampler, self.weights, self.conversations.turns)
 
     def step(self) -> None:
         """Do one round: begin what can begin, then evaluate one batch and draw from it."""
@@ -175,10 +176,10 @@ class Batcher:
             row += len(turn.tokens)
             self.evaluated += len(turn.tokens)
             turn.sequence.ids.extend(turn.tokens)
-            if turn.answer is None:
+            if turn.sample is None:
                 self._has_read(turn, row)
             else:
-                self._go_on(turn, turn.answer, row)
+                self._go_on(turn, turn.sample, row)
 
     # -- beginning -------------------------------------------------------------------------
 
@@ -186,11 +187,11 @@ class Batcher:
         """Give the answers that wait a place in the batch, each a fork of its prompt."""
         free = self.context.plan.lanes - sum(len(job.seated) for job in self.jobs)
         for job in self.jobs:
-            for answer in job.unseated:
+            for sample in job.unseated:
                 if not free or not self._fits(job.room):
                     return
                 assert job.trunk is not None, "it is kept for those that wait"
-                answer.sequence = self.sequences.fork(job.trunk, len(job.ids))
+                sample.sequence = self.sequences.fork(job.trunk, len(job.ids))
                 free -= 1
             self._keep_trunk(job)
 
@@ -237,12 +238,12 @@ class Batcher:
         """Return what is evaluated next: what is pending in the answers, then of the prompt."""
         room = self.context.plan.batch
         turns = []
-        for job, answer in [(one, answer) for one in self.jobs for answer in one.seated]:
-            tokens = answer.pending[:room]
+        for job, sample in [(one, sample) for one in self.jobs for sample in one.seated]:
+            tokens = sample.pending[:room]
             room -= len(tokens)
-            if tokens and answer.sequence is not None:
-                last = len(tokens) == len(answer.pending)
-                turns.append(_Turn(job, answer, answer.sequence, tokens, last))
+            if tokens and sample.sequence is not None:
+                last = len(tokens) == len(sample.pending)
+                turns.append(_Turn(job, sample, sample.sequence, tokens, last))
         for job in self.jobs:
             if job.is_reading and job.trunk is not None and room:
                 start = len(job.trunk.ids)
@@ -252,7 +253,7 @@ class Batcher:
         return turns
 
     def _has_read(self, turn: _Turn, row: int) -> None:
-        """Keep what is read where a mark stands; at the end draw the first token of each answer."""
+        """Keep what is read where a mark stands; at the end draw the first token of each sample."""
         job, trunk = turn.job, turn.sequence
         job.evaluated += len(turn.tokens)
         if job.marks[:1] == [len(trunk.ids)]:
@@ -261,52 +262,52 @@ class Batcher:
         if not turn.last:
             return
         job.is_reading, job.is_read = False, True
-        for answer in job.answers:
-            self._draw(job, answer, row)
+        for sample in job.samples:
+            self._draw(job, sample, row)
         self._keep_trunk(job)
 
-    def _go_on(self, turn: _Turn, answer: Lane, row: int) -> None:
+    def _go_on(self, turn: _Turn, sample: Sample, row: int) -> None:
         if not turn.last:
-            del answer.pending[: len(turn.tokens)]
+            del sample.pending[: len(turn.tokens)]
             return
-        self._draw(turn.job, answer, row)
-        if answer.finish is None:
+        self._draw(turn.job, sample, row)
+        if sample.finish is None:
             return
-        answer.sequence = None
-        if len(turn.job.answers) == 1:  # for the conversation to go on
+        sample.sequence = None
+        if len(turn.job.samples) == 1:  # for the conversation to go on
             self.sequences.keep(turn.sequence)
         else:
             self.sequences.drop(turn.sequence)
 
-    def _draw(self, job: Job, answer: Lane, row: int) -> None:
-        """Draw the next token of an answer, and hand it over if that was its last."""
-        free = answer.thought is not None
-        answer.take(answer.picker.pick(self.context, row, free=free))
-        if answer.finish is not None:
-            self._deliver(job, answer)
+    def _draw(self, job: Job, sample: Sample, row: int) -> None:
+        """Draw the next token of an sample, and hand it over if that was its last."""
+        free = sample.thought is not None
+        sample.take(sample.sampler.pick(self.context, row, free=free))
+        if sample.finish is not None:
+            self._deliver(job, sample)
 
     # -- ending ----------------------------------------------------------------------------
 
-    def _deliver(self, job: Job, answer: Lane) -> None:
+    def _deliver(self, job: Job, sample: Sample) -> None:
         """Hand an answer over; with the last one its job is done."""
-        done = answer.completion(
+        done = sample.completion(
             prompt_tokens=len(job.ids),
-            evaluated=job.evaluated if answer is job.answers[0] else 0,
+            evaluated=job.evaluated if sample is job.samples[0] else 0,
             seconds=time.monotonic() - job.started,
         )
-        self.conversations.learn(job.prompt.messages, done.text, job.ids + array("i", answer.ids))
-        job.deliver(answer.number, done)
-        if job in self.jobs and all(a.finish is not None for a in job.answers):
+        self.conversations.learn(job.prompt.messages, done.text, job.ids + array("i", sample.ids))
+        job.deliver(sample.number, done)
+        if job in self.jobs and all(a.finish is not None for a in job.samples):
             self._keep_trunk(job)
             self.jobs.remove(job)
 
     def _cut(self, job: Job) -> None:
         """End every answer of `job` as it is."""
         self._remove(job)
-        for answer in job.answers:
-            if answer.finish is None:
-                answer.end(Finish.TIME)
-                self._deliver(job, answer)
+        for sample in job.samples:
+            if sample.finish is None:
+                sample.end(Finish.TIME)
+                self._deliver(job, sample)
 
     def _remove(self, job: Job) -> None:
         """Take `job` out, and free what it holds but for a prompt that is read."""
@@ -316,7 +317,7 @@ class Batcher:
         elif job.trunk is not None:
             self.sequences.drop(job.trunk)
         job.trunk = None
-        for answer in job.seated:
-            assert answer.sequence is not None, "it is seated"
-            self.sequences.drop(answer.sequence)
-            answer.sequence = None
+        for sample in job.seated:
+            assert sample.sequence is not None, "it is seated"
+            self.sequences.drop(sample.sequence)
+            sample.sequence = None
