@@ -165,7 +165,6 @@ def plan(header: GgufHeader, settings: Settings, available: int) -> MemoryPlan:
         DoesNotFit: the context asked for, or any useful one, is too large.
         ModelProblem: the model was not trained for that much context.
     """
-    notes: list[ModelNote] = []
     trained = header.context or _USUAL
     if settings.context > trained:
         raise ModelProblem(
@@ -179,17 +178,16 @@ def plan(header: GgufHeader, settings: Settings, available: int) -> MemoryPlan:
     def needs(cells: int) -> int:
         return needed_bytes(header, cells, sequences=sequences, cache_type=settings.cache_type)
 
-    longest = settings.context or min(trained, _USUAL)
-    wanted = longest + max(lanes * 512, longest)
-    # In steps of 256 cells, as llama.cpp has them.
-    steps = range(1, wanted // 256 + 1)
-    fit = 256 * bisect_right(steps, free, key=lambda n: needs(256 * n)) if available else wanted
-    if fit < (settings.context or min(_LEAST, longest)):
+    wished = settings.context or min(trained, _USUAL)
+    wanted = wished + max(lanes * 512, wished)
+    fit = wanted
+    if available:  # in steps of 256 cells, as llama.cpp has them
+        steps = range(1, wanted // 256 + 1)
+        fit = 256 * bisect_right(steps, free, key=lambda n: needs(256 * n))
+    if fit < (settings.context or min(_LEAST, wished)):
         least = needs(settings.context or _LEAST)
         raise DoesNotFit(_too_large(header, settings.context, least, free, fit))
-    if longest > fit:
-        longest = fit
-        notes.append(ContextReduced(tokens=longest, available=free))
+    longest = min(wished, fit)
     cells = max(longest, min(wanted, fit))
     return MemoryPlan(
         longest=longest,
@@ -199,7 +197,7 @@ def plan(header: GgufHeader, settings: Settings, available: int) -> MemoryPlan:
         batch=_batch(header, cells),
         threads=settings.threads or cores(),
         needed=needs(cells),
-        notes=tuple(notes),
+        notes=(ContextReduced(tokens=longest, available=free),) if longest < wished else (),
     )
 
 

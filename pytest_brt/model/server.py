@@ -140,7 +140,8 @@ class ServerModel:
     def identity(self) -> tuple[str, ...]:
         """What tells this model from all others; nothing where the server does not say."""
         facts = self._ask_facts()
-        return (facts.digest, str(facts.context)) if facts.digest else ()
+        how = (facts.digest, str(facts.context), str(self._budget(facts)))
+        return how if facts.digest else ()
 
     def _note(self, note: ModelNote) -> None:
         self._notes[note] = None
