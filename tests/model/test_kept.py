@@ -187,7 +187,7 @@ def test_a_later_session_asks_nothing_until_the_cache_is_cleared(
     monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{server.port}")
     (project.path / "issue.md").write_text(ISSUE, "utf-8")
     command = ("--brt-issue", "issue.md", "--brt-model", "ollama:qwen3:8b", "--brt-samples", "4")
-    asked = []
+    asked: list[int] = []
     try:
         for more in ((), (), ("--cache-clear",), ("--brt-strategy", "libro")):
             before = len(server.asked()) if asked else 0
