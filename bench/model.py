@@ -41,7 +41,7 @@ from pytest_brt.model.llama_server import PrivateModel, find_server
 from pytest_brt.model.memory import MemoryPlan, cores
 from pytest_brt.model.worker.batch import Batcher
 from pytest_brt.model.worker.llama import Context, Weights
-from pytest_brt.model.worker.sampling import Candidates, Picker
+from pytest_brt.model.worker.sampling import Candidates, Sampler
 from pytest_brt.model.worker.tokens import Conversations
 
 SAMPLES, TOKENS, PROMPT, STEPS = 16, 48, 512, 10
@@ -187,7 +187,7 @@ def bare_loop(engine: Batcher, ids: array[int]) -> float:
     """Return the CPU seconds of decoding 16 x 48 tokens with nothing around llama.cpp."""
     context, weights = engine.context, engine.weights
     shared = Candidates(weights)
-    pickers = [Picker(weights, shared, SAMPLING, seed) for seed in range(SAMPLES)]
+    pickers = [Sampler(weights, shared, SAMPLING, seed) for seed in range(SAMPLES)]
     trunk = engine.sequences.kept[-1]
     assert trunk.ids == ids
     lanes = [engine.sequences.fork(trunk, len(ids)) for _ in range(SAMPLES)]
@@ -199,7 +199,7 @@ def bare_loop(engine: Batcher, ids: array[int]) -> float:
         context.decode(
             [([t], position, s.number, True) for t, s in zip(tokens, lanes, strict=True)]
         )
-        tokens = [sample(picker.chain, inner, row) for row, picker in enumerate(pickers)]
+        tokens = [sample(sampler.chain, inner, row) for row, sampler in enumerate(pickers)]
     seconds = time.process_time() - start
     for lane in lanes:
         engine.sequences.drop(lane)

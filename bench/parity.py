@@ -46,10 +46,10 @@ def ours(path: Path, grammar: Grammar | None, samples: int) -> tuple[list[int], 
         Prompt(messages=said, sampling=sampling, samples=samples, grammar=grammar),
         lambda _, done: None,
     )
-    job = engine.queue[0]
+    (job,) = engine.jobs
     while engine.busy:
         engine.step()
-    found = [list(lane.ids) for lane in job.lanes]
+    found = [list(sample.ids) for sample in job.samples]
     ids = array("i", job.ids).tolist()
     free(engine.context)
     unload(weights)

@@ -27,6 +27,9 @@ def pytest_brt_models(config: pytest.Config) -> Mapping[str, Factory]:  # type: 
 
         def pytest_brt_models(config):
             return {"echo": lambda address, settings: EchoModel(address)}
+
+    Answers of a model that has an ``identity``, a tuple of texts and paths of files that tell it
+    from all others, are kept for later runs.
     """
 
 

@@ -104,8 +104,12 @@ def _told_in_list(about: Mapping[str, Any]) -> int:
 
 
 #: Variables of templates that drop the thoughts of earlier turns unless they are told not to:
-#: Qwen's and GLM's.
-_KEEPING: Mapping[str, bool] = {"preserve_thinking": True, "clear_thinking": False}
+#: Qwen's, GLM's and Nemotron's.
+_KEEPING: Mapping[str, bool] = {
+    "preserve_thinking": True,
+    "clear_thinking": False,
+    "truncate_history_thinking": False,
+}
 
 
 def _with_props(told: ServedModel, server: Loopback, base: str, seconds: float) -> ServedModel:

@@ -11,8 +11,9 @@ from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.chat import Template
 from pytest_brt.model.gguf import read_header
+from pytest_brt.model.header import GgufHeader
 from pytest_brt.model.llama_server import PACKAGE, PrivateModel, find_server
-from pytest_brt.model.memory import DoesNotFit, available_bytes, plan
+from pytest_brt.model.memory import DoesNotFit, MemoryPlan, available_bytes, plan
 from pytest_brt.model.wire import Start
 from pytest_brt.model.worker_model import WorkerModel
 from pytest_brt.types.model import EngineChosen, EngineReason
@@ -42,7 +43,8 @@ def open_file(path: str, settings: Settings, *, template: str = "", adapter: str
     text = template_text(template) if template else header.chat_template
     # What cannot be rendered would be refused in the middle of a run.
     thinks = Template(text, where=template or path).thinks
-    setup = plan(header, settings, 0)
+    server = find_server()
+    chosen, setup = _fit(header, settings, server)
     start = Start(
         path=path,
         template=text,
@@ -52,18 +54,9 @@ def open_file(path: str, settings: Settings, *, template: str = "", adapter: str
         cache_type=settings.cache_type,
         adapter=adapter,
     )
-    server = find_server()
-    chosen = _choose(settings, server)
-    if chosen.why is EngineReason.FITS:
-        try:
-            start = replace(start, plan=plan(header, settings, available_bytes()))
-        except DoesNotFit as problem:
-            if settings.engine != "auto" or not server:
-                raise
-            chosen = EngineChosen(why=EngineReason.TOO_LARGE, said=str(problem))
     notes = (chosen,) if settings.engine == "auto" else ()
     # A quarter of a small context is for thoughts at most.
-    thinking = min(settings.thinking, start.plan.longest // 4) if thinks else 0
+    thinking = min(settings.thinking, setup.longest // 4) if thinks else 0
     if chosen.why is EngineReason.FITS:
         return WorkerModel(start, thinking, notes)
     program = "" if server == PACKAGE else server
@@ -72,6 +65,23 @@ def open_file(path: str, settings: Settings, *, template: str = "", adapter: str
         draft = "mtp"
     start = replace(start, template=text if template else "", program=program, draft=draft)
     return PrivateModel(start, thinking, notes)
+
+
+def _fit(header: GgufHeader, settings: Settings, server: str) -> tuple[EngineChosen, MemoryPlan]:
+    """Return what is to run a model, and how it is set up there; `server` is there, unless "".
+
+    Raises:
+        ModelProblem: what was asked for is not there, or the model does not fit.
+    """
+    chosen = _choose(settings, server)
+    if chosen.why is EngineReason.FITS:
+        try:
+            return chosen, plan(header, settings, available_bytes())
+        except DoesNotFit as problem:
+            if settings.engine != "auto" or not server:
+                raise
+            chosen = EngineChosen(why=EngineReason.TOO_LARGE, said=str(problem))
+    return chosen, plan(header, settings, 0)
 
 
 def _choose(settings: Settings, server: str) -> EngineChosen:

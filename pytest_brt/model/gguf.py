@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.model.header import Header, Value
+from pytest_brt.model.header import GgufHeader, Scalar, Value
 
 _MAGIC = b"GGUF"
 #: How the parts of one model are called.
@@ -25,14 +25,10 @@ _PART = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.gguf")
 _MOST_LAYERS = 100_000
 #: Arrays longer than this (vocabularies) are stepped over.
 _KEEP = 4096
-_MOST_KEYS = 65_536
 #: Missing parts of a model that are named.
 _NAMED = 4
-_MOST_TENSORS = 200_000
-#: Values of all arrays but those of numbers that are stepped over, and bytes of all texts that are
-#: read: a sparse file may be as long as it likes.
-_MOST_VALUES = 16_000_000
-_MOST_TEXT = 64 << 20
+#: Bytes of a header that are read at most: a sparse file may be as long as it likes.
+_MOST_BYTES = 64 << 20
 _STRING, _ARRAY = 8, 9
 _SCALARS: Mapping[int, str] = {
     0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f",
@@ -62,65 +58,68 @@ class _Reader:
         self.path = path
         #: Values of the array that was read last.
         self.count = 0
-        self._values = 0
-        self._text = 0
 
-    def unpack(self, form: str) -> int | float | bool:
-        try:
-            (value,) = struct.unpack_from(form, self.data, self.at)
-        except struct.error:
-            raise self.cut() from None
-        self.at += struct.calcsize(form)
+    def require(self, size: int) -> None:
+        """Refuse a header that goes on for `size` bytes more than it may, or the file has."""
+        end = self.at + size
+        if end > len(self.data):
+            raise ModelProblem(
+                f"the model file ends too early: {str(self.path)!r} has {len(self.data)} bytes and "
+                f"its header needs at least {end} (copy or download it again)"
+            )
+        if end > _MOST_BYTES:
+            raise _broken(self.path, f"a header of more than {_MOST_BYTES >> 20} MB")
+
+    def skip(self, size: int) -> None:
+        self.require(size)
+        self.at += size
+
+    def number(self, form: str) -> int | float | bool:
+        start = self.at
+        self.skip(struct.calcsize(form))
+        (value,) = struct.unpack_from(form, self.data, start)
         return value  # type: ignore[no-any-return]  # struct's result is untyped
 
     def integer(self, form: str) -> int:
-        return int(self.unpack(form))
-
-    def skip(self, count: int) -> None:
-        self.at += count
-        if self.at > len(self.data):
-            raise self.cut()
-
-    def cut(self) -> ModelProblem:
-        return ModelProblem(
-            f"the model file ends too early: {str(self.path)!r} has {len(self.data)} bytes and its "
-            f"header needs at least {self.at} (copy or download it again)"
-        )
+        return int(self.number(form))
 
     def string(self) -> str:
         length = self.integer("<Q")
         start = self.at
-        self._text += length
-        if self.at + length <= len(self.data) and self._text > _MOST_TEXT:
-            raise _broken(self.path, f"texts of more than {_MOST_TEXT >> 20} MB")
         self.skip(length)
         return self.data[start : self.at].decode("utf-8", "replace")
 
-    def value(self, kind: int, depth: int = 0) -> Value | None:
+    def value(self) -> Value | None:
         """Read one value; None stands for an array that was stepped over."""
+        kind = self.integer("<I")
+        return self.array() if kind == _ARRAY else self.scalar(kind)
+
+    def scalar(self, kind: int) -> Scalar:
         if kind == _STRING:
             return self.string()
-        if kind in _SCALARS:
-            return self.unpack(_SCALARS[kind])
-        if kind != _ARRAY or depth:
+        return self.number(self.form(kind))
+
+    def form(self, kind: int) -> str:
+        """Return how `struct` writes numbers of that kind."""
+        if kind not in _SCALARS:
             raise _broken(self.path, f"value type {kind} at byte {self.at}")
-        return self.array()
+        return _SCALARS[kind]
 
     def array(self) -> Value | None:
-        kind, count = self.integer("<I"), self.integer("<Q")
-        self.count = count
-        if kind in _SCALARS and count > _KEEP:
-            self.skip(count * struct.calcsize(_SCALARS[kind]))
-            return None
-        self._values += count
-        if self._values > _MOST_VALUES:
-            raise _broken(self.path, f"arrays of {self._values} values")
-        if kind == _STRING and count > _KEEP:
-            for _ in range(count):
-                self.skip(self.integer("<Q"))
-            return None
-        values = tuple(self.value(kind, depth=1) for _ in range(count))
-        return tuple(v for v in values if v is not None and not isinstance(v, tuple))
+        kind, self.count = self.integer("<I"), self.integer("<Q")
+        if kind == _STRING:
+            self.require(8 * self.count)  # their lengths
+            if self.count > _KEEP:
+                for _ in range(self.count):
+                    self.skip(self.integer("<Q"))
+                return None
+        else:
+            size = self.count * struct.calcsize(self.form(kind))
+            self.require(size)
+            if self.count > _KEEP:
+                self.at += size
+                return None
+        return tuple(self.scalar(kind) for _ in range(self.count))
 
 
 def _broken(path: Path, what: str) -> ModelProblem:
@@ -149,7 +148,7 @@ def is_later_part(path: Path) -> bool:
     return named is not None and int(named[2]) != 1
 
 
-def read_header(path: str | Path) -> Header:
+def read_header(path: str | Path) -> GgufHeader:
     """Return what the model at `path` says about itself; reads no weights.
 
     Of a model in several parts it is the first that is named; the others stand beside it.
@@ -191,7 +190,7 @@ def _check_parts(path: Path) -> None:
     )
 
 
-def _read_one(path: Path) -> Header:
+def _read_one(path: Path) -> GgufHeader:
     _check_start(path)
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         header = _parse(_Reader(data, path), path)
@@ -232,7 +231,7 @@ def _check_start(path: Path) -> None:
         )
 
 
-def _parse(reader: _Reader, path: Path) -> Header:
+def _parse(reader: _Reader, path: Path) -> GgufHeader:
     reader.skip(len(_MAGIC))
     version = reader.integer("<I")
     if version not in (2, 3):
@@ -241,13 +240,12 @@ def _parse(reader: _Reader, path: Path) -> Header:
             "convert it again with a current llama.cpp)"
         )
     tensors, count = reader.integer("<Q"), reader.integer("<Q")
-    if count > _MOST_KEYS or tensors > _MOST_TENSORS:
-        raise _broken(path, f"{count} keys and {tensors} tensors")
+    reader.require(12 * count + 24 * tensors)  # the least that each of them takes
     keys: dict[str, Value] = {}
     vocabulary = 0
     for _ in range(count):
         key = reader.string()
-        value = reader.value(reader.integer("<I"))
+        value = reader.value()
         if key == "tokenizer.ggml.tokens":
             vocabulary = reader.count
         if value is not None:
@@ -256,7 +254,7 @@ def _parse(reader: _Reader, path: Path) -> Header:
     alignment = keys.get("general.alignment", 32)
     step = alignment if isinstance(alignment, int) and alignment > 0 else 32
     start = -(-reader.at // step) * step
-    return Header(
+    return GgufHeader(
         path=str(path),
         size=len(reader.data),
         keys=keys,

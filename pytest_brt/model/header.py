@@ -14,7 +14,7 @@ _FULL_ATTENTION: Mapping[str, int] = {"qwen3next": 4, "qwen35": 4, "qwen35moe": 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class GgufHeader:
     """What a GGUF file says about itself."""
 
     path: str

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Settings
-from pytest_brt.model.header import Header
+from pytest_brt.model.header import GgufHeader
 from pytest_brt.types.model import ContextReduced, ModelNote
 
 #: Bytes read for the memory's bandwidth.
@@ -116,7 +116,9 @@ class MemoryPlan:
     notes: tuple[ModelNote, ...] = ()
 
 
-def needed_bytes(header: Header, cells: int, *, sequences: int = 0, cache_type: str = "f16") -> int:
+def needed_bytes(
+    header: GgufHeader, cells: int, *, sequences: int = 0, cache_type: str = "f16"
+) -> int:
     """Return the memory that a model takes with `cells` tokens of context."""
     sequences = sequences or _sequences(header, _lanes(header, 0))
     context = cells * header.kv_bytes_per_token * _WIDTHS[cache_type]
@@ -126,7 +128,7 @@ def needed_bytes(header: Header, cells: int, *, sequences: int = 0, cache_type: 
     return header.size + int(context) + states + logits + buffers
 
 
-def _pass(header: Header, cells: int, batch: int) -> int:
+def _pass(header: GgufHeader, cells: int, batch: int) -> int:
     """Return the bytes of the buffers of one pass: scores and mask of each cell, activations."""
     heads = max(header.per_layer("attention.head_count"), default=0)
     scores = cells * (heads + 1) if header.kv_bytes_per_token else 0
@@ -135,13 +137,13 @@ def _pass(header: Header, cells: int, batch: int) -> int:
     return 4 * batch * (scores + active)
 
 
-def _batch(header: Header, cells: int) -> int:
+def _batch(header: GgufHeader, cells: int) -> int:
     """Return the tokens of one pass: fewer where its buffers would be large."""
     fitting = (batch for batch in _PASSES if _pass(header, cells, batch) <= _LARGE_PASS)
     return next(fitting, _PASSES[-1])
 
 
-def _lanes(header: Header, free: int) -> int:
+def _lanes(header: GgufHeader, free: int) -> int:
     """Return the answers at the same time, as many as their running states leave room for."""
     if not header.state_bytes:
         return _LANES
@@ -152,18 +154,17 @@ def _lanes(header: Header, free: int) -> int:
     return _LEAST_LANES
 
 
-def _sequences(header: Header, lanes: int) -> int:
+def _sequences(header: GgufHeader, lanes: int) -> int:
     return lanes + (_MORE_RECURRENT if header.state_bytes else _MORE)
 
 
-def plan(header: Header, settings: Settings, available: int) -> MemoryPlan:
+def plan(header: GgufHeader, settings: Settings, available: int) -> MemoryPlan:
     """Return how to set `header`'s model up in `available` bytes (0: not known).
 
     Raises:
         DoesNotFit: the context asked for, or any useful one, is too large.
         ModelProblem: the model was not trained for that much context.
     """
-    notes: list[ModelNote] = []
     trained = header.context or _USUAL
     if settings.context > trained:
         raise ModelProblem(
@@ -177,17 +178,16 @@ def plan(header: Header, settings: Settings, available: int) -> MemoryPlan:
     def needs(cells: int) -> int:
         return needed_bytes(header, cells, sequences=sequences, cache_type=settings.cache_type)
 
-    longest = settings.context or min(trained, _USUAL)
-    wanted = longest + max(lanes * 512, longest)
-    # In steps of 256 cells, as llama.cpp has them.
-    steps = range(1, wanted // 256 + 1)
-    fit = 256 * bisect_right(steps, free, key=lambda n: needs(256 * n)) if available else wanted
-    if fit < (settings.context or min(_LEAST, longest)):
+    wished = settings.context or min(trained, _USUAL)
+    wanted = wished + max(lanes * 512, wished)
+    fit = wanted
+    if available:  # in steps of 256 cells, as llama.cpp has them
+        steps = range(1, wanted // 256 + 1)
+        fit = 256 * bisect_right(steps, free, key=lambda n: needs(256 * n))
+    if fit < (settings.context or min(_LEAST, wished)):
         least = needs(settings.context or _LEAST)
         raise DoesNotFit(_too_large(header, settings.context, least, free, fit))
-    if longest > fit:
-        longest = fit
-        notes.append(ContextReduced(tokens=longest, available=free))
+    longest = min(wished, fit)
     cells = max(longest, min(wanted, fit))
     return MemoryPlan(
         longest=longest,
@@ -197,11 +197,11 @@ def plan(header: Header, settings: Settings, available: int) -> MemoryPlan:
         batch=_batch(header, cells),
         threads=settings.threads or cores(),
         needed=needs(cells),
-        notes=tuple(notes),
+        notes=(ContextReduced(tokens=longest, available=free),) if longest < wished else (),
     )
 
 
-def _too_large(header: Header, context: int, needed: int, free: int, fit: int) -> str:
+def _too_large(header: GgufHeader, context: int, needed: int, free: int, fit: int) -> str:
     advice = "use a smaller model or quantisation, or free some memory"
     if context and fit >= _LEAST:
         advice = f"use --brt-engine auto,context={fit} or a smaller quantisation"

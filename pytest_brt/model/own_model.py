@@ -81,7 +81,8 @@ class OwnModel(ABC, Generic[P]):
         files = [*parts_of(Path(start.path))]
         if start.adapter:
             files.append(Path(start.adapter))
-        return (type(self).__name__, start.template, start.cache_type, *files)
+        how = (type(self).__name__, start.template, start.cache_type, str(self.thinking))
+        return (*how, *files)
 
     @property
     def pid(self) -> int:

@@ -109,9 +109,11 @@ class ServerModel:
         #: Fields that this server refused, left out from then on; and that it gives one of `n`.
         self._refused: set[str] = set()
         self._lock = threading.Lock()
-        #: Whether it ever answered, and when it was first asked in vain before it did: patience
-        #: with a server that nobody may have started counts from then, for all questions.
-        self._is_heard, self._in_vain = False, 0.0
+        #: Whether it ever answered.
+        self._is_heard = False
+        #: Why it was given up before it ever did: with a server that nobody may have started
+        #: patience is had once, and not for each question.
+        self._given_up: Unreachable | None = None
         #: Reply → the thoughts before it, for templates that want them back.
         self._thoughts: dict[str, str] = {}
         #: Learned from what the server counts; never above the estimate's own.
@@ -138,7 +140,8 @@ class ServerModel:
     def identity(self) -> tuple[str, ...]:
         """What tells this model from all others; nothing where the server does not say."""
         facts = self._ask_facts()
-        return (facts.digest, str(facts.context)) if facts.digest else ()
+        how = (facts.digest, str(facts.context), str(self._budget(facts)))
+        return how if facts.digest else ()
 
     def _note(self, note: ModelNote) -> None:
         self._notes[note] = None
@@ -287,17 +290,18 @@ class ServerModel:
 
     def _bear_absence(self, fault: Unreachable, tries: _Tries) -> None:
         """Let another try be made, unless patience with a server that is gone is over."""
+        if self._given_up is not None and not self._is_heard:
+            raise ModelFailed(self._given_up)
         patience = self.settings.comeback if self._is_heard else self.settings.patience
-        tries.lost = tries.lost or self._in_vain or time.monotonic()
-        tried = time.monotonic() - tries.lost
-        is_over = tried + tries.pause > patience
+        now = time.monotonic()
+        tries.lost = tries.lost or now
+        seconds = min(now - tries.lost + tries.pause, patience)
+        tries.gone = Unreachable(url=fault.url, reason=fault.reason, seconds=seconds)
+        if seconds < patience:
+            return
         if not self._is_heard:
-            self._in_vain = tries.lost - patience if is_over else tries.lost
-        tries.gone = Unreachable(
-            url=fault.url, reason=fault.reason, seconds=patience if is_over else tried
-        )
-        if is_over:
-            raise ModelFailed(tries.gone)
+            self._given_up = tries.gone
+        raise ModelFailed(tries.gone)
 
     def _asked(self, prompt: Prompt, seed: int, count: int) -> tuple[str, dict[str, object]]:
         """Return where to ask for `count` answers, and the fields but for those refused."""

@@ -91,8 +91,8 @@ DAMAGES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "100 bytes short": (lambda d: d[:-100], "is cut"),
     "version 99": (lambda d: flip(d, 4, struct.pack("<I", 99)), "version 99"),
     "version 1": (lambda d: flip(d, 4, struct.pack("<I", 1)), "version 1"),
-    "huge key count": (lambda d: flip(d, 16, struct.pack("<Q", 1 << 60)), "damaged"),
-    "huge tensor count": (lambda d: flip(d, 8, struct.pack("<Q", 1 << 60)), "damaged"),
+    "huge key count": (lambda d: flip(d, 16, struct.pack("<Q", 1 << 60)), "ends too early"),
+    "huge tensor count": (lambda d: flip(d, 8, struct.pack("<Q", 1 << 60)), "ends too early"),
     "huge layer count": (
         lambda d: flip(d, d.index(b"llama.block_count") + 21, struct.pack("<I", (1 << 31) - 1)),
         "2,147,483,647 layers",
@@ -129,13 +129,13 @@ _MANY = struct.pack("<Q", 1 << 40)
 #: Headers made to cost time or memory, in a sparse file of a terabyte, and what is said of each.
 COSTLY = {
     "a text as long as the file": (
-        _header(_key(b"a", 8, struct.pack("<Q", 900 << 30))), "texts of more than 64 MB"
+        _header(_key(b"a", 8, struct.pack("<Q", 900 << 30))), "header of more than 64 MB"
     ),
     "a key as long as the file": (
-        _header(struct.pack("<Q", 900 << 30)), "texts of more than 64 MB"
+        _header(struct.pack("<Q", 900 << 30)), "header of more than 64 MB"
     ),
     "a length that is negative": (_header(_key(b"a", 8, struct.pack("<q", -1))), "too early"),
-    "empty texts without end": (_header(_key(b"a", 9, _STRINGS + _MANY)), "arrays of"),
+    "empty texts without end": (_header(_key(b"a", 9, _STRINGS + _MANY)), "too early"),
     "numbers without end": (_header(_key(b"a", 9, _NUMBERS + _MANY)), "ends too early"),
     "arrays in an array": (
         _header(_key(b"a", 9, _ARRAYS + struct.pack("<Q", 4000) + _ARRAYS)), "value type 9"
@@ -145,12 +145,12 @@ COSTLY = {
         "is cut",
     ),
     "a tensor's long name": (
-        _header(tensors=struct.pack("<Q", 65 << 20), count=1), "texts of more than"
+        _header(tensors=struct.pack("<Q", 65 << 20), count=1), "header of more than"
     ),
     "a tensor of five dimensions": (
         _header(tensors=struct.pack("<QI", 0, 5), count=1), "tensor '' with 5 dimensions"
     ),
-    "more tensors than any model": (_header(count=1 << 20), "1048576 tensors"),
+    "more tensors than any model": (_header(count=1 << 22), "header of more than"),
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import pytest
 from pytest_brt.model.base import Completion, Finish, Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.kept import KeptAnswers, asked_anew
 from pytest_brt.model.scripted import ScriptedModel
+from tests.model.stand_in import Server
 
 SCRIPT = "=== reply\none\n=== reply\ntwo\n=== reply\nthree\n"
 GREEDY = Prompt(
@@ -158,3 +159,43 @@ def test_a_strategy_of_a_paper_asks_as_often_as_the_paper(strategy: str) -> None
     kept = KeptAnswers(model)
     assert asked_anew(kept, strategy) is model
     assert asked_anew(kept, "auto") is kept
+
+
+ISSUE = (
+    "# clamp() ignores its upper bound\n\nA value inside of the interval comes back as the bound.\n"
+)
+TEST = """\
+```python
+from interval import clamp
+
+
+def test_clamp_inside():
+    assert clamp(5, 0, 10) == 5
+```
+"""
+
+
+@pytest.mark.slow
+def test_a_later_session_asks_nothing_until_the_cache_is_cleared(
+    project: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = Server(tmp_path)
+    listed = {"data": [{"id": "qwen3:8b", "owned_by": "library"}]}
+    tags = {"models": [{"name": "qwen3:8b", "digest": "abc"}]}
+    server.about(__v1__models=listed, __api__show={}, __api__ps={}, __api__tags=tags)
+    server.plan({"text": TEST})
+    monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{server.port}")
+    (project.path / "issue.md").write_text(ISSUE, "utf-8")
+    command = ("--brt-issue", "issue.md", "--brt-model", "ollama:qwen3:8b", "--brt-samples", "4")
+    asked: list[int] = []
+    try:
+        for more in ((), (), ("--cache-clear",), ("--brt-strategy", "libro")):
+            before = len(server.asked()) if asked else 0
+            session = project.runpytest_subprocess(*command, *more)
+            session.stdout.fnmatch_lines(["*clamp(5, 0, 10) == 5*"])
+            asked.append(len(server.asked()) - before)
+    finally:
+        server.end()
+    first, again, cleared, of_a_paper = asked
+    assert first == cleared > again == 0
+    assert of_a_paper >= 4

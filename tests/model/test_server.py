@@ -582,7 +582,7 @@ def test_ollama_gets_thoughts_back(server: Server) -> None:
 def test_a_model_of_ollama_is_known_by_its_digest(server: Server) -> None:
     told = ABOUT["ollama, not loaded"][0]
     server.about(**told, __api__tags={"models": [{"name": "m:latest", "digest": "abc"}]})
-    assert ServerModel(server.url, settings(context=0)).identity == ("abc", "16384")
+    assert ServerModel(server.url, settings(context=0)).identity == ("abc", "16384", "0")
     server.about(**told)
     assert ServerModel(server.url, settings(context=0)).identity == ()
 

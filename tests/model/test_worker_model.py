@@ -19,6 +19,7 @@ import pytest
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Completion, Grammar, Message, Prompt, Role, Sampling, Settings
+from pytest_brt.model.kept import KeptAnswers
 from pytest_brt.model.llama_server import find_server
 from pytest_brt.model.worker_model import Asked, WorkerModel
 from pytest_brt.types.model import AnswersLost, ModelNote, PlainWeights, Restarted
@@ -500,3 +501,20 @@ def test_kills_at_random_points(weights: Path) -> None:
     model.close()
     assert answered > 2 * times
     assert all(gone(pid) for pid in pids if pid)
+
+
+def test_answers_are_kept_for_the_same_file_and_settings(weights: Path, tmp_path: Path) -> None:
+    question = prompt(samples=3, max_tokens=200, grammar=Grammar(gbnf='root ::= "x" [a-z]{9}'))
+    texts = []
+    starts = []
+    for how in (FAST, FAST, replace(FAST, thinking=9, context=2048)):
+        model = open_gguf(str(weights / "llama.gguf"), how)
+        kept = KeptAnswers(model, tmp_path / "answers")
+        texts.append([answer.text for answer in kept.complete(question)])
+        starts.append(model.process is not None)
+        model.close()
+    assert texts[0] == texts[1] == texts[2]
+    assert starts == [True, False, False]
+    other = KeptAnswers(open_gguf(str(weights / "other.gguf"), FAST), tmp_path / "answers")
+    assert [answer.text for answer in other.complete(question)] != texts[0]
+    other.close()

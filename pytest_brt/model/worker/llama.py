@@ -104,27 +104,26 @@ class Weights:
         self.model = lib.llama_model_load_from_file(path.encode(), params)
         if not self.model:
             raise ModelFailed(CannotLoad(path=path, said=self.log.take()))
-        self.vocab = lib.llama_model_get_vocab(self.model)
-        self.size = int(lib.llama_vocab_n_tokens(self.vocab))
-        self.recurrent = bool(lib.llama_model_is_recurrent(self.model)) or bool(
-            lib.llama_model_is_hybrid(self.model)
-        )
-        self.bos = int(lib.llama_vocab_bos(self.vocab))
-        self.eos = int(lib.llama_vocab_eos(self.vocab))
-        self.add_bos = bool(lib.llama_vocab_get_add_bos(self.vocab))
+        is_recurrent, is_hybrid = lib.llama_model_is_recurrent, lib.llama_model_is_hybrid
+        self.recurrent = bool(is_recurrent(self.model) or is_hybrid(self.model))
+        self._read_vocabulary()
+
+    def _read_vocabulary(self) -> None:
+        lib = self.lib
+        self.vocab = vocab = lib.llama_model_get_vocab(self.model)
+        self.size: int = lib.llama_vocab_n_tokens(vocab)
+        self.bos: int = lib.llama_vocab_bos(vocab)
+        self.eos: int = lib.llama_vocab_eos(vocab)
+        self.add_bos: bool = lib.llama_vocab_get_add_bos(vocab)
         self._pieces: dict[int, bytes] = {}
         self._buffer = ctypes.create_string_buffer(1024)
-        attrs = [int(lib.llama_vocab_get_attr(self.vocab, token)) for token in range(self.size)]
-        self.control = frozenset(
-            token for token, attr in enumerate(attrs) if attr & (_CONTROL | _UNKNOWN)
-        )
-        self.ends = frozenset(
-            token for token in range(self.size) if lib.llama_vocab_is_eog(self.vocab, token)
-        )
-        self.markers: dict[str, int] = {}
-        for token, attr in enumerate(attrs):
-            if attr & (_CONTROL | _USER_DEFINED):
-                self.markers.setdefault(self.piece(token).decode("utf-8", "replace"), token)
+        tokens = range(self.size)
+        kinds = [lib.llama_vocab_get_attr(vocab, token) for token in tokens]
+        self.control = frozenset(t for t in tokens if kinds[t] & (_CONTROL | _UNKNOWN))
+        self.ends = frozenset(t for t in tokens if lib.llama_vocab_is_eog(vocab, t))
+        marked = [t for t in tokens if kinds[t] & (_CONTROL | _USER_DEFINED)]
+        #: Text → the token that it is spelled like, the first of several.
+        self.markers = {self.name(token): token for token in reversed(marked)}
         self.markers.pop("", None)
 
     def tokenize(self, text: str) -> list[int]:

@@ -84,7 +84,7 @@ def make_grammar(weights: Weights, gbnf: str) -> Any:
     return sampler
 
 
-class Picker:
+class Sampler:
     """Picks the tokens of one sequence; the same seed picks the same tokens."""
 
     def __init__(

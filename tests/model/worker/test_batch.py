@@ -347,7 +347,7 @@ def test_thoughts_that_nobody_asked_for_are_ended_at_once(make: Make, tmp_path: 
     words = tiny.vocabulary(markers=["<think>", "</think>"], template=LEAVES)
     tiny.write_llama(tmp_path / "m.gguf", words=words)
     engine = make(tmp_path / "m.gguf", template=LEAVES)
-    lane = engine.lane(prompt(), engine.conversations.render(prompt()), 0)
+    lane = engine.make_sample(prompt(), engine.conversations.render(prompt()), 0)
     markers = engine.weights.markers
     assert lane.thought is not None
     lane.take(markers["<think>"])
@@ -359,7 +359,7 @@ def test_thoughts_that_nobody_asked_for_are_ended_at_once(make: Make, tmp_path: 
 
 def test_an_answer_that_only_begins_like_thoughts_is_whole(make: Make) -> None:
     engine = make(template=LEAVES)
-    lane = engine.lane(prompt(), engine.conversations.render(prompt()), 0)
+    lane = engine.make_sample(prompt(), engine.conversations.render(prompt()), 0)
     for token in engine.weights.tokenize("<thing> </think> is"):
         lane.take(token)
     assert bytes(lane.answer) == b"<thing> </think> is"

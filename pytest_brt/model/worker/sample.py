@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pytest_brt.model.base import Completion, Finish, Prompt
 from pytest_brt.model.reply import split_thinking
 from pytest_brt.model.worker.llama import Sequence, Weights
-from pytest_brt.model.worker.sampling import Picker
+from pytest_brt.model.worker.sampling import Sampler
 from pytest_brt.model.worker.tokens import Rendered, Thought
 
 #: A tail of this many tokens that repeats one stretch of at most `_LOOP_PERIOD` is a loop.
@@ -17,13 +17,13 @@ _LOOP_EVERY = 32
 
 
 @dataclass(slots=True, eq=False)
-class Lane:
+class Sample:
     """A sample that is being continued."""
 
     number: int
     prompt: Prompt
     rendered: Rendered
-    picker: Picker
+    sampler: Sampler
     weights: Weights
     #: Control tokens of the chat template: in an answer they begin another turn.
     turns: frozenset[int]
