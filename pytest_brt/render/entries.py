@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import dropwhile
+from typing import TypeVar
 
 from pytest_brt.answers import answer_issue, answer_ranking
 from pytest_brt.render.answer import (
@@ -52,8 +53,11 @@ from pytest_brt.types import (
     RunRecord,
     Standing,
     TestRun,
+    Trajectory,
     Verdict,
 )
+
+T = TypeVar("T")
 
 
 def build_report(
@@ -84,11 +88,9 @@ def build_report(
 def _issue_entry(issue: Issue, attempts: Sequence[Attempt]) -> IssueEntry:
     made = [attempt for attempt in attempts if attempt.issue == issue.id]
     answer = answer_issue(made) if made else None
-    return IssueEntry(
-        id=issue.id,
-        title=issue.title,
-        source=issue.source,
-        text=issue.text,
+    return _entry(
+        IssueEntry,
+        issue,
         answer=answer,
         verdict=issue_sentence(answer) if answer else "",
         headline=issue_headline(answer) if answer else "",
@@ -100,28 +102,21 @@ def _issue_entry(issue: Issue, attempts: Sequence[Attempt]) -> IssueEntry:
 
 def attempt_entry(attempt: Attempt, name: str) -> AttemptEntry:
     """Return how one run of one strategy went."""
-    return AttemptEntry(
-        issue=attempt.issue,
+    return _entry(
+        AttemptEntry,
+        attempt,
         name=name,
-        strategy=attempt.strategy,
-        index=attempt.index,
         tests=len(attempt.tests),
         candidates=sum(judged.judgement.candidate for judged in attempt.tests),
-        seconds=round(attempt.seconds, 3),
-        cost=attempt.cost,
-        misses=attempt.misses,
         remarks=attempt.notes,
         notes=tuple(attempt_words(attempt)),
-        dialogues=tuple(
-            Dialogue(
-                steps=len(talk.steps),
-                actions=tuple(step.action for step in talk.steps),
-                ending=talk.ending,
-                reason=talk.reason,
-            )
-            for talk in attempt.trajectories
-        ),
+        dialogues=tuple(map(_dialogue, attempt.trajectories)),
     )
+
+
+def _dialogue(talk: Trajectory) -> Dialogue:
+    actions = tuple(step.action for step in talk.steps)
+    return _entry(Dialogue, talk, steps=len(actions), actions=actions)
 
 
 def _test_entries(record: RunRecord) -> tuple[TestEntry, ...]:
@@ -149,34 +144,20 @@ def _test_entries(record: RunRecord) -> tuple[TestEntry, ...]:
 def judged_entry(judged: JudgedTest, issue: str, *, given: bool = False) -> TestEntry:
     """Return a test, and what is known of it."""
     test, judgement = judged.test, judged.judgement
-    return TestEntry(
-        id=test.id,
-        name=test.name,
+    return _entry(
+        TestEntry,
+        test,
+        test.origin,
+        test.oracle,
+        judgement,
+        judged,
         issue=issue,
         given=given,
-        strategy=test.origin.strategy,
-        author=test.origin.author,
-        model=test.origin.model,
         brought_by=test.origin.patches,
         oracle=test.oracle.kind,
-        sentence=test.oracle.sentence,
-        quote=test.oracle.quote,
         file=test.path,
-        host=test.host,
-        source=test.source,
-        candidate=judgement.candidate,
-        counts=judgement.counts,
-        reproduces=judgement.reproduces,
-        evidence=judgement.evidence,
-        measured=judgement.measured,
-        confidence=round(judgement.confidence, 3),
         sure=how_sure(judgement.confidence, judgement.evidence, judgement.measured),
-        verdict=judgement.verdict,
-        reason=judgement.reason,
         failure=_failure(judgement.runs[0]) if judgement.runs else None,
-        review=judged.review,
-        agree=judgement.agree,
-        samples=judgement.samples,
     )
 
 
@@ -246,39 +227,21 @@ def patch_entry(
     result: PatchResult, rank: Rank | None = None, place: tuple[int, int] | None = None
 ) -> PatchEntry:
     """Return a patch and what was run on it; with its `rank`, where it stands."""
-    entry = PatchEntry(
-        name=result.patch.name,
-        id=result.patch.id,
-        issue=result.issue,
-        source=result.patch.source,
+    interval = rank.interval if rank else None
+    return _entry(
+        PatchEntry,
+        result.patch,
+        result,
+        rank,
         diff=result.patch.text,
-        size=result.size,
-        applies=result.applies,
-        refused=result.refused,
         refusal=refusal_sentence(result.refused) if result.refused else "",
-        remarks=result.remarks,
         note=_note(result, rank),
+        place=place,
+        does=does(rank) if rank else "",
+        interval=interval and (round(interval[0], 4), round(interval[1], 4)),
         cells=tuple(map(_outcome, result.cells)),
         own_cells=tuple(map(_outcome, result.own_cells)),
         existing=_existing(result.guarded),
-        values=result.values,
-        seconds=round(result.seconds, 3),
-    )
-    if rank is None:
-        return entry
-    return replace(
-        entry,
-        place=place,
-        passed=rank.passed,
-        total=rank.total,
-        does=does(rank),
-        epr=_rounded(rank.epr, 6),
-        score=_rounded(rank.score, 6),
-        interval=rank.interval and (round(rank.interval[0], 4), round(rank.interval[1], 4)),
-        standing=rank.standing,
-        group=rank.group,
-        copies=rank.copies,
-        because=rank.because,
     )
 
 
@@ -304,31 +267,25 @@ def _note(result: PatchResult, rank: Rank | None) -> str:
 def _existing(guarded: Guarded | None) -> ExistingTests | None:
     if guarded is None:
         return None
-    return ExistingTests(
-        ran=guarded.ran,
-        total=guarded.total,
-        reached=guarded.reached,
+    return _entry(
+        ExistingTests,
+        guarded,
         chosen_by=guarded.by,
         broken=tuple(map(_existing_outcome, guarded.regressions)),
         disputed=tuple(disputed.test for disputed in guarded.disputed),
         failing_before=tuple(map(_existing_outcome, guarded.failing)),
-        shortfalls=guarded.shortfalls,
         cut=", ".join(map(shortfall_words, guarded.shortfalls)),
-        seconds=round(guarded.seconds, 3),
     )
 
 
 def _outcome(cell: Cell) -> Outcome:
-    return Outcome(test=cell.test, verdict=cell.verdict, cause=cell.cause, reason=run_words(cell))
+    return _entry(Outcome, cell, reason=run_words(cell))
 
 
 def _existing_outcome(failed: Regression | FailsBefore) -> Outcome:
-    return Outcome(
-        test=failed.test,
-        verdict=failed.verdict if isinstance(failed, Regression) else Verdict.FAIL,
-        cause=failed.cause,
-        reason=cause_words(failed.cause, failed.raised),
-    )
+    verdict = failed.verdict if isinstance(failed, Regression) else Verdict.FAIL
+    reason = cause_words(failed.cause, failed.raised)
+    return _entry(Outcome, failed, verdict=verdict, reason=reason)
 
 
 # -- repairs ----------------------------------------------------------------------------------
@@ -337,34 +294,33 @@ def _existing_outcome(failed: Regression | FailsBefore) -> Outcome:
 def repair_entry(repair: Repair, name: str) -> RepairEntry:
     """Return what one run of one repair strategy found."""
     dialogue = repair.trajectory
-    return RepairEntry(
-        issue=repair.issue,
+    return _entry(
+        RepairEntry,
+        repair,
         name=name,
-        strategy=repair.strategy,
-        index=repair.index,
         given=repair.brt or None,
-        seconds=round(repair.seconds, 3),
         steps=len(dialogue.steps) if dialogue else 0,
         ending=dialogue.ending if dialogue else None,
-        cost=repair.cost,
-        notes=repair.notes,
         fixes=tuple(map(_fix_entry, repair.fixes)),
     )
 
 
 def _fix_entry(fix: FoundFix) -> FixEntry:
-    return FixEntry(
+    return _entry(
+        FixEntry,
+        fix,
         patch=fix.patch.name,
-        source=fix.source,
-        plausible=fix.plausible,
-        passed=fix.passed,
-        total=fix.total,
         does=fix_words(fix),
-        hypothesis=fix.hypothesis,
         existing=_existing(fix.guarded),
         diff=fix.patch.text,
     )
 
 
-def _rounded(value: float | None, digits: int) -> float | None:
-    return None if value is None else round(value, digits)
+def _entry(kind: type[T], *facts: object, **rest: object) -> T:
+    """Return an entry with `rest`, and with what `facts` call like its other fields."""
+    for field in fields(kind):  # type: ignore[arg-type]  # an entry is a dataclass
+        for fact in facts:
+            if field.name not in rest and hasattr(fact, field.name):
+                value = getattr(fact, field.name)
+                rest[field.name] = round(value, 6) if isinstance(value, float) else value
+    return kind(**rest)

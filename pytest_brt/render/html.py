@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import assert_never
 
 from markupsafe import Markup
 from pygments import highlight  # type: ignore[import-untyped]  # comes with pytest, untyped
@@ -22,10 +21,10 @@ from pytest_brt.render.report import (
     TestEntry,
     candidates,
 )
-from pytest_brt.render.table import place_words
+from pytest_brt.render.table import origin_words, place_words
 from pytest_brt.render.template import coded, filled
-from pytest_brt.render.words import count, listed
-from pytest_brt.types import Author, Review, Verdict
+from pytest_brt.render.words import count
+from pytest_brt.types import Review, Verdict
 from pytest_brt.types.answer import Reproduced
 
 _TEMPLATE = Path(__file__).parent / "page.html.jinja"
@@ -174,21 +173,6 @@ def _mark(patch: PatchEntry, test: TestEntry) -> Mark:
 def full_name(test: TestEntry) -> str:
     """Return a test's name, with its file where the project holds that."""
     return test.name if test.source else f"{test.file}::{test.name}"
-
-
-def origin_words(test: TestEntry) -> str:
-    """Return whose test it is, as in "from a.diff"."""
-    match test.author:
-        case Author.REPORT:
-            return "made from the report"
-        case Author.MODEL:
-            return f"written by {test.model}"
-        case Author.PATCH:
-            return f"from {listed(test.brought_by)}"
-        case Author.PERSON:
-            return "yours"
-        case _:
-            assert_never(test.author)
 
 
 def begun(sentence: str, headline: str) -> Markup:

@@ -203,7 +203,8 @@ def existing(ranks: Sequence[Rank]) -> Iterator[str]:
     if not guards:
         return
     reached = [guard.reached for guard in guards if guard.reached is not None]
-    lines = f"; {_span(reached)} of them run the changed lines" if reached else ""
+    run = "runs" if reached and max(reached) == 1 else "run"
+    lines = f"; {_span(reached)} of them {run} the changed lines" if reached else ""
     by = "coverage" if guards[0].by is ChosenBy.COVERAGE else "the names they use"
     short = next((guard.shortfalls for guard in guards if guard.shortfalls), ())
     cut = f"; {', '.join(map(shortfall_words, short))}" if short else ""

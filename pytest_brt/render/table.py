@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import assert_never
 
 from pytest_brt.render.clues import clue_words
 from pytest_brt.render.disputes import dispute_sentence
@@ -20,7 +21,7 @@ from pytest_brt.render.report import (
     candidates,
 )
 from pytest_brt.render.values import telling_sentence
-from pytest_brt.render.words import count, shortened
+from pytest_brt.render.words import count, listed, shortened
 from pytest_brt.types import Author, Localised, Place, Verdict
 
 #: Patches, and letters of a note, that are shown unless all is wanted.
@@ -117,9 +118,9 @@ def brief_notes(ranking: Ranking) -> Iterator[str]:
 def grounds(patches: Sequence[PatchEntry], tests: Sequence[TestEntry]) -> Iterator[str]:
     """Yield what an order of patches rests on, a line each."""
     found = candidates(tests)
-    authors = Counter(map(author_words, found))
+    authors = Counter(map(origin_words, found))
     if len(authors) > 1:
-        parts = [f"{number} of {name}" for name, number in authors.items()]
+        parts = [f"{number} {origin}" for origin, number in authors.items()]
         yield f"{count(len(found), 'bug test')}: {', '.join(parts)}"
     for patch in patches:
         for broken in patch.broken:
@@ -131,13 +132,19 @@ def grounds(patches: Sequence[PatchEntry], tests: Sequence[TestEntry]) -> Iterat
     yield from _matrix(patches, tests)
 
 
-def author_words(test: TestEntry) -> str:
-    """Return whose test it is, as in "the report" or the names of patches."""
-    if test.author is Author.PATCH:
-        return " and ".join(test.brought_by)
-    if test.author is Author.PERSON:
-        return "yours"
-    return test.model or "the report"
+def origin_words(test: TestEntry) -> str:
+    """Return whose test it is, as in "from a.diff"."""
+    match test.author:
+        case Author.REPORT:
+            return "made from the report"
+        case Author.MODEL:
+            return f"written by {test.model}"
+        case Author.PATCH:
+            return f"from {listed(test.brought_by)}"
+        case Author.PERSON:
+            return "yours"
+        case _:
+            assert_never(test.author)
 
 
 def _failing_before(patches: Sequence[PatchEntry]) -> Iterator[str]:
@@ -165,11 +172,11 @@ def _matrix(patches: Sequence[PatchEntry], tests: Sequence[TestEntry]) -> Iterat
         yield "bug tests on the patches in the order above: . passes, x fails, o came with it"
     for test in found:
         marks = "".join(_mark(patch, test.id) for patch in patches)
-        yield f"{marks}  {test.name} ({author_words(test)})"
+        yield f"{marks}  {test.name} ({origin_words(test)})"
     for test in tests:
         if test.author is Author.PATCH and not test.candidate:
             reason = shortened(test.reason, _REASON)
-            yield f"no vote has {test.name} ({author_words(test)}): {reason}"
+            yield f"{test.name} ({origin_words(test)}) has no vote: {reason}"
 
 
 def _mark(patch: PatchEntry, test: str) -> str:
