@@ -28,10 +28,10 @@ from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run.plan import Case, Plan
 from pytest_brt.run.progress import Progress
 from pytest_brt.store import LastRun, load_last_run, load_spent
-from pytest_brt.types import Cost, JudgedTest, PatchResult, Rank, Review, Step
+from pytest_brt.types import Cost, JudgedTest, PatchResult, Rank, Review
 
 if TYPE_CHECKING:
-    from pytest_brt.agent.action import Tool
+    from pytest_brt.agent.action import Action
     from pytest_brt.rank.epr import Ranker
     from pytest_brt.run.repairs import RepairPlan
 
@@ -171,7 +171,7 @@ def _repairs(
     """Return what is to be repaired or localised, None for nothing."""
     if not (options.repair or options.localise):
         return None
-    from pytest_brt.repair.states import Without  # a fifth of the package
+    from pytest_brt.repair.bench import Without  # a fifth of the package
     from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
     from pytest_brt.run.repairs import RepairPlan
 
@@ -199,23 +199,20 @@ def _repairs(
     )
 
 
-def _tools(config: pytest.Config, root: str) -> dict[str, Tool]:
+def _tools(config: pytest.Config, root: str) -> dict[str, Action]:
     added: dict[str, Callable[[str, str], str]] = gather(config, "pytest_brt_tools", {})
     return {name: _tool(name, answer, root) for name, answer in added.items()}
 
 
-def _tool(name: str, answer: Callable[[str, str], str], root: str) -> Tool:
-    from pytest_brt.agent.action import Action, ActionSpec, Outcome, Parameter, Tool
+def _tool(name: str, answer: Callable[[str, str], str], root: str) -> Action:
+    from pytest_brt.agent.action import Action, Argument, Form, Outcome
+
+    def run(_turn: object, question: str) -> Outcome:
+        return Outcome(observation=str(answer(question, root)))
 
     about = (answer.__doc__ or "Ask a plugin.").strip().splitlines()[0]
-    spec = ActionSpec(
-        name=name, about=about, parameters=(Parameter(name="question", about="what to look for"),)
-    )
-
-    def run(action: Action, _steps: Sequence[Step]) -> Outcome:
-        return Outcome(observation=str(answer(action["question"], root)))
-
-    return Tool(spec=spec, run=run)
+    form = Form(arguments=(Argument(name="question", about="what to look for"),))
+    return Action(name=name, about=about, run=run, form=form)
 
 
 def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, Model | None]:
