@@ -168,14 +168,11 @@ class PrivateModel(OwnModel[ServerProcess]):
         """A server holds thoughts to the form of the answer too: where there is one, none."""
         return super()._deserves_thought(prompt) and prompt.grammar is None
 
-    def _begin(self) -> ServerProcess:
-        process = ServerProcess(self.start)
-        try:
-            process.load(self.start.path)
-        except BaseException:
-            process.end()
-            raise
-        return process
+    def _start(self) -> ServerProcess:
+        return ServerProcess(self.start)
+
+    def _load(self, process: ServerProcess) -> None:
+        process.load(self.start.path)
 
     def _fill(
         self,
@@ -204,7 +201,7 @@ class PrivateModel(OwnModel[ServerProcess]):
     def _tell_death(self, process: ServerProcess) -> None:
         """Raise ProcessDied where the reason for no answer is that there is nobody left."""
         self._refuse_if_closed()
-        if not process.pid:
+        if process.ends_within(_PATIENCE):
             raise ProcessDied(process.death()) from None
 
 
