@@ -69,7 +69,7 @@ def table(value: Any) -> dict[str, Any]:
 
 
 def rows(value: Any, name: str) -> list[dict[str, Any]]:
-    """Return the objects in the list that a JSON object has under `name`; [] where there is none."""
+    """Return the objects in the list that a JSON object has under `name`, or none."""
     found = table(value).get(name)
     return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
 
