@@ -241,7 +241,7 @@ def _of_places(
     for definition in _likely(suspects, index):
         if known and definition.kind is DefinitionKind.CLASS and definition.name not in named:
             continue
-        statements[f"from {definition.module} import {definition.name}"] = None
+        statements[f"from {index.module_of(definition)} import {definition.name}"] = None
     if not statements and not known and suspects:
         statements[f"import {index.layout.module_of(suspects[0].path)}"] = None
     return tuple(statements)
