@@ -42,9 +42,11 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.layout import is_product
 from pytest_brt.issue.load import load_issue
 from pytest_brt.issue.read import read_report
-from pytest_brt.localise import signs, suspects
+from pytest_brt.localise import places as scoring
+from pytest_brt.localise import signs
+from pytest_brt.localise.nearest_tests import nearest_tests
+from pytest_brt.localise.places import files_of
 from pytest_brt.localise.signs import Key
-from pytest_brt.localise.suspects import nearest_tests, rank_files
 from pytest_brt.model.base import Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.observe.watch import watch
@@ -59,7 +61,7 @@ _FIRST_HALF = "01234567"
 FIGURES = ("first", "two", "function", "shown", "host")
 #: What `--without` leaves out: where its worth stands, and what it is without.
 SIGNS: Mapping[str, tuple[Any, str, Any]] = {
-    "files": (suspects, "_OF_FILE", 0.0),
+    "files": (scoring, "_OF_FILE", 0.0),
     "tracebacks": (signs, "_TRACEBACK", 0.0),
     "named": (signs, "_NAMED_FILE", 0.0),
     "calls": (signs, "_RAN", 0.0),
@@ -150,7 +152,7 @@ def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Foun
         if options.model:
             places = choose(places, issue, options.model)
             host = nearest_tests(issue, index, places)
-        files = rank_files(places)
+        files = files_of(places)
         texts = dict(show_suspects(places, index, options.most, hints.worths))
         seconds = time.process_time() - begin
         functions = {

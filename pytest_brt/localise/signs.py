@@ -40,12 +40,14 @@ class Sign(NamedTuple):
 
     score: float
     clue: Clue
+    #: Of the place, those that it points at.
+    lines: tuple[int, ...] = ()
 
 
-def find_signs(
+def signs_of_report(
     issue: Issue, index: Index, having: Collection[int], ran: Collection[Key]
 ) -> Mapping[int, list[Sign]]:
-    """Return what points at each passage, by its number.
+    """Return what a report has that points at each passage, by its number.
 
     Those `having` words of the report are in a file that it names; `ran` are the functions that
     the report's code ran.

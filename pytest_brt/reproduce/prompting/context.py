@@ -16,8 +16,10 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.lookup import relevance
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.issue.read import read_report
+from pytest_brt.localise.nearest_tests import nearest_tests
+from pytest_brt.localise.places import files_of, find_places
+from pytest_brt.localise.query import query_of
 from pytest_brt.localise.signs import Key
-from pytest_brt.localise.suspects import find_suspects, nearest_tests, query_of, rank_files
 from pytest_brt.observe.watch import Replayed, Seen, watch
 from pytest_brt.reproduce.prompting.excerpts import MOST_TESTS, show_tests
 from pytest_brt.reproduce.prompting.transcript import IMPORTS, Stance, session_of, stance_of
@@ -58,7 +60,7 @@ class Hints:
     @property
     def files(self) -> tuple[str, ...]:
         """The files where the bug may be, each once."""
-        return rank_files(self.suspects)
+        return files_of(self.suspects)
 
 
 def gather_hints(
@@ -88,8 +90,8 @@ def gather_hints(
     if ran is None:
         ran = functions_run(replayed, index, engine) if replayed and engine else ()
     found = relevance(query_of(issue), index)
-    given = find_suspects(issue, index, found=found, ran=ran, paths=buggy) if buggy else ()
-    every = (*given, *find_suspects(issue, index, found=found, ran=ran))
+    given = find_places(issue, index, found=found, ran=ran, paths=buggy) if buggy else ()
+    every = (*given, *find_places(issue, index, found=found, ran=ran))
     suspects = tuple({(one.path, one.function): one for one in every}.values())
     tests = [
         judged.test.source
