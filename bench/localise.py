@@ -47,7 +47,7 @@ from pytest_brt.localise import signs
 from pytest_brt.localise.nearest_tests import nearest_tests
 from pytest_brt.localise.places import files_of
 from pytest_brt.localise.signs import Key
-from pytest_brt.model.base import Settings
+from pytest_brt.model.base import Prompt, Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.observe.watch import watch
 from pytest_brt.reproduce.likeliest import likeliest_places
@@ -150,7 +150,7 @@ def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Foun
         hints = gather_hints(issue, index, ran=ran)
         places, host = hints.suspects, hints.host
         if options.model:
-            places = choose(places, issue, options.model)
+            places = choose(places, issue, index, options.model)
             host = nearest_tests(issue, index, places)
         files = files_of(places)
         texts = dict(show_suspects(places, index, options.most, hints.worths))
@@ -182,12 +182,16 @@ def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Foun
     )
 
 
-def choose(places: Sequence[Place], issue: Issue, spec: str) -> tuple[Place, ...]:
+def choose(places: Sequence[Place], issue: Issue, index: Index, spec: str) -> tuple[Place, ...]:
     """Return `places` as the model `spec` orders them."""
     model = open_model(spec, Settings())
     try:
         brief = Brief(issue=issue, hints=Hints(), prompts=Prompts(), model=model)
-        return likeliest_places(places, brief, lambda prompt: model.complete(prompt)[0].text)
+
+        def ask(prompt: Prompt) -> str:
+            return model.complete(prompt)[0].text
+
+        return likeliest_places(places, index, brief, ask)
     finally:
         model.close()
 

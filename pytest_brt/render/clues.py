@@ -9,6 +9,7 @@ from pytest_brt.types.clue import (
     BaseOfUsed,
     FileNamed,
     GivenByUser,
+    NamedByModel,
     OnTestStack,
     OnTraceback,
     RunByReport,
@@ -23,14 +24,14 @@ def clue_words(clue: Clue) -> str:
     match clue:
         case GivenByUser():
             return "given"
+        case NamedByModel():
+            return "the model names the file"
         case OnTraceback(function=function, depth=0):
             return f"the traceback ends in {function}"
         case OnTraceback(function=function):
             return f"the traceback passes in {function}"
-        case FileNamed(name=name, is_module=True):
-            return f"the report names the module {name}"
-        case FileNamed(name=name):
-            return f"the report names {name}"
+        case FileNamed(name=name, is_module=is_module):
+            return f"the report names {'the module ' if is_module else ''}{name}"
         case RunByReport():
             return "the report's code runs it"
         case UsedByReport(name=name):

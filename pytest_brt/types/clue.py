@@ -9,6 +9,10 @@ class GivenByUser(Fact, frozen=True, kw_only=True):
     """The user names the place."""
 
 
+class NamedByModel(Fact, frozen=True, kw_only=True):
+    """A model that was to choose among the places names this file instead."""
+
+
 class OnTraceback(Fact, frozen=True, kw_only=True):
     """A traceback of the report has a frame of the function."""
 
@@ -68,6 +72,7 @@ class RunByTests(Fact, frozen=True, kw_only=True):
 
 Clue = (
     GivenByUser
+    | NamedByModel
     | OnTraceback
     | FileNamed
     | RunByReport
