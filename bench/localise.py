@@ -67,6 +67,8 @@ SIGNS: Mapping[str, tuple[Any, str, Any]] = {
     "calls": (signs, "_RAN", 0.0),
     "used": (signs, "_USED", 0.0),
     "bases": (signs, "_BASE", 0.0),
+    "modules": (signs, "_MODULE", 0.0),
+    "classes": (signs, "_CLASS", 0.0),
     **{
         field: (lookup, "_WEIGHTS", {**lookup._WEIGHTS, field: 1.0})
         for field in ("name", "doc", "string")

@@ -24,7 +24,8 @@ def nearest_tests(issue: Issue, index: Index, suspects: Sequence[Place]) -> str:
     """Return the path of the test file that a test of `issue` would be added to, or ""."""
     query = dict(query_of(issue))
     for rank, suspect in enumerate(suspects[:_SUSPECTS]):
-        for text, weight in ((suspect.function, _FUNCTION), (_stem(suspect.path), _MODULE)):
+        module = index.layout.module_of(suspect.path).rpartition(".")[2]
+        for text, weight in ((suspect.function, _FUNCTION), (module, _MODULE)):
             for term in terms_of(text):
                 query[term] = max(query.get(term, 0.0), weight * _DECAY**rank)
     scores = relevance(query, index, tests=True).files
@@ -36,12 +37,6 @@ def nearest_tests(issue: Issue, index: Index, suspects: Sequence[Place]) -> str:
     in_suite = index.layout.collected.has_file
     hosts = [path for path in scores if in_suite(path) and _has_tests(path, index)]
     return min(hosts, key=lambda path: (-scores[path], path), default="")
-
-
-def _stem(path: str) -> str:
-    """Return the name that tests of `path` would carry: of a package, its folder's."""
-    folder, _, name = path.rpartition("/")
-    return folder.rpartition("/")[2] if name == "__init__.py" else name.removesuffix(".py")
 
 
 def _has_tests(path: str, index: Index) -> bool:

@@ -48,8 +48,9 @@ def find_places(
     of the product that the report's code ran. Only `paths` are looked at, where any are named.
     The tests `failing` fail because of the bug; they and nearby passing ones were `watched`.
     """
-    found = relevance(query_of(issue), index) if found is None else found
-    said = signs_of_report(issue, index, found.passages, ran)
+    query = query_of(issue)
+    found = relevance(query, index) if found is None else found
+    said = signs_of_report(issue, query, index, found.passages, ran)
     reported = _reported(found, said, index, paths)
     bad = [lines_of(run) for run in watched if run.verdict is Verdict.FAIL]
     good = [lines_of(run) for run in watched if run.verdict is Verdict.PASS]

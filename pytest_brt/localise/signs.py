@@ -12,17 +12,27 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from pytest_brt.code.file_facts import Definition, DefinitionKind
+from pytest_brt.code.file_facts import Definition, DefinitionKind, Passage
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
-from pytest_brt.code.words import IDENTIFIER
+from pytest_brt.code.words import IDENTIFIER, split_identifier, stem
 from pytest_brt.issue.tracebacks import read_tracebacks
 from pytest_brt.types import BlockKind, Clue, Frame, Issue
-from pytest_brt.types.clue import BaseOfUsed, FileNamed, OnTraceback, RunByReport, UsedByReport
+from pytest_brt.types.clue import (
+    BaseOfUsed,
+    FileNamed,
+    OnTraceback,
+    RunByReport,
+    SpokenOf,
+    UsedByReport,
+)
 
 #: What it is worth that a traceback ends here, that the report names the file, that its code names
 #: the definition or what that is derived from.
 _TRACEBACK, _NAMED_FILE, _USED, _BASE = 2.0, 0.3, 0.2, 0.2
+#: What it is worth, for each weight of a word in the report, that it speaks of the module or the
+#: class around the place.
+_MODULE, _CLASS = 0.15, 0.1
 #: What it is worth that the report's code ran it, where it ran no more than so many functions: the
 #: more there are, the less it says of each.
 _RAN, _FEW = 0.5, 20
@@ -45,12 +55,16 @@ class Sign(NamedTuple):
 
 
 def signs_of_report(
-    issue: Issue, index: Index, having: Collection[int], ran: Collection[Key]
+    issue: Issue,
+    query: Mapping[str, float],
+    index: Index,
+    having: Collection[int],
+    ran: Collection[Key],
 ) -> Mapping[int, list[Sign]]:
     """Return what a report has that points at each passage, by its number.
 
-    Those `having` words of the report are in a file that it names; `ran` are the functions that
-    the report's code ran.
+    Those `having` terms of `query`, the report's, may be in a file that it names, or in a module
+    or class that it speaks of; `ran` are the functions that the report's code ran.
     """
     found: defaultdict[int, list[Sign]] = defaultdict(list)
     named = _named_files(issue.text, index)
@@ -58,8 +72,10 @@ def signs_of_report(
     used = dict(_used(issue, index))
     for number, passage in index.passages.items():
         key = (passage.path, passage.function)
-        if number in having and passage.path in named:
-            found[number].append(Sign(_NAMED_FILE, named[passage.path]))
+        if number in having:
+            if passage.path in named:
+                found[number].append(Sign(_NAMED_FILE, named[passage.path]))
+            found[number] += _spoken_of(passage, query, index)
         if key in ran:
             found[number].append(Sign(share, RunByReport()))
         if key in used:
@@ -67,6 +83,24 @@ def signs_of_report(
     for number, sign in _traced(issue.text, index).items():
         found[number].append(sign)
     return found
+
+
+def _spoken_of(passage: Passage, query: Mapping[str, float], index: Index) -> Iterator[Sign]:
+    """Yield the module and the class around a passage, as far as the report speaks of them."""
+    *above, module = index.layout.module_of(passage.path).split(".")
+    if above and (weight := _weight_of(module, query)):  # the project itself is always spoken of
+        yield Sign(_MODULE * weight, SpokenOf(name=module))
+    classes = passage.function.split(".")[:-1]
+    best = max(classes, key=lambda name: _weight_of(name, query), default="")
+    if weight := _weight_of(best, query):
+        yield Sign(_CLASS * weight, SpokenOf(name=best))
+
+
+def _weight_of(name: str, query: Mapping[str, float]) -> float:
+    """Return what a name weighs in a report: as a whole, or its word that weighs least."""
+    words = [stem(word) for word in split_identifier(name) if len(word) > 1]
+    parts = min((query.get(word, 0.0) for word in words), default=0.0)
+    return max(parts, query.get(stem(name.lower().strip("_")), 0.0))
 
 
 def _used(issue: Issue, index: Index) -> Iterator[tuple[Key, Sign]]:

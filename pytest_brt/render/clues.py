@@ -15,6 +15,7 @@ from pytest_brt.types.clue import (
     RunByReport,
     RunByTests,
     SharedWords,
+    SpokenOf,
     UsedByReport,
 )
 
@@ -26,12 +27,12 @@ def clue_words(clue: Clue) -> str:
             return "given"
         case NamedByModel():
             return "the model names the file"
-        case OnTraceback(function=function, depth=0):
-            return f"the traceback ends in {function}"
-        case OnTraceback(function=function):
-            return f"the traceback passes in {function}"
+        case OnTraceback(function=function, depth=depth):
+            return f"the traceback {'passes' if depth else 'ends'} in {function}"
         case FileNamed(name=name, is_module=is_module):
             return f"the report names {'the module ' if is_module else ''}{name}"
+        case SpokenOf(name=name):
+            return f"the report speaks of {name}"
         case RunByReport():
             return "the report's code runs it"
         case UsedByReport(name=name):

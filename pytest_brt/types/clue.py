@@ -29,6 +29,13 @@ class FileNamed(Fact, frozen=True, kw_only=True):
     is_module: bool
 
 
+class SpokenOf(Fact, frozen=True, kw_only=True):
+    """The report speaks of the module or class that it is in."""
+
+    #: Of the module or class.
+    name: str
+
+
 class RunByReport(Fact, frozen=True, kw_only=True):
     """The report's own code runs it."""
 
@@ -75,6 +82,7 @@ Clue = (
     | NamedByModel
     | OnTraceback
     | FileNamed
+    | SpokenOf
     | RunByReport
     | UsedByReport
     | BaseOfUsed
