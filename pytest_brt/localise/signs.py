@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from pytest_brt.types import BlockKind, Clue, Frame, Issue
 from pytest_brt.types.clue import (
     BaseOfUsed,
     FileNamed,
+    LacksMethod,
     OnTraceback,
     RunByReport,
     SpokenOf,
@@ -38,6 +39,9 @@ _MODULE, _CLASS = 0.15, 0.1
 _RAN, _FEW = 0.5, 20
 #: How much less each frame says than the one below it.
 _FRAME_DECAY = 0.75
+#: What it is worth that a class lacks the method for a class that the report's code names, where it
+#: has one for so many others.
+_LACKS, _FAMILY = 0.3, 5
 #: A name that so many definitions share says of none of them that it is meant.
 _SHARED = 3
 
@@ -69,7 +73,8 @@ def signs_of_report(
     found: defaultdict[int, list[Sign]] = defaultdict(list)
     named = _named_files(issue.text, index)
     share = _RAN * min(1.0, (_FEW / max(len(ran), 1)) ** 0.5)
-    used = dict(_used(issue, index))
+    meant = _meant_by_code(issue, index)
+    used = dict([*_lacking(meant, query, index), *_used(meant, index)])
     for number, passage in index.passages.items():
         key = (passage.path, passage.function)
         if number in having:
@@ -103,11 +108,46 @@ def _weight_of(name: str, query: Mapping[str, float]) -> float:
     return max(parts, query.get(stem(name.lower().strip("_")), 0.0))
 
 
-def _used(issue: Issue, index: Index) -> Iterator[tuple[Key, Sign]]:
-    """Yield the bases of classes that the report's code names, and then what it names itself."""
+def _lacking(
+    used: Sequence[Definition], query: Mapping[str, float], index: Index
+) -> Iterator[tuple[Key, Sign]]:
+    """Yield the classes that have a method for each of many classes, but for none of those `used`.
+
+    A printer is one: `_print_Add`, `_print_Mul` and so on. Only modules are looked at that the
+    report speaks of.
+    """
+    classes = {one.name for one in used if one.kind is DefinitionKind.CLASS}
+    for path in filter(is_product, index.layout.files if classes else ()):
+        if not _weight_of(index.layout.module_of(path).rpartition(".")[2], query):
+            continue
+        for (around, prefix), has in _families(path, index).items():
+            for name in sorted(classes - has):
+                others = sorted({d.path for d in index.definitions(f"{prefix}{name}")})
+                clue = LacksMethod(name=f"{prefix}{name}", defined_in=tuple(others[:_SHARED]))
+                yield (path, around), Sign(_LACKS, clue)
+
+
+def _families(path: str, index: Index) -> dict[tuple[str, str], set[str]]:
+    """Return the names of classes that methods of a file end in, by their class and beginning."""
+    found: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    for definition in index.definitions_in(path):
+        around, _, method = definition.qualname.rpartition(".")
+        prefix, line, about = method.rpartition("_")
+        is_method = definition.kind is DefinitionKind.METHOD and about[:1].isupper()
+        if is_method and any(d.kind is DefinitionKind.CLASS for d in index.definitions(about)):
+            found[around, prefix + line].add(about)
+    return {family: about for family, about in found.items() if len(about) >= _FAMILY}
+
+
+def _meant_by_code(issue: Issue, index: Index) -> list[Definition]:
+    """Return the functions and classes that the code of a report names."""
     shown = [b.text for b in issue.blocks if b.kind in (BlockKind.PYTHON, BlockKind.REPL)]
     names = dict.fromkeys(name for text in shown for name in IDENTIFIER.findall(text))
-    used = [one for name in names for one in _meant(name, index)]
+    return [one for name in names for one in _meant(name, index)]
+
+
+def _used(used: Sequence[Definition], index: Index) -> Iterator[tuple[Key, Sign]]:
+    """Yield the bases of classes that the report's code names, and then what it names itself."""
     for one in used:
         for base in _bases(one, index):
             yield (base.path, base.qualname), Sign(_BASE, BaseOfUsed(name=one.name))

@@ -9,6 +9,7 @@ from pytest_brt.types.clue import (
     BaseOfUsed,
     FileNamed,
     GivenByUser,
+    LacksMethod,
     NamedByModel,
     OnTestStack,
     OnTraceback,
@@ -39,12 +40,13 @@ def clue_words(clue: Clue) -> str:
             return f"the report's code names {name}"
         case BaseOfUsed(name=name):
             return f"a base of {name}, which the report's code names"
+        case LacksMethod(name=name, defined_in=paths):
+            where = f", which {' and '.join(paths)} defines" if paths else ""
+            return f"it has no {name}{where}"
         case SharedWords(words=words):
             return f"shares {', '.join(words)} with the report"
-        case OnTestStack(line=line, depth=0):
-            return f"a failing test ends here, line {line}"
-        case OnTestStack(line=line):
-            return f"a failing test passes here, line {line}"
+        case OnTestStack(line=line, depth=depth):
+            return f"a failing test {'passes' if depth else 'ends'} here, line {line}"
         case RunByTests():
             return (
                 f"run by {clue.failing} of {clue.all_failing} failing and "

@@ -53,6 +53,15 @@ class BaseOfUsed(Fact, frozen=True, kw_only=True):
     name: str
 
 
+class LacksMethod(Fact, frozen=True, kw_only=True):
+    """It has a method for each of many classes, and none for one that the report's code names."""
+
+    #: Of the method.
+    name: str
+    #: Files that have a method of this name.
+    defined_in: tuple[str, ...] = ()
+
+
 class SharedWords(Fact, frozen=True, kw_only=True):
     """It has words of the report."""
 
@@ -86,6 +95,7 @@ Clue = (
     | RunByReport
     | UsedByReport
     | BaseOfUsed
+    | LacksMethod
     | SharedWords
     | OnTestStack
     | RunByTests

@@ -11,9 +11,11 @@ from pytest_brt.localise.places import files_of, find_places
 from pytest_brt.types import Place
 from pytest_brt.types.clue import (
     BaseOfUsed,
+    LacksMethod,
     OnTraceback,
     RunByReport,
     SharedWords,
+    SpokenOf,
     UsedByReport,
 )
 from tests.support.trees import write_tree
@@ -151,6 +153,38 @@ def test_a_class_that_the_code_names_comes_with_its_bases(tmp_path: Path) -> Non
     assert UsedByReport(name="Any") in clues["pkg/any.py", "Any"]
     assert clues["pkg/mark.py", "Mark"] == (BaseOfUsed(name="Any"),)
     assert ("pkg/other.py", "odd") not in clues
+
+
+SHAPES = ("Dot", "Line", "Ring", "Wave", "Knot")
+PRINTERS = {
+    "pkg/__init__.py": "",
+    "pkg/shapes.py": "".join(f"class {name}: ...\n" for name in (*SHAPES, "Trace")),
+    "pkg/latex.py": "class Writer:\n"
+    + "".join(f"    def _print_{name}(self, one): ...\n" for name in SHAPES),
+    "pkg/plain.py": "class Plain:\n    def _print_Trace(self, one): ...\n",
+}
+
+
+def test_a_printer_without_the_method_for_what_is_printed(tmp_path: Path) -> None:
+    write_tree(tmp_path, PRINTERS)
+    code = "\n\n```python\nTrace()\n```\n"
+    lacks = LacksMethod(name="_print_Trace", defined_in=("pkg/plain.py",))
+    with open_index(tmp_path) as index:
+        spoken = suspects(f"The latex of it is odd{code}", index)
+        silent = suspects(f"It is odd{code}", index)
+        known = suspects(f"The latex of it is odd{code.replace('Trace', 'Dot')}", index)
+    clues = {(place.path, place.function): place.clues for place in spoken}
+    assert lacks in clues["pkg/latex.py", "Writer"]
+    assert not any(lacks in place.clues for place in (*silent, *known))
+
+
+def test_the_module_and_the_class_that_a_report_speaks_of(tmp_path: Path) -> None:
+    write_tree(tmp_path, PRINTERS)
+    with open_index(tmp_path) as index:
+        found = suspects("The plain print of a trace", index)
+    assert found[0].path == "pkg/plain.py"
+    assert SpokenOf(name="plain") in found[0].clues
+    assert SpokenOf(name="Plain") in found[0].clues
 
 
 def test_a_name_of_many_definitions_is_no_sign(tmp_path: Path) -> None:
