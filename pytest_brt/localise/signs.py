@@ -30,13 +30,13 @@ from pytest_brt.types.clue import (
 
 #: What it is worth that a traceback ends here, that the report names the file, that its code names
 #: the definition or what that is derived from.
-_TRACEBACK, _NAMED_FILE, _USED, _BASE = 2.0, 0.3, 0.2, 0.2
+_TRACEBACK, _NAMED_FILE, _USED, _BASE = 2.0, 0.3, 0.05, 0.05
 #: What it is worth, for each weight of a word in the report, that it speaks of the module or the
 #: class around the place.
-_MODULE, _CLASS = 0.15, 0.1
+_MODULE, _CLASS = 0.1, 0.05
 #: What it is worth that the report's code ran it, where it ran no more than so many functions: the
 #: more there are, the less it says of each.
-_RAN, _FEW = 0.5, 20
+_RAN, _FEW = 0.5, 40
 #: How much less each frame says than the one below it.
 _FRAME_DECAY = 0.75
 #: What it is worth that a class lacks the method for a class that the report's code names, where it
