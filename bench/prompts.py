@@ -27,10 +27,10 @@ from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue.load import load_issue
-from pytest_brt.model.base import Prompt, Sampling, Settings
+from pytest_brt.model.base import Prompt, Settings
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.reproduce.agent.kit import Found, Kit
-from pytest_brt.reproduce.agent.run import opening
+from pytest_brt.reproduce.agent.task import Found, TestTask
+from pytest_brt.reproduce.agent.writers import FreeAgent
 from pytest_brt.reproduce.invert import plan_prompt
 from pytest_brt.reproduce.libro.run import PromptForm, sampling_prompt
 from pytest_brt.reproduce.prompting.context import gather_hints
@@ -121,18 +121,19 @@ def opened(report: Path, tree: Path, python: str | None = None, env: Any = None)
 
 def first_prompts(issue: Issue, engine: Engine, model: Counting) -> dict[str, Prompt]:
     """Return the first prompt of each strategy, told of all that is found out before."""
-    sampling = Sampling()
     bench = Workbench(engine=engine, repeat=1, keep=5, model=model, say=lambda _: None)
     with open_index(Path(engine.subject.root)) as index:
         hints = gather_hints(issue, index, engine)
         found = Found(hints=hints)
-        kit = Kit(
-            issue=issue, bench=bench, index=index, hints=hints, sampling=sampling, found=found
+        task = TestTask(
+            issue=issue, bench=bench, index=index, hints=hints, strategy="auto-agent", found=found
         )
         asked: dict[str, Any] = {"form": PromptForm.FILES, "samples": 1}
-        libro = sampling_prompt(kit.brief, index, **asked, facts=True)[0]
-        invert = plan_prompt(kit.brief, index, 1, ())
-        return {"libro": libro, "invert": invert, "agent": Prompt(messages=opening(kit)[0])}
+        libro = sampling_prompt(task.brief, index, **asked, facts=True)[0]
+        invert = plan_prompt(task.brief, index, 1, ())
+        opening = FreeAgent(task).opening(model.context)
+        agent = Prompt(messages=opening.messages)
+        return {"libro": libro, "invert": invert, "agent": agent}
 
 
 if __name__ == "__main__":

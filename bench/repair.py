@@ -43,10 +43,11 @@ from pytest_brt.guard import Guard
 from pytest_brt.issue.load import load_issue
 from pytest_brt.model.base import Completion, Finish, Model, Prompt, Settings
 from pytest_brt.model.opening import open_model
+from pytest_brt.rank.disputes import mark_disputed
+from pytest_brt.repair.bench import RepairBench
+from pytest_brt.repair.bug import Bug, guard_check, make_bug, trusted
 from pytest_brt.repair.fix import EditKind, LineEdit, apply_fix
-from pytest_brt.repair.repairagent import repair
-from pytest_brt.repair.scene import make_site, trusted
-from pytest_brt.repair.site import RepairBench, Site
+from pytest_brt.repair.repairagent import run_repairagent
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.types import FileChange
 
@@ -101,17 +102,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def measure(root: Path, engine: Engine, model: Model, runs: int) -> dict[str, float]:
     """Return the figures."""
-    site = make_scene(root, engine, model)
-    site.places()  # made once for all runs of an issue
-    variants = measure_variants(site)
+    bug = open_bug(root, engine)
+    bug.places()  # made once for all runs of an issue
+    variants = measure_variants(bug)
     outside, reeval = [], []
     for number in range(runs):
         clock = Clock(engine)
-        actor = Actor(model=model, replies=script(site))
-        timed = make_scene(root, clock, actor, given=site)
+        actor = Actor(model=model, replies=script(bug))
+        timed = open_bug(root, clock, given=bug)
         begin = time.perf_counter()
-        trajectory = repair(RepairBench(site=timed, variants=VARIANTS, seed=number))
+        bench = RepairBench(bug=timed, model=actor, variants=VARIANTS, seed=number)
+        trajectory = run_repairagent(0, bench).trajectory
         whole = time.perf_counter() - begin
+        assert trajectory is not None
         own = whole - clock.seconds - actor.seconds
         paced = actor.tokens / SPEED
         print(
@@ -162,26 +165,26 @@ def make_project(root: Path) -> Path:
     return root
 
 
-def make_scene(root: Path, engine: Engine, model: Model, given: Site | None = None) -> Site:
+def open_bug(root: Path, engine: Engine, given: Bug | None = None) -> Bug:
     """Return the bug; `given` has its failing tests and places already."""
     issue = load_issue(str(root.parent / "report.md"), BytesIO())
     failing = given.failing if given else trusted(replay(issue, engine=engine).tests)
     assert failing, "replay makes a test of the report"
-    site = make_site(
+    guard = Guard(engine)
+    bug = make_bug(
         issue,
         engine=engine,
         index=given.index if given else open_index(root),
         failing=failing,
-        guard=Guard(engine),
-        allowance=3.0,
+        guard=guard,
+        check=guard_check(guard, failing, frozenset(), 3.0, mark_disputed),
         hints=frozenset(),
-        model=model,
         prompts=Prompts(),
     )
-    return site if given is None else replace(site, places=given.places)
+    return bug if given is None else replace(bug, places=given.places)
 
 
-def measure_variants(site: Site) -> float:
+def measure_variants(bug: Bug) -> float:
     """Return the time of 30 variants / of 30 pytest processes, each on a tree of its own."""
     all_changes = [
         apply_fix(
@@ -194,41 +197,41 @@ def measure_variants(site: Site) -> float:
                     lines=(f"    sign = {number} if value > {number} else {number + 2}",),
                 ),
             ),
-            site.read,
+            bug.tree.read,
         )
         for number in range(VARIANTS)
     ]
     begin = time.perf_counter()
-    trials = site.trials.run_all(all_changes)
+    trials = bug.trials.run_all(all_changes)
     ours = time.perf_counter() - begin
     assert len(trials) == VARIANTS
     begin = time.perf_counter()
     for changes in all_changes:
-        run_apart(site, changes)
+        run_apart(bug, changes)
     theirs = time.perf_counter() - begin
     print(
-        f"{VARIANTS} variants with {len(site.failing)} tests each: {ours:.2f} s; "
+        f"{VARIANTS} variants with {len(bug.failing)} tests each: {ours:.2f} s; "
         f"{VARIANTS} pytest processes: {theirs:.2f} s",
         flush=True,
     )
     return ours / theirs
 
 
-def run_apart(site: Site, changes: Sequence[FileChange]) -> None:
+def run_apart(bug: Bug, changes: Sequence[FileChange]) -> None:
     """Run the failing tests in a pytest process of their own, on a copy of the tree."""
     with tempfile.TemporaryDirectory(prefix="brt-bench-apart-") as name:
         tree = Path(name, "tree")
-        shutil.copytree(site.root, tree)
+        shutil.copytree(bug.tree.root, tree)
         for change in changes:
             (tree / change.path).write_bytes(change.content or b"")
-        for judged in site.failing:
+        for judged in bug.failing:
             (tree / judged.test.path).write_text(judged.test.source or "", encoding="utf-8")
-        paths = [judged.test.path for judged in site.failing]
+        paths = [judged.test.path for judged in bug.failing]
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *paths]
         subprocess.run(command, cwd=tree, check=False, capture_output=True)
 
 
-def script(site: Site) -> list[str]:
+def script(bug: Bug) -> list[str]:
     """Return the replies of a whole repair, with reads, a bad fix, a worse one and a good one."""
 
     def say(action: str, block: str = "", **values: object) -> str:
@@ -250,7 +253,7 @@ def script(site: Site) -> list[str]:
         say("collect_more_information"),
         say("read_range", path=BUGGY, first=2, last=4),
         say("write_fix", "    sign = 1 if value > 0 else -1", **change),
-        say("goal_accomplished", reason=site.failing[0].test.name),
+        say("goal_accomplished", reason=bug.failing[0].test.name),
     ]
 
 
@@ -272,7 +275,7 @@ class Actor(Prompted):
         )
         (real,) = self.model.complete(one)
         text = prompt.messages[-1].text
-        if prompt.purpose == "repair":
+        if prompt.purpose == "repairagent":
             fresh = fresh_lines(self._before, text)
             system = "" if self._before else prompt.messages[0].text
             self.new += self.model.count(system) + self.model.count(fresh)

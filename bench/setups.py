@@ -99,7 +99,7 @@ def replies(bug: Bug) -> Iterator[tuple[str, str]]:
     def said(**fields: str) -> str:
         return json.dumps({"thought": "as planned", **fields}) + "\n"
 
-    edit = "You write one pytest test function"
+    edit = "You change one pytest file"
     agent, passerine = (
         "You write a pytest test that",
         "You repair bugs in Python projects. You work alone, step",

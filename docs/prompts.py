@@ -37,8 +37,9 @@ examples is several messages, each below a line `=== user` or `=== assistant`.
 #: What each folder's prompts are for, and each file that its name does not explain.
 ABOUT = {
     "agent": "BRT Agent ([the agent](writing-tests.md#agent))",
-    "agent/edit": "the second question of `edit`: writes one test function",
-    "agent/examples": "two dialogues that come before it, in turns; one ends without a test",
+    "agent/edit": "the second question of `edit`: writes a test, or a patch that adds one",
+    "agent/examples": "three dialogues, one of which ends without a test; part of `system`",
+    "free_agent": "the agent of `auto`, which writes whole tests ([auto](writing-tests.md))",
     "invert": "pass, then invert ([how](writing-tests.md#invert))",
     "invert/plan": "what to call, and what is wrong with it now",
     "invert/test": "writes a passing test, corrects one, or turns its assertion round",
@@ -52,7 +53,7 @@ ABOUT = {
     "repair": "the repair agent ([repair](repair.md))",
     "repair/bug": "report, failing test and place; part of `system`",
     "repair/edit": "writes an edit of one file",
-    "repair/method": "writes one method again",
+    "repair/method": "writes a method from the code before it",
     "repair/passerine": "the strategy `passerine`",
     "repair/tail": "the part of the prompt that changes with each step",
     "repair/variants": "asks for variants of a fix that fails",

@@ -111,7 +111,9 @@ def fields_of(kind: type) -> Iterator[tuple[list[tuple[str, str]], str]]:
 
 def schema() -> str:
     """Return the JSON schema, with what the comments say."""
-    found = msgspec.json.schema(Report)
+    # Versions of msgspec differ in the order of alternatives.
+    text = json.dumps(msgspec.json.schema(Report))
+    found = json.loads(text, object_hook=in_order)
     found["title"] = "Report of pytest-brt"
     for name, kind in classes().items():
         properties: dict[str, Any] = found["$defs"][name].get("properties", {})
@@ -119,6 +121,13 @@ def schema() -> str:
             for field, _ in names:
                 properties[field] |= {"description": words} if words else {}
     return json.dumps(found, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def in_order(part: dict[str, Any]) -> dict[str, Any]:
+    """Return a part of a schema with its alternatives in one order, null as the last."""
+    if "anyOf" in part:
+        part["anyOf"].sort(key=lambda one: (one.get("type") == "null", json.dumps(one)))
+    return part
 
 
 def shown(kind: str) -> str:

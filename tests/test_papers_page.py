@@ -1,4 +1,4 @@
-"""The page about the papers names tests, and there are such tests."""
+"""The page about the papers names tests, tables and columns, and there are such."""
 
 from __future__ import annotations
 
@@ -6,9 +6,27 @@ import ast
 import re
 from pathlib import Path
 
+from pytest_brt.evaluate.rows.study import rows_of
+from pytest_brt.evaluate.specs import TABLES
+from pytest_brt.evaluate.study_file import read_study_file
+from pytest_brt.evaluate.tables import make_table
+from tests.evaluate.studies import ONE
+
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs/papers.md").read_text("utf-8")
-ROW = re.compile(r"^\| (?P<numbers>\d[\d, -]*) \|.*\| (?P<state>yes|other|part|no|–) \|", re.M)
+#: Numbers, and how it stands: as the paper has it, with a limit, on purpose not, only a figure.
+ROW = re.compile(
+    r"^\| (?P<numbers>\d[\d, -]*) \|.*\| (?P<state>yes|limit|on purpose|–) \|", re.MULTILINE
+)
+
+
+def numbers(text: str) -> list[int]:
+    """Return the numbers of "1-3, 5"."""
+    found: list[int] = []
+    for part in text.split(", "):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return found
 
 
 def test_every_test_that_the_page_names_is_there() -> None:
@@ -21,14 +39,39 @@ def test_every_test_that_the_page_names_is_there() -> None:
 
 
 def test_every_requirement_has_one_row() -> None:
-    found: list[int] = []
-    for row in ROW.finditer(PAGE):
-        for part in row["numbers"].split(", "):
-            first, _, last = part.partition("-")
-            found += range(int(first), int(last or first) + 1)
+    found = [number for row in ROW.finditer(PAGE) for number in numbers(row["numbers"])]
     assert sorted(found) == list(range(1, 88))
 
 
 def test_what_is_as_in_the_paper_names_a_test() -> None:
-    rows = [line for line in PAGE.splitlines() if "| yes |" in line]
+    rows = [line for line in PAGE.splitlines() if re.search(r"\| (yes|limit) \|", line)]
     assert [line for line in rows if "::" not in line] == []
+
+
+def test_the_page_counts_its_own_marks() -> None:
+    states = {state: 0 for state in ("yes", "limit", "on purpose", "–")}
+    for row in ROW.finditer(PAGE):
+        states[row["state"]] += len(numbers(row["numbers"]))
+    counted = "{yes} are as in the papers, {limit} with a limit, {on purpose} otherwise on purpose"
+    assert counted.format(**states) in PAGE
+
+
+def test_every_table_and_figure_of_the_papers_has_its_columns_or_its_reason() -> None:
+    lines = re.findall(r"^\| (?:Tables?|Figures?|inspection|RQ2|section)[^|]*\|.*$", PAGE, re.M)
+    heads = {spec.name: make_table(rows_of(ONE)[spec.rows], spec).heads for spec in TABLES}
+    for line in lines:
+        for table, columns in re.findall(r"`([\w-]+)`: ((?:\*[^*]+\*(?:, )?)+)", line):
+            assert set(re.findall(r"\*([^*]+)\*", columns)) <= set(heads[table]), line
+    first = [line.split("|")[1].strip() for line in lines]
+    of_paper_1 = {"Table 2", "Table 3", "Table 4", "Table 5"}
+    of_paper_1 |= {"Figure 3", "Figure 4", "Figure 5", "Figure 6"}
+    of_paper_2 = {"Table III", "Table IV", "Table V", "Table VI", "Figure 6", "Figure 9"}
+    assert {*of_paper_1, *of_paper_2, "Figures 7 and 8"} <= set(first)
+
+
+def test_the_setups_are_studies() -> None:
+    files = {path.name for path in (ROOT / "examples/studies").glob("*.toml")}
+    assert files == set(re.findall(r"pytest-brt study (\S+\.toml)", PAGE))
+    for name in files:
+        study = read_study_file(ROOT / "examples/studies" / name)
+        assert study.dataset == str(ROOT / "examples/studies/bugs")

@@ -104,29 +104,17 @@ assert double(2) == 4
 ```
 """
 TOOL = '''\
-"""`list_comments`: what the authors of a file wrote beside its code."""
-
-from pytest_brt.agent.action import ActionSpec, Kind, Parameter
-from pytest_brt.agent.action import Outcome, Tool
-from pytest_brt.repair.states import ToolName
-
-
-def list_comments(site):
-    """Return the tool."""
-
-    def run(action, _steps):
-        found = [line.strip() for line in site.lines(action["path"]) if "#" in line]
+    @action()
+    def list_comments(self, turn: Turn, path: A[File, "a file"]) -> Outcome:
+        """List what the authors of a file wrote beside its code."""
+        found = [line.strip() for line in turn.tree.lines(path) if "#" in line]
         return Outcome(observation="\\n".join(found) or "There is none.")
 
-    path = Parameter(name="path", about="a file", kind=Kind.PATH)
-    spec = ActionSpec(name=ToolName.COMMENTS.value, about="Show comments.", parameters=(path,))
-    return Tool(spec=spec, run=run)
 '''
 USE_TOOL = """\
 import sys
 from pathlib import Path
-from pytest_brt.repair.repairagent import repair
-from pytest_brt.repair.site import RepairBench
+from pytest_brt.repair.repairagent import run_repairagent
 from tests.repair.scenes import MODULE, open_scene, scripted
 
 replies = (
@@ -137,8 +125,64 @@ folder = Path(sys.argv[1])
 with open_scene(folder / "project") as scene:
     with (scene.root / MODULE).open("a") as file:
         file.write("# nobody tests this\\n")
-    site = scene.site(scripted(folder, replies))
-    print(repair(RepairBench(site=site, steps=2)).steps[-1].observation)
+    done = run_repairagent(0, scene.bench(scripted(folder, replies), steps=2))
+    print(done.trajectory.steps[-1].observation)
+"""
+AGENT = '''\
+"""An agent that guesses: it sees the report and a place, and writes fixes until one stands."""
+
+from typing import Annotated as A
+
+from pytest_brt.agent.action import Outcome, action, actions_of, describe
+from pytest_brt.agent.loop import Turn, run_agent
+from pytest_brt.agent.memory import conversation
+from pytest_brt.model.base import Message, Role, Sampling
+from pytest_brt.repair.bug import tell_places
+from pytest_brt.repair.result import repair_of
+from pytest_brt.repair.write_fix import BLOCKS, fix_outcome, try_fix
+from pytest_brt.types import Finished
+
+
+class Guesser:
+    """Writes fixes."""
+
+    def __init__(self, bench):
+        self.bug = bench.bug
+        self.actions = actions_of(self)
+
+    def allowed(self, steps):
+        return tuple(self.actions)
+
+    def messages(self, steps, room, count):
+        told = [self.bug.issue.text, tell_places(self.bug), describe(self.actions.values())]
+        opening = (Message(role=Role.USER, text="\\n\\n".join(told)),)
+        return conversation(opening, steps, room, count)
+
+    @action(code=BLOCKS)
+    def write_fix(self, turn: Turn, changes: A[str, "path replace 10-12"], code: tuple[str, ...]):
+        """Change lines, and run the tests."""
+        tried = fix_outcome(self.bug, try_fix(self.bug, changes, code))
+        end = (Finished(),) if any(fix.stands for fix in tried.effects) else ()
+        return Outcome(observation=tried.observation, effects=(*tried.effects, *end))
+
+
+def run_guesser(index, bench):
+    session = bench.session("guesser", index, steps=5, sampling=Sampling(seed=bench.seed))
+    return repair_of(bench, "guesser", index, run_agent(Guesser(bench), session))
+'''
+USE_AGENT = """\
+import sys
+from pathlib import Path
+from pytest_brt.repair.strategy import BUILT_IN
+from tests.repair.scenes import LINE, MODULE, open_scene, scripted
+
+fix = '{"thought": "b", "action": "write_fix", "changes": "%s replace %d"}' % (MODULE, LINE)
+code = "    return max(low, min(value, high))"
+replies = "=== reply\\n%s\\n```python\\n%s\\n```\\n" % (fix, code)
+folder = Path(sys.argv[1])
+with open_scene(folder / "project") as scene:
+    done = BUILT_IN["guesser"].attempt(0, scene.bench(scripted(folder, replies)))
+    print(done.trajectory.ending, [fix.plausible for fix in done.fixes])
 """
 
 
@@ -198,16 +242,29 @@ def test_a_strategy_is_a_function_and_its_row(copy: Path, tmp_path: Path) -> Non
     assert "+    assert double(2) == 4" in out
 
 
-def test_a_tool_is_a_name_a_function_and_its_call(copy: Path, tmp_path: Path) -> None:
-    (copy / "repair/tools/list_comments.py").write_text(TOOL, "utf-8")
-    states = copy / "repair/states.py"
-    put(states, '    WRITE_FIX = "write_fix"\n', '    COMMENTS = "list_comments"\n')
-    put(
-        states,
-        "        ToolName.WRITE_FIX: State.TRY,\n",
-        "        ToolName.COMMENTS: State.COLLECT,\n",
-    )
+def test_an_action_is_a_method_and_its_state(copy: Path, tmp_path: Path) -> None:
     agent = copy / "repair/repairagent.py"
-    put(agent, "        search_code_base(site),\n", "        list_comments(site),\n")
-    put(agent, "def _tools(", "from pytest_brt.repair.tools.list_comments import list_comments\n\n")
+    put(agent, "    # -- testing --\n", TOOL)
+    put(
+        agent,
+        '        "write_fix": State.TRY,\n        "read',
+        '        "list_comments": State.TRY,\n',
+    )
+    put(
+        agent,
+        '        "write_fix": State.TRY,\n        "discard',
+        '        "list_comments": State.COLLECT,\n',
+    )
     assert run(copy, "-c", USE_TOOL, str(tmp_path)) == "# nobody tests this\n"
+
+
+def test_an_agent_is_one_file_and_its_row(copy: Path, tmp_path: Path) -> None:
+    (copy / "repair/guesser.py").write_text(AGENT, "utf-8")
+    known = copy / "repair/strategy.py"
+    put(known, '    "repairagent": Rep', '    "guesser": RepairStrategy(attempt=run_guesser),\n')
+    put(
+        known,
+        "from pytest_brt.repair.passerine",
+        "from pytest_brt.repair.guesser import run_guesser\n",
+    )
+    assert run(copy, "-c", USE_AGENT, str(tmp_path)) == "finish [True]\n"

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from pytest_brt.repair.states import TABLE, State, ToolName
+from pytest_brt.agent.action import actions_of
+from pytest_brt.repair.repairagent import STATES, RepairAgent, State
 from tests.support.docs import PAGE, TRIED
 from tests.support.interval import CLAMP_ISSUE
 from tests.support.sessions import ONCE
@@ -29,14 +30,14 @@ def table_text() -> str:
         "| tool | " + " | ".join(state.name.lower() for state in states) + " |",
         "|---" * (len(states) + 1) + "|",
     ]
-    for tool in ToolName:
+    for tool in actions_of(object.__new__(RepairAgent)):
         cells = [_cell(state, tool) for state in states]
         lines.append(f"| `{tool}` | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def _cell(state: State, tool: ToolName) -> str:
-    target = TABLE[state].get(tool)
+def _cell(state: State, tool: str) -> str:
+    target = STATES[state].get(tool)
     if target is None:
         return ""
     return "·" if target is state else f"→ {target.name.lower()}"

@@ -1,181 +1,203 @@
-"""What a model may ask for, what it asked for, and what came of it."""
+"""An action of an agent: a method, whose signature is what a model can ask for.
+
+::
+
+    @action()
+    def read_range(
+        self, turn: Turn, path: Annotated[File, "a file"], first: Annotated[int, "first line"] = 1
+    ) -> Outcome:
+        "Show a file from a line on."
+
+The name is the action's, the first line of the docstring is what the model reads, and each
+parameter after `turn` is an argument, annotated with its type, a few words for the model and, where
+it is not 160, the most characters. One called `code` takes the fenced blocks after the header.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from typing import Any, NewType, TypeVar, get_type_hints
 
 import msgspec
 
-from pytest_brt.codec import content_id
 from pytest_brt.model.base import Grammar
 from pytest_brt.model.form import Choice, Field, Header, Number, Text, grammar_for
-from pytest_brt.types import Cost, FileChange, Step, Verdict
+from pytest_brt.types import Call, Effect, FileChange
 
 #: The field in which a model says why; it comes first, so that it prepares the choice.
 THOUGHT = "thought"
 #: The field that names the action.
 ACTION = "action"
-#: Longest thought, in characters.
-LONGEST_THOUGHT = 300
+#: Longest thought, and longest argument that states no other length, in characters.
+LONGEST_THOUGHT, LONGEST = 300, 160
+#: Where a method keeps how it is an action.
+_MARK = "_brt_action"
+
+Method = TypeVar("Method", bound=Callable[..., "Outcome"])
 
 
-class Kind(StrEnum):
-    """What an argument is."""
-
-    TEXT = "text"
-    #: A file of the tree; what comes close to one is taken for it.
-    PATH = "path"
-    #: A file of the tree, and where in it, as in "pkg/core.py:120"; or the file alone.
-    PLACE = "place"
-    #: A file of the tree, or one that is to be made.
-    NEW_PATH = "new-path"
-    NUMBER = "number"
+#: A file of the tree; what comes close to the name of one is taken for it.
+File = NewType("File", str)
+#: A file of the tree and where in it, as in "pkg/core.py:120"; or the file alone.
+Place = NewType("Place", str)
+#: A file of the tree, or one that is to be made.
+NewFile = NewType("NewFile", str)
+#: Where an action may be asked for without a file.
+NO_FILE = File("")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
-    """One argument of an action."""
-
-    name: str
-    #: A few words for the model, as in "a file of the project".
-    about: str
-    kind: Kind = Kind.TEXT
-    #: The only values that the grammar has; any when empty.
-    choices: tuple[str, ...] = ()
-    #: Taken when none is given; None makes it required.
-    default: str | None = None
-    #: Most characters.
-    most: int = 160
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ActionSpec:
-    """An action as the model is told of it."""
-
-    name: str
-    #: One short sentence for the model.
-    about: str
-    parameters: tuple[Parameter, ...] = ()
-    #: Fenced blocks of Python that may follow the header.
-    most_blocks: int = 0
-    #: Most lines of a block.
-    lines: int = 80
-    #: Whether doing it again later can tell anything new though no file was changed.
-    repeatable: bool = False
-    #: Whether a model that can think should before it chooses among this and others.
-    weighty: bool = False
-
-    def example(self) -> str:
-        """Return the reply that asks for it, with its arguments' descriptions as values."""
-        fields: list[tuple[str, str | int]] = [(THOUGHT, "why"), (ACTION, self.name)]
-        fields += [(p.name, 1 if p.kind is Kind.NUMBER else p.about) for p in self.parameters]
-        inner = ", ".join(
-            f"{msgspec.json.encode(k).decode()}: {msgspec.json.encode(v).decode()}"
-            for k, v in fields
-        )
-        block = "\n```python\n…\n```" if self.most_blocks else ""
-        return f"{{{inner}}}{block}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Action:
-    """What a model asked for, put right where that was possible."""
-
-    name: str
-    #: In the order of the parameters; all of them, with their defaults.
-    arguments: tuple[tuple[str, str], ...] = ()
-    thought: str = ""
-    #: Fenced blocks of code, each ending with a newline.
-    blocks: tuple[str, ...] = ()
-    #: What was put right.
-    mended: tuple[str, ...] = ()
-
-    def __getitem__(self, name: str) -> str:
-        """Return the argument called `name`; KeyError when the action has none such."""
-        return dict(self.arguments)[name]
-
-    @property
-    def key(self) -> str:
-        """Equal for the same action, arguments and code, whatever the thought."""
-        flat = [part for pair in self.arguments for part in pair]
-        return content_id(self.name, *flat, *self.blocks)
-
-
-def describe(specs: Iterable[ActionSpec]) -> str:
-    """Return the actions as a list for a prompt: each with its sentence and how it is asked for."""
-    return "\n".join(f"- {spec.name}: {_about(spec)}\n  {spec.example()}" for spec in specs)
-
-
-def _about(spec: ActionSpec) -> str:
-    """Return what an action does, with the lengths that its free text may have."""
-    texts = [p for p in spec.parameters if p.kind is Kind.TEXT]
-    lengths = ", ".join(f'"{p.name}": at most {p.most} characters' for p in texts)
-    return f"{spec.about} ({lengths})" if lengths else spec.about
-
-
-@cache
-def grammar_of(specs: tuple[ActionSpec, ...]) -> Grammar:
-    """Return the grammar of replies that ask for one of `specs`."""
-    return grammar_for(*map(_header, specs))
-
-
-def _header(spec: ActionSpec) -> Header:
-    fields: list[Field] = [
-        (THOUGHT, Text(shortest=1, longest=LONGEST_THOUGHT)),
-        (ACTION, Choice(words=(spec.name,))),
-    ]
-    fields += [(parameter.name, _value(parameter)) for parameter in spec.parameters]
-    return Header(fields=tuple(fields), blocks=spec.most_blocks, lines=spec.lines)
-
-
-def _value(parameter: Parameter) -> Text | Number | Choice:
-    if parameter.choices:
-        return Choice(words=parameter.choices)
-    if parameter.kind is Kind.NUMBER:
-        return Number()
-    return Text(longest=parameter.most)
+class Refusal(Exception):
+    """An action is not carried out; the text tells the model what to do instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What an action did."""
 
-    #: For the model; shortened by the loop when it is too long.
+    #: For the model; the loop shortens what is too long.
     observation: str
     #: Files of the private tree as they are now; only those that it changed.
     changes: tuple[FileChange, ...] = ()
-    #: What a test did, when one was run.
-    verdict: Verdict | None = None
-    #: Whether the dialogue is over now.
-    done: bool = False
-    #: Why it was not carried out, or "".
-    problem: str = ""
-    #: What later steps need to know, by name.
-    facts: tuple[tuple[str, str], ...] = ()
-    #: What it cost to ask a model within the action.
-    cost: Cost = field(default_factory=Cost)
-
-
-def refused(problem: str) -> Outcome:
-    """Return the outcome of an action that is not carried out."""
-    return Outcome(observation=problem, problem=problem)
+    effects: tuple[Effect, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
-    """An action and what it does.
+class Argument:
+    """One argument of an action."""
 
-    `run` gets the action and all earlier steps, and keeps nothing itself. A BrtError that it
-    raises is told to the model and does not end the dialogue.
+    name: str
+    #: A few words for the model, as in "a file of the project".
+    about: str
+    #: `str`, `int`, or one of the kinds of files.
+    type: Any = str
+    longest: int = LONGEST
+    #: Taken when none is given; None makes it required.
+    default: str | int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """How an action is asked for."""
+
+    arguments: tuple[Argument, ...] = ()
+    #: Fenced blocks of Python that may follow the header, and most lines of each.
+    blocks: int = 0
+    lines: int = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """Something that a model can ask for."""
+
+    name: str
+    #: One sentence for the model.
+    about: str
+    #: Takes the turn and the arguments by name; raises Refusal, or a BrtError that is told.
+    run: Callable[..., Outcome]
+    form: Form = Form()
+    #: Whether doing it again can tell anything new though no file was changed.
+    repeatable: bool = False
+    #: Whether a model that can think should before it chooses among this and others.
+    deserves_thought: bool = False
+
+    def typed(self, call: Call) -> dict[str, Any]:
+        """Return what `run` is given for a call of it."""
+        given = dict(call.arguments)
+        values = {one.name: one.type(given[one.name]) for one in self.form.arguments}
+        return {**values, "code": call.code} if self.form.blocks else values
+
+    def example(self) -> str:
+        """Return the reply that asks for it, with its arguments' descriptions as values."""
+        fields: dict[str, object] = {THOUGHT: "why", ACTION: self.name}
+        for one in self.form.arguments:
+            fields[one.name] = 1 if one.type is int else one.about
+        header = msgspec.json.format(msgspec.json.encode(fields), indent=0).decode()
+        return header + ("\n```python\n…\n```" if self.form.blocks else "")
+
+    def description(self) -> str:
+        """Return what it does, with the lengths that its free text may have."""
+        texts = [one for one in self.form.arguments if one.type is str]
+        lengths = ", ".join(f'"{one.name}": at most {one.longest} characters' for one in texts)
+        return f"{self.about} ({lengths})" if lengths else self.about
+
+
+def action(
+    about: str = "",
+    *,
+    code: int = 0,
+    lines: int = 80,
+    repeatable: bool = False,
+    deserves_thought: bool = False,
+) -> Callable[[Method], Method]:
+    """Mark a method of an agent as an action; up to `code` blocks of `lines` lines may follow.
+
+    What the model reads of it is `about`, or else the first line of its docstring.
     """
 
-    spec: ActionSpec
-    run: Callable[[Action, Sequence[Step]], Outcome]
+    def mark(method: Method) -> Method:
+        told = about or (inspect.getdoc(method) or "").partition("\n")[0]
+        method.__dict__[_MARK] = (told, code, lines, repeatable, deserves_thought)
+        return method
+
+    return mark
 
 
-def changed_files(steps: Sequence[Step]) -> dict[str, FileChange]:
-    """Return the files that `steps` changed, by path, as they are after the last of them."""
-    return {change.path: change for step in steps for change in step.changes}
+def actions_of(agent: object) -> dict[str, Action]:
+    """Return the actions of an agent by their names, in the order of its class body."""
+    bodies = (vars(kind) for kind in reversed(type(agent).__mro__))
+    names = (n for body in bodies for n, member in body.items() if hasattr(member, _MARK))
+    return {name: _read(getattr(agent, name)) for name in dict.fromkeys(names)}
+
+
+def _read(method: Any) -> Action:
+    about, blocks, lines, repeatable, deserves_thought = getattr(method, _MARK)
+    hints = get_type_hints(method, include_extras=True)
+    _, *parameters = inspect.signature(method).parameters.values()  # but for `turn`
+    arguments = tuple(_argument(p, hints[p.name]) for p in parameters if p.name != "code")
+    return Action(
+        name=method.__name__,
+        about=about,
+        run=method,
+        form=Form(arguments=arguments, blocks=blocks, lines=lines),
+        repeatable=repeatable,
+        deserves_thought=deserves_thought,
+    )
+
+
+def _argument(parameter: inspect.Parameter, hint: Any) -> Argument:
+    about, *longest = hint.__metadata__
+    return Argument(
+        name=parameter.name,
+        about=about,
+        type=hint.__origin__,
+        longest=longest[0] if longest else LONGEST,
+        default=None if parameter.default is inspect.Parameter.empty else parameter.default,
+    )
+
+
+def describe(actions: Iterable[Action]) -> str:
+    """Return the actions as a list for a prompt: what each does and how it is asked for."""
+    return "\n".join(f"- {one.name}: {one.description()}\n  {one.example()}" for one in actions)
+
+
+def grammar_of(actions: Mapping[str, Action]) -> Grammar:
+    """Return the grammar of replies that ask for one of `actions`."""
+    return _grammar(tuple((name, action.form) for name, action in actions.items()))
+
+
+@cache
+def _grammar(forms: Sequence[tuple[str, Form]]) -> Grammar:
+    return grammar_for(*(_header(name, form) for name, form in forms))
+
+
+def _header(name: str, form: Form) -> Header:
+    fields: list[Field] = [
+        (THOUGHT, Text(shortest=1, longest=LONGEST_THOUGHT)),
+        (ACTION, Choice(words=(name,))),
+    ]
+    for one in form.arguments:
+        fields.append((one.name, Number() if one.type is int else Text(longest=one.longest)))
+    return Header(fields=tuple(fields), blocks=form.blocks, lines=form.lines)

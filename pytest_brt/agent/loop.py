@@ -1,6 +1,6 @@
-"""Carries a dialogue out: ask, read the action, do it, show what came of it, until it ends.
+"""Runs an agent: ask, read the action, carry it out, show what came of it, until it ends.
 
-It ends when a tool says so, by its limits, or when it goes round in circles.
+It ends when an action says so, by its limits, or when it goes round in circles.
 """
 
 from __future__ import annotations
@@ -9,51 +9,106 @@ import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Protocol
 
-from pytest_brt.agent.action import (
-    Action,
-    ActionSpec,
-    Outcome,
-    Tool,
-    changed_files,
-    grammar_of,
-    refused,
-)
-from pytest_brt.agent.history import Counter, cut, without_repeats
-from pytest_brt.agent.parse import Refused, read_action
-from pytest_brt.agent.paths import Paths
+from pytest_brt.agent.action import Action, Refusal, grammar_of
+from pytest_brt.agent.excerpt import Room, cut, without_repeats
+from pytest_brt.agent.memory import Counter, summary
+from pytest_brt.agent.reply import Unread, read_reply
 from pytest_brt.agent.trajectory import Log
+from pytest_brt.agent.tree import Tree
 from pytest_brt.errors import BrtError, ModelProblem, Overflowed, SubjectProblem
 from pytest_brt.model.base import Completion, Finish, Message, Model, Prompt, Sampling
-from pytest_brt.model.metered import cost_of
-from pytest_brt.types import Ending, Step, Trajectory
+from pytest_brt.model.metered import Meter, MeteredModel
+from pytest_brt.types import (
+    Call,
+    Done,
+    Ending,
+    Finished,
+    NotDone,
+    Repeated,
+    Step,
+    Trajectory,
+    Unreadable,
+)
 
-#: Steps so far → the messages to send.
-Messages = Callable[[Sequence[Step]], tuple[Message, ...]]
-#: Steps so far → the names of the actions that are allowed next.
-Allowed = Callable[[Sequence[Step]], Collection[str]]
 #: A second sample of a step must not be drawn with the seed of another step's first one.
 _SEEDS = 1000
-#: Facts of a step that was refused as a repeat, and of the one that ended the dialogue.
-REPEAT, DONE = "repeat", "done"
+#: So many equal steps among so many of the last end a run: a loop need not be one step long.
+_EQUAL, _AMONG_LAST = 4, 8
+#: Shares of the context that a reply, and an observation, may have.
+_REPLY, _OBSERVATION = 1 / 5, 1 / 7
+#: Tokens below which a reply, or an observation, is of no use.
+_LEAST_REPLY, _LEAST_OBSERVATION = 16, 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
-    """What a dialogue may use up."""
+class Agent(Protocol):
+    """What one agent is: its actions, its states and its prompts."""
 
+    @property
+    def actions(self) -> Mapping[str, Action]:
+        """All that it can do, by name."""
+        ...
+
+    def allowed(self, steps: Sequence[Step]) -> Collection[str]:
+        """Return the names of the actions that the state after `steps` has."""
+        ...
+
+    def messages(self, steps: Sequence[Step], room: int, count: Counter) -> Sequence[Message]:
+        """Return what the model is sent after `steps`, in `room` tokens where that can be had.
+
+        Raises:
+            Overflowed: not even the beginning fits.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Session:
+    """What a run has at hand, whichever agent it is of."""
+
+    model: Model
+    #: Writes code when another model decides.
+    editor: Model
+    #: The project's files as they are before the first step.
+    tree: Tree
+    log: Log
+    #: How the model that decides is asked; its seed is the first step's.
+    sampling: Sampling
     #: Turns of the model, those that came to nothing included.
-    steps: int
+    max_steps: int
+    #: For records, as in "agent".
+    purpose: str
+    #: Most tokens of one observation, where the context has room for it.
+    observation: int = 1500
     #: When it must be over, as `time.monotonic` counts.
     deadline: float = math.inf
+    #: Told of each step in a few words.
+    say: Callable[[str], None] = lambda _: None
+    meter: Meter = field(default_factory=Meter)
 
-    def spent(self, steps: Sequence[Step]) -> Ending | None:
-        """Say which limit is reached after `steps`; None when another one may be taken."""
-        if len(steps) >= self.steps:
-            return Ending.STEPS
-        if time.monotonic() >= self.deadline:
-            return Ending.TIME
-        return None
+    @cached_property
+    def count(self) -> Counter:
+        """Counts tokens as the model does."""
+        return Counter(self.model)
+
+    @property
+    def longest_reply(self) -> int:
+        """Tokens of one reply."""
+        wanted = min(self.sampling.max_tokens, int(self.model.context * _REPLY))
+        return max(_LEAST_REPLY, wanted)
+
+    @property
+    def room(self) -> int:
+        """Most tokens of a prompt, so that a whole reply fits after it."""
+        return self.model.context - self.longest_reply
+
+    @property
+    def longest_observation(self) -> int:
+        """Tokens of one observation."""
+        wanted = min(self.observation, int(self.model.context * _OBSERVATION))
+        return max(_LEAST_OBSERVATION, wanted)
 
     def seconds(self) -> float:
         """Return the seconds that are left for one answer; 0 when there is no limit."""
@@ -61,227 +116,192 @@ class Budget:
             return 0.0
         return max(0.1, self.deadline - time.monotonic())
 
+    def metered(self) -> Session:
+        """Return it with models whose answers are added up in a meter of its own."""
+        meter = Meter()
+        model, editor = (MeteredModel(one, meter) for one in (self.model, self.editor))
+        return replace(self, model=model, editor=editor, meter=meter)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loop:
-    """Everything that a dialogue needs; `converse` carries it out."""
+class Turn:
+    """The moment in which an action is carried out."""
 
-    model: Model
-    tools: Mapping[str, Tool]
-    #: What the model is sent; `history.conversation` is the plain way to make it.
-    messages: Messages
-    budget: Budget
-    #: Files that paths are looked up in; files made by steps are added.
-    paths: Paths
-    #: Its seed is the first step's; `max_tokens` bounds each reply.
-    sampling: Sampling = field(default_factory=Sampling)
-    #: All of them when None.
-    allowed: Allowed | None = None
-    #: Most tokens of one observation.
-    observation: int = 1500
-    #: For records, as in "agent".
-    purpose: str = ""
-    #: Told of each step in a few words.
-    say: Callable[[str], None] = lambda _: None
-    #: Makes it anew for a model that turned out to have less context; None where nothing can.
-    again: Callable[[], Loop] | None = None
+    session: Session
+    steps: tuple[Step, ...]
+    #: The files as the steps so far left them.
+    tree: Tree
 
-    def specs(self, steps: Sequence[Step]) -> dict[str, ActionSpec]:
-        """Return the actions that are allowed after `steps`, in the order of the tools."""
-        allowed = self.tools if self.allowed is None else self.allowed(steps)
-        return {name: tool.spec for name, tool in self.tools.items() if name in allowed}
+    @property
+    def seed(self) -> int:
+        """For models that the action asks: another one in each turn."""
+        return (self.session.sampling.seed + _SEEDS * len(self.steps) + _SEEDS // 2) % 2**31
+
+    @property
+    def room(self) -> Room:
+        """What the observation can hold."""
+        return Room(most=self.session.longest_observation, count=self.session.count)
 
 
-def room(model: Model, sampling: Sampling) -> int:
-    """Return the most tokens that a prompt may have so that a whole reply fits after it."""
-    return model.context - sampling.max_tokens
+def run_agent(agent: Agent, session: Session) -> Trajectory:
+    """Run `agent` from where an interrupted run of it stopped.
 
-
-def converse(loop: Loop, log: Log | None = None) -> Trajectory:
-    """Carry `loop` out, from where `log` says that it was interrupted.
-
-    Whatever the model writes, the dialogue goes on: what cannot be carried out is answered. It
-    ends when a tool says so, or by a limit; a model that fails later than at the first step
-    ends it too, with the steps that were taken.
+    Whatever the model writes, the run goes on: what cannot be carried out is answered. A prompt
+    that does not fit ends it, and so does a model that fails later than at the first step.
 
     Raises:
         ModelProblem: the model could not be asked even once.
         SubjectProblem: the project's interpreter cannot be started.
-        StoreProblem: `log` cannot be written.
+        StoreProblem: the record cannot be written.
     """
-    steps = list(log.open()) if log else []
-    counter = Counter(loop.model)
-    ended: tuple[Ending, str] | None = _over(loop, steps)
-    is_refused = False
+    session = session.metered()
+    steps = list(session.log.open())
+    ended = _end(steps, session)
     while ended is None:
-        context = loop.model.context
-        try:
-            if is_refused and loop.again is not None:
-                loop, is_refused = loop.again(), False
-            step = _step(loop, steps, counter)
-        except Overflowed as problem:
-            is_refused = loop.again is not None and loop.model.context < context
-            if is_refused:
-                continue
-            ended = (Ending.TOKENS, str(problem))
+        taken = _try_step(agent, steps, session)
+        if isinstance(taken, tuple):
+            ended = taken
             break
-        except ModelProblem as problem:
-            if not steps:
-                raise
-            ended = (Ending.ERROR, str(problem))
-            break
-        if step is None:
-            ended = (Ending.TOKENS, _too_long(loop.model, steps))
-            break
-        steps.append(step)
-        if log:
-            log.add(step)
-        loop.say(_told(step, loop.budget.steps))
-        ended = _over(loop, steps)
+        steps.append(taken)
+        session.log.add(taken)
+        session.say(f"step {taken.number} of {session.max_steps}: {summary(taken)}")
+        ended = _end(steps, session)
     trajectory = Trajectory(steps=tuple(steps), ending=ended[0], reason=ended[1])
-    if log:
-        log.close(trajectory)
+    session.log.close(trajectory)
     return trajectory
 
 
-def _too_long(model: Model, steps: Sequence[Step]) -> str:
-    """Return why the next prompt is not sent."""
-    what = "the conversation" if steps else "the first prompt"
-    room = f"the model's context of {model.context} tokens"
-    return f"{what} does not fit {room} (--brt-engine auto,context=N)"
+def _try_step(agent: Agent, steps: Sequence[Step], session: Session) -> Step | tuple[Ending, str]:
+    """Take one step, or say why there is none."""
+    while True:
+        context = session.model.context
+        try:
+            return _take_step(agent, steps, session)
+        except Overflowed as problem:
+            # A server's refusal may have told how much it holds: then all is made for that.
+            if session.model.context >= context:
+                return Ending.TOKENS, str(problem)
+        except ModelProblem as problem:
+            if not steps:
+                raise
+            return Ending.ERROR, str(problem)
 
 
-def _over(loop: Loop, steps: Sequence[Step]) -> tuple[Ending, str] | None:
-    if steps and steps[-1].fact(DONE):
+def _end(steps: Sequence[Step], session: Session) -> tuple[Ending, str] | None:
+    if steps and any(isinstance(effect, Finished) for effect in steps[-1].effects):
         return Ending.FINISH, ""
-    times = rounds(steps)
-    if times:
-        return Ending.LOOP, f"the same action {times} times"
-    spent = loop.budget.spent(steps)
-    return None if spent is None else (spent, "")
+    if is_loop(steps):
+        return Ending.LOOP, f"the same action {_EQUAL} times"
+    if len(steps) >= session.max_steps:
+        return Ending.STEPS, ""
+    if time.monotonic() >= session.deadline:
+        return Ending.TIME, ""
+    return None
 
 
-def _step(loop: Loop, steps: Sequence[Step], counter: Counter) -> Step | None:
-    """Take one step; None when the prompt does not fit."""
-    messages = loop.messages(steps)
-    if counter.of(messages) > room(loop.model, loop.sampling):
-        return None
-    specs = loop.specs(steps)
-    completion = _ask(loop, messages, specs, len(steps))
-    begin = time.monotonic()
-    paths = loop.paths.also(changed_files(steps))
-    read = read_action(
-        completion.text, specs, paths=paths, cut=completion.finish is not Finish.STOP
-    )
-    if isinstance(read, Refused):
-        action = Action(name=read.action, thought=read.thought)
-        outcome = refused(read.text)
+def _take_step(agent: Agent, steps: Sequence[Step], session: Session) -> Step:
+    spent = session.meter.cost
+    allowed = {name: agent.actions[name] for name in agent.allowed(steps)}
+    reply = _ask(agent, steps, allowed, session)
+    begin, asked = time.monotonic(), session.meter.cost
+    tree = session.tree.after(steps)
+    is_cut = reply.finish is not Finish.STOP
+    read = read_reply(reply.text, allowed, paths=tree.paths, cut=is_cut)
+    step = Step(number=len(steps) + 1, reply=reply.text, thought=read.thought)
+    if isinstance(read, Unread):
+        step = replace(step, result=Unreadable(action=read.action), observation=read.why)
     else:
-        action = read
-        outcome = _carry_out(loop, action, steps, specs)
-    note = f"({'; '.join(action.mended)})\n" if action.mended else ""
-    shown = note + cut(without_repeats(outcome.observation), loop.observation, counter)
-    return Step(
-        number=len(steps) + 1,
-        reply=completion.text,
-        action=action.name,
-        arguments=action.arguments,
-        thought=action.thought,
-        observation=shown,
-        problem=outcome.problem,
-        mended=action.mended,
-        changes=outcome.changes,
-        verdict=outcome.verdict,
-        facts=outcome.facts + (((DONE, "yes"),) if outcome.done else ()),
-        key="" if isinstance(read, Refused) else action.key,
-        cost=cost_of([completion]) + outcome.cost,
-        seconds=time.monotonic() - begin - outcome.cost.seconds,
-    )
+        turn = Turn(session=session, steps=tuple(steps), tree=tree)
+        result, told = _carry_out(allowed[read.call.action], read.call, turn)
+        note = f"({'; '.join(read.corrections)})\n" if read.corrections else ""
+        shown = cut(without_repeats(told), session.longest_observation, session.count)
+        step = replace(
+            step,
+            call=read.call,
+            corrections=read.corrections,
+            result=result,
+            observation=note + shown,
+        )
+    inner = session.meter.cost - asked
+    seconds = max(0.0, time.monotonic() - begin - inner.seconds)
+    return replace(step, cost=session.meter.cost - spent, seconds=seconds)
 
 
 def _ask(
-    loop: Loop, messages: tuple[Message, ...], specs: Mapping[str, ActionSpec], number: int
+    agent: Agent, steps: Sequence[Step], allowed: Mapping[str, Action], session: Session
 ) -> Completion:
+    messages = tuple(agent.messages(steps, session.room, session.count))
+    if session.count.of(messages) > session.room:
+        what = "the conversation" if steps else "the first prompt"
+        raise Overflowed(
+            f"{what} does not fit the model's context of {session.model.context} tokens "
+            "(--brt-engine auto,context=N)"
+        )
+    sampling = replace(
+        session.sampling,
+        seed=session.sampling.seed + _SEEDS * len(steps),
+        max_tokens=session.longest_reply,
+    )
     prompt = Prompt(
         messages=messages,
-        sampling=replace(loop.sampling, seed=loop.sampling.seed + _SEEDS * number),
-        grammar=grammar_of(tuple(specs.values())),
-        weighty=any(spec.weighty for spec in specs.values()),
-        seconds=loop.budget.seconds(),
-        purpose=loop.purpose,
+        sampling=sampling,
+        grammar=grammar_of(allowed),
+        weighty=any(action.deserves_thought for action in allowed.values()),
+        seconds=session.seconds(),
+        purpose=session.purpose,
     )
-    return loop.model.complete(prompt)[0]
+    return session.model.complete(prompt)[0]
 
 
-def _carry_out(
-    loop: Loop, action: Action, steps: Sequence[Step], specs: Mapping[str, ActionSpec]
-) -> Outcome:
-    again = steps[-1:] if specs[action.name].repeatable else steps
-    repeat = why_repeat(action, again, tuple(specs))
-    if repeat:
-        return replace(refused(repeat), facts=((REPEAT, "yes"),))
+def _carry_out(action: Action, call: Call, turn: Turn) -> tuple[Done | NotDone | Repeated, str]:
+    """Return what came of a call, and what the model is told of it."""
+    earlier = repeated_step(call, turn.steps, action)
+    if earlier is not None:
+        return Repeated(step=earlier.number), _tell_repeat(call, earlier, turn.steps)
     try:
-        return loop.tools[action.name].run(action, steps)
+        outcome = action.run(turn, **action.typed(call))
     except (SubjectProblem, ModelProblem):
         raise
+    except Refusal as refusal:
+        return NotDone(), str(refusal)
     except BrtError as problem:
-        return refused(f"This did not work: {problem}")
+        return NotDone(), f"This did not work: {problem}"
+    return Done(changes=outcome.changes, effects=outcome.effects), outcome.observation
 
 
-def _told(step: Step, most: int) -> str:
-    """Return a step in a few words, as in "step 3 of 25: test tests/test_a.py: FAIL"."""
-    what = " ".join([step.action or "no action", *(v for _, v in step.arguments[:1])])
-    refused = f"refused: {' '.join(step.problem.split())[:60]}" if step.problem else ""
-    came = step.verdict or refused
-    line = f"step {step.number} of {most}: {what[:60]}" + (f": {came}" if came else "")
-    return " ".join(line.split())
+def repeated_step(call: Call, steps: Sequence[Step], action: Action) -> Step | None:
+    """Return the step that did the same with nothing changed since, None without one.
 
-
-#: Of so many last steps as many as that may not be equal: a loop need not be one step long.
-_LAST, _EQUAL = 8, 4
-
-
-def why_repeat(action: Action, steps: Sequence[Step], allowed: Collection[str]) -> str:
-    """Return what to tell a model whose action was done before and cannot do anything new, or "".
-
-    The same action is no repeat if files were changed since: running a test again after an edit
-    is right. The second repeat in a row is told in other words than the first.
+    An edit that changed something is not to be done twice either; a repeatable action is compared
+    with the last step only.
     """
-    earlier = _same(action.key, steps)
-    if earlier is None:
-        return ""
-    if not steps[-1].fact(REPEAT):
-        seen = " ".join(earlier.observation.split())[:160]
-        return (
-            f"You did exactly this in step {earlier.number}, and nothing has changed since. "
-            f"It said: {seen} Do something else."
-        )
-    others = [name for name in allowed if name != action.name]
-    return (
-        f"Again the same as step {earlier.number}. Your next action must be totally different "
-        f"from {action.name}: take {' or '.join(others) or 'other arguments'}."
-    )
-
-
-def rounds(steps: Sequence[Step]) -> int:
-    """Return how often the last step was done among the last eight, if it is time to end for that.
-
-    A step counts when it was refused, or when nothing has been changed since.
-    """
-    count, changed = 0, False
-    for step in reversed(steps[-_LAST:]):
-        same = (step.key or step.reply) == (steps[-1].key or steps[-1].reply)
-        count += same and bool(step.problem or not changed)
-        changed |= bool(step.changes)
-    return count if count >= _EQUAL else 0
-
-
-def _same(key: str, steps: Sequence[Step]) -> Step | None:
-    """Return the step since the last change that did the same, None when there is none."""
-    for step in reversed(steps):
-        if step.key == key and not step.fact(REPEAT):
-            # An edit that changed something is not to be done twice either.
+    for step in reversed(steps[-1:] if action.repeatable else steps):
+        if step.call == call and not isinstance(step.result, Repeated):
             return step
         if step.changes:
             return None
     return None
+
+
+def is_loop(steps: Sequence[Step]) -> bool:
+    """Return whether the last step was taken too often of late, in vain or for nothing new."""
+    equal, changed = 0, False
+    for step in reversed(steps[-_AMONG_LAST:]):
+        same = step.call == steps[-1].call if step.call else step.reply == steps[-1].reply
+        equal += same and not (step.is_done and changed)
+        changed = changed or bool(step.changes)
+    return equal >= _EQUAL
+
+
+def _tell_repeat(call: Call, earlier: Step, steps: Sequence[Step]) -> str:
+    """Return what a model is told that repeats a step; in other words the second time in a row."""
+    if isinstance(steps[-1].result, Repeated):
+        return (
+            f"Again the same as step {earlier.number}. Your next action must be totally different "
+            f"from {call.action}."
+        )
+    seen = " ".join(earlier.observation.split())[:160]
+    return (
+        f"You did exactly this in step {earlier.number}, and nothing has changed since. "
+        f"It said: {seen} Do something else."
+    )

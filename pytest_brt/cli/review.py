@@ -15,8 +15,8 @@ from pytest_brt.answers import bug_tests
 from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.scratch import HeldFolder
+from pytest_brt.oracle.values import stating, weak_assertion
 from pytest_brt.rank.telling import saying
-from pytest_brt.rank.values import stating, weak_assertion
 from pytest_brt.render.answer import reviewed
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.disputes import dispute_sentence

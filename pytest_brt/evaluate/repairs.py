@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.agent.action import changed_files
+from pytest_brt.agent.tree import changed_files
 from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_tree
 from pytest_brt.evaluate.record import (
     UNSTARTED,
@@ -28,8 +28,8 @@ from pytest_brt.guard import Guard
 from pytest_brt.issue.load import read_issue
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.repair.scene import trusted
-from pytest_brt.repair.states import ToolName, Without, patches_in
+from pytest_brt.repair.bench import Without
+from pytest_brt.repair.bug import trusted
 from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
 from pytest_brt.repair.trial import Trials
 from pytest_brt.run.repairs import Repairing, RepairPlan
@@ -37,7 +37,7 @@ from pytest_brt.syntax.normal import patch_key
 from pytest_brt.types import FileChange, JudgedTest, Repair
 
 #: Actions that execute the failing test or show it, whatever they are given.
-_USING = frozenset({ToolName.EXTRACT_TESTS, ToolName.RUN_TESTS, ToolName.WRITE_FIX})
+_USING = frozenset({"extract_tests", "run_tests", "write_fix"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,11 +216,12 @@ def written(done: Repair, root: Path) -> Iterator[tuple[int, str, tuple[FileChan
         if step.changes:
             files = changed_files(steps[:at])
             yield step.number, "the agent", tuple(files[path] for path in sorted(files))
-    for diff, source, step in patches_in(steps):
+    for number, fix in ((step.number, fix) for step in steps for fix in step.fixes):
         try:
-            yield step.number, source, apply_patch(patch_of(diff, "fix.diff"), root).changes
+            changes = apply_patch(patch_of(fix.diff, "fix.diff"), root).changes
         except PatchProblem:  # no change of the product is left of it
             continue
+        yield number, fix.source, changes
 
 
 def is_used(done: Repair, tests: Sequence[JudgedTest]) -> bool:
@@ -229,6 +230,6 @@ def is_used(done: Repair, tests: Sequence[JudgedTest]) -> bool:
         return False
     paths = {judged.test.path for judged in tests if judged.test.name == done.brt}
     return any(
-        not step.problem and (step.action in _USING or step.argument("path") in paths)
+        step.is_done and (step.action in _USING or step.argument("path") in paths)
         for step in done.trajectory.steps
     )

@@ -153,8 +153,8 @@ class Guard:
     ) -> Guarded:
         """Return which of the chosen tests a patch makes fail, from their runs with its changes.
 
-        Those that assert the opposite of what the reporter states, as one of the `bug_tests` does,
-        are told, and not held against it.
+        Of each it is told which of the `bug_tests` assert the opposite; what that means for the
+        patch is decided elsewhere.
         """
         started = time.monotonic()
         cases = _cases(selection.tests, runs)
@@ -167,15 +167,13 @@ class Guard:
             for test in failed
             if test.name in confirmed
         ]
-        settled = {one.test for one in broken if any(c.is_settled for c in one.contradicts)}
         reached = selection.reaching(touched)
         return Guarded(
             ran=sum(run.verdict is not Verdict.INVALID for run in found.values()),
             total=selection.total,
             reached=reached,
             by=ChosenBy.COVERAGE if reached else ChosenBy.NAMES,
-            regressions=tuple(one for one in broken if one.test not in settled),
-            disputed=tuple(one for one in broken if one.test in settled),
+            regressions=tuple(broken),
             failing=selection.failing,
             shortfalls=selection.shortfalls,
             seconds=sum(run.seconds for run in found.values()) + time.monotonic() - started,

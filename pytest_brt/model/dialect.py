@@ -19,7 +19,15 @@ from pytest_brt.model.base import Prompt
 from pytest_brt.model.chat import Template
 from pytest_brt.model.loopback import Loopback, Response
 from pytest_brt.model.reply import last_action
-from pytest_brt.model.served import ServedModel, ServerKind, effort, integer, messages_of, table
+from pytest_brt.model.served import (
+    ServedModel,
+    ServerKind,
+    effort,
+    integer,
+    messages_of,
+    rows,
+    table,
+)
 
 
 def is_told(listed: Response) -> bool:
@@ -72,8 +80,7 @@ def listed_owner(listed: Response) -> str:
 
 
 def _entries(listed: Response) -> list[dict[str, Any]]:
-    data = table(listed.body).get("data") or []
-    return [entry for entry in data if isinstance(entry, dict) and entry.get("id")]
+    return [row for row in rows(listed.body, "data") if row.get("id")]
 
 
 def _check_has(server: Loopback, names: Sequence[str], name: str) -> None:
@@ -114,7 +121,7 @@ _KEEPING: Mapping[str, bool] = {
 
 def _with_props(told: ServedModel, server: Loopback, base: str, seconds: float) -> ServedModel:
     """Ask llama-server for a slot's context, its slots, and what its template makes of thoughts."""
-    props = _get(server, f"{base.removesuffix('/v1')}/props", seconds)
+    props = table(server.ask(f"{base.removesuffix('/v1')}/props", seconds).body)
     slot = integer(table(props.get("default_generation_settings")).get("n_ctx"))
     source = str(props.get("chat_template", ""))
     thinks = False
@@ -130,14 +137,9 @@ def _with_props(told: ServedModel, server: Loopback, base: str, seconds: float) 
 
 
 def _lm_studio(server: Loopback, name: str, seconds: float) -> int:
-    for entry in _get(server, "/api/v0/models", seconds).get("data") or []:
-        if entry.get("id") == name:
-            return integer(entry.get("loaded_context_length"))
-    return 0
-
-
-def _get(server: Loopback, path: str, seconds: float) -> dict[str, Any]:
-    return table(server.ask(path, seconds).body)
+    listed = rows(server.ask("/api/v0/models", seconds).body, "data")
+    found = next((row for row in listed if row.get("id") == name), {})
+    return integer(found.get("loaded_context_length"))
 
 
 def request(
@@ -228,10 +230,8 @@ def named_field(response: Response, fields: Mapping[str, object]) -> str:
 
 def choices_of(response: Response) -> list[dict[str, Any]]:
     """Return the answers in a response, none when it is no chat completion."""
-    found = table(response.body).get("choices")
-    choices = found if isinstance(found, list) else []
-    whole = all(isinstance(c, dict) and isinstance(c.get("message"), dict) for c in choices)
-    return choices if whole else []
+    choices = rows(response.body, "choices")
+    return choices if all(isinstance(c.get("message"), dict) for c in choices) else []
 
 
 def text_of(content: Any) -> str:

@@ -69,7 +69,10 @@ class KeptAnswers(WrappedModel):
             if self._told is None:
                 # A plugin's model need not tell.
                 parts: Sequence[str | Path] = getattr(self.model, "identity", ())
-                told = [part if isinstance(part, str) else self._digest(part) for part in parts]
+                try:
+                    told = [part if isinstance(part, str) else self._digest(part) for part in parts]
+                except OSError:  # what cannot be read is said by whoever loads it
+                    told = []
                 self._told = content_id(*told) if told else ""
             return self._told
 

@@ -6,20 +6,20 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_brt.codec import from_json
-from pytest_brt.errors import ModelProblem, StoreProblem
+from pytest_brt.errors import StoreProblem
 from pytest_brt.model.base import Completion, ModelFailed, Prompt, Settings
 from pytest_brt.model.own_model import OwnModel
 from pytest_brt.model.process import Process, ProcessDied
 from pytest_brt.model.server import ServerModel
 from pytest_brt.model.wire import Answer, Start
-from pytest_brt.types.model import CannotLoad, CannotSpare, Rejected, Rejection
+from pytest_brt.types.model import CannotLoad, CannotSpare, Rejected, Rejection, Unreachable
 
 #: The program, and the package that holds the same server.
 PROGRAM, PACKAGE = "llama-server", "xllamacpp"
@@ -168,14 +168,11 @@ class PrivateModel(OwnModel[ServerProcess]):
         """A server holds thoughts to the form of the answer too: where there is one, none."""
         return super()._deserves_thought(prompt) and prompt.grammar is None
 
-    def _begin(self) -> ServerProcess:
-        process = ServerProcess(self.start)
-        try:
-            process.load(self.start.path)
-        except BaseException:
-            process.end()
-            raise
-        return process
+    def _start(self) -> ServerProcess:
+        return ServerProcess(self.start)
+
+    def _load(self, process: ServerProcess) -> None:
+        process.load(self.start.path)
 
     def _fill(
         self,
@@ -184,28 +181,27 @@ class PrivateModel(OwnModel[ServerProcess]):
         numbers: Sequence[int],
         found: dict[int, Completion],
     ) -> None:
-        try:
+        with self._noticing_death(process):
             process.server.fill(prompt, numbers, found)
-        except ModelProblem:
-            self._tell_death(process)
-            raise
 
     def _count(self, process: ServerProcess, asked: str | Prompt) -> int:
         is_prompt = isinstance(asked, Prompt)
-        try:
+        with self._noticing_death(process):
             body = {"content": _text(process, asked)}
             special = {"add_special": is_prompt, "parse_special": is_prompt}
             tokens = process.ask("/tokenize", {**body, **special}).get("tokens")
-        except ModelProblem:
-            self._tell_death(process)
-            raise
         return len(tokens) if isinstance(tokens, list) else 0
 
-    def _tell_death(self, process: ServerProcess) -> None:
+    @contextmanager
+    def _noticing_death(self, process: ServerProcess) -> Iterator[None]:
         """Raise ProcessDied where the reason for no answer is that there is nobody left."""
-        self._refuse_if_closed()
-        if not process.pid:
-            raise ProcessDied(process.death()) from None
+        try:
+            yield
+        except ModelFailed as error:
+            self._refuse_if_closed()
+            if isinstance(error.fault, Unreachable) and process.ends_within(_PATIENCE):
+                raise ProcessDied(process.death()) from error
+            raise
 
 
 def _text(process: ServerProcess, asked: str | Prompt) -> str:

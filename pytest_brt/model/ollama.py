@@ -13,7 +13,15 @@ from typing import Any
 
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.loopback import Loopback
-from pytest_brt.model.served import ServedModel, ServerKind, effort, integer, messages_of, table
+from pytest_brt.model.served import (
+    ServedModel,
+    ServerKind,
+    effort,
+    integer,
+    messages_of,
+    rows,
+    table,
+)
 
 #: Where it is asked for an answer.
 CHAT = "/api/chat"
@@ -62,10 +70,9 @@ def loaded_context(server: Loopback, name: str, seconds: float) -> int:
 
 def _entry(server: Loopback, path: str, name: str, seconds: float) -> dict[str, Any]:
     """Return what a list of models says of the one called `name`, {} where it is not there."""
-    for entry in table(server.ask(path, seconds).body).get("models") or []:
-        if {name, f"{name}:latest"} & {entry.get("name"), entry.get("model")}:
-            return table(entry)
-    return {}
+    names = (name, f"{name}:latest")
+    listed = rows(server.ask(path, seconds).body, "models")
+    return next((row for row in listed if {row.get("name"), row.get("model")} & {*names}), {})
 
 
 def request(

@@ -47,8 +47,16 @@ class OwnModel(ABC, Generic[P]):
         self._closed = False
 
     @abstractmethod
-    def _begin(self) -> P:
-        """Return a process that has loaded the model.
+    def _start(self) -> P:
+        """Return a new process.
+
+        Raises:
+            ModelFailed: it needs a file, and there is no room for one.
+        """
+
+    @abstractmethod
+    def _load(self, process: P) -> None:
+        """Wait until `process` has loaded the model.
 
         Raises:
             ProcessDied: it ended before it had.
@@ -155,12 +163,18 @@ class OwnModel(ABC, Generic[P]):
                 if self.process.pid:
                     return self.process
                 self._bury(self.process)
+            self.process = process = self._start()
             try:
-                self.process = self._begin()
-            except ProcessDied as died:
-                fault = DiedLoading(path=self.start.path, death=died.death)
-                raise ModelFailed(fault) from died
-            return self.process
+                self._load(process)
+            except BaseException as problem:
+                process.end()
+                self.process = None
+                self._refuse_if_closed()
+                if not isinstance(problem, ProcessDied):
+                    raise
+                fault = DiedLoading(path=self.start.path, death=problem.death)
+                raise ModelFailed(fault) from problem
+            return process
 
     def _bury(self, process: P) -> None:
         """Take a process away that has died."""

@@ -72,10 +72,15 @@ class Process:
             self.input.write(to_json(message).encode() + b"\n")
             self.input.flush()
 
+    def ends_within(self, seconds: float) -> bool:
+        """Wait for so long; return whether it has ended."""
+        with suppress(subprocess.TimeoutExpired):
+            self.popen.wait(seconds)
+        return not self.pid
+
     def death(self) -> Death:
         """Return how it ended, or that it hangs."""
-        with suppress(subprocess.TimeoutExpired):
-            self.popen.wait(1.0)
+        self.ends_within(1.0)
         self.said.seek(max(0, self.said.seek(0, os.SEEK_END) - _LAST_WORDS))
         printed = self.said.read().decode("utf-8", "replace").split("\n")
         said = next((line for line in reversed(printed) if line.strip()), "")[-_SHOWN:]

@@ -68,6 +68,12 @@ def table(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def rows(value: Any, name: str) -> list[dict[str, Any]]:
+    """Return the objects in the list that a JSON object has under `name`, or none."""
+    found = table(value).get(name)
+    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+
+
 def integer(value: object) -> int:
     """Return a JSON number without a fraction as it is, and anything else as 0."""
     return value if isinstance(value, int) else 0

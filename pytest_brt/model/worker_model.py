@@ -112,14 +112,11 @@ class WorkerModel(OwnModel[Worker]):
     #: Whether the model was put on a GPU.
     gpu = False
 
-    def _begin(self) -> Worker:
-        worker = Worker(self.start)
-        try:
-            self.gpu = worker.wait(worker.started).gpu
-        except BaseException:
-            worker.end()
-            raise
-        return worker
+    def _start(self) -> Worker:
+        return Worker(self.start)
+
+    def _load(self, process: Worker) -> None:
+        self.gpu = process.wait(process.started).gpu
 
     def _fill(
         self, process: Worker, prompt: Prompt, numbers: Sequence[int], found: dict[int, Completion]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.types import Step
 
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_brt.agent.action import Tool
+    from pytest_brt.agent.action import Action
 
 T = TypeVar("T")
 
@@ -48,21 +47,18 @@ def lookup(option: str, name: str, known: Mapping[str, T]) -> T:
     return known[name]
 
 
-def added_tools(config: pytest.Config, root: str) -> dict[str, Tool]:
-    """Return the tools that plugins give to the repair agent, by name."""
+def added_tools(config: pytest.Config, root: str) -> dict[str, Action]:
+    """Return the actions that plugins give to the repair agent, by name."""
     added: dict[str, Callable[[str, str], str]] = collect_extensions(config, "pytest_brt_tools", {})
-    return {name: _tool(name, answer, root) for name, answer in added.items()}
+    return {name: _action(name, answer, root) for name, answer in added.items()}
 
 
-def _tool(name: str, answer: Callable[[str, str], str], root: str) -> Tool:
-    from pytest_brt.agent.action import Action, ActionSpec, Outcome, Parameter, Tool
+def _action(name: str, answer: Callable[[str, str], str], root: str) -> Action:
+    from pytest_brt.agent.action import Action, Argument, Form, Outcome
+
+    def run(_turn: object, question: str) -> Outcome:
+        return Outcome(observation=str(answer(question, root)))
 
     about = (answer.__doc__ or "Ask a plugin.").strip().splitlines()[0]
-    spec = ActionSpec(
-        name=name, about=about, parameters=(Parameter(name="question", about="what to look for"),)
-    )
-
-    def run(action: Action, _steps: Sequence[Step]) -> Outcome:
-        return Outcome(observation=str(answer(action["question"], root)))
-
-    return Tool(spec=spec, run=run)
+    form = Form(arguments=(Argument(name="question", about="what to look for"),))
+    return Action(name=name, about=about, run=run, form=form)

@@ -138,7 +138,7 @@ def _repairs(
     """Return what is to be repaired or localised, None for nothing."""
     if not (options.repair or options.localise):
         return None
-    from pytest_brt.repair.states import Without  # a fifth of the package
+    from pytest_brt.repair.bench import Without  # a fifth of the package
     from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
     from pytest_brt.run.repairs import RepairPlan
 

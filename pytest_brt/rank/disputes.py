@@ -6,12 +6,13 @@ each other, and what each says of a patch is worth what speaks for the test.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_brt.types import (
     Contradiction,
     Dispute,
+    Guarded,
     JudgedTest,
     PatchResult,
     Regression,
@@ -51,15 +52,29 @@ def settle(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> Settl
     )
 
 
+def mark_disputed(guarded: Guarded) -> Guarded:
+    """Return what existing tests say of one patch by itself, those in dispute told apart.
+
+    Without other patches to compare with, that is where the reporter states what a believed bug
+    test demands.
+    """
+    every = (*guarded.regressions, *guarded.disputed)
+    settled = {one.test for one in every if any(c.is_settled for c in one.contradicts)}
+    return _split(guarded, every, settled)
+
+
+def _split(guarded: Guarded, broken: Sequence[Regression], disputed: Collection[str]) -> Guarded:
+    return replace(
+        guarded,
+        regressions=tuple(one for one in broken if one.test not in disputed),
+        disputed=tuple(one for one in broken if one.test in disputed),
+    )
+
+
 def _without(result: PatchResult, disputed: set[str]) -> PatchResult:
     if result.guarded is None:
         return result
-    guarded = replace(
-        result.guarded,
-        regressions=tuple(one for one in result.broken if one.test not in disputed),
-        disputed=tuple(one for one in result.broken if one.test in disputed),
-    )
-    return replace(result, guarded=guarded)
+    return replace(result, guarded=_split(result.guarded, result.broken, disputed))
 
 
 def _disputes(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> Iterator[Dispute]:

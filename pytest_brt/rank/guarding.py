@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pytest_brt.guard import LOOKING, SILENT, Guard, Selection, Touched, touched_of
 from pytest_brt.once import Once
+from pytest_brt.rank.disputes import mark_disputed
 from pytest_brt.syntax.parse import parse_or_empty
 from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, Regression, TestRun
 
@@ -66,7 +67,7 @@ class Guarding:
         tests: Sequence[JudgedTest],
     ) -> Guarded:
         """Return which of the chosen tests a patch breaks, from what they did with it."""
-        found = self.guard.judge(changes, touched, chosen, runs, tests)
+        found = mark_disputed(self.guard.judge(changes, touched, chosen, runs, tests))
         return replace(
             found,
             regressions=tuple(self._ruled(one) for one in found.regressions),

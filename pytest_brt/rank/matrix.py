@@ -12,13 +12,13 @@ from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.guard import Touched, touched_by
 from pytest_brt.guard.edited import edits_of
 from pytest_brt.oracle.surroundings import missing_around
+from pytest_brt.oracle.values import is_value, showing, values_of
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.rank.brought import by_conftests, is_of_tests, is_own, may_bring_tests
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.singled_out import singled_out
 from pytest_brt.rank.testers import named_testers
-from pytest_brt.rank.values import is_value, showing, values_of
 from pytest_brt.syntax.normal import patch_key
 from pytest_brt.types import (
     Author,

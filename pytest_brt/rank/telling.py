@@ -8,9 +8,9 @@ from itertools import islice
 
 from pytest_brt.execute.engine import Engine, Observed, Program
 from pytest_brt.issue.alike import is_steady
+from pytest_brt.oracle.values import accepted, is_written
 from pytest_brt.oracle.write import indented
 from pytest_brt.rank.calls import Call, call_of, varied
-from pytest_brt.rank.values import accepted, is_written
 from pytest_brt.types import FileChange, Given, JudgedTest, Telling
 
 #: Calls of one test that are tried, those that run in one process, and patches that are compared.

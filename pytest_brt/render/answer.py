@@ -85,47 +85,39 @@ def reviewed(tests: Iterable[JudgedTest]) -> str:
     return f"you {' and '.join(parts)}" if parts else ""
 
 
-def issue_headline(answer: IssueAnswer) -> str:
-    """Return how the answer about a report begins."""
-    match answer:
-        case Reproduced():
-            return "Reproduced"
-        case PossiblyReproduced():
-            return "Possibly reproduced"
-        case NotHere():
-            return "Not reproduced here"
-        case NotReproduced():
-            return "Not reproduced"
-        case _:
-            assert_never(answer)
-
-
 def issue_sentence(answer: IssueAnswer) -> str:
     """Return the answer about a report.
 
     As in "Reproduced: test_a fails, probably because of this bug (67% sure)."
     """
-    begins = issue_headline(answer)
+    return "".join(issue_words(answer))
+
+
+def issue_words(answer: IssueAnswer) -> tuple[str, str]:
+    """Return how the answer about a report begins, and how it goes on."""
     match answer:
         case Reproduced(best=name, confidence=confidence, tests=tests, measured=measured):
             best = f"{name} fails, probably because of this bug"
             if tests > 1:
                 fail = f"{tests} bug tests fail, probably because of this bug"
                 best = f"{fail}; the best is {name}"
-            return f"{begins}: {best} ({how_sure(confidence, None, measured)})."
+            return "Reproduced", f": {best} ({how_sure(confidence, None, measured)})."
         case PossiblyReproduced():
-            sure = how_sure(answer.confidence, answer.evidence, answer.measured)
-            if answer.evidence is Evidence.STATED_VALUE:
-                return f"{begins}: {answer.best} fails, {_STATED} ({sure}); {_ACCEPT}."
-            advice = _SAY_WHAT_IS_RIGHT if answer.needs_value else _READ_IT
-            return f"{begins}: {answer.best} fails ({sure}), but {advice}."
+            return "Possibly reproduced", f": {answer.best} fails{_doubts(answer)}."
         case NotHere(seen=seen, fix=fix):
-            return f"{begins}{_not_here(seen, fix)}"
+            return "Not reproduced here", _not_here(seen, fix)
         case NotReproduced(why=why, advice=advice):
             more = "" if advice is None else f"; {advice_words(advice)}"
-            return f"{begins}: {_because(why)}{more}."
+            return "Not reproduced", f": {_because(why)}{more}."
         case _:
             assert_never(answer)
+
+
+def _doubts(answer: PossiblyReproduced) -> str:
+    sure = how_sure(answer.confidence, answer.evidence, answer.measured)
+    if answer.evidence is Evidence.STATED_VALUE:
+        return f", {_STATED} ({sure}); {_ACCEPT}"
+    return f" ({sure}), but {_SAY_WHAT_IS_RIGHT if answer.needs_value else _READ_IT}"
 
 
 def _not_here(seen: str, fix: Fix | None) -> str:

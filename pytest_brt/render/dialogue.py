@@ -38,12 +38,13 @@ def as_text(told: KeptDialogue, *, whole: bool = False) -> Iterator[str]:
 def heading(step: Step) -> str:
     """Return a step in one line: its action, its arguments, the verdict of a test.
 
-    >>> heading(Step(number=1, reply="", action="cat", arguments=(("path", "a.py"),)))
+    >>> call = Call(action="cat", arguments=(("path", "a.py"),))
+    >>> heading(Step(number=1, reply="", call=call))
     "cat path='a.py'"
     """
     arguments = " ".join(f"{name}={value!r}" for name, value in step.arguments)
     what = f"{step.action or 'no action'} {arguments}".strip()
-    refused = "refused" if step.problem else ""
+    refused = "" if step.is_done else "refused"
     came = step.verdict or refused
     return f"{what} → {came}" if came else what
 

@@ -10,15 +10,14 @@ from typing import TypeVar
 from pytest_brt.answers import answer_issue, answer_ranking
 from pytest_brt.render.answer import (
     how_sure,
-    issue_headline,
-    issue_sentence,
+    issue_words,
     place_of,
 )
 from pytest_brt.render.causes import cause_words, run_words, shortfall_words
 from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.render.fixes import fix_words
 from pytest_brt.render.notes import attempt_words, name_of, notes_beside, warnings
-from pytest_brt.render.ranking import does, existing, ranking_headline, ranking_sentence
+from pytest_brt.render.ranking import does, existing, ranking_words
 from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import remark_sentence
 from pytest_brt.render.report import (
@@ -88,12 +87,13 @@ def build_report(
 def _issue_entry(issue: Issue, attempts: Sequence[Attempt]) -> IssueEntry:
     made = [attempt for attempt in attempts if attempt.issue == issue.id]
     answer = answer_issue(made) if made else None
+    begins, goes_on = issue_words(answer) if answer else ("", "")
     return _entry(
         IssueEntry,
         issue,
         answer=answer,
-        verdict=issue_sentence(answer) if answer else "",
-        headline=issue_headline(answer) if answer else "",
+        verdict=begins + goes_on,
+        headline=begins,
         warnings=tuple(warnings(made)),
         notes=tuple(notes_beside(made, answer)),
         attempts=tuple(attempt_entry(attempt, name_of(attempt, made)) for attempt in made),
@@ -180,6 +180,7 @@ def _ranking(record: RunRecord, issue: str, selected: Mapping[str, Sequence[Rank
     ranks = [rank for rank in record.ranks if rank.result.issue == issue]
     not_run = next((lacking for lacking in record.not_run if lacking.issue == issue), None)
     answer = answer_ranking(ranks, not_run)
+    begins, goes_on = ranking_words(answer, ranks)
     patches = tuple(
         patch_entry(rank.result, rank, place)
         for rank, place in zip(ranks, places(ranks), strict=True)
@@ -189,8 +190,8 @@ def _ranking(record: RunRecord, issue: str, selected: Mapping[str, Sequence[Rank
     return Ranking(
         issue=issue,
         answer=answer,
-        verdict=ranking_sentence(answer, ranks),
-        headline=ranking_headline(answer),
+        verdict=begins + goes_on,
+        headline=begins,
         patches=patches,
         not_run=not_run,
         selected={

@@ -45,51 +45,36 @@ def shortcoming(result: PatchResult, trusted: Mapping[str, bool]) -> str:
     return " and ".join(parts)
 
 
-def ranking_headline(answer: RankingAnswer) -> str:
-    """Return how the answer of a ranking begins, as in "Best: a.diff"."""
-    match answer:
-        case Leader(patch=name, doubt=None, by_bug_tests_alone=True):
-            return f"First by bug tests alone: {name}"
-        case Leader(patch=name, doubt=Doubt()):
-            return f"Possibly {name}"
-        case Leader(patch=name):
-            return f"Best: {name}"
-        case OnlyOne(patch=name):
-            return f"Only {name}"
-        case Unfinished():
-            return "No answer yet"
-        case NoLeader() | NoneFixes() | Contradicted():
-            return "No patch stands out"
-        case _:
-            assert_never(answer)
+def ranking_words(answer: RankingAnswer, ranks: Sequence[Rank]) -> tuple[str, str]:
+    """Return how the answer of a ranking begins, and how it goes on, in one or two sentences.
 
-
-def ranking_sentence(answer: RankingAnswer, ranks: Sequence[Rank]) -> str:
-    """Return the answer of a ranking in one or two sentences; `ranks` say what each patch does."""
-    begins = ranking_headline(answer)
+    As in "Best: a.diff", ": passes 2 of 2 bug tests."; `ranks` say what each patch does.
+    """
     by_name = {rank.name: rank for rank in ranks}
     match answer:
         case Leader(patch=name, doubt=Doubt() as doubt):
-            leader = by_name[name]
-            return f"{begins}{_aside(leader)}: {does(leader)}, but {doubt_clause(doubt)}."
-        case Leader(patch=name):
-            return f"{begins}{_aside(by_name[name])}: {does(by_name[name])}."
-        case NoLeader(patches=names, level=level):
-            return f"{begins}: {_level(level, [by_name[name] for name in names])}."
+            did = does(by_name[name])
+            return f"Possibly {name}", f"{_aside(by_name[name])}: {did}, but {doubt_clause(doubt)}."
+        case Leader(patch=name, by_bug_tests_alone=alone):
+            place = "First by bug tests alone" if alone else "Best"
+            return f"{place}: {name}", f"{_aside(by_name[name])}: {does(by_name[name])}."
         case OnlyOne(patch=name):
-            only = by_name[name]
-            return f"{begins}{_aside(only)} could be tried: it {does(only)}."
+            did = does(by_name[name])
+            return f"Only {name}", f"{_aside(by_name[name])} could be tried: it {did}."
+        case NoLeader(patches=names, level=level):
+            return _NONE, f": {_level(level, [by_name[name] for name in names])}."
         case NoneFixes(lack=lack):
-            return f"{begins}: {_LACKS[lack]}"
+            return _NONE, f": {_LACKS[lack]}"
         case Contradicted():
-            return f"{begins}: {_contradiction(answer)}"
+            return _NONE, f": {_contradiction(answer)}"
         case Unfinished(missing=missing, of=total):
             were = "was" if missing == 1 else "were"
-            return f"{begins}: {missing} of {total} patches {were} not run."
+            return "No answer yet", f": {missing} of {total} patches {were} not run."
         case _:
             assert_never(answer)
 
 
+_NONE = "No patch stands out"
 _LACKS = {
     Lack.NO_BUG_TEST: (
         "there is no bug test. They are ordered by the existing tests they break, and by how many "

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from pytest_brt.code.source import SourceText, read_source
+from pytest_brt.agent.tree import text_of
 from pytest_brt.errors import EditProblem, FixProblem
 from pytest_brt.patches.left_out import left_out_kind
 from pytest_brt.render.remarks import left_out_words
@@ -94,19 +94,6 @@ def apply_fix(fix: Fix, read: Read) -> tuple[FileChange, ...]:
     return tuple(changes)
 
 
-def lines_of(content: bytes) -> tuple[str, ...]:
-    """Return the lines of a file, without line ends, as their numbers count them."""
-    return tuple(line.removesuffix("\r") for line in _split(_source("", content).text)[0])
-
-
-def _source(path: str, content: bytes) -> SourceText:
-    """Return a file as text; one that is not in the encoding it declares as Latin-1."""
-    try:
-        return read_source(path, content)
-    except EditProblem:
-        return SourceText(path=path, text=content.decode("latin-1"), encoding="latin-1")
-
-
 def _split(text: str) -> tuple[list[str], bool]:
     """Return lines, carriage returns included, and whether the last one has an end."""
     lines = text.split("\n")
@@ -115,7 +102,7 @@ def _split(text: str) -> tuple[list[str], bool]:
 
 
 def _edited(path: str, before: bytes, edits: Sequence[LineEdit]) -> bytes:
-    source = _source(path, before)
+    source = text_of(path, before)
     lines, ended = _split(source.text)
     _check(path, edits, len(lines))
     # From the end on, so that the numbers of what comes before stay true; of insertions at one
@@ -208,7 +195,8 @@ def parse_fix(places: str, blocks: Sequence[str], path: str = "") -> Fix:
 def parse_paper_fix(text: str) -> Fix:
     """Return the fix that the paper's JSON tells (004, write_fix): a list with a file each.
 
-    It may be Python's notation of it.
+    It may be Python's notation of it. A line that is both deleted and modified, as in the paper's
+    Figure 5, is modified.
 
     Raises:
         FixProblem: it is no such JSON.
@@ -233,20 +221,22 @@ def parse_paper_fix(text: str) -> Fix:
 
 def _paper_edits(file: dict[str, Any]) -> Iterator[LineEdit]:
     path, *_ = (str(file[key]) for key in _PATH if key in file)
-
-    def edit(kind: EditKind, number: object, lines: tuple[str, ...] = ()) -> LineEdit:
-        first = int(str(number))
-        return LineEdit(path=path, kind=kind, first=first, last=first, lines=lines)
-
-    for item in file.get("deletions") or []:
-        yield edit(EditKind.DELETE, item["line_number"] if isinstance(item, dict) else item)
-    for item in file.get("modifications") or []:
-        yield edit(EditKind.REPLACE, item["line_number"], _lines(str(item["modified_line"])))
-    for item in file.get("insertions") or []:
-        new = item["new_lines"]
-        parts = new if isinstance(new, list) else [new]
-        lines = tuple(line for part in parts for line in _lines(str(part)))
-        yield edit(EditKind.INSERT, item["line_number"], lines)
+    modified = {
+        int(str(one["line_number"])): str(one["modified_line"])
+        for one in file.get("modifications") or []
+    }
+    for one in file.get("deletions") or []:
+        line = int(str(one["line_number"] if isinstance(one, dict) else one))
+        if line not in modified:
+            yield LineEdit(path=path, kind=EditKind.DELETE, first=line, last=line)
+    for line, text in modified.items():
+        new = _lines(text)
+        yield LineEdit(path=path, kind=EditKind.REPLACE, first=line, last=line, lines=new)
+    for one in file.get("insertions") or []:
+        line = int(str(one["line_number"]))
+        parts = one["new_lines"] if isinstance(one["new_lines"], list) else [one["new_lines"]]
+        new = tuple(new for part in parts for new in _lines(str(part)))
+        yield LineEdit(path=path, kind=EditKind.INSERT, first=line, last=line, lines=new)
 
 
 def _lines(block: str) -> tuple[str, ...]:

@@ -1,357 +1,439 @@
-"""RepairAgent (paper 004) for Python: a model with tools, a state machine and a memory.
+"""RepairAgent (Bouzenia et al., ICSE 2025; paper 004) for Python: a state machine with 14 tools.
 
-Its prompt is dynamic: eight sections made from what is known, the stable ones first. Role, goals,
-guidelines and the form of each command's answer never change; the bug hardly does; what was
-gathered only grows at its end. What changes from step to step (the state, the names of the
-commands it has, the last command, the budget) comes last and is short, so that a model which
-keeps what it evaluated has little to do.
+The order within a state is the model's own. What is known (state, hypotheses, fixes that were
+tried) is read off the steps each time, so that an interrupted repair resumes. Its prompt has the
+sections of the paper (III-C), the stable ones first, so that a model which keeps what it evaluated
+has little to do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from enum import StrEnum
+from typing import Annotated as A
 
-from pytest_brt.agent.action import (
-    Action,
-    ActionSpec,
-    Outcome,
-    Parameter,
-    Tool,
-    describe,
-    refused,
+from pytest_brt.agent.action import NO_FILE, File, Outcome, Refusal, action, actions_of, describe
+from pytest_brt.agent.excerpt import cut
+from pytest_brt.agent.looking import (
+    list_calls,
+    list_definitions,
+    search_definitions,
+    show_definition,
+    show_lines,
 )
-from pytest_brt.agent.history import Counter, cut
-from pytest_brt.agent.loop import Budget, Loop, converse, room
+from pytest_brt.agent.loop import Turn, run_agent
+from pytest_brt.agent.memory import Counter, Entry, fit_entries
+from pytest_brt.agent.paths import closest
+from pytest_brt.agent.prompts import fenced
+from pytest_brt.agent.running import sort_runs, tell_runs
+from pytest_brt.localise.suspects import query_of
 from pytest_brt.model.base import Message, Role, Sampling
-from pytest_brt.repair.account import told_runs
-from pytest_brt.repair.site import RepairBench, Room, Site
-from pytest_brt.repair.states import (
-    CODE,
-    DISPUTED,
-    PATCH,
-    TABLE,
-    Memory,
-    Remembered,
-    State,
-    ToolName,
-    Without,
-    recall,
-    state_after,
+from pytest_brt.repair.bench import RepairBench, Without
+from pytest_brt.repair.bug import tell_places
+from pytest_brt.repair.method_body import ask_for_method
+from pytest_brt.repair.result import repair_of
+from pytest_brt.repair.write_fix import (
+    ABOUT,
+    BLOCKS,
+    LINES,
+    Changes,
+    fix_outcome,
+    try_fix,
+    try_variants,
 )
-from pytest_brt.repair.tools.looking import (
-    classes_and_methods,
-    extract_method,
-    extract_tests,
-    fault_localization,
-    names_of,
-    read_range,
-    run_tests,
-    search_code_base,
-    similar_calls,
-    source_of,
-    told_places,
-)
-from pytest_brt.repair.tools.writing import method_body, write_fix
-from pytest_brt.types import Step, Trajectory
+from pytest_brt.types import Finished, FixTried, Repair, Step, TestsRan
 
-#: Most tokens of one observation, where the context has room for it.
-_OBSERVATION = 1500
+#: Steps of one run, and fixes that must be tried before they are used up.
+STEPS, FIXES = 40, 4
 #: Longest reply, in tokens: a header and a few dozen lines of code.
 _REPLY = 900
-#: Commands that one repair may use (paper 004).
-STEPS = 40
-#: The tools that search (paper 004: "no search tools").
-_SEARCHES = frozenset({ToolName.SEARCH, ToolName.SIMILAR_CALLS, ToolName.METHOD_BODY})
 
 
-def repair(bench: RepairBench, index: int = 0) -> Trajectory:
-    """Carry out run number `index`; its fixes are in the steps' facts (`states.patches_in`).
+def run_repairagent(index: int, bench: RepairBench) -> Repair:
+    """Carry out one run of RepairAgent; runs after the first are drawn more freely.
 
     Raises:
         ModelProblem: the model could not be asked even once.
         SubjectProblem: the project's interpreter cannot be started.
-        StoreProblem: the record cannot be written.
     """
-    return converse(agent_loop(bench, index), bench.log("repairagent", index))
-
-
-def agent_loop(bench: RepairBench, index: int = 0) -> Loop:
-    """Return the loop of one repair; runs after the first are drawn more freely."""
-    site = bench.site
-    budget = Budget(steps=bench.steps or STEPS, deadline=bench.deadline)
+    issue = bench.bug.issue.id
+    if not bench.bug.failing and not bench.blind:
+        note = (
+            "no test fails because of the bug, so no fix can be judged (give one with "
+            "--brt-tests PATH, or take --brt-repair-strategy passerine)"
+        )
+        return Repair(issue=issue, strategy="repairagent", index=index, fixes=(), notes=(note,))
     sampling = Sampling(
         temperature=0.6 if index else 0.0,
         top_p=0.95,
+        top_k=0,
         seed=bench.seed,
-        max_tokens=min(_REPLY, site.model.context // 6),
+        max_tokens=_REPLY,
     )
-    most = room(site.model, sampling)
-    count = Counter(site.model)
-    observation = max(128, min(_OBSERVATION, most // 6))
-    tools = _tools(bench, budget, Room(most=observation, count=count))
-    dynamic = DynamicPrompt(
-        site=site,
-        without=bench.without,
-        specs=[tool.spec for tool in tools.values()],
-        # What the template puts around two messages is not in the count of their texts.
-        room=most - 64,
-        most=budget.steps,
-        count=count,
-    )
-
-    offered = partial(_offered, bench, tools)
-    return Loop(
-        model=site.model,
-        tools=tools,
-        messages=lambda steps: dynamic.messages(steps, offered(steps)),
-        budget=budget,
-        paths=site.paths,
-        sampling=sampling,
-        allowed=offered,
-        observation=observation,
-        purpose="repair",
-        say=bench.say,
-        again=partial(agent_loop, bench, index),
-    )
+    agent = RepairAgent(bench)
+    session = bench.session("repairagent", index, steps=STEPS, sampling=sampling)
+    return repair_of(bench, "repairagent", index, run_agent(agent, session))
 
 
-def _offered(
-    bench: RepairBench, tools: Mapping[str, Tool], steps: Sequence[Step]
-) -> tuple[str, ...]:
-    """Return the names of the tools that the state after `steps` has."""
-    if Without.STATES in bench.without:
-        return tuple(tools)
-    names = TABLE[state_after(steps)]
-    more = bench.tools if ToolName.SEARCH in names else ()
-    return (*(name for name in names if name in tools), *more)
+class State(StrEnum):
+    """What a repair is at; the names are the paper's."""
+
+    UNDERSTAND = "understand"
+    COLLECT = "collect"
+    TRY = "try"
+    DONE = "done"
 
 
-def _tools(bench: RepairBench, budget: Budget, holds: Room) -> dict[str, Tool]:
-    site, seed = bench.site, bench.seed
-    found = (
-        read_range(site, holds),
-        classes_and_methods(site),
-        extract_method(site, holds),
-        extract_tests(site),
-        search_code_base(site),
-        similar_calls(site),
-        method_body(site, seed=seed),
-        run_tests(site),
-        fault_localization(site),
-        write_fix(site, variants=bench.variants, seed=seed, seconds=budget.seconds),
-        *_steering(),
-    )
-    left_out = _SEARCHES if Without.SEARCH in bench.without else frozenset()
-    tools = {tool.spec.name: tool for tool in found if tool.spec.name not in left_out}
-    return {**tools, **bench.tools}
+_READING = ("read_range", "get_classes_and_methods", "extract_method", "extract_tests")
+_SEARCHING = ("search_code_base", "find_similar_api_calls", "generate_method_body")
 
-
-#: Each with what is answered.
-_SAID = (
-    (
-        ActionSpec(
-            name=ToolName.HYPOTHESIS.value,
-            about="Say what the bug is: where, and why it goes wrong. Then you can fix it.",
-            parameters=(Parameter(name="hypothesis", about="what is wrong, and where", most=400),),
-            weighty=True,
-        ),
-        "Noted. Collect what you need to fix it, then write the fix.",
-    ),
-    (
-        ActionSpec(
-            name=ToolName.DISCARD.value,
-            about="Give the hypothesis up, as when fixes of it do not work.",
-            parameters=(Parameter(name="reason", about="why it is wrong", most=300),),
-            repeatable=True,
-        ),
-        "Discarded. Look again, then express another hypothesis.",
-    ),
-    (
-        ActionSpec(
-            name=ToolName.COLLECT_MORE.value,
-            about="Go back to reading and searching before the next fix.",
-            repeatable=True,
-        ),
-        "You can read and search again.",
-    ),
-)
-
-
-def _steering() -> tuple[Tool, ...]:
-    """Return the tools; the last one is refused until a fix passes the tests."""
-
-    def answering(text: str) -> Callable[[Action, Sequence[Step]], Outcome]:
-        return lambda _action, _steps: Outcome(observation=text)
-
-    def accomplished(_action: Action, steps: Sequence[Step]) -> Outcome:
-        if not any(step.fact(PATCH) for step in steps):
-            disputed = any(step.fact(DISPUTED) for step in steps)
-            so_far = "Every fix so far breaks existing tests." if disputed else "No fix works yet."
-            return refused(f"{so_far} Write another fix.")
-        return Outcome(observation="Done.", done=True)
-
-    spec = ActionSpec(
-        name=ToolName.ACCOMPLISHED.value,
-        about="End: a fix passes the tests. Refused before one does.",
-        parameters=(Parameter(name="reason", about="why the fix is right", most=300, default=""),),
-        repeatable=True,
-    )
-    return (
-        *(Tool(spec=spec, run=answering(text)) for spec, text in _SAID),
-        Tool(spec=spec, run=accomplished),
-    )
-
-
-#: What is left of the room after something had to go, as far as there is nothing but code left:
-#: everything after a change is evaluated again, so changes are to be rare.
-_AFTER = 0.7
-#: Share of the room that the system's message may take before it is shortened.
-_SYSTEM = 1 / 3
-#: Tokens that the part which changes from step to step may have, about.
-_TAIL = 600
-#: Places of the bug that the model is told of at the beginning.
-_PLACES = 4
-#: Share of the room that the report may take.
-_REPORT = 0.3
-#: Fixes that are to be tried before the steps are used up (RepairAgent's budget control).
-_FIXES = 4
-
-#: What the model is told of each state; the words are those of RepairAgent's paper.
-_CALLED = {
-    State.UNDERSTAND: "understand the bug",
-    State.COLLECT: "collect information to fix the bug",
-    State.TRY: "try to fix the bug",
-    State.DONE: "done",
+#: State → the actions it has → the state after each. What is not in here is refused.
+STATES: Mapping[State, Mapping[str, State]] = {
+    State.UNDERSTAND: {
+        **dict.fromkeys((*_READING, "run_tests", "run_fault_localization"), State.UNDERSTAND),
+        "express_hypothesis": State.COLLECT,
+    },
+    State.COLLECT: {
+        **dict.fromkeys((*_READING, *_SEARCHING), State.COLLECT),
+        "write_fix": State.TRY,
+        "discard_hypothesis": State.UNDERSTAND,
+    },
+    State.TRY: {
+        "write_fix": State.TRY,
+        "read_range": State.TRY,
+        "collect_more_information": State.COLLECT,
+        "discard_hypothesis": State.UNDERSTAND,
+        "goal_accomplished": State.DONE,
+    },
+    State.DONE: {},
 }
-_NOW = {
-    State.UNDERSTAND: "Find out what is wrong and where. Then express a hypothesis.",
-    State.COLLECT: "Read the code to change. Then write a fix, with the line numbers shown.",
-    State.TRY: "Try another fix, or read more, or give the hypothesis up.",
-    State.DONE: "",
-}
-_PASSES = (
-    "A fix is kept. If it mends the cause for every input, call goal_accomplished. If not, write a "
-    "better one, whole: the code that you read and change is without the fix."
-)
 
 
-@dataclass(kw_only=True, eq=False)
-class DynamicPrompt:
-    """Makes the messages of each step of one repair."""
+class RepairAgent:
+    """Repairs one bug; everything that it knows between steps is in the steps."""
 
-    site: Site
-    without: frozenset[Without]
-    #: All commands; those of a state are among them.
-    specs: Sequence[ActionSpec]
-    #: Most tokens of a prompt.
-    room: int
-    #: Steps that there are in all.
-    most: int
-    count: Counter
+    def __init__(self, bench: RepairBench) -> None:
+        """Repair the bench's bug, with what it says is switched off."""
+        self.bench = bench
+        self.bug = bench.bug
+        self.steps = bench.steps or STEPS
+        self.actions = {**actions_of(self), **bench.tools}
+        if Without.SEARCH in bench.without:
+            for name in _SEARCHING:
+                del self.actions[name]
 
-    def messages(self, steps: Sequence[Step], offered: Sequence[str]) -> tuple[Message, ...]:
-        """Return the prompt after `steps`, in at most `room` tokens where that can be had.
+    def allowed(self, steps: Sequence[Step]) -> Sequence[str]:
+        """Return the actions of the state after `steps`; the end only once a fix is kept."""
+        if Without.STATES in self.bench.without:
+            return tuple(self.actions)
+        state = state_after(steps)
+        own = [name for name in STATES[state] if name in self.actions]
+        if not any(fix.passes for fix in tried_fixes(steps)):
+            own = [name for name in own if name != "goal_accomplished"]
+        return (*own, *(self.bench.tools if state is State.COLLECT else ()))
 
-        `offered` are the names of the commands that the state has.
-        """
-        system, bug = self._opening
-        memory = recall(steps)
-        parts = [bug, *self._shown(memory.entries), self._tail(memory, steps, offered)]
-        return (system, Message(role=Role.USER, text="\n\n".join(parts)))
+    # -- reading --
 
-    @cached_property
-    def _opening(self) -> tuple[Message, str]:
-        """The sections that stay as they are for the whole repair."""
-        site, count = self.site, self.count
-        system = self._system(short=False)
-        if count(system.text) > self.room * _SYSTEM:
-            system = self._system(short=True)
-        runs = tuple(j.judgement.runs[0] for j in site.failing if j.judgement.runs)
-        report = cut(site.issue.text, max(64, int(self.room * _REPORT)), count)
-        places = told_places(site.places()[:_PLACES], perfect=site.perfect)
-        left = self.room * 2 // 3 - sum(map(count, (system.text, report, places)))
-        tests = cut(told_runs(runs, names_of(site)) if runs else "", max(64, left), count)
-        brt = source_of(site, site.failing[0]) if site.failing else ""
+    @action()
+    def read_range(
+        self,
+        turn: Turn,
+        path: A[File, "a file"],
+        first: A[int, "first line"],
+        last: A[int, "last line"],
+    ) -> Outcome:
+        """Show lines of a file."""
+        return Outcome(observation=show_lines(turn.tree, path, first, last, turn.room))
+
+    @action()
+    def get_classes_and_methods(self, turn: Turn, path: A[File, "a file"]) -> Outcome:
+        """List the classes and functions of a file with their lines."""
+        return Outcome(observation=list_definitions(self.bug.index, path, query_of(self.bug.issue)))
+
+    @action()
+    def extract_method(
+        self, turn: Turn, path: A[File, "a file"], name: A[str, "a function or method in it"]
+    ) -> Outcome:
+        """Show the whole source of a function or method."""
+        return Outcome(
+            observation=show_definition(turn.tree, self.bug.index, path, name, turn.room)
+        )
+
+    @action()
+    def extract_tests(
+        self, turn: Turn, name: A[str, "name of the test, or nothing for the first"] = ""
+    ) -> Outcome:
+        """Show the source of a failing test."""
+        names = {judged.test.name: judged for judged in self.bug.failing}
+        if not names:
+            raise Refusal("There is no failing test. Read the code that the report names.")
+        asked = name.rpartition("::")[2].strip()
+        meant = closest(asked, names).name if asked else next(iter(names))
+        if not meant:
+            raise Refusal(f"There is no failing test {asked!r}. There are: {', '.join(names)}.")
+        code = fenced(self.bug.source_of(names[meant]), "python")
+        return Outcome(observation=f"{names[meant].test.path}: {meant} fails:\n{code}")
+
+    # -- searching --
+
+    @action()
+    def search_code_base(
+        self, turn: Turn, keywords: A[str, "a few words or identifiers"]
+    ) -> Outcome:
+        """Find files, classes and functions by words of their names or code."""
+        return Outcome(observation=search_definitions(turn.tree, self.bug.index, keywords))
+
+    @action()
+    def find_similar_api_calls(
+        self,
+        turn: Turn,
+        name: A[str, "a function's name, or code that calls it"],
+        path: A[File, "a file, or nothing for the project"] = NO_FILE,
+    ) -> Outcome:
+        """Show calls of a function, in one file or in the whole project."""
+        return Outcome(observation=list_calls(self.bug.index, name, path))
+
+    @action()
+    def generate_method_body(
+        self, turn: Turn, path: A[File, "a file"], name: A[str, "a function or method in it"]
+    ) -> Outcome:
+        """Ask for a new version of a function."""
+        return Outcome(observation=ask_for_method(self.bug, turn, path, name))
+
+    # -- testing --
+
+    @action()
+    def run_tests(
+        self, turn: Turn, which: A[str, '"failing", or "all" for the whole suite'] = "failing"
+    ) -> Outcome:
+        """Run the failing tests, or all tests of the project, on the code as it is."""
+        if which.strip().lower() in ("all", "suite"):
+            runs = self.bug.run_suite()
+            if not runs:
+                raise Refusal("The project has no tests.")
+            told = tell_runs(runs)
+        else:
+            runs = self.bug.failing_runs()
+            told = tell_runs(runs, self.bug.names)
+        ran = TestsRan(path="", verdict=sort_runs(runs).verdict)
+        return Outcome(observation=told, effects=(ran,))
+
+    @action()
+    def run_fault_localization(self, turn: Turn) -> Outcome:
+        """Say which functions and lines are most suspicious."""
+        return Outcome(observation=tell_places(self.bug))
+
+    @action(ABOUT, code=BLOCKS, lines=LINES)
+    def write_fix(self, turn: Turn, changes: Changes, code: tuple[str, ...]) -> Outcome:
+        """Try a fix, and variants of one that fails."""
+        first = try_fix(self.bug, changes, code, standing_hypothesis(turn.steps))
+        is_known = any(fix.key == first.trial.key for fix in tried_fixes(turn.steps))
+        if first.trial.stands or is_known or not self.bench.variants:
+            return fix_outcome(self.bug, first)
+        return try_variants(self.bug, turn, first, self.bench.variants)
+
+    # -- steering --
+
+    @action(deserves_thought=True)
+    def express_hypothesis(
+        self, turn: Turn, hypothesis: A[str, "what is wrong, and where", 400]
+    ) -> Outcome:
+        """Say what the bug is: where, and why it goes wrong. Then you can fix it."""
+        return Outcome(observation="Noted. Collect what you need to fix it, then write the fix.")
+
+    @action(repeatable=True)
+    def discard_hypothesis(self, turn: Turn, reason: A[str, "why it is wrong", 300]) -> Outcome:
+        """Give the hypothesis up, as when fixes of it do not work."""
+        return Outcome(observation="Discarded. Look again, then express another hypothesis.")
+
+    @action(repeatable=True)
+    def collect_more_information(self, turn: Turn) -> Outcome:
+        """Go back to reading and searching before the next fix."""
+        return Outcome(observation="You can read and search again.")
+
+    @action(repeatable=True)
+    def goal_accomplished(
+        self, turn: Turn, reason: A[str, "why the fix is right", 300] = ""
+    ) -> Outcome:
+        """End: a fix passes the bug tests."""
+        fixes = tried_fixes(turn.steps)
+        if not any(fix.passes for fix in fixes):
+            raise Refusal("No fix works yet. Write another fix.")
+        is_asked = any(step.action == "goal_accomplished" for step in turn.steps)
+        if not is_asked and not any(fix.stands for fix in fixes):
+            raise Refusal(
+                "The fix breaks existing tests. If those assert what the report calls wrong, end "
+                "again; if not, write a fix that keeps them."
+            )
+        return Outcome(observation="Done.", effects=(Finished(),))
+
+    # -- the prompt --
+
+    def messages(self, steps: Sequence[Step], room: int, count: Counter) -> Sequence[Message]:
+        """Return the sections of the paper (III-C), those that never change first."""
+        system = self._system(room, count)
+        bug = self._known(system, room, count)
+        tail = self._tail(steps, room, count)
+        left = room - count.of([system]) - count(bug) - count(tail) - _MARKUP
+        entries = [entry_of(step, steps) for step in steps[:-1]]
+        if Without.MEMORY in self.bench.without:
+            entries = []
+        gathered = _by_action(fit_entries(entries, left, count), steps)
+        user = "\n\n".join([bug, *gathered, tail])
+        return (system, Message(role=Role.USER, text=user))
+
+    def _system(self, room: int, count: Counter) -> Message:
+        system = self._render_system(is_short=False)
+        if count(system.text) <= room * _SYSTEM:
+            return system
+        return self._render_system(is_short=True)
+
+    def _render_system(self, *, is_short: bool) -> Message:
+        return self.bug.prompts.message(
+            Role.SYSTEM,
+            "repair/system",
+            tools=describe(self.actions.values()),
+            short=is_short,
+            steps=self.steps,
+            place_given=self.bug.is_place_given,
+        )
+
+    def _known(self, system: Message, room: int, count: Counter) -> str:
+        """Return the section on the bug: the report, the places and the failing tests."""
+        bug = self.bug
+        report = cut(bug.issue.text, max(64, int(room * _REPORT)), count)
+        places = tell_places(bug, _PLACES)
+        left = room * 2 // 3 - sum(map(count, (system.text, report, places)))
+        runs = [judged.judgement.runs[0] for judged in bug.failing if judged.judgement.runs]
+        tests = cut(tell_runs(runs, bug.names) if runs else "", max(64, left), count)
+        brt = bug.source_of(bug.failing[0]) if bug.failing else ""
         brt = brt if count(brt) <= left - count(tests) else ""
-        bug = site.prompts.render("repair/bug", report=report, places=places, tests=tests, brt=brt)
-        return system, bug
+        return bug.prompts.render("repair/bug", report=report, places=places, tests=tests, brt=brt)
 
-    def _system(self, *, short: bool) -> Message:
-        tools = describe(self.specs)
-        return self.site.prompts.message(Role.SYSTEM, "repair/system", tools=tools, short=short)
-
-    def _shown(self, entries: Sequence[Remembered]) -> list[str]:
-        """Return the entries, in their order; of those that do not fit only the titles.
-
-        More are left out with every step, never fewer.
-        """
-        if Without.MEMORY in self.without:
-            return [entry.text for entry in entries[-1:]]
-        system, bug = self._opening
-        room = self.room - self.count(system.text) - self.count(bug) - _TAIL
-        gone: frozenset[int] = frozenset()
-        for number in range(1, len(entries) + 1):
-            gone = self._fitting(entries[:number], gone, room)
-        return [_left_out(entry) if entry.number in gone else entry.text for entry in entries]
-
-    def _fitting(
-        self, entries: Sequence[Remembered], gone: frozenset[int], room: int
-    ) -> frozenset[int]:
-        sizes = {
-            entry.number: 2 + self.count(_left_out(entry) if entry.number in gone else entry.text)
-            for entry in entries
-        }
-        if sum(sizes.values()) <= room:
-            return gone
-        order = sorted(entries[:-1], key=lambda entry: (entry.worth, entry.number))
-        for entry in order:
-            size = sum(sizes.values())
-            if size <= room * _AFTER or (size <= room and entry.worth >= CODE):
-                break
-            if entry.number not in gone:
-                gone |= {entry.number}
-                sizes[entry.number] = 2 + self.count(_left_out(entry))
-        return gone
-
-    def _tail(self, memory: Memory, steps: Sequence[Step], offered: Sequence[str]) -> str:
-        past = [one for one in memory.hypotheses if one.discarded is not None]
-        ends = bool(memory.plausible) and ToolName.ACCOMPLISHED in offered
-        machine = Without.STATES not in self.without
-        now = _NOW[memory.state] if machine else ""
-        return self.site.prompts.render(
+    def _tail(self, steps: Sequence[Step], room: int, count: Counter) -> str:
+        allowed = self.allowed(steps)
+        fixes = tried_fixes(steps)
+        last = entry_of(steps[-1], steps).text if steps else ""
+        return self.bug.prompts.render(
             "repair/tail",
-            machine=machine,
-            state=_CALLED[memory.state],
-            now=_PASSES if ends else now,
-            discarded=[(one.text, one.discarded) for one in past[-3:]],
-            hypothesis=memory.hypothesis,
-            tools=", ".join(offered),
-            others=", ".join(spec.name for spec in self.specs if spec.name not in offered),
-            last=_last(steps[-1], memory.entries[-1]) if steps else "",
+            state="" if Without.STATES in self.bench.without else state_after(steps).value,
+            hypotheses=hypotheses_of(steps)[-_HYPOTHESES:],
+            tools=", ".join(allowed),
+            last=cut(last, room // 4, count),
             step=len(steps) + 1,
-            steps=self.most,
-            budget=_budget(memory, self.most - len(steps)),
+            steps=self.steps,
+            fixes_to_try=max(0, FIXES - len({fix.key for fix in fixes})),
+            has_fix=any(fix.stands for fix in fixes),
         )
 
 
-def _left_out(entry: Remembered) -> str:
-    return f"### {entry.title}: left out here"
+#: Share of the room that the system's message may take before it is shortened, and the report.
+_SYSTEM, _REPORT = 1 / 3, 0.4
+#: Places that the model is told of at the beginning, and hypotheses at the end.
+_PLACES, _HYPOTHESES = 4, 4
+#: Tokens of what joins the sections.
+_MARKUP = 64
 
 
-def _last(step: Step, entry: Remembered) -> str:
-    """Return the last command; what the bug is held to be is told elsewhere."""
-    if step.action in (ToolName.HYPOTHESIS, ToolName.DISCARD):
-        return f"{step.number}. {step.action}"
-    return entry.title
+# -- what the steps say --
 
 
-def _budget(memory: Memory, left: int) -> str:
-    if memory.plausible:
-        return ""
-    wanted = max(0, _FIXES - memory.tried)
-    if wanted and left <= 3 * wanted + 2:
-        more = "more " if memory.tried else ""
-        return f"Try {wanted} {more}fix{'es' if wanted > 1 else ''} before the steps are used up."
-    return ""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hypothesis:
+    """What the bug was held to be."""
+
+    text: str
+    #: Why it was discarded; None while it stands.
+    discarded: str | None = None
+
+
+def state_after(steps: Sequence[Step]) -> State:
+    """Return the state that `steps` lead to; what was refused moves nothing.
+
+    Without a state machine, the action decides alone; what a plugin adds moves nothing.
+    """
+    state = State.UNDERSTAND
+    for step in _carried_out(steps):
+        rows = (STATES[state], *STATES.values())
+        state = next((row[step.action] for row in rows if step.action in row), state)
+    return state
+
+
+def _carried_out(steps: Sequence[Step]) -> Iterator[Step]:
+    return (step for step in steps if step.call and step.is_done)
+
+
+def hypotheses_of(steps: Sequence[Step]) -> list[Hypothesis]:
+    """Return the hypotheses, the oldest first; at most the last one stands."""
+    found: list[Hypothesis] = []
+    for step in _carried_out(steps):
+        if step.action == "express_hypothesis":
+            found.append(Hypothesis(text=step.argument("hypothesis")))
+        elif step.action == "discard_hypothesis" and found:
+            found[-1] = Hypothesis(text=found[-1].text, discarded=step.argument("reason"))
+    return found
+
+
+def standing_hypothesis(steps: Sequence[Step]) -> str:
+    """Return what the bug is held to be now, "" where nothing stands."""
+    *_, last = [Hypothesis(text="", discarded=""), *hypotheses_of(steps)]
+    return last.text if last.discarded is None else ""
+
+
+def tried_fixes(steps: Sequence[Step]) -> list[FixTried]:
+    """Return the fixes and variants that were tried."""
+    return [fix for step in steps for fix in step.fixes]
+
+
+#: What an entry is worth to later steps, where it is not 1; the least goes first where there is no
+#: room.
+_WORTH = {
+    "read_range": 2,
+    "extract_tests": 2,
+    "extract_method": 3,
+    "generate_method_body": 3,
+    "write_fix": 4,
+}
+#: What counts more: code of a file that is to be changed, and a fix that is kept.
+_TO_CHANGE, _KEPT = 5, 6
+#: Lines of a fix that later steps are shown.
+_LINES = 30
+
+
+def entry_of(step: Step, steps: Sequence[Step]) -> Entry:
+    """Return a step as later prompts show it, by what all `steps` make of its worth."""
+    asked = " ".join([step.action or "no command", *(v for _, v in step.arguments if v)])
+    title = f"{step.number}. {' '.join(asked.split())[:200]}"
+    if step.action in ("express_hypothesis", "discard_hypothesis") and step.is_done:
+        title = f"{step.number}. {step.action}"  # the hypotheses stand elsewhere
+    lines = [f"### {title}"]
+    if step.thought:
+        lines.append(f"You thought: {step.thought}")
+    code = [line for block in step.call.code for line in block.splitlines()] if step.call else []
+    if code:
+        more = [f"[… {len(code) - _LINES} more lines …]"] if len(code) > _LINES else []
+        lines += ["Its new lines:", *code[:_LINES], *more]
+    lines.append(step.observation)
+    headline = f"### {title}: left out here"
+    return Entry(headline=headline, text="\n".join(lines), worth=_worth(step, steps))
+
+
+def _worth(step: Step, steps: Sequence[Step]) -> int:
+    if any(fix.passes for fix in step.fixes):
+        return _KEPT
+    if not step.is_done:
+        return 0
+    path = step.argument("path")
+    spoken = [standing_hypothesis(steps), *(s.argument("changes") for s in steps)]
+    is_to_change = path and any(path in text for text in spoken)
+    return _TO_CHANGE if is_to_change else _WORTH.get(step.action, 1)
+
+
+def _by_action(shown: Sequence[Entry | str], steps: Sequence[Step]) -> list[str]:
+    """Return what was gathered in a section for each command, in the order of their first use."""
+    sections: dict[str, list[str]] = {}
+    for entry, step in zip(shown, steps, strict=False):
+        text = entry if isinstance(entry, str) else entry.text
+        sections.setdefault(step.action or "no command", []).append(text)
+    return ["\n\n".join([f"## {name}", *texts]) for name, texts in sections.items()]

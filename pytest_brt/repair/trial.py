@@ -11,11 +11,19 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, target_of
-from pytest_brt.execute.touched import shared
-from pytest_brt.syntax.parse import decode
-from pytest_brt.types import Author, FileChange, Guarded, JudgedTest, TestRun, Verdict
+from pytest_brt.oracle.values import is_value, showing, values_of
+from pytest_brt.syntax.normal import patch_key
+from pytest_brt.types import (
+    Author,
+    FileChange,
+    Guarded,
+    JudgedTest,
+    Regression,
+    TestRun,
+    Value,
+    Verdict,
+)
 
 #: What existing tests say of changes; None when they are not to be run.
 Check = Callable[[tuple[FileChange, ...]], Guarded | None]
@@ -24,8 +32,6 @@ _SLOWER = 20.0
 _LEAST_SECONDS = 10.0
 #: Share of the trust in all failing tests that a fix must win.
 SHARE = 0.5
-#: Of many fixes that pass the failing tests, so many are tried on the existing ones.
-_GUARDED = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +39,12 @@ class Trial:
     """What a fix does."""
 
     changes: tuple[FileChange, ...]
-    #: Equal for fixes that make equal trees, but for blank lines and lines of comments.
+    #: Equal for fixes that make the same program.
     key: str
     #: What the failing tests do with it, in their order.
     runs: tuple[TestRun, ...] = ()
+    #: What the expressions give of those that only say what is wrong.
+    values: tuple[Value, ...] = ()
     #: Whether it passes those that are to be trusted.
     passes: bool = False
     #: Whether the existing tests had their turn, and what they did; None when none is to run.
@@ -44,20 +52,30 @@ class Trial:
     guarded: Guarded | None = None
 
     @property
+    def broken(self) -> tuple[Regression, ...]:
+        """The existing tests that fail with it, those that are in dispute too."""
+        return (*self.guarded.regressions, *self.guarded.disputed) if self.guarded else ()
+
+    @property
+    def contradicted(self) -> tuple[Regression, ...]:
+        """Those of them that assert the opposite of a bug test: one of both is wrong."""
+        settled = self.guarded.disputed if self.guarded else ()
+        return tuple(one for one in self.broken if one.contradicts or one in settled)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it passes the bug tests, or there is none, and existing tests had their turn."""
+        return (self.passes or not self.runs) and self.checked
+
+    @property
     def plausible(self) -> bool:
-        """Whether it passes the failing tests and breaks none of the others that were run."""
-        return self.passes and self.unrefuted
+        """Whether it passes the bug tests and breaks no existing test but such in dispute."""
+        return self.passes and self.is_judged and not (self.guarded and self.guarded.regressions)
 
     @property
-    def unrefuted(self) -> bool:
-        """Whether all that was run speaks for it; without a failing test it need not be right."""
-        judged = self.passes or not self.runs
-        return judged and self.checked and not (self.guarded and self.guarded.regressions)
-
-    @property
-    def disputed(self) -> bool:
-        """Whether it passes the failing tests but breaks others, which may be what is wrong."""
-        return self.passes and self.guarded is not None and bool(self.guarded.regressions)
+    def stands(self) -> bool:
+        """Whether nothing speaks against it but tests that a bug test contradicts."""
+        return self.is_judged and len(self.broken) == len(self.contradicted)
 
     @property
     def failed(self) -> tuple[TestRun, ...]:
@@ -81,17 +99,10 @@ class Trials:
         self.before = cache(lambda target: engine.run(Row(targets=(target,))).runs)
 
     def key(self, changes: Sequence[FileChange]) -> str:
-        """Return what is equal for fixes that make equal trees; "" where only comments change.
-
-        Only what differs is looked at: whole files, of which there may be thousands of lines
-        and dozens of variants, would take seconds each.
-        """
+        """Return what is equal for fixes that make the same program; "" for no other program."""
         root = Path(self.engine.subject.root)
-        parts: list[str] = []
-        for change in sorted(changes, key=lambda change: change.path):
-            path = root / change.path
-            parts += _difference(change, path.read_bytes() if path.is_file() else None)
-        return content_id(*parts) if parts else ""
+        key = patch_key(changes, root)
+        return "" if key == patch_key((), root) else key
 
     def run(self, changes: tuple[FileChange, ...]) -> Trial:
         """Try a fix: the failing tests and, when it passes them, existing ones.
@@ -104,18 +115,16 @@ class Trials:
     def run_all(self, all_changes: Sequence[tuple[FileChange, ...]]) -> tuple[Trial, ...]:
         """Try several fixes, as many at a time as there are jobs; see `run`.
 
-        Of those that pass the failing tests, or of all where there are none, only the first few
-        are tried on existing ones, which takes far longer; the others are not plausible then.
+        Those that pass the failing tests, or all where there are none, are tried on existing
+        ones too, which takes far longer.
         """
         if len(all_changes) <= 1:
             return tuple(self.run(changes) for changes in all_changes)
         with ThreadPoolExecutor(self._jobs, thread_name_prefix="brt-try") as pool:
             tested = list(pool.map(self._tested, all_changes))
             worth = [n for n, trial in enumerate(tested) if trial.passes or not self.failing]
-            first = worth[:_GUARDED]
-            for number, trial in zip(
-                first, pool.map(self._guarded, [tested[n] for n in first]), strict=True
-            ):
+            guarded = pool.map(self._guarded, [tested[n] for n in worth])
+            for number, trial in zip(worth, guarded, strict=True):
                 tested[number] = trial
         return tuple(tested)
 
@@ -138,19 +147,23 @@ class Trials:
     def _tested(self, changes: tuple[FileChange, ...]) -> Trial:
         key = self.key(changes)
         if key in self.known:
-            return self.known[key]
-        runs: tuple[TestRun, ...] = ()
+            # It is this fix whose comments and layout are shown.
+            return replace(self.known[key], changes=changes)
+        every: tuple[TestRun, ...] = ()
         if self.failing:
             # A fix that never ends is to be noticed soon.
             usual = [run.seconds for judged in self.failing for run in judged.judgement.runs[:1]]
+            tests = (*(judged.test for judged in self.failing), *showing(self.failing))
             row = Row(
                 changes=changes,
-                targets=tuple(target_of(judged.test) for judged in self.failing),
+                targets=tuple(map(target_of, tests)),
                 test_seconds=max(_LEAST_SECONDS, _SLOWER * max(usual, default=0.0)),
             )
-            runs = self.engine.run(row).runs
-        trial = Trial(changes=changes, key=key, runs=runs, passes=self.passes(runs))
-        return self._keep(trial)
+            every = self.engine.run(row).runs
+        runs = tuple(run for run in every if not is_value(run))
+        values = values_of(every, self.failing)
+        passes = self.passes(runs)
+        return self._keep(Trial(changes=changes, key=key, runs=runs, values=values, passes=passes))
 
     def _guarded(self, trial: Trial) -> Trial:
         """Run existing tests on a fix that passes the failing ones, or that has none to pass."""
@@ -161,22 +174,3 @@ class Trials:
     def _keep(self, trial: Trial) -> Trial:
         self.known[trial.key] = trial
         return trial
-
-
-def _difference(change: FileChange, before: bytes | None) -> list[str]:
-    """Return a file's path, the line where it begins to differ, and the lines that differ.
-
-    Nothing when only blank lines and lines of comments do.
-    """
-    if change.content is None or before is None:
-        return [change.path, "absent" if change.content is None else decode(change.content)]
-    old, new = decode(before).split("\n"), decode(change.content).split("\n")
-    same = shared(old, new)
-    tail = shared(old[same:][::-1], new[same:][::-1])
-    gone = _told(old[same : len(old) - tail])
-    come = _told(new[same : len(new) - tail])
-    return [] if gone == come else [change.path, str(same), "\n".join(come), str(len(gone))]
-
-
-def _told(lines: Sequence[str]) -> list[str]:
-    return [line.rstrip() for line in lines if line.strip() and not line.lstrip().startswith("#")]

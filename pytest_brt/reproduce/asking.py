@@ -11,7 +11,7 @@ from pytest_brt.agent.trajectory import Log
 from pytest_brt.codec import content_id
 from pytest_brt.model.base import Model, Prompt
 from pytest_brt.model.metered import cost_of
-from pytest_brt.types import Ending, Step, Trajectory, Verdict
+from pytest_brt.types import Call, Done, Ending, Step, TestsRan, Trajectory, Verdict
 
 #: Begins an answer that is one block of code.
 PREFILL = "```python\n"
@@ -57,13 +57,15 @@ class Talk:
             self._known = self._known[:place]
             (answer,) = self._model.complete(prompt)
             cost = cost_of([answer])
-            step = Step(number=place + 1, reply=answer.text, action=action, cost=cost)
+            call = Call(action=action)
+            step = Step(number=place + 1, reply=answer.text, call=call, cost=cost)
         self.steps.append(step)
         return step.reply
 
     def note(self, observation: str, verdict: Verdict | None = None) -> None:
         """Say what came of the last reply, and keep the step."""
-        step = replace(self.steps[-1], observation=observation, verdict=verdict)
+        ran = (TestsRan(path="", verdict=verdict),) if verdict is not None else ()
+        step = replace(self.steps[-1], observation=observation, result=Done(effects=ran))
         self.steps[-1] = step
         if len(self.steps) > len(self._known):
             self._log.add(step)

@@ -20,8 +20,8 @@ from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.oracle.facts import read_facts
-from pytest_brt.reproduce.agent.kit import Found
-from pytest_brt.reproduce.agent.run import agent
+from pytest_brt.reproduce.agent.run import free_agent
+from pytest_brt.reproduce.agent.task import Found
 from pytest_brt.reproduce.claims import first_claim
 from pytest_brt.reproduce.invert import invert
 from pytest_brt.reproduce.libro.pool import MOST, Sampled, agreement, next_batch, why_stop
@@ -313,7 +313,7 @@ class _Auto:
             if bench.over:
                 self.late.append(Untried.RUNS)
                 return
-            made = agent(self.issue, number, bench, self.project, found)
+            made = free_agent(self.issue, number, bench, self.project, found)
             self._take("agent", made)
             if any(item.judgement.candidate for item in made.tests):
                 return

@@ -18,75 +18,11 @@ from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.text import decode
+from pytest_brt.render.report import PatchEntry, Report
 from pytest_brt.types import FileChange, Patch, TestRun, Verdict
 
 #: Bytes of one file of a folder.
 _MOST_BYTES = 64 << 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedTest:
-    """A test of the report, as far as it is run again."""
-
-    id: str
-    #: Where it is placed in the project.
-    file: str
-    name: str
-    candidate: bool
-    verdict: Verdict
-    #: None for one that the project holds.
-    source: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedCell:
-    """What a test did on a patch."""
-
-    test: str
-    verdict: Verdict
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedGuard:
-    """The existing tests that a patch broke."""
-
-    broken: tuple[RecordedCell, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedPatch:
-    """A patch of the report, and what the tests did on it."""
-
-    id: str
-    name: str
-    applies: bool
-    cells: tuple[RecordedCell, ...]
-    existing: RecordedGuard | None
-
-    @property
-    def broken(self) -> tuple[RecordedCell, ...]:
-        """The existing tests that failed newly."""
-        return self.existing.broken if self.existing else ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedRanking:
-    """The patches for one report."""
-
-    patches: tuple[RecordedPatch, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedReport:
-    """The report, as far as it is compared."""
-
-    tests: tuple[RecordedTest, ...]
-    rankings: tuple[RecordedRanking, ...]
-
-    @property
-    def patches(self) -> Iterator[RecordedPatch]:
-        """The patches of all rankings."""
-        return (patch for ranking in self.rankings for patch in ranking.patches)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +49,7 @@ def patch_file(patch: str) -> str:
     return f"patches/{content_id(patch)}.diff"
 
 
-def read_report(folder: Path) -> RecordedReport:
+def read_report(folder: Path) -> Report:
     """Return the report in `folder`.
 
     Raises:
@@ -122,11 +58,11 @@ def read_report(folder: Path) -> RecordedReport:
     shown = repr(str(folder / RECORDED_REPORT))
     text = _read(folder, RECORDED_REPORT)
     try:
-        report = from_json(text, RecordedReport)
+        report = from_json(text, Report)
     except StoreProblem as problem:
         raise StoreProblem(f"{shown}: {problem} (record it again)") from problem
     names = [test.file for test in report.tests]
-    for patch in report.patches:
+    for patch in _patches(report):
         names += [broken.test for broken in patch.broken]
     for name in names:
         if _leads_out(name):
@@ -148,13 +84,17 @@ def recheck(folder: Path, engine: Engine) -> Iterator[Comparison]:
     names = {test.id: test.name for test in tests}
     before = {test.id: test.verdict for test in tests}
     yield from _compared("", before, names, _verdicts(engine, targets, ()))
-    for patch in report.patches:
+    for patch in _patches(report):
         yield from _recheck_patch(folder, patch, targets, names, engine)
+
+
+def _patches(report: Report) -> Iterator[PatchEntry]:
+    return (patch for ranking in report.rankings for patch in ranking.patches)
 
 
 def _recheck_patch(
     folder: Path,
-    patch: RecordedPatch,
+    patch: PatchEntry,
     targets: list[TestTarget],
     names: Mapping[str, str],
     engine: Engine,

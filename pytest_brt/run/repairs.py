@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 
-from pytest_brt.agent.action import Tool
+from pytest_brt.agent.action import Action
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.codec import content_id
 from pytest_brt.errors import ModelProblem, OutOfTime
@@ -17,10 +17,11 @@ from pytest_brt.model.base import Model
 from pytest_brt.model.kept import asked_anew
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.oracle.facts import read_facts
+from pytest_brt.rank.disputes import mark_disputed
 from pytest_brt.rank.guarding import hints_of
-from pytest_brt.repair.scene import choose_brt, localise, make_site, trusted
-from pytest_brt.repair.site import RepairBench, Site
-from pytest_brt.repair.states import Without
+from pytest_brt.repair.bench import RepairBench, Without
+from pytest_brt.repair.bug import Bug, guard_check, localise, make_bug, trusted
+from pytest_brt.repair.choose_brt import choose_brt
 from pytest_brt.repair.strategy import RepairStrategy
 from pytest_brt.reproduce.opinion import Opinions
 from pytest_brt.reproduce.prompting.context import gather_hints
@@ -52,7 +53,7 @@ class RepairPlan:
     cache: Path | None = None
     #: Fixes that are tried at a time.
     jobs: int = 2
-    tools: Mapping[str, Tool] = field(default_factory=dict)
+    tools: Mapping[str, Action] = field(default_factory=dict)
 
 
 class Repairing:
@@ -64,7 +65,7 @@ class Repairing:
         self._guard = guard
         self._lock = Lock()
         self._index: Index | None = None
-        self._sites: dict[str, Site] = {}
+        self._bugs: dict[str, Bug] = {}
         #: What a model said of the tests of each issue; it is asked by one thread at a time.
         self._opinions: dict[str, Opinions] = {}
         self._asking = Lock()
@@ -92,18 +93,19 @@ class Repairing:
         def paid(model: Model) -> MeteredModel:
             return MeteredModel(asked_anew(model, strategy), meter, deadline)
 
-        # Found places may take a while, so they are shared; who pays for a model is not.
-        site = replace(self._site(issue, attempts, given), model=paid(bench.model))
+        bug = self._bug(issue, attempts, given)
         seed = int(content_id(issue.id, strategy, str(index), str(bench.seed)), 16) % 2**31
         way = self.plan.strategies[strategy]
         repairing = replace(
-            self._repairing(site, seed, deadline),
+            self._repairing(bug, seed, deadline),
+            model=paid(bench.model),
             editor=None if bench.editor is None else paid(bench.editor),
             say=lambda text: bench.say(f"{strategy}-{index:02}: {text}"),
         )
         try:
             if way.alternates and index % 2 == 0:
-                repairing = replace(repairing, brt=self._choose(site, attempts, given, seed))
+                brt = self._choose(repairing, attempts, given, seed)
+                repairing = replace(repairing, brt=brt)
             done = way.attempt(index, repairing)
         except OutOfTime as over:
             done = Repair(
@@ -111,9 +113,10 @@ class Repairing:
             )
         return replace(done, cost=meter.cost, seconds=time.perf_counter() - begin)
 
-    def _repairing(self, site: Site, seed: int, deadline: float) -> RepairBench:
+    def _repairing(self, bug: Bug, seed: int, deadline: float) -> RepairBench:
         return RepairBench(
-            site=site,
+            bug=bug,
+            model=self._workbench.model,
             steps=self._workbench.steps,
             variants=self.plan.variants,
             without=self.plan.without,
@@ -126,32 +129,37 @@ class Repairing:
         )
 
     def _choose(
-        self, site: Site, attempts: Sequence[Attempt], given: Sequence[JudgedTest], seed: int
+        self,
+        bench: RepairBench,
+        attempts: Sequence[Attempt],
+        given: Sequence[JudgedTest],
+        seed: int,
     ) -> JudgedTest | None:
         known = {test.test.id for one in attempts if one.strategy == "auto" for test in one.tests}
 
         def says(judged: JudgedTest) -> bool | None:
             # Of its own tests `auto` has asked the model: that is in their confidence.
-            return None if judged.test.id in known else self._says(site, judged)
+            return None if judged.test.id in known else self._says(bench, judged)
 
         return choose_brt(attempts, given, seed, says)
 
-    def _says(self, site: Site, judged: JudgedTest) -> bool | None:
+    def _says(self, bench: RepairBench, judged: JudgedTest) -> bool | None:
         """Return whether the model holds a failing test for right; None where it cannot say."""
         with self._asking:
-            if site.issue.id not in self._opinions:
+            bug, model = bench.bug, bench.model
+            if bug.issue.id not in self._opinions:
                 brief = Brief(
-                    issue=site.issue,
-                    hints=gather_hints(site.issue, site.index),
-                    prompts=site.prompts,
-                    model=site.model,
-                    index=site.index,
+                    issue=bug.issue,
+                    hints=gather_hints(bug.issue, bug.index),
+                    prompts=bug.prompts,
+                    model=model,
+                    index=bug.index,
                 )
-                facts = read_facts(self._workbench.reading(site.issue))
-                self._opinions[site.issue.id] = Opinions(brief, facts)
-            opinions = self._opinions[site.issue.id]
+                facts = read_facts(self._workbench.reading(bug.issue))
+                self._opinions[bug.issue.id] = Opinions(brief, facts)
+            opinions = self._opinions[bug.issue.id]
             try:
-                return opinions.of(judged, lambda p: site.model.complete(p)[0].text).right
+                return opinions.of(judged, lambda p: model.complete(p)[0].text).right
             except ModelProblem:
                 return None
 
@@ -179,23 +187,24 @@ class Repairing:
                 self._index = open_index(root, self.plan.cache)
             return self._index
 
-    def _site(self, issue: Issue, attempts: Sequence[Attempt], given: Sequence[JudgedTest]) -> Site:
+    def _bug(self, issue: Issue, attempts: Sequence[Attempt], given: Sequence[JudgedTest]) -> Bug:
         index = self._open()
         with self._lock:
-            if issue.id not in self._sites:
+            if issue.id not in self._bugs:
                 failing = trusted((*given, *(t for one in attempts for t in one.tests)))
-                guard = self.plan.guard
-                self._sites[issue.id] = make_site(
+                hints, guard = hints_of(failing), self.plan.guard
+                allowance = _GUARD if guard is None else min(guard, _GUARD)
+                check = guard_check(self._guard, failing, hints, allowance, mark_disputed)
+                self._bugs[issue.id] = make_bug(
                     issue,
                     engine=self._workbench.engine,
                     index=index,
                     failing=failing,
                     guard=self._guard,
-                    allowance=_GUARD if guard is None else min(guard, _GUARD),
-                    hints=hints_of(failing),
-                    model=self._workbench.model,
+                    check=check,
+                    hints=hints,
                     prompts=self._workbench.prompts,
                     given=() if Without.PLACE in self.plan.without else self.plan.given,
                     jobs=self.plan.jobs,
                 )
-            return self._sites[issue.id]
+            return self._bugs[issue.id]

@@ -7,7 +7,8 @@ from enum import StrEnum
 
 from pytest_brt.types.candidate import JudgedTest
 from pytest_brt.types.cause import Cause
-from pytest_brt.types.dialogue import Cost, Ending, Trajectory
+from pytest_brt.types.cost import Cost
+from pytest_brt.types.dialogue import Ending, Trajectory
 from pytest_brt.types.fact import Fact
 from pytest_brt.types.fixed import Fix
 from pytest_brt.types.miss import Miss

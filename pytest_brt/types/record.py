@@ -10,10 +10,12 @@ from pytest_brt.types.answer import Contradicted, Doubt
 from pytest_brt.types.attempt import Attempt
 from pytest_brt.types.candidate import JudgedTest
 from pytest_brt.types.clue import Clue
-from pytest_brt.types.dialogue import Cost, Trajectory
+from pytest_brt.types.cost import Cost
+from pytest_brt.types.dialogue import Trajectory
 from pytest_brt.types.dispute import Dispute
 from pytest_brt.types.issue import Issue
 from pytest_brt.types.patch import Guarded, Patch, PatchResult
+from pytest_brt.types.step import FixSource
 from pytest_brt.types.telling import Telling
 
 
@@ -49,15 +51,6 @@ class Localised:
     passing: int = 0
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
-
-
-class FixSource(StrEnum):
-    """Who wrote a fix."""
-
-    #: The agent, in a dialogue.
-    AGENT = "agent"
-    #: A model that was asked for variants of the agent's.
-    VARIANT = "variant"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,16 +58,16 @@ def test_every_mistake_is_answered_and_the_trajectory_kept(tree: Path) -> None:
     assert [step.action for step in steps] == [
         "code_search", "cat", "edit", "edit", "test", "test", "edit", "test", "finish",
     ]  # fmt: skip
-    assert "action 'search' read as 'code_search'" in steps[0].mended
-    assert steps[1].mended == (
+    assert "action 'search' read as 'code_search'" in steps[0].corrections
+    assert steps[1].corrections == (
         "path 'sqlparse/filters/other.py' read as 'sqlparse/filters/others.py'",
     )
-    assert "only test files can be edited" in steps[2].problem
-    assert "argument 'file' read as 'path'" in steps[3].mended
+    assert "only test files can be edited" in steps[2].observation
+    assert "argument 'file' read as 'path'" in steps[3].corrections
     assert "sqlparse" in steps[3].observation
     assert "strip_all_comments" in steps[3].observation
     assert steps[4].verdict is Verdict.BROKEN
-    assert "exactly this in step 5" in steps[5].problem
+    assert "exactly this in step 5" in steps[5].observation
     assert steps[7].verdict is Verdict.FAIL
     assert "more times]" in steps[7].observation
     assert len(steps[7].observation) < 4000

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pytest_brt.agent.action import Kind, Parameter, Tool
-from pytest_brt.agent.loop import converse
+from pytest_brt.agent.loop import run_agent
 from pytest_brt.agent.trajectory import Log, read_trajectories
 from pytest_brt.code.index import open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import load_issue
-from pytest_brt.model.base import Model, Sampling, Settings
+from pytest_brt.model.base import Completion, Model, Prompt, Settings, WrappedModel
 from pytest_brt.model.opening import open_model
-from pytest_brt.reproduce.agent.kit import Kit
-from pytest_brt.reproduce.agent.run import agent, loop_of, opening
+from pytest_brt.reproduce.agent.run import agent, session_of
+from pytest_brt.reproduce.agent.task import TestTask
+from pytest_brt.reproduce.agent.writers import BrtAgent
 from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.store import Journal
@@ -99,30 +100,41 @@ def test_runs_of_noise_end(engine: Engine, model: Model, tmp_path: Path) -> None
     check(tmp_path, RUNS)
 
 
+class Rewording(WrappedModel):
+    """Says what a model says with a real file in place of the first path of each reply."""
+
+    def __init__(self, model: Model, paths: Sequence[str]) -> None:
+        super().__init__(model)
+        self.paths = paths
+
+    def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
+        return tuple(map(self._reworded, self.model.complete(prompt)))
+
+    def _reworded(self, answer: Completion) -> Completion:
+        path = self.paths[answer.seed % len(self.paths)]
+        text = re.sub(r'"path": "[^"]*"?', f'"path": "{path}"', answer.text, count=1)
+        return replace(answer, text=text)
+
+
 def test_runs_of_noise_that_names_real_files_end(
     engine: Engine, model: Model, tmp_path: Path
 ) -> None:
     root = Path(engine.subject.root)
     issue = load_issue(str(root.parent / "issue.md"), sys.stdin.buffer)
-    bench = bench_of(engine, model, tmp_path)
     with open_index(root) as index, ThreadPoolExecutor(8) as pool:
         files = sorted(index.layout.files)
         tests = [path for path in files if path.rpartition("/")[2].startswith("test")][:3]
+        reworded = Rewording(model, (*tests, files[0]))
+        bench = bench_of(engine, reworded, tmp_path)
         hints = gather_hints(issue, index)
 
         def one(number: int) -> Ending:
-            paths = (*tests, files[0])
-            kit = Kit(
-                issue=issue,
-                bench=bench,
-                index=index,
-                hints=hints,
-                sampling=Sampling(temperature=2.0, max_tokens=400, seed=number),
-            )
-            loop = loop_of(kit, *opening(kit)[:2])
-            tools = {name: narrowed(tool, paths) for name, tool in loop.tools.items()}
+            task = TestTask(issue=issue, bench=bench, index=index, hints=hints, strategy="agent")
+            session = session_of(task, number, top_k=0, longest=400)
             log = Log(issue.id, f"deep-{number:02}", journal=bench.journal, folder=bench.record)
-            trajectory = converse(replace(loop, tools=tools), log)
+            sampling = replace(session.sampling, temperature=2.0)
+            session = replace(session, log=log, sampling=sampling)
+            trajectory = run_agent(BrtAgent(task), session)
             seen.update(step.action for step in trajectory.steps)
             return trajectory.ending
 
@@ -131,13 +143,3 @@ def test_runs_of_noise_that_names_real_files_end(
     # Which ones is up to chance; at least one that looks into real files, or runs them.
     assert {"cat", "edit", "test"} & seen
     check(tmp_path, DEEP)
-
-
-def narrowed(tool: Tool, paths: tuple[str, ...]) -> Tool:
-    """Return the tool with a grammar that knows only these paths."""
-
-    def known(parameter: Parameter) -> Parameter:
-        return replace(parameter, choices=paths) if parameter.kind is not Kind.TEXT else parameter
-
-    spec = replace(tool.spec, parameters=tuple(map(known, tool.spec.parameters)))
-    return replace(tool, spec=spec)

@@ -1,4 +1,4 @@
-"""Dialogues with scripted replies, for the tests."""
+"""A small agent, and dialogues with scripted replies, for the tests."""
 
 from __future__ import annotations
 
@@ -6,37 +6,60 @@ import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pytest_brt.agent.action import Action, ActionSpec, Kind, Outcome, Parameter, Tool
-from pytest_brt.agent.history import Counter, conversation
-from pytest_brt.agent.loop import Budget, Loop, room
-from pytest_brt.agent.paths import Paths
+from pytest_brt.agent.action import File, NewFile, Outcome, action, actions_of
+from pytest_brt.agent.loop import Session, Turn
+from pytest_brt.agent.memory import Counter, conversation
+from pytest_brt.agent.trajectory import Log
+from pytest_brt.agent.tree import Tree
 from pytest_brt.model.base import Message, Model, Role, Sampling, Settings
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.types import FileChange, Step
+from pytest_brt.types import FileChange, Finished, Step
 
-CAT = ActionSpec(
-    name="cat",
-    about="Show a file.",
-    parameters=(Parameter(name="path", about="a file", kind=Kind.PATH),),
-)
-SEARCH = ActionSpec(
-    name="code_search",
-    about="Look for a word.",
-    parameters=(Parameter(name="text", about="a word"),),
-)
-WRITE = ActionSpec(
-    name="write",
-    about="Write a file.",
-    parameters=(Parameter(name="path", about="a file", kind=Kind.NEW_PATH),),
-    most_blocks=1,
-)
-FINISH = ActionSpec(name="finish", about="Be done.")
-SPECS = {spec.name: spec for spec in (CAT, SEARCH, WRITE, FINISH)}
-FILES = Paths(frozenset({"pkg/core.py", "pkg/util.py", "tests/test_core.py", "other/util.py"}))
+FILES = frozenset({"pkg/core.py", "pkg/util.py", "tests/test_core.py", "other/util.py"})
+OPENING = (Message(role=Role.USER, text="Find the bug."),)
 #: Numbers of script files, so that a test can have several.
 _NUMBERS = itertools.count()
+
+
+class Finder:
+    """Looks for a bug."""
+
+    def __init__(self) -> None:
+        self.actions = actions_of(self)
+
+    def allowed(self, steps: Sequence[Step]) -> Sequence[str]:
+        return tuple(self.actions)
+
+    def messages(self, steps: Sequence[Step], room: int, count: Counter) -> Sequence[Message]:
+        return conversation(OPENING, steps, room, count)
+
+    @action()
+    def cat(self, turn: Turn, path: Annotated[File, "a file"]) -> Outcome:
+        """Show a file."""
+        return Outcome(observation=f"content of {path}")
+
+    @action()
+    def code_search(self, turn: Turn, text: Annotated[str, "a word"]) -> Outcome:
+        """Look for a word."""
+        return Outcome(observation="\n".join(f"hit {n} of {text}: {n * n}" for n in range(99)))
+
+    @action(code=1)
+    def write(
+        self, turn: Turn, path: Annotated[NewFile, "a file"], code: tuple[str, ...]
+    ) -> Outcome:
+        """Write a file."""
+        change = FileChange(path=path, content="".join(code).encode())
+        return Outcome(observation="written", changes=(change,))
+
+    @action()
+    def finish(self, turn: Turn) -> Outcome:
+        """Be done."""
+        return Outcome(observation="done", effects=(Finished(),))
+
+
+ACTIONS = actions_of(Finder())
 
 
 def header(action: str, **arguments: Any) -> str:
@@ -51,47 +74,16 @@ def script(folder: Path, *replies: str, context: int = 0) -> ScriptedModel:
     return ScriptedModel(str(path), Settings(context=context))
 
 
-def _cat(action: Action, steps: Sequence[Step]) -> Outcome:
-    return Outcome(observation=f"content of {action['path']}")
-
-
-def _search(action: Action, steps: Sequence[Step]) -> Outcome:
-    return Outcome(
-        observation="\n".join(f"hit {n} of {action['text']}: {n * n}" for n in range(99))
-    )
-
-
-def _write(action: Action, steps: Sequence[Step]) -> Outcome:
-    change = FileChange(path=action["path"], content="".join(action.blocks).encode())
-    return Outcome(observation="written", changes=(change,))
-
-
-def _finish(action: Action, steps: Sequence[Step]) -> Outcome:
-    return Outcome(observation="done", done=True)
-
-
-TOOLS = {
-    spec.name: Tool(spec=spec, run=run)
-    for spec, run in ((CAT, _cat), (SEARCH, _search), (WRITE, _write), (FINISH, _finish))
-}
-
-
-def loop(model: Model, *, steps: int = 10, **changes: Any) -> Loop:
-    """Return a dialogue of at most `steps` with the tools above."""
-    opening = (Message(role=Role.USER, text="Find the bug."),)
-    sampling = Sampling(max_tokens=100)
-    count = Counter(model)
-
-    def messages(past: Sequence[Step]) -> tuple[Message, ...]:
-        return conversation(opening, past, most=room(model, sampling), count=count)
-
+def session(model: Model, *, steps: int = 10, **changes: Any) -> Session:
+    """Return what a dialogue of at most `steps` has at hand; the tree is never read."""
     given: dict[str, Any] = {
         "model": model,
-        "tools": TOOLS,
-        "messages": messages,
-        "budget": Budget(steps=steps),
-        "paths": FILES,
-        "sampling": sampling,
+        "editor": model,
+        "tree": Tree(root=Path("/nowhere"), files=FILES),
+        "log": Log("i", "a"),
+        "sampling": Sampling(max_tokens=100),
+        "max_steps": steps,
+        "purpose": "test",
         **changes,
     }
-    return Loop(**given)
+    return Session(**given)

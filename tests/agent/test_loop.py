@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
+from typing import Annotated, Any
 
 import pytest
 
-from pytest_brt.agent.action import Action, Outcome, Tool, changed_files, refused
-from pytest_brt.agent.loop import REPEAT, Budget, Loop, converse
+from pytest_brt.agent.action import Outcome, Refusal, action
+from pytest_brt.agent.loop import Turn, run_agent
+from pytest_brt.agent.memory import Counter
 from pytest_brt.agent.trajectory import Log, read_trajectories
+from pytest_brt.agent.tree import changed_files
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import EditProblem, ModelProblem
-from pytest_brt.model.base import Settings
+from pytest_brt.model.base import Message, Model, Settings
 from pytest_brt.model.server import ServerModel
 from pytest_brt.store import Journal
-from pytest_brt.types import Ending, Step
-from tests.agent.scripts import FINISH, SEARCH, TOOLS, header, loop, script
+from pytest_brt.types import Ending, Repeated, Step, Trajectory
+from tests.agent.scripts import Finder, header, script, session
 from tests.model.stand_in import Server
 
 WRITTEN = header("write", path="tests/test_new.py") + "\n```python\nx = 1\n```"
 
 
+def converse(model: Model, **changes: Any) -> Trajectory:
+    return run_agent(Finder(), session(model, **changes))
+
+
+def told(trajectory: Trajectory) -> list[str]:
+    """Return why each step was not carried out, "" where it was."""
+    return ["" if step.is_done else step.observation for step in trajectory.steps]
+
+
 def test_a_dialogue_ends_when_the_model_says_so(tmp_path: Path) -> None:
     model = script(tmp_path, header("cat", path="core.py"), WRITTEN, header("finish"))
-    trajectory = converse(loop(model))
+    trajectory = converse(model)
     assert trajectory.ending is Ending.FINISH
     assert [step.action for step in trajectory.steps] == ["cat", "write", "finish"]
     assert trajectory.steps[0].observation == (
@@ -42,53 +52,55 @@ def test_a_dialogue_ends_when_the_model_says_so(tmp_path: Path) -> None:
 
 def test_what_was_written_is_a_file_from_then_on(tmp_path: Path) -> None:
     model = script(tmp_path, WRITTEN, header("cat", path="test_new"), header("finish"))
-    assert converse(loop(model)).steps[1].argument("path") == "tests/test_new.py"
+    assert converse(model).steps[1].argument("path") == "tests/test_new.py"
 
 
 def test_a_wrong_reply_costs_a_step_and_is_answered(tmp_path: Path) -> None:
     model = script(tmp_path, "hm", header("grep", text="x"), header("finish"))
-    first, second, last = converse(loop(model)).steps
+    first, second, last = converse(model).steps
     assert "No action found" in first.observation
-    assert "You can use: cat, code_search, write, finish" in second.problem
-    assert last.action == "finish"
+    assert "You can use: cat, code_search, write, finish" in second.observation
+    assert (first.is_done, second.is_done, last.action) == (False, False, "finish")
 
 
 def test_the_steps_run_out(tmp_path: Path) -> None:
     model = script(tmp_path, *(header("code_search", text=f"w{n}") for n in range(9)))
-    trajectory = converse(loop(model, steps=4))
+    trajectory = converse(model, steps=4)
     assert (trajectory.ending, len(trajectory.steps)) == (Ending.STEPS, 4)
 
 
 def test_an_action_that_is_not_allowed_now_is_refused(tmp_path: Path) -> None:
-    def allowed(steps: Sequence[Step]) -> Sequence[str]:
-        return ["cat"] if not steps else ["finish"]
+    class Careful(Finder):
+        def allowed(self, steps: Sequence[Step]) -> Sequence[str]:
+            return ["cat"] if not steps else ["finish"]
 
     model = script(tmp_path, header("finish"), header("finish"))
-    first, second = converse(loop(model, allowed=allowed)).steps
-    assert first.problem == "There is no action 'finish' now. You can use: cat."
-    assert second.problem == ""
+    assert told(run_agent(Careful(), session(model))) == [
+        "There is no action 'finish' now. You can use: cat.",
+        "",
+    ]
 
 
 def test_a_repeat_is_told_twice_in_other_words_and_then_ends_it(tmp_path: Path) -> None:
     same = header("cat", path="pkg/core.py")
-    trajectory = converse(loop(script(tmp_path, *[same] * 9), steps=9))
+    trajectory = converse(script(tmp_path, *[same] * 9), steps=9)
     assert trajectory.ending is Ending.LOOP
-    told = [step.problem for step in trajectory.steps]
-    assert told[0] == ""
-    assert "exactly this in step 1" in told[1]
-    assert "totally different from cat" in told[2]
-    assert len(told) == 4
+    first, second, third, _ = told(trajectory)
+    assert first == ""
+    assert "exactly this in step 1" in second
+    assert "totally different from cat" in third
     assert trajectory.reason == "the same action 4 times"
 
 
 def test_two_steps_in_turn_are_a_loop_too(tmp_path: Path) -> None:
-    def refuse(action: Action, steps: Sequence[Step]) -> Outcome:
-        return refused("Run a test first.")
+    class Endless(Finder):
+        @action(repeatable=True)
+        def finish(self, turn: Turn) -> Outcome:
+            raise Refusal("Run a test first.")
 
-    tools = {**TOOLS, "finish": Tool(spec=replace(FINISH, repeatable=True), run=refuse)}
     words = [header("code_search", text=f"w{number}") for number in range(9)]
     replies = [reply for word in words for reply in (header("finish"), word)]
-    trajectory = converse(loop(script(tmp_path, *replies), tools=tools, steps=25))
+    trajectory = run_agent(Endless(), session(script(tmp_path, *replies), steps=25))
     assert trajectory.ending is Ending.LOOP
     assert [step.action for step in trajectory.steps].count("finish") == 4
 
@@ -97,12 +109,12 @@ def test_an_action_that_each_change_makes_worth_while_is_no_loop(tmp_path: Path)
     look = header("cat", path="tests/test_new.py")
     writes = [WRITTEN.replace("x = 1", f"x = {number}") for number in range(6)]
     replies = [reply for write in writes for reply in (write, look)]
-    trajectory = converse(loop(script(tmp_path, *replies, header("finish")), steps=25))
+    trajectory = converse(script(tmp_path, *replies, header("finish")), steps=25)
     assert (trajectory.ending, len(trajectory.steps)) == (Ending.FINISH, 13)
 
 
 def test_a_reply_that_cannot_be_read_four_times_ends_it(tmp_path: Path) -> None:
-    trajectory = converse(loop(script(tmp_path, *["hm"] * 9), steps=25))
+    trajectory = converse(script(tmp_path, *["hm"] * 9), steps=25)
     assert (trajectory.ending, len(trajectory.steps)) == (Ending.LOOP, 4)
 
 
@@ -110,29 +122,30 @@ def test_doing_it_again_after_a_change_is_no_repeat(tmp_path: Path) -> None:
     look = header("cat", path="pkg/core.py")
     again = WRITTEN.replace("x = 1", "x = 2")
     model = script(tmp_path, WRITTEN, look, again, look, look, header("finish"))
-    steps = converse(loop(model)).steps
-    assert [bool(step.fact(REPEAT)) for step in steps] == [0, 0, 0, 0, 1, 0]
+    steps = converse(model).steps
+    assert [isinstance(step.result, Repeated) for step in steps] == [0, 0, 0, 0, 1, 0]
 
 
 def test_a_long_observation_is_cut_and_says_so(tmp_path: Path) -> None:
     model = script(tmp_path, header("code_search", text="word"), header("finish"))
-    shown = converse(loop(model, observation=200)).steps[0].observation
+    shown = converse(model, observation=200).steps[0].observation
     assert "more times]" in shown or "left out" in shown
     assert len(shown) < 700
 
 
-def test_a_tool_that_fails_is_an_observation(tmp_path: Path) -> None:
-    def fail(action: Action, steps: Sequence[Step]) -> Outcome:
-        raise EditProblem("the host is not Python")
+def test_an_action_that_fails_is_an_observation(tmp_path: Path) -> None:
+    class Failing(Finder):
+        @action()
+        def code_search(self, turn: Turn, text: Annotated[str, "a word"]) -> Outcome:
+            raise EditProblem("the host is not Python")
 
-    tools = {**TOOLS, "code_search": Tool(spec=SEARCH, run=fail)}
     model = script(tmp_path, header("code_search", text="x"), header("finish"))
-    step = converse(loop(model, tools=tools)).steps[0]
-    assert step.problem == "This did not work: the host is not Python"
+    first, _ = told(run_agent(Failing(), session(model)))
+    assert first == "This did not work: the host is not Python"
 
 
 def test_a_model_that_stops_answering_ends_it_and_what_was_done_is_kept(tmp_path: Path) -> None:
-    trajectory = converse(loop(script(tmp_path, header("cat", path="core.py"))))
+    trajectory = converse(script(tmp_path, header("cat", path="core.py")))
     assert trajectory.ending is Ending.ERROR
     assert "no reply (left)" in trajectory.reason
     assert len(trajectory.steps) == 1
@@ -140,34 +153,36 @@ def test_a_model_that_stops_answering_ends_it_and_what_was_done_is_kept(tmp_path
 
 def test_a_model_that_never_answers_is_an_error(tmp_path: Path) -> None:
     model = script(tmp_path, header("finish"))
-    converse(loop(model))
+    converse(model)
     with pytest.raises(ModelProblem, match="no reply"):
-        converse(loop(model))
+        converse(model)
 
 
 def test_time_is_a_limit_too(tmp_path: Path) -> None:
     replies = [header("code_search", text=f"w{n}") for n in range(9)]
-    late = Budget(steps=9, deadline=time.monotonic() - 1)
-    assert converse(loop(script(tmp_path, *replies), budget=late)).ending is Ending.TIME
-    assert Budget(steps=1, deadline=math.inf).seconds() == 0
+    late = time.monotonic() - 1
+    assert converse(script(tmp_path, *replies), deadline=late).ending is Ending.TIME
+    assert session(script(tmp_path, "x")).seconds() == 0
 
 
 def test_what_does_not_fit_ends_it(tmp_path: Path) -> None:
-    model = script(tmp_path, header("finish"), context=105)
-    assert converse(loop(model)).ending is Ending.TOKENS
+    model = script(tmp_path, header("finish"), context=20)
+    trajectory = converse(model)
+    assert (trajectory.ending, trajectory.steps) == (Ending.TOKENS, ())
+    assert trajectory.reason.startswith("the first prompt does not fit the model's context of 20 ")
 
 
 def test_a_small_context_is_no_reason_to_fail(tmp_path: Path) -> None:
     replies = [header("code_search", text=f"w{n}") for n in range(20)]
     model = script(tmp_path, *replies, context=600)
-    trajectory = converse(loop(model, steps=20, observation=150))
+    trajectory = converse(model, steps=20, observation=150)
     assert (trajectory.ending, len(trajectory.steps)) == (Ending.STEPS, 20)
 
 
 def test_the_folder_of_a_run_has_every_step(tmp_path: Path) -> None:
     model = script(tmp_path, WRITTEN, header("finish"))
     log = Log("i1", "agent-00", folder=tmp_path)
-    trajectory = converse(loop(model), log)
+    trajectory = converse(model, log=log)
     (kept,) = read_trajectories(tmp_path)
     assert (kept.issue, kept.name, kept.ending) == ("i1", "agent-00", Ending.FINISH)
     assert kept.steps == trajectory.steps
@@ -177,20 +192,21 @@ KILLED = """\
 import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
-from pytest_brt.agent.loop import converse
+from pytest_brt.agent.loop import run_agent
 from pytest_brt.agent.trajectory import Log
 from pytest_brt.store import Journal
-from tests.agent.scripts import header, loop, script
+from tests.agent.scripts import Finder, header, script, session
 
 folder = Path(sys.argv[1])
 replies = [header("code_search", text=f"w{n}") for n in range(9)]
 
 def say(text):
-    if text.startswith("step 3 "):
+    if text.startswith("step 3 of "):
         os.kill(os.getpid(), signal.SIGKILL)
 
 journal = Journal(folder / "journal.jsonl", "s")
-converse(loop(script(folder, *replies), say=say), Log("i", "a", journal=journal, folder=folder))
+log = Log("i", "a", journal=journal, folder=folder)
+run_agent(Finder(), session(script(folder, *replies), say=say, log=log))
 """
 
 
@@ -206,7 +222,7 @@ def test_a_killed_dialogue_goes_on_where_it_was(tmp_path: Path) -> None:
         file.write(b'{"key": "half a li')
     journal = Journal(tmp_path / "journal.jsonl", "s")
     log = Log("i", "a", journal=journal, folder=tmp_path)
-    trajectory = converse(loop(script(tmp_path, header("finish"))), log)
+    trajectory = converse(script(tmp_path, header("finish")), log=log)
     assert trajectory.steps[:3] == cut.steps
     assert [step.action for step in trajectory.steps[3:]] == ["finish"]
     assert read_trajectories(tmp_path)[0].steps == trajectory.steps
@@ -215,7 +231,7 @@ def test_a_killed_dialogue_goes_on_where_it_was(tmp_path: Path) -> None:
 
 def test_steps_are_json_and_back(tmp_path: Path) -> None:
     model = script(tmp_path, WRITTEN, "odd \u2028 reply", header("finish"))
-    for step in converse(loop(model)).steps:
+    for step in converse(model).steps:
         assert from_json(to_json(step), Step) == step
 
 
@@ -228,19 +244,16 @@ def test_what_a_server_refuses_as_too_long_is_made_anew_for_its_context(tmp_path
         {"text": header("finish")},
     )
     model = ServerModel(server.url, Settings())
-    made: list[int] = []
+    rooms: list[int] = []
 
-    def again() -> Loop:
-        made.append(model.context)
-        return replace(loop(model), again=again)
+    class Listening(Finder):
+        def messages(self, steps: Sequence[Step], room: int, count: Counter) -> Sequence[Message]:
+            rooms.append(room)
+            return super().messages(steps, room, count)
 
     try:
-        trajectory = converse(again())
+        trajectory = run_agent(Listening(), session(model))
         assert (trajectory.ending, len(trajectory.steps)) == (Ending.FINISH, 2)
-        assert made == [16_384, 900]
-        server.plan({"status": 400, "error": refusal})
-        trajectory = converse(loop(model))
-        assert (trajectory.ending, trajectory.steps) == (Ending.TOKENS, ())
-        assert "has for it, taken as 900 tokens" in trajectory.reason
+        assert rooms == [16_384 - 100, 16_384 - 100, 900 - 100]
     finally:
         server.end()

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.agent.loop import converse
+from pytest_brt.agent.loop import run_agent
 from pytest_brt.agent.trajectory import Log
 from pytest_brt.cli.main import main
-from tests.agent.scripts import header, loop, script
+from tests.agent.scripts import Finder, header, script, session
 
 WRITTEN = header("write", path="tests/test_new.py") + "\n```python\nx = '<b>'\n```"
 
@@ -18,7 +18,8 @@ WRITTEN = header("write", path="tests/test_new.py") + "\n```python\nx = '<b>'\n`
 def folder(tmp_path: Path) -> Path:
     run = tmp_path / "run"
     first = script(tmp_path, header("search", query="<word>"), WRITTEN, header("finish"))
-    converse(loop(first), Log("i1", "agent-00", title="It <breaks>", folder=run))
+    log = Log("i1", "agent-00", title="It <breaks>", folder=run)
+    run_agent(Finder(), session(first, log=log))
     log = Log("i1", "agent-01", title="It <breaks>", folder=run)
     log.open()
     return run

@@ -29,17 +29,21 @@ from pytest_brt.evaluate.write import read_study
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.types import (
+    Call,
     CandidateTest,
+    Done,
     Ending,
     FileChange,
     FixSource,
     JudgedTest,
     Judgement,
+    NotDone,
     Oracle,
     OracleKind,
     Origin,
     Repair,
     Step,
+    StepResult,
     Trajectory,
     Verdict,
 )
@@ -159,7 +163,8 @@ def done(*steps: Step, brt: str = "test_it") -> Repair:
 def test_what_a_run_wrote_is_each_tree_after_an_edit(tmp_path: Path) -> None:
     def edit(number: int, path: str, text: str) -> Step:
         change = FileChange(path=path, content=text.encode())
-        return Step(number=number, reply="", action="edit", changes=(change,))
+        result = Done(changes=(change,))
+        return Step(number=number, reply="", call=Call(action="edit"), result=result)
 
     steps = (edit(1, "a.py", "1"), Step(number=2, reply=""), edit(3, "b.py", "2"))
     (one, first), (two, second) = [
@@ -173,16 +178,18 @@ def test_what_a_run_wrote_is_each_tree_after_an_edit(tmp_path: Path) -> None:
 def test_reading_or_running_the_test_is_using_it() -> None:
     judged = judged_test("test_it", "tests/test_it.py")
 
-    def used(action: str, path: str, *, problem: str = "", brt: str = "test_it") -> bool:
-        arguments = (("path", path),) if path else ()
-        step = Step(number=1, reply="", action=action, arguments=arguments, problem=problem)
+    def used(
+        action: str, path: str, *, result: StepResult | None = None, brt: str = "test_it"
+    ) -> bool:
+        call = Call(action=action, arguments=(("path", path),) if path else ())
+        step = Step(number=1, reply="", call=call, result=result or Done())
         return is_used(done(step, brt=brt), [judged])
 
     assert used("test", "tests/test_it.py")
     assert used("cat", "tests/test_it.py")
     assert used("write_fix", "")
     assert not used("test", "tests/test_other.py")
-    assert not used("test", "tests/test_it.py", problem="refused")
+    assert not used("test", "tests/test_it.py", result=NotDone())
     assert not used("cat", "tests/test_it.py", brt="")
     assert not used("express_hypothesis", "")
 

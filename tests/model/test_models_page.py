@@ -104,7 +104,7 @@ def test_with_a_file(
 ) -> None:
     monkeypatch.setenv("PYTEST_BRT_MODELS", str(tmp_path / "models"))
     # A model of random weights has nothing to say, and takes long to say it.
-    monkeypatch.setenv("PYTEST_ADDOPTS", "--brt-budget=10s --brt-engine=auto,context=2048")
+    monkeypatch.setenv("PYTEST_ADDOPTS", "--brt-budget=40s --brt-engine=auto,context=2048")
     shutil.copy(weights / "llama.gguf", project.path / "model.gguf")
     added, doctor, issue = run(project, "gguf")
     added.stdout.fnmatch_lines(["use it: pytest --brt-model gguf:model*"])

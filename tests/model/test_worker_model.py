@@ -19,8 +19,9 @@ import pytest
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Completion, Grammar, Message, Prompt, Role, Sampling, Settings
+from pytest_brt.model.engine import open_file
 from pytest_brt.model.kept import KeptAnswers
-from pytest_brt.model.llama_server import find_server
+from pytest_brt.model.llama_server import PrivateModel, find_server
 from pytest_brt.model.worker_model import Asked, WorkerModel
 from pytest_brt.types.model import AnswersLost, ModelNote, PlainWeights, Restarted
 from tests.model import outlines
@@ -116,6 +117,23 @@ def test_close_ends_the_process_and_what_it_was_asked(slow: Path) -> None:
     assert gone(pid)
     with pytest.raises(ModelProblem, match="was closed"):
         model.complete(prompt())
+
+
+@pytest.mark.parametrize("engine", ["inprocess", "llama-server"])
+def test_close_ends_a_process_that_is_still_loading(slow: Path, engine: str) -> None:
+    if engine == "llama-server" and not find_server():
+        pytest.skip("wants the extra server")
+    model = open_file(str(slow), replace(FAST, engine=engine))
+    assert isinstance(model, WorkerModel | PrivateModel)
+    with ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(model.count, "x")
+        while not model.process:
+            time.sleep(0.001)
+        process = model.process.popen
+        model.close()
+        with pytest.raises(ModelProblem, match="was closed"):
+            asked.result()
+    assert process.poll() is not None
 
 
 def test_a_killed_worker_is_replaced_and_the_answer_says_so(model: WorkerModel) -> None:

@@ -11,6 +11,7 @@ from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.types import (
     Attempt,
     AttemptNote,
+    Call,
     Cause,
     Cell,
     ChosenBy,
@@ -177,7 +178,7 @@ def asked(
 ) -> RunRecord:
     """Return the record of an attempt that asked a model for nothing."""
     trajectory = Trajectory(
-        steps=(Step(number=1, reply="I look around.", action="search"),), ending=ending
+        steps=(Step(number=1, reply="I look around.", call=Call(action="search")),), ending=ending
     )
     cost = Cost(calls=1, prompt_tokens=900, evaluated=800, tokens=40, seconds=3.0)
     return report(strategy=strategy, notes=notes, trajectories=(trajectory,), cost=cost, **rest)

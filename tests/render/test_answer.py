@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_brt.answers import answer_issue
-from pytest_brt.render.answer import issue_headline, issue_sentence, place_of
+from pytest_brt.render.answer import issue_sentence, place_of
 from pytest_brt.types import (
     Attempt,
     Ending,
@@ -50,9 +50,7 @@ def attempt(*tests: JudgedTest, strategy: str = "replay", **rest: Any) -> Attemp
 
 
 def of_report(attempts: list[Attempt]) -> str:
-    answer = answer_issue(attempts)
-    assert issue_sentence(answer).startswith(issue_headline(answer))
-    return issue_sentence(answer)
+    return issue_sentence(answer_issue(attempts))
 
 
 def no_bug_test(number: int, verdict: Verdict) -> JudgedTest:

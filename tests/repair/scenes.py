@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from pytest_brt.agent.prompts import Prompts
 from pytest_brt.code.index import open_index
@@ -16,9 +17,10 @@ from pytest_brt.guard import Guard
 from pytest_brt.issue.load import load_issue
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.scripted import ScriptedModel
+from pytest_brt.rank.disputes import mark_disputed
 from pytest_brt.rank.guarding import hints_of
-from pytest_brt.repair.scene import make_site, trusted
-from pytest_brt.repair.site import Site
+from pytest_brt.repair.bench import RepairBench
+from pytest_brt.repair.bug import Bug, guard_check, make_bug, trusted
 from pytest_brt.reproduce.replay.run import replay
 from tests.support.interval import CLAMP_ISSUE, SOURCE
 from tests.support.projects import open_on
@@ -94,44 +96,50 @@ def scripted(folder: Path, text: str, *, context: int = 0) -> ScriptedModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """The project, and what a site is made of."""
+    """The project, and what a bench is made of."""
 
     root: Path
     engine: Engine
     #: What is closed at its end.
     opened: ExitStack
     #: Those made so far: what one repair found out, all others know, as those of one report do.
-    sites: dict[tuple[tuple[str, ...], bool], Site] = field(default_factory=dict)
+    bugs: dict[tuple[tuple[str, ...], bool], Bug] = field(default_factory=dict)
 
-    def site(self, model: Model, *, given: tuple[str, ...] = (), tests: bool = True) -> Site:
-        """Return a site that asks `model`."""
-        if (given, tests) not in self.sites:
-            self.sites[given, tests] = self._made(model, given, tests=tests)
-        return replace(self.sites[given, tests], model=model)
+    def bug(self, *, given: tuple[str, ...] = (), tests: bool = True) -> Bug:
+        """Return the bug of the project."""
+        if (given, tests) not in self.bugs:
+            self.bugs[given, tests] = self._made(given, tests=tests)
+        return self.bugs[given, tests]
+
+    def bench(
+        self, model: Model, *, given: tuple[str, ...] = (), tests: bool = True, **more: Any
+    ) -> RepairBench:
+        """Return a bench that asks `model`."""
+        return RepairBench(bug=self.bug(given=given, tests=tests), model=model, **more)
 
     @contextmanager
     def with_file(
-        self, path: str, text: str, model: Model, *, tests: bool = True
-    ) -> Iterator[Site]:
-        """Put a file into the project for a while; yield a site that knows of it."""
+        self, path: str, text: str, model: Model, *, tests: bool = True, **more: Any
+    ) -> Iterator[RepairBench]:
+        """Put a file into the project for a while; yield a bench that knows of it."""
         (self.root / path).write_text(text, encoding="utf-8")
         try:
-            yield self._made(model, (), tests=tests)
+            yield RepairBench(bug=self._made((), tests=tests), model=model, **more)
         finally:
             (self.root / path).unlink()
 
-    def _made(self, model: Model, given: tuple[str, ...], *, tests: bool) -> Site:
+    def _made(self, given: tuple[str, ...], *, tests: bool) -> Bug:
         issue = load_issue(str(self.root / "clamp.md"), BytesIO())
         failing = trusted(replay(issue, engine=self.engine).tests) if tests else ()
-        return make_site(
+        guard, hints = Guard(self.engine), hints_of(failing)
+        return make_bug(
             issue,
             engine=self.engine,
             index=self.opened.enter_context(open_index(self.root)),
             failing=failing,
-            guard=Guard(self.engine),
-            allowance=5.0,
-            hints=hints_of(failing),
-            model=model,
+            guard=guard,
+            check=guard_check(guard, failing, hints, 5.0, mark_disputed),
+            hints=hints,
             prompts=Prompts(),
             given=given,
         )

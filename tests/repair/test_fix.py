@@ -1,23 +1,25 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pytest_brt.agent.tree import Tree, text_lines
 from pytest_brt.errors import FixProblem
-from pytest_brt.repair.editing import mend_fix
+from pytest_brt.repair.correct import correct_fix
 from pytest_brt.repair.fix import (
     EditKind,
     Fix,
     LineEdit,
     apply_fix,
-    lines_of,
     parse_fix,
     parse_paper_fix,
     paths_of,
 )
+from pytest_brt.types import FileChange
 
 SOURCE = b"def f(x):\n    if x:\n        return 1\n    return 2\n"
 
@@ -168,6 +170,25 @@ def test_the_papers_form_is_taken_wherever_it_stands() -> None:
     assert parse_fix('[{"file_path": "a.py", "deletions": [3]}]', ()) == fix[:1]
 
 
+def test_the_papers_own_example_deletes_and_modifies_one_line() -> None:
+    # Figure 5 of paper 004, in small: of the line that is both, the modification wins.
+    figure = json.dumps(
+        [
+            {
+                "file_path": "a.py",
+                "insertions": [{"line_number": 2, "new_lines": ["# new\n", "# more\n"]}],
+                "deletions": [4, 5],
+                "modifications": [{"line_number": 4, "modified_line": "four is other\n"}],
+            },
+            {"file_path": "b.py", "insertions": [], "deletions": [1], "modifications": []},
+        ]
+    )
+    content = b"one\ntwo\nthree\nfour\nfive\n"
+    first, second = apply_fix(parse_fix(figure, ()), {"a.py": content, "b.py": content}.get)
+    assert first.content == b"one\n# new\n# more\ntwo\nthree\nfour is other\n"
+    assert second.content == b"two\nthree\nfour\nfive\n"
+
+
 @pytest.mark.parametrize(
     ("places", "blocks", "why"),
     [
@@ -186,29 +207,31 @@ def test_what_is_no_fix_is_told_with_the_form(
         parse_fix(places, blocks)
 
 
-def mended(*edits: LineEdit) -> tuple[bytes | None, tuple[str, ...]]:
-    found = mend_fix(edits, {"a.py": SOURCE}.get, lambda path: path)
+def corrected(*edits: LineEdit) -> tuple[bytes | None, tuple[str, ...]]:
+    change = FileChange(path="a.py", content=SOURCE)
+    tree = Tree(root=Path(), files=frozenset(), changed={"a.py": change})
+    found = correct_fix(edits, tree)
     return found.changes[0].content, found.notes
 
 
-def test_indentation_is_put_right() -> None:
-    content, notes = mended(edit("replace", 3, 3, "if x > 1:", "    return 3", "return 1"))
-    assert lines_of(content or b"")[2:5] == (
+def test_the_indentation_is_corrected() -> None:
+    content, notes = corrected(edit("replace", 3, 3, "if x > 1:", "    return 3", "return 1"))
+    assert text_lines(content or b"")[2:5] == (
         "        if x > 1:",
         "            return 3",
         "        return 1",
     )
-    assert notes == ("indentation put right",)
+    assert notes == ("indentation corrected",)
 
 
 def test_numbers_of_a_listing_are_taken_off() -> None:
-    content, notes = mended(
+    content, notes = corrected(
         edit("replace", 2, 3, "    2|     if not x:", "    3|         return 1")
     )
-    assert lines_of(content or b"")[1:3] == ("    if not x:", "        return 1")
+    assert text_lines(content or b"")[1:3] == ("    if not x:", "        return 1")
     assert notes == ("line numbers taken off the code",)
 
 
 def test_what_does_not_parse_is_told_with_its_line() -> None:
     with pytest.raises(FixProblem, match=r"syntax error in 'a.py' with this fix, line 2: .*\n"):
-        mended(edit("replace", 2, 2, "    if x"))
+        corrected(edit("replace", 2, 2, "    if x"))

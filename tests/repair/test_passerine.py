@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from pytest_brt.errors import FixProblem
+from pytest_brt.agent.action import Refusal
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.repair.site import RepairBench
-from pytest_brt.repair.strategy import run_passerine
+from pytest_brt.repair.passerine import run_passerine
 from pytest_brt.types import Ending, FileChange, Repair
 from tests.repair.scenes import LINE, MODULE, Scene, scripted
 from tests.support.trees import tree_hash
@@ -63,7 +63,7 @@ PAPER = REPLIES.replace(
 def done(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Repair:
     before = tree_hash(scene.root)
     model = scripted(tmp_path_factory.mktemp("model"), PAPER)
-    repair = run_passerine(1, RepairBench(site=scene.site(model)))
+    repair = run_passerine(1, scene.bench(model))
     assert tree_hash(scene.root) == before
     return repair
 
@@ -79,7 +79,7 @@ def test_it_ends_with_a_fix(done: Repair) -> None:
 
 def test_what_is_not_to_be_done_is_refused(done: Repair) -> None:
     assert done.trajectory is not None
-    problems = [step.problem for step in done.trajectory.steps]
+    problems = ["" if step.is_done else step.observation for step in done.trajectory.steps]
     assert "Edit the code first" in problems[0]
     assert "is tests: only code of the project" in problems[3]
     assert "could not be read" in problems[4]
@@ -106,9 +106,9 @@ def test_an_example_in_a_docstring_is_no_test_file_to_run(scene: Scene, tmp_path
     path = "interval/means.py"
     shown = 'def mean(value):\n    """Mean of one.\n\n    >>> mean(2)\n    2\n    """\n'
     code = f"{shown}    return 1 * value\n"
-    with scene.with_file(path, code, scripted(tmp_path, "=== reply\n"), tests=False) as site:
+    with scene.with_file(path, code, scripted(tmp_path, "=== reply\n"), tests=False) as bench:
         change = FileChange(path=path, content=code.replace("1 * value", "value * 1").encode())
-        assert site.tests_near((change,)) == (TEST,)
+        assert bench.bug.tests_near((change,)) == (TEST,)
 
 
 def test_the_search_looks_into_the_files_as_they_were_edited(scene: Scene, tmp_path: Path) -> None:
@@ -120,11 +120,11 @@ def test_the_search_looks_into_the_files_as_they_were_edited(scene: Scene, tmp_p
         f'=== reply\n{{"thought": "t", "action": "edit", "path": "{MODULE}", "prompt": "rename"}}\n'
         '=== reply\n{"thought": "t", "action": "code_search", "keywords": "widest_bound"}\n'
     )
-    done = run_passerine(1, RepairBench(site=scene.site(scripted(tmp_path, text)), steps=3))
+    done = run_passerine(1, scene.bench(scripted(tmp_path, text), steps=3))
     assert done.trajectory is not None
     before, _, after = (step.observation for step in done.trajectory.steps)
-    assert before == "Nothing has a name like widest_bound."
-    assert after == f"{MODULE}\n  clamp (line {LINE - 2}): widest_bound"
+    assert before.startswith("Nothing in the project has 'widest_bound' in it.")
+    assert after.splitlines()[0] == f"{MODULE}:{LINE}: widest_bound = min(value, high)"
 
 
 def test_a_long_file_is_shown_without_a_hole_and_how_to_go_on(scene: Scene, tmp_path: Path) -> None:
@@ -132,8 +132,8 @@ def test_a_long_file_is_shown_without_a_hole_and_how_to_go_on(scene: Scene, tmp_
     text = "".join(f"X{n} = {n}\n" for n in range(1, 601))
     ask = f'=== reply\n{{"thought": "t", "action": "cat", "path": "{path}", "first": '
     model = scripted(tmp_path, f"{ask}1}}\n{ask}590}}\n")
-    with scene.with_file(path, text, model, tests=False) as site:
-        done = run_passerine(1, RepairBench(site=site, steps=2))
+    with scene.with_file(path, text, model, tests=False, steps=2) as bench:
+        done = run_passerine(1, bench)
     assert done.trajectory is not None
     first, rest = (step.observation.splitlines() for step in done.trajectory.steps)
     last = len(first) - 2
@@ -152,28 +152,27 @@ def test_the_indentation_of_an_edit_is_put_right(done: Repair) -> None:
 
 
 def with_brt(scene: Scene, model: ScriptedModel, index: int) -> Repair:
-    site = scene.site(model)
-    brt = site.failing[0] if index % 2 == 0 else None
-    return run_passerine(index, RepairBench(site=site, brt=brt, steps=6))
+    brt = scene.bug().failing[0] if index % 2 == 0 else None
+    return run_passerine(index, scene.bench(model, brt=brt, steps=6))
 
 
 def test_the_given_test_is_a_file_of_the_tree(scene: Scene, tmp_path: Path) -> None:
-    test = scene.site(scripted(tmp_path, "=== reply\n")).failing[0].test
+    test = scene.bug().failing[0].test
     search = f'{{"thought": "t", "action": "code_search", "keywords": "{test.name}"}}\n'
     edit = f'{{"thought": "t", "action": "edit", "path": "{test.path}", "prompt": "no"}}\n'
     text = f"=== reply\n{search}=== reply\n{edit}=== always\n{search}"
     given = with_brt(scene, scripted(tmp_path, text), 0)
     assert given.trajectory is not None
     found, refused = (step.observation for step in given.trajectory.steps[:2])
-    assert found.startswith(f"{test.path}\n  {test.name} (line ")
+    assert re.match(rf"{test.path}:\d+: def {test.name}\(", found)
     assert "only code of the project" in refused
-    alone = run_passerine(1, RepairBench(site=scene.site(scripted(tmp_path, text))))
+    alone = run_passerine(1, scene.bench(scripted(tmp_path, text)))
     assert alone.trajectory is not None
     assert test.path not in alone.trajectory.steps[0].observation
 
 
 def test_only_a_run_that_is_given_the_test_has_it(scene: Scene, tmp_path: Path) -> None:
-    name = scene.site(scripted(tmp_path, "=== reply\n")).failing[0].test
+    name = scene.bug().failing[0].test
     text = (
         "=== reply if: A test that fails because of the bug\n"
         f'{{"thought": "t", "action": "test", "path": "{name.path}"}}\n'
@@ -189,7 +188,7 @@ def test_only_a_run_that_is_given_the_test_has_it(scene: Scene, tmp_path: Path) 
     other = with_brt(scene, scripted(tmp_path, text), 1)
     assert (other.brt, other.fixes) == ("", ())
     assert other.trajectory is not None
-    assert not any(step.action == "test" and not step.problem for step in other.trajectory.steps)
+    assert not any(step.action == "test" and step.is_done for step in other.trajectory.steps)
 
 
 def test_a_fix_that_was_broken_again_is_found(scene: Scene, tmp_path: Path) -> None:
@@ -209,17 +208,16 @@ def test_a_fix_that_was_broken_again_is_found(scene: Scene, tmp_path: Path) -> N
 
 
 def test_without_a_failing_test_what_breaks_nothing_is_kept(scene: Scene, tmp_path: Path) -> None:
-    site = scene.site(scripted(tmp_path, PAPER), tests=False)
-    done = run_passerine(0, RepairBench(site=site))
+    done = run_passerine(0, scene.bench(scripted(tmp_path, PAPER), tests=False))
     (fix,) = done.fixes
     assert (fix.plausible, fix.total) == (False, 0)
 
 
-def test_a_package_is_meant_by_its_name_but_not_by_any(scene: Scene, tmp_path: Path) -> None:
-    site = scene.site(scripted(tmp_path, "=== reply\n"), tests=False)
-    assert site.find("interval.py") == site.find("interval/__init__.py") == MODULE
-    with pytest.raises(FixProblem):
-        site.find("nowhere.py")
+def test_a_package_is_meant_by_its_name_but_not_by_any(scene: Scene) -> None:
+    tree = scene.bug().tree
+    assert tree.find("interval.py") == tree.find("interval/__init__.py") == MODULE
+    with pytest.raises(Refusal):
+        tree.find("nowhere.py")
 
 
 OLD = """\
@@ -257,8 +255,8 @@ def test_what_failed_before_the_change_is_told_apart(scene: Scene, tmp_path: Pat
         f'=== reply\n{{"thought": "t", "action": "edit", "path": "{MODULE}", '
         f'"prompt": "return high"}}\n{test}'
     )
-    with scene.with_file(path, OLD, scripted(tmp_path, text)) as site:
-        done = run_passerine(1, RepairBench(site=site, steps=3))
+    with scene.with_file(path, OLD, scripted(tmp_path, text), steps=3) as bench:
+        done = run_passerine(1, bench)
     assert done.trajectory is not None
     before, _, after = (step.observation.splitlines() for step in done.trajectory.steps)
     assert before[0] == "4 tests: 3 fail, 1 is skipped:"
@@ -266,4 +264,4 @@ def test_what_failed_before_the_change_is_told_apart(scene: Scene, tmp_path: Pat
         "4 tests: 1 passes (it failed before your change), 1 is skipped, "
         "2 fail as before your change:"
     )
-    assert after[1].startswith("test_fails_anyway: AssertionError")
+    assert after[1:3] == ["test_fails_anyway: FAIL", "AssertionError: assert 3 == 7"]

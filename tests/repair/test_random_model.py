@@ -11,10 +11,9 @@ import pytest
 from pytest_brt.model.base import Completion, Prompt, Settings
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.model.opening import open_model
-from pytest_brt.repair.repairagent import repair
-from pytest_brt.repair.site import RepairBench
-from pytest_brt.repair.states import TABLE, ToolName, Without, state_after
-from pytest_brt.repair.strategy import run_passerine
+from pytest_brt.repair.bench import Without
+from pytest_brt.repair.passerine import run_passerine
+from pytest_brt.repair.repairagent import STATES, run_repairagent, state_after
 from pytest_brt.types import Ending, Trajectory
 from tests.repair.scenes import Scene
 from tests.support import tiny
@@ -39,18 +38,18 @@ def test_many_runs_end_and_leave_the_tree_as_it_is(scene: Scene, tmp_path: Path)
     tiny.write_llama(tmp_path / "tiny.gguf", context=6_144)
     model = Wide(open_model(f"gguf:{tmp_path}/tiny.gguf", Settings(threads=1)), Meter())
     before = tree_hash(scene.root)
-    site = scene.site(model)
 
     def run(number: int) -> Trajectory:
         # Without states all tools are at hand, write_fix and its variants too.
         without = frozenset({Without.STATES}) if number % 2 else frozenset()
         if number % 5 == 4:
-            bench = RepairBench(site=site, brt=site.failing[0], steps=2, seed=number)
-            trajectory = run_passerine(number, bench).trajectory
-            assert trajectory is not None
-            return trajectory
-        bench = RepairBench(site=site, steps=2, variants=1, seed=number, without=without)
-        return repair(bench, 1)
+            given = scene.bug().failing[0]
+            done = run_passerine(number, scene.bench(model, brt=given, steps=2, seed=number))
+        else:
+            bench = scene.bench(model, steps=2, variants=1, seed=number, without=without)
+            done = run_repairagent(1, bench)
+        assert done.trajectory is not None
+        return done.trajectory
 
     try:
         with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -64,6 +63,6 @@ def test_many_runs_end_and_leave_the_tree_as_it_is(scene: Scene, tmp_path: Path)
         if number % 2 or number % 5 == 4:
             continue
         for at, step in enumerate(trajectory.steps):
-            if step.action and not step.problem:
-                assert ToolName(step.action) in TABLE[state_after(trajectory.steps[:at])]
+            if step.is_done:
+                assert step.action in STATES[state_after(trajectory.steps[:at])]
     assert {step.action for one in trajectories for step in one.steps} > {""}

@@ -8,17 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.agent.action import Action
 from pytest_brt.model.base import Completion, Prompt
 from pytest_brt.model.scripted import ScriptedModel
+from pytest_brt.repair.bench import RepairBench, Without
 from pytest_brt.repair.passerine import STEPS as REACT_STEPS
-from pytest_brt.repair.repairagent import STEPS, agent_loop, repair
-from pytest_brt.repair.site import RepairBench
-from pytest_brt.repair.states import Without
-from pytest_brt.repair.strategy import BUILT_IN, run_repairagent
-from pytest_brt.repair.tools.looking import run_tests
+from pytest_brt.repair.repairagent import STEPS, run_repairagent
+from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.store import Journal
-from pytest_brt.types import Ending, FixSource, Repair, Trajectory, Verdict
+from pytest_brt.types import Ending, FixSource, Repair, Step, Trajectory, Verdict
 from pytest_brt.types.model import ModelNote
 from tests.repair.scenes import LINE, MODULE, Scene, scripted
 from tests.support.trees import tree_hash
@@ -81,8 +78,8 @@ no JSON at all
 def done(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Repair:
     """Carry the whole script out once."""
     before = tree_hash(scene.root)
-    site = scene.site(scripted(tmp_path_factory.mktemp("model"), VARIANTS + REPLIES))
-    repair = run_repairagent(0, RepairBench(site=site))
+    bench = scene.bench(scripted(tmp_path_factory.mktemp("model"), VARIANTS + REPLIES))
+    repair = run_repairagent(0, bench)
     assert tree_hash(scene.root) == before
     return repair
 
@@ -90,6 +87,15 @@ def done(scene: Scene, tmp_path_factory: pytest.TempPathFactory) -> Repair:
 def steps_of(repair: Repair) -> Trajectory:
     assert repair.trajectory is not None
     return repair.trajectory
+
+
+def run(bench: RepairBench) -> Trajectory:
+    return steps_of(run_repairagent(0, bench))
+
+
+def told(step: Step) -> str:
+    """Return why a step was not carried out, "" when it was."""
+    return "" if step.is_done else step.observation
 
 
 def test_a_variant_wins(done: Repair) -> None:
@@ -108,11 +114,11 @@ def test_a_variant_wins(done: Repair) -> None:
 
 def test_mistakes_are_told_and_the_repair_goes_on(done: Repair) -> None:
     steps = steps_of(done).steps
-    said = [(step.action, step.problem) for step in steps]
+    said = [(step.action, told(step)) for step in steps]
     assert said[0][0] == ""
     assert "You can use: read_range" in said[0][1]
     assert said[1] == ("extract_tests", "")
-    assert "action 'extract_test' read as 'extract_tests'" in steps[1].mended
+    assert "action 'extract_test' read as 'extract_tests'" in steps[1].corrections
     assert "exactly this in step 2" in said[2][1]
     assert [action for action, _ in said[3:6]] == [
         "express_hypothesis",
@@ -126,7 +132,7 @@ def test_mistakes_are_told_and_the_repair_goes_on(done: Repair) -> None:
 
 def test_a_fix_that_breaks_another_test_is_taken_back(done: Repair) -> None:
     step = steps_of(done).steps[8]
-    assert (step.action, step.problem) == ("write_fix", "")
+    assert (step.action, told(step)) == ("write_fix", "")
     assert "But the fix breaks 2 of the existing tests" in step.observation
     assert "tests/test_interval.py::test_clamp_below" in step.observation
     assert "The fix was taken back" in step.observation
@@ -140,19 +146,22 @@ def test_an_interrupted_repair_goes_on_where_it_stopped(
     scene: Scene, done: Repair, tmp_path: Path
 ) -> None:
     path = tmp_path / "journal.jsonl"
-    site = scene.site(scripted(tmp_path, REPLIES[REPLIES.index("=== reply if: breaks") :]))
-    log = RepairBench(site=site, journal=Journal(path, "s")).log("repairagent", 0)
+    model = scripted(tmp_path, REPLIES[REPLIES.index("=== reply if: breaks") :])
+    log = scene.bench(model, journal=Journal(path, "s")).log("repairagent", 0)
     for step in steps_of(done).steps[:9]:
         log.add(step)
-    again = repair(RepairBench(site=site, journal=Journal(path, "s")))
+    again = run(scene.bench(model, journal=Journal(path, "s")))
     assert [step.action for step in again.steps] == [step.action for step in steps_of(done).steps]
     assert again.ending is Ending.FINISH
 
 
 def test_the_defaults_are_those_of_the_papers(scene: Scene, tmp_path: Path) -> None:
-    bench = RepairBench(site=scene.site(scripted(tmp_path, REPLIES)))
-    loop = agent_loop(bench)
-    assert (loop.budget.steps, bench.variants, loop.sampling.temperature) == (STEPS, 30, 0.0)
+    model = Listener(scripted(tmp_path, READS))
+    bench = scene.bench(model, steps=1)
+    run(bench)
+    sampling = model.asked[0].sampling
+    # No top-k: the papers have none.
+    assert (sampling.temperature, sampling.top_k, bench.variants) == (0.0, 0, 30)
     assert (STEPS, REACT_STEPS) == (40, 25)
     assert BUILT_IN["repairagent"].runs == 1
     assert (BUILT_IN["passerine"].runs, BUILT_IN["passerine"].alternates) == (20, True)
@@ -163,22 +172,25 @@ def always(action: str) -> str:
 
 
 def test_the_same_command_again_and_again_ends_it(scene: Scene, tmp_path: Path) -> None:
-    site = scene.site(scripted(tmp_path, always('"run_tests"')))
-    trajectory = repair(RepairBench(site=site))
+    trajectory = run(scene.bench(scripted(tmp_path, always('"run_tests"'))))
     assert trajectory.ending is Ending.LOOP
     assert len(trajectory.steps) < 10
 
 
 def test_run_tests_runs_them(scene: Scene, tmp_path: Path) -> None:
-    site = scene.site(scripted(tmp_path, always('"run_tests"')))
-    never = tuple(replace(one, judgement=replace(one.judgement, runs=())) for one in site.failing)
-    outcome = run_tests(replace(site, failing=never)).run(Action(name="run_tests"), ())
-    assert outcome.verdict is Verdict.FAIL
-    assert site.failing[0].test.name in outcome.observation
-    assert (
-        "no failing test"
-        in run_tests(replace(site, failing=())).run(Action(name="run_tests"), ()).problem
+    script = (
+        '=== reply\n{"thought": "t", "action": "run_tests", "which": "failing"}\n'
+        '=== reply\n{"thought": "t", "action": "run_tests", "which": "all"}\n'
     )
+    bench = scene.bench(scripted(tmp_path, script), steps=2)
+    failing, suite = run(bench).steps
+    assert failing.verdict is Verdict.FAIL
+    assert bench.bug.failing[0].test.name in failing.observation
+    # The whole suite, which has tests that pass and that fail.
+    assert "3 tests: all pass" in suite.observation
+    assert suite.verdict is Verdict.PASS
+    alone = scene.bench(scripted(tmp_path, script), tests=False, blind=True, steps=1)
+    assert "no failing test" in told(run(alone).steps[0])
 
 
 def test_steps_are_limited_and_told(scene: Scene, tmp_path: Path) -> None:
@@ -187,7 +199,7 @@ def test_steps_are_limited_and_told(scene: Scene, tmp_path: Path) -> None:
         '=== reply\n{"thought": "t", "action": "discard_hypothesis", "reason": "%d"}\n'
     )
     text = "".join(back_and_forth % (n, n) for n in range(30))
-    trajectory = repair(RepairBench(site=scene.site(scripted(tmp_path, text)), steps=7))
+    trajectory = run(scene.bench(scripted(tmp_path, text), steps=7))
     assert (trajectory.ending, len(trajectory.steps)) == (Ending.STEPS, 7)
 
 
@@ -221,7 +233,7 @@ def test_what_was_gathered_only_grows_so_that_a_model_can_keep_it(
     scene: Scene, tmp_path: Path
 ) -> None:
     model = Listener(scripted(tmp_path, READS))
-    repair(RepairBench(site=scene.site(model), steps=8))
+    run(scene.bench(model, steps=8))
     texts = model.texts()
     for earlier, later in pairwise(texts):
         stable = earlier[: earlier.index("# Where you are")]
@@ -238,19 +250,17 @@ def test_what_was_gathered_only_grows_so_that_a_model_can_keep_it(
 def test_each_part_can_be_switched_off(scene: Scene, tmp_path: Path, without: Without) -> None:
     model = Listener(scripted(tmp_path, READS))
     given = (f"{MODULE}:{LINE}",)
-    repair(RepairBench(site=scene.site(model, given=given), steps=4, without=frozenset({without})))
+    run(scene.bench(model, given=given, steps=4, without=frozenset({without})))
     last = model.texts()[-1]
     now = last[last.index("# Where you are") :]
     usable = now[now.index("# Commands") :].splitlines()[1]
     assert ("search_code_base" in usable) is (without is Without.STATES)
-    others = [line for line in now.splitlines() if line.startswith("Not now: ")]
-    assert len(others) == (without is not Without.STATES)
-    assert all("write_fix" in line and "read_range" not in line for line in others)
+    assert ("write_fix" in usable) is (without is Without.STATES)
     assert last.count('"action": "read_range", "path": "a file"') == 1
     assert ("search_code_base" in last) is (without is not Without.SEARCH)
     assert ("State: " in last) is (without is not Without.STATES)
-    assert (READS and "### 1. read_range" in last) is (without is not Without.MEMORY)
-    assert "### 3. read_range" in last
+    assert ("### 1. read_range" in last) is (without is not Without.MEMORY)
+    assert "### 3. read_range" in now
 
 
 def test_what_to_do_next_follows_from_what_was_done(scene: Scene, tmp_path: Path) -> None:
@@ -262,10 +272,10 @@ def test_what_to_do_next_follows_from_what_was_done(scene: Scene, tmp_path: Path
         '=== reply\n{"thought": "t", "action": "goal_accomplished", "reason": "r"}\n'
     )
     model = Listener(scripted(tmp_path, text))
-    repair(RepairBench(site=scene.site(model)))
+    run(scene.bench(model))
     first, hypothesis, passes = (prompt[prompt.index("# Where you") :] for prompt in model.texts())
     assert "express a hypothesis" in first
-    assert "# Last command\n1. express_hypothesis (its" in hypothesis
+    assert "# Last command and its result\n### 1. express_hypothesis\n" in hypothesis
     assert hypothesis.count("low for high") == 1
     assert "A fix is kept" in passes
     assert "Try another fix" not in passes
@@ -276,15 +286,16 @@ def test_what_to_do_next_follows_from_what_was_done(scene: Scene, tmp_path: Path
 def test_what_failing_tests_say_is_cut_where_it_leaves_no_room(
     scene: Scene, tmp_path: Path
 ) -> None:
-    site = scene.site(scripted(tmp_path, READS, context=3600))
-    judged = site.failing[0]
-    run = judged.judgement.runs[0]
-    assert run.raised is not None
-    raised = replace(run.raised, message="\n".join(f"expected line {n} of all" for n in range(400)))
-    judgement = replace(judged.judgement, runs=(replace(run, raised=raised),))
-    long = replace(judged, judgement=judgement)
     model = Listener(scripted(tmp_path, READS, context=3600))
-    done = repair(RepairBench(site=replace(site, model=model, failing=(long,) * 3), steps=3))
+    bench = scene.bench(model, steps=3)
+    judged = bench.bug.failing[0]
+    seen = judged.judgement.runs[0]
+    assert seen.raised is not None
+    lines = "\n".join(f"expected line {n} of all" for n in range(400))
+    raised = replace(seen.raised, message=lines)
+    judgement = replace(judged.judgement, runs=(replace(seen, raised=raised, output=lines),))
+    long = replace(judged, judgement=judgement)
+    done = run(replace(bench, bug=replace(bench.bug, failing=(long,) * 3)))
     assert len(done.steps) == 3, done.ending
     assert "lines left out" in model.texts()[0].partition("# What you did")[0]
 
@@ -303,8 +314,8 @@ def test_two_functions_are_seen_together_in_a_small_context(scene: Scene, tmp_pa
     script += '=== reply\n{"thought": "t", "action": "search_code_base", "keywords": "clamp"}\n'
     model = Listener(scripted(tmp_path, script, context=4096))
     text = f"{long('one')}\n\n{long('other')}"
-    with scene.with_file("interval/long.py", text, model) as site:
-        repair(RepairBench(site=site, steps=5))
+    with scene.with_file("interval/long.py", text, model, steps=5) as bench:
+        run(bench)
     last = model.texts()[-1]
     assert "def one(value, total)" in last
     assert "def other(value, total)" in last
@@ -314,12 +325,12 @@ def test_two_functions_are_seen_together_in_a_small_context(scene: Scene, tmp_pa
 @pytest.mark.slow
 def test_no_prompt_exceeds_the_context(scene: Scene, tmp_path: Path) -> None:
     first = Listener(scripted(tmp_path, READS))
-    repair(RepairBench(site=scene.site(first), steps=1))
+    run(scene.bench(first, steps=1))
     least = first.count(first.asked[0]) * 4 // 3
     left_out = []
     for more in (0, 200, 600, 1200, 2000):
         model = Listener(scripted(tmp_path, READS, context=least + more))
-        trajectory = repair(RepairBench(site=scene.site(model), steps=8))
+        trajectory = run(scene.bench(model, steps=8))
         for prompt in model.asked:
             assert model.count(prompt) + prompt.sampling.max_tokens <= model.context
         left_out.append(any("left out here" in text for text in model.texts()))
@@ -330,8 +341,7 @@ def test_no_prompt_exceeds_the_context(scene: Scene, tmp_path: Path) -> None:
 
 
 def test_without_a_failing_test_nothing_is_tried(scene: Scene, tmp_path: Path) -> None:
-    site = scene.site(scripted(tmp_path, "=== reply\n"), tests=False)
-    done = run_repairagent(0, RepairBench(site=site))
+    done = run_repairagent(0, scene.bench(scripted(tmp_path, "=== reply\n"), tests=False))
     assert done.fixes == ()
     assert "--brt-tests" in done.notes[0]
 
@@ -348,13 +358,12 @@ def test_without_a_failing_test_existing_ones_judge_where_that_is_wanted(
     hypothesis = '{"thought": "t", "action": "express_hypothesis", "hypothesis": "h"}'
     script = f"=== reply\n{hypothesis}\n" + fix("min(value, high)") + done
     script += fix("max(low, min(value, high))") + done
-    site = scene.site(scripted(tmp_path, script), tests=False)
-    bench = RepairBench(site=site, blind=True, variants=0)
+    bench = scene.bench(scripted(tmp_path, script), tests=False, blind=True, variants=0)
     repair = run_repairagent(0, bench)
     assert repair.trajectory is not None
     steps = repair.trajectory.steps
     assert "breaks 2 of the existing tests" in steps[1].observation
-    assert "No fix works yet" in steps[2].problem
+    assert "no action 'goal_accomplished' now" in told(steps[2])
     assert "Nothing here tests the bug itself" in steps[3].observation
     assert repair.trajectory.ending is Ending.FINISH
     (found,) = repair.fixes

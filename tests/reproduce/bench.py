@@ -72,4 +72,5 @@ def code(source: str) -> str:
 
 def problems(steps: Sequence[Any]) -> list[str]:
     """Return the first words of what was refused, per step."""
-    return [" ".join(step.problem.split()[:4]) for step in steps]
+    told = ("" if step.is_done else step.observation for step in steps)
+    return [" ".join(text.split()[:4]) for text in told]

@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pytest_brt.code.layout import RECORDED_REPORT
+from pytest_brt.codec import to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine
+from pytest_brt.render.entries import judged_entry, patch_entry
+from pytest_brt.render.report import PatchEntry, Ranking, TestEntry
 from pytest_brt.revisions.recheck import Comparison, patch_file, read_report, recheck
-from pytest_brt.types import Verdict
+from pytest_brt.types import Lack, NoneFixes, Verdict
+from tests.render.pages import report_of
+from tests.render.samples import record
 from tests.support.interval import FIXES, SOURCE, TESTS, diff_of
 from tests.support.projects import open_on
+from tests.support.rows import broken, judged, row
 
 TEST = "from interval import clamp\n\n\ndef test_clamp():\n    assert clamp(12, 0, 10) == 10\n"
 RIGHT = diff_of(SOURCE.replace("    return max(low, min(value, low))\n", FIXES["a-right"]))
+
+
+TESTED = replace(
+    judged_entry(judged(0), ""), file="tests/test_new.py", name="test_clamp", source=TEST
+)
+EMPTY = Ranking(
+    issue="",
+    answer=NoneFixes(lack=Lack.NONE_PASSES),
+    verdict="",
+    headline="",
+    patches=(),
+    not_run=None,
+    selected={},
+    disputes=(),
+    tellings=(),
+    notes=(),
+)
+PATCHED = replace(patch_entry(row("right.diff", "p")), id="p")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +52,10 @@ class Kept:
     folder: Path
     engine: Engine
 
-    def report(self, **parts: Any) -> None:
-        test = {
-            "id": "t", "file": "tests/test_new.py", "name": "test_clamp", "candidate": True,
-            "verdict": "FAIL", "source": TEST,
-        }  # fmt: skip
-        patch = {
-            "id": "p", "name": "right.diff", "applies": True, "existing": None,
-            "cells": [{"test": "t", "verdict": "PASS"}],
-        }  # fmt: skip
-        patch |= parts.pop("patch", {})
-        test |= parts.pop("test", {})
-        text = json.dumps({"schema": 2, "tests": [test], "rankings": [{"patches": [patch]}]})
-        (self.folder / RECORDED_REPORT).write_text(text, "utf-8")
+    def report(self, test: TestEntry = TESTED, patch: PatchEntry = PATCHED) -> None:
+        ranking = replace(EMPTY, patches=(patch,))
+        kept = replace(report_of(record()), tests=(test,), rankings=(ranking,))
+        (self.folder / RECORDED_REPORT).write_text(to_json(kept), "utf-8")
         (self.folder / "patches").mkdir(exist_ok=True)
         (self.folder / patch_file("p")).write_text(RIGHT, "utf-8")
 
@@ -78,13 +91,15 @@ def test_what_was_recorded_is_seen_again(kept: Kept) -> None:
 
 
 def test_a_forged_verdict_is_told(kept: Kept) -> None:
-    kept.report(patch={"cells": [{"test": "t", "verdict": "CRASH"}]})
+    kept.report(patch=patch_entry(row("p", "c")))
     assert [compared.same for compared in kept.compare()] == [True, False]
 
 
 def test_a_forged_regression_is_told(kept: Kept) -> None:
-    broken = {"test": "tests/test_interval.py::test_inside", "verdict": "FAIL", "reason": ""}
-    kept.report(patch={"existing": {"broken": [broken]}})
+    entry = patch_entry(row("p", "p", guarded=broken(1)))
+    assert entry.existing is not None
+    forged = replace(entry.broken[0], test="tests/test_interval.py::test_inside")
+    kept.report(patch=replace(entry, existing=replace(entry.existing, broken=(forged,))))
     assert [compared.same for compared in kept.compare()] == [True, True, False]
 
 
@@ -99,7 +114,7 @@ def test_a_patch_that_does_not_apply_any_more_is_told(kept: Kept) -> None:
 
 @pytest.mark.parametrize("path", ["/etc/x.py", "../x.py", "-p", "", "a\nb.py"])
 def test_a_test_outside_of_the_project_is_refused(kept: Kept, path: str) -> None:
-    kept.report(test={"file": path})
+    kept.report(test=replace(TESTED, file=path))
     with pytest.raises(StoreProblem, match="names a test outside the project"):
         kept.compare()
 

@@ -7,7 +7,6 @@ from itertools import zip_longest
 
 from pytest_brt.evaluate.record import RepairRun, StudiedRun, StudyResult
 from pytest_brt.evaluate.rows.row import Row, make_row, studied
-from pytest_brt.repair.states import ToolName
 
 WITH_TEST, ALONE = "with-test", "report-alone"
 #: What is said of runs that write tests.
@@ -73,7 +72,7 @@ def step_rows(result: StudyResult) -> Iterator[Row]:
         right = run.right_steps if isinstance(run, RepairRun) else ()
         named = [action or "other" for action in run.actions]
         for step, (action, following) in enumerate(zip_longest(named, named[1:]), 1):
-            writes = action == ToolName.WRITE_FIX
+            writes = action == "write_fix"
             yield start | {
                 "step": step,
                 "action": action,

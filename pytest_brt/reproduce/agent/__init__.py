@@ -1,1 +1,1 @@
-"""BRT Agent: a model looks around, writes a test, runs it, and says when it is done (paper 001)."""
+"""The agents that write tests: the paper's, and the one of `auto`."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from pytest_brt.agent.history import cut
+from pytest_brt.agent.excerpt import cut
 from pytest_brt.agent.prompts import Prompts
 from pytest_brt.code.index import Index
 from pytest_brt.errors import Overflowed

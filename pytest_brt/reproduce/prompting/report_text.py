@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import groupby
 
-from pytest_brt.agent.history import largest, short_line
+from pytest_brt.agent.excerpt import largest, short_line
 from pytest_brt.issue.sessions import is_prompt
 from pytest_brt.issue.words import role_of
 from pytest_brt.types import BlockKind, Issue

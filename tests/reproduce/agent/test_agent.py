@@ -8,11 +8,11 @@ import pytest
 
 from pytest_brt.agent.trajectory import read_trajectories
 from pytest_brt.execute.engine import Engine
-from pytest_brt.reproduce.agent.run import SAMPLING, STEPS
+from pytest_brt.reproduce.agent.run import STEPS, TEMPERATURE, TOP_P
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, Issue, Step, Verdict
-from pytest_brt.types.attempt import DialogueEnded, ModelFailed, Shortened
+from pytest_brt.types.attempt import DialogueEnded, Shortened
 from tests.reproduce.bench import act, bench_of, code, issue_of, problems, replies
 from tests.support.interval import CLAMP_ISSUE, diff_of
 from tests.support.trees import tree_hash
@@ -44,7 +44,7 @@ def steps_of(made: Attempt) -> tuple[Step, ...]:
 
 def test_the_defaults_are_those_of_the_paper() -> None:
     assert (STRATEGIES["agent"].runs, STEPS) == (20, 25)
-    assert (SAMPLING.temperature, SAMPLING.top_p) == (0.2, 0.95)
+    assert (TEMPERATURE, TOP_P) == (0.2, 0.95)
 
 
 def test_a_test_is_written_run_and_judged(engine: Engine, issue: Issue, tmp_path: Path) -> None:
@@ -81,7 +81,8 @@ def test_the_code_may_come_as_a_patch_that_takes_nothing_away(
     bench = bench_of(engine, tmp_path, replies(EDIT, rewrites, again, adds, RUN, FINISH))
     made = attempt(issue, 0, bench)
     first, second, *_ = steps_of(made)
-    assert first.problem.startswith("The patch takes lines away")
+    assert not first.is_done
+    assert first.observation.startswith("The patch takes lines away")
     assert second.observation.startswith(f"Written: test_inside in {path}.")
     assert [item.test.name for item in made.tests if item.judgement.candidate] == ["test_inside"]
 
@@ -122,7 +123,7 @@ def test_mistakes_are_answered(engine: Engine, issue: Issue, tmp_path: Path) -> 
         "",
         "",
     ]
-    assert steps_of(made)[4].mended == (
+    assert steps_of(made)[4].corrections == (
         "path 'tests/test_intervall.py' read as 'tests/test_interval.py'",
     )
     # The file was run as the project has it: there is nothing of the agent's in it.
@@ -163,7 +164,7 @@ def test_files_that_are_no_python_can_be_seen(engine: Engine, issue: Issue, tmp_
         made = attempt(issue, 0, bench_of(engine, tmp_path, script, steps=1))
     finally:
         (root / "setup.cfg").unlink()
-    assert steps_of(made)[0].observation == "[tool:x]\nlimits = 0 10"
+    assert steps_of(made)[0].observation == "    1| [tool:x]\n    2| limits = 0 10"
 
 
 def test_a_test_that_passes_is_no_candidate(engine: Engine, issue: Issue, tmp_path: Path) -> None:
@@ -182,7 +183,8 @@ def test_it_is_told_at_once_that_a_failing_test_is_not_accepted(
     _, ran, refused, _, done = steps_of(made)
     assert ran.verdict is Verdict.FAIL
     assert "This test is not accepted: no code of the project ran" in ran.observation
-    assert refused.problem.startswith("Your test is not accepted: no code of the project ran")
+    assert not refused.is_done
+    assert refused.observation.startswith("Your test is not accepted: no code of the project ran")
     assert done.observation == "Done."
     assert not any(item.judgement.candidate for item in made.tests)
     good = attempt(issue, 0, bench_of(engine, tmp_path, replies(EDIT, RIGHT, RUN, FINISH)))
@@ -244,5 +246,7 @@ def test_what_does_not_fit_is_left_out_and_said(
     assert Shortened(part="examples", left_out=True) in made.notes
     assert made.tests[0].judgement.candidate
     made = attempt(issue, 0, bench_of(engine, tmp_path, script, context=300))
-    assert isinstance(made.notes[0], ModelFailed)
-    assert "--brt-engine auto,context=N" in made.notes[0].said
+    (note,) = made.notes
+    assert isinstance(note, DialogueEnded)
+    assert (note.ending, note.steps) == (Ending.TOKENS, 0)
+    assert "--brt-engine auto,context=N" in note.said

@@ -102,18 +102,13 @@ def test_the_agent_comes_last_and_knows_what_replay_saw(engine: Engine, tmp_path
         SAMPLES
         + f"=== always if: You write pytest tests that show\n{WRONG}\n"
         + judge_says("no", "mean does something bad")
-        + replies(
-            act("edit", path=path, prompt="mean([]) must be 0"),
-            RIGHT,
-            act("test", path=path),
-            act("finish"),
-        )
+        + replies(f"{act('write_test', path=path)}\n{RIGHT}")
     )
     made = attempt(issue_of(VAGUE, tmp_path), 0, bench_of(engine, tmp_path, script, samples=4))
     best = made.tests[0]
     assert best.judgement.candidate
     assert best.test.origin.strategy == "auto-agent"
-    ended = DialogueEnded(by="agent", ending=Ending.FINISH, steps=3, said="", wrote=True)
+    ended = DialogueEnded(by="agent", ending=Ending.FINISH, steps=1, said="", wrote=True)
     assert ended in made.notes
     assert len(made.trajectories) >= 2
 

@@ -1,1 +1,0 @@
-"""The fourteen tools of the repair agent (paper 004)."""

@@ -1,0 +1,223 @@
+"""The edit: a model writes a test, or a patch that adds one, into a file (paper 001, 4.2.3)."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pytest_brt.agent.action import Outcome, Refusal
+from pytest_brt.agent.loop import Turn
+from pytest_brt.code.layout import USUAL
+from pytest_brt.code.source import Edit, is_insertion, new_file
+from pytest_brt.code.words import terms_of
+from pytest_brt.codec import content_id
+from pytest_brt.errors import EditProblem
+from pytest_brt.execute.touched import edits
+from pytest_brt.model.base import Prompt
+from pytest_brt.model.form import block_grammar
+from pytest_brt.patches.diff import read_diff
+from pytest_brt.patches.git_apply import apply_hunks
+from pytest_brt.patches.problem import PatchProblem
+from pytest_brt.patches.target import Target
+from pytest_brt.reproduce.agent.task import TestTask
+from pytest_brt.reproduce.asking import answer_room
+from pytest_brt.reproduce.model_tests.make import Maker, Written
+from pytest_brt.reproduce.prompting.excerpts import show_file
+from pytest_brt.reproduce.prompting.fit import bug_values, fitted, shorten
+from pytest_brt.reproduce.prompting.report_text import report_text
+from pytest_brt.syntax.parse import decode
+from pytest_brt.types import CandidateTest, FileChange, Origin, TestsWritten
+
+#: Share of the editor's context that the test file may take, in characters for each token.
+_FILE = 1.5
+#: Tokens of the answer, at most.
+_CODE = 512
+_HUNK = re.compile(r"^@@ -\d", re.MULTILINE)
+#: Characters of a test that is told.
+_TOLD = 1500
+
+
+def refuse_product(task: TestTask, path: str) -> None:
+    """Raise where a file is no test file.
+
+    Raises:
+        Refusal: it is not.
+    """
+    if not any(kind.has_file(path) for kind in (USUAL, task.index.layout.collected)):
+        raise Refusal(
+            f"{path!r} is not a test file, and only test files can be edited. Write the test "
+            f"into {task.new_test_file!r} or another test file."
+        )
+
+
+def ask_for_test(task: TestTask, turn: Turn, path: str, change: str) -> Outcome:
+    """Have the change that is described written into a test file.
+
+    What the agent wrote into that file before may be replaced; what the project has stays.
+
+    Raises:
+        Refusal: it is no test file, the prompt does not fit, or the answer has no test.
+        EditProblem: the answer does not fit into the file.
+        ModelProblem: the model cannot be asked.
+    """
+    refuse_product(task, path)
+    prompt = edit_prompt(task, turn, path, change)
+    editor = turn.session.editor
+    answer = editor.complete(prompt)[0].text
+    origin = Origin(strategy=task.strategy, model=editor.name, seed=prompt.sampling.seed)
+    content = turn.tree.read(path)
+    patched = _patched(answer, path, content) if _HUNK.search(answer) else None
+    if patched is None:
+        return write_tests(task, path, answer, origin)
+    original = task.tree.read(path)
+    if not is_insertion(decode(original or b""), decode(patched)):
+        raise Refusal(
+            "The patch takes lines away: existing tests stay as they are. Ask for a new test."
+        )
+    tests = _tests_of(task, path, _added(decode(original or b""), decode(patched)), origin)
+    return Outcome(
+        observation=_tell(path, [item.test.name for item in tests], tests),
+        changes=(FileChange(path=path, content=patched),),
+        effects=(TestsWritten(path=path, tests=tuple(item.test for item in tests)),),
+    )
+
+
+def edit_prompt(task: TestTask, turn: Turn, path: str, change: str) -> Prompt:
+    """Return the prompt for the model that writes code (paper 001, requirement 36).
+
+    It has what the paper's has: the report, the content of the test file, the meta task and what
+    the test must do. The file is shown whole where it fits.
+
+    Raises:
+        PromptTooLong: it does not fit the model.
+    """
+    editor = turn.session.editor
+    brief = replace(task.brief, model=editor)
+    content = turn.tree.read(path)
+    parts = {
+        "report": report_text(task.issue, whole=True),
+        "content": _shown(task, path, content, int(editor.context * _FILE), change),
+    }
+    longest = answer_room(editor, _CODE)
+    sampling = replace(turn.session.sampling, seed=turn.seed, max_tokens=longest)
+
+    def build(texts: Mapping[str, str]) -> Prompt:
+        values = {**bug_values(brief, texts), "path": path, "change": change}
+        return Prompt(
+            messages=brief.prompts.ask("agent/edit", **values),
+            sampling=sampling,
+            grammar=block_grammar(lines=60),
+            seconds=turn.session.seconds(),
+            purpose="edit",
+        )
+
+    return fitted(build, parts, ("content", "report"), brief)[0]
+
+
+def _shown(task: TestTask, path: str, content: bytes | None, most: int, change: str) -> str:
+    """Return the test file as it is now, in part where it is long."""
+    if content is None:
+        return ""
+    whole = decode(content)
+    if len(whole) <= most or task.tree.read(path) is None:
+        return whole
+    best = max(task.hints.worths.values(), default=1.0)
+    worths = {**task.hints.worths, **dict.fromkeys(terms_of(change), best)}
+    return show_file(path, task.index, most, worths)
+
+
+def _patched(answer: str, path: str, content: bytes | None) -> bytes | None:
+    """Return what a patch makes of a file at its place; None where the answer is none.
+
+    Raises:
+        Refusal: the patch does not apply.
+    """
+    try:
+        files = read_diff(answer).files
+        if not files:
+            return None
+        target = Target(diff=files[0], old=path if content is not None else None, new=path)
+        return apply_hunks(target, content or b"")[0]
+    except PatchProblem as problem:
+        raise Refusal(f"The patch does not apply to {path}: {problem}") from problem
+
+
+def _added(before: str, after: str) -> str:
+    """Return the lines that `after` has more than `before`, each stretch at the margin."""
+    old, new = before.split("\n"), after.split("\n")
+    stretches = (new[edit.new_start : edit.new_end] for edit in edits(old, new))
+    return "\n".join(textwrap.dedent("\n".join(lines)) for lines in stretches)
+
+
+def write_tests(task: TestTask, path: str, answer: str, origin: Origin) -> Outcome:
+    """Put the tests of an answer into a test file, in place of those written there before.
+
+    Raises:
+        Refusal: there is none.
+        EditProblem: they do not fit into the file.
+    """
+    written = _tests_of(task, path, answer, origin)
+    if not written:
+        raise Refusal("The answer had no test in it. Say in the prompt what the test must call.")
+    placed, nodes = _placed(task, path, [item.test for item in written])
+    return Outcome(
+        observation=_tell(path, nodes, written),
+        changes=(placed.change(),),
+        effects=(TestsWritten(path=path, tests=tuple(item.test for item in written)),),
+    )
+
+
+def _tests_of(task: TestTask, path: str, answer: str, origin: Origin) -> tuple[Written, ...]:
+    """Return the tests of an answer for the file `path`, beside it where it is new."""
+    known = task.tree.read(path) is not None
+    test_root = task.bench.engine.subject.test_root
+    host = path if known else ""
+    maker = Maker(issue=task.issue, index=task.index, test_root=test_root, host=host)
+    made = maker.make(answer, origin)
+    return made if known else tuple(replace(i, test=_beside(path, i.test, task)) for i in made)
+
+
+def _beside(path: str, test: CandidateTest, task: TestTask) -> CandidateTest:
+    folder = path.rpartition("/")[0]
+    name = test.path.rpartition("/")[2]
+    where = f"{folder}/{name}" if folder else name
+    named = content_id(task.issue.id, where, test.source or "")
+    return replace(test, path=where, host="", id=named)
+
+
+def _placed(
+    task: TestTask, path: str, tests: Sequence[CandidateTest]
+) -> tuple[Edit, tuple[str, ...]]:
+    """Return the file with the tests in it, and their nodes; raises EditProblem."""
+    from pytest_brt.code.placing import place  # libcst takes half a second
+
+    original = task.tree.read(path)
+    content = original
+    nodes: list[str] = []
+    for test in tests:
+        source = test.source or ""
+        done = new_file(source, path) if content is None else place(source, path, content)
+        content = done.edit.after
+        nodes += done.nodes
+    if content is None:
+        raise EditProblem("there is no test")
+    return Edit(path=path, before=original, after=content), tuple(nodes)
+
+
+def _tell(path: str, nodes: Sequence[str], written: Sequence[Written]) -> str:
+    lines = [f"Written: {', '.join(map(_named, nodes)) or 'no test'} in {path}."]
+    lines += [problem for item in written for problem in item.problems]
+    lines += [shorten((item.test.source or "").rstrip("\n"), _TOLD) for item in written]
+    return "\n".join(lines)
+
+
+def _named(node: str) -> str:
+    """Return what a test is called: its code is shown as it is without the class around it.
+
+    >>> _named("TestWide::test_a"), _named("test_a")
+    ('test_a (as a method of TestWide)', 'test_a')
+    """
+    around, _, name = node.rpartition("::")
+    return f"{name} (as a method of {around.replace('::', '.')})" if around else name

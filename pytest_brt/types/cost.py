@@ -1,0 +1,39 @@
+"""What was spent on a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """What was spent on a model."""
+
+    calls: int = 0
+    #: Tokens of the prompts, and those of them that had to be evaluated.
+    prompt_tokens: int = 0
+    evaluated: int = 0
+    #: Tokens made.
+    tokens: int = 0
+    #: Wall-clock seconds of waiting for it.
+    seconds: float = 0.0
+
+    def __add__(self, other: Cost) -> Cost:
+        """Return the sum of both."""
+        return Cost(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            evaluated=self.evaluated + other.evaluated,
+            tokens=self.tokens + other.tokens,
+            seconds=self.seconds + other.seconds,
+        )
+
+    def __sub__(self, earlier: Cost) -> Cost:
+        """Return what was spent since `earlier`."""
+        return Cost(
+            calls=self.calls - earlier.calls,
+            prompt_tokens=self.prompt_tokens - earlier.prompt_tokens,
+            evaluated=self.evaluated - earlier.evaluated,
+            tokens=self.tokens - earlier.tokens,
+            seconds=self.seconds - earlier.seconds,
+        )
