@@ -25,7 +25,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from pytest_brt.cli.front import project_files
+from pytest_brt.cli.demo import project_files
 
 #: Loaded into each session by -p: writes how many rows and observations the engine ran.
 COUNTER = """

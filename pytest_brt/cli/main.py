@@ -14,12 +14,12 @@ from pytest_brt.shown import say
 
 #: Command → the file that has it, which is imported for that command alone, and what it does.
 _COMMANDS = {
-    "demo": ("front", "show what comes out, on a small example"),
-    "issue": ("front", "write failing tests for bug reports"),
-    "rank": ("front", "rank patches"),
-    "repair": ("front", "write patches for a bug report, with a model"),
-    "study": ("front", "measure the tool on many bugs"),
-    "localise": ("front", "say where the bug of a report may be"),
+    "demo": ("demo", "show what comes out, on a small example"),
+    "issue": ("run_pytest", "write failing tests for bug reports"),
+    "rank": ("run_pytest", "rank patches"),
+    "repair": ("run_pytest", "write patches for a bug report, with a model"),
+    "study": ("run_pytest", "measure the tool on many bugs"),
+    "localise": ("run_pytest", "say where the bug of a report may be"),
     "check": ("check", "say whether a test is a bug test of a report, whoever wrote it"),
     "review": ("review", "accept, reject or edit the bug tests of the last run"),
     "diff": ("diff", "say how two patches of the last ranking differ"),

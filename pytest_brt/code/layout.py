@@ -16,6 +16,7 @@ _IGNORED = frozenset(
 #: Ignored only at the root of the project: further down they may be packages.
 _IGNORED_AT_TOP = frozenset({"venv", "env", "build", "dist"})
 
+_VENDORED = frozenset({"_vendor", "_vendored", "vendor", "vendored", "third_party", "extern"})
 _TEST_FOLDERS = frozenset({"test", "tests", "unittests", "unit_tests"})
 _TEST_NAME = re.compile(r"(?:test_.*|tests?|.*_tests?|conftest)\.py")
 
@@ -31,6 +32,15 @@ def is_ignored_folder(name: str, *, top: bool = False) -> bool:
         or name.startswith(".")
         or name.endswith(".egg-info")
     )
+
+
+def is_vendored(path: str) -> bool:
+    """Return whether `path` lies in a folder for copies of other projects.
+
+    >>> is_vendored("pkg/_vendor/other/core.py"), is_vendored("pkg/vendors.py")
+    (True, False)
+    """
+    return not _VENDORED.isdisjoint(path.split("/")[:-1])
 
 
 def is_test_path(path: str) -> bool:

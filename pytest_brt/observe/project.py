@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pytest_brt.code.file_facts import read_facts
-from pytest_brt.code.layout import is_ignored_folder, is_test_path
+from pytest_brt.code.layout import is_ignored_folder, is_test_path, is_vendored
 from pytest_brt.execute.touched import module_names
 from pytest_brt.syntax.parse import parses
 from pytest_brt.types.subject import Subject
@@ -84,15 +84,16 @@ def module_name(path: str, subject: Subject) -> str:
 
 
 def project_files(subject: Subject) -> Iterator[tuple[str, bytes]]:
-    """Yield path and content of the project's Python and documentation files."""
+    """Yield path and content of the project's own Python and documentation files."""
     seen = 0
     for folder, folders, files in os.walk(subject.root):
         top = folder == str(subject.root)
         folders[:] = sorted(f for f in folders if not is_ignored_folder(f, top=top))
         for name in sorted(files):
-            if not name.endswith((".py", *_DOCS)):
-                continue
             full = Path(folder) / name
+            path = full.relative_to(subject.root).as_posix()
+            if not name.endswith((".py", *_DOCS)) or is_vendored(path):
+                continue
             seen += 1
             if seen > _MOST_FILES:
                 return
@@ -102,7 +103,7 @@ def project_files(subject: Subject) -> Iterator[tuple[str, bytes]]:
                 data = full.read_bytes()
             except OSError:
                 continue  # vanished or unreadable: it teaches nothing
-            yield full.relative_to(subject.root).as_posix(), data
+            yield path, data
 
 
 def _canonical(line: str, wanted: list[str]) -> Iterator[tuple[str, str]]:

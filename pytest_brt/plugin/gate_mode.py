@@ -14,8 +14,8 @@ import pytest
 
 from pytest_brt.errors import BrtError, UsageProblem
 from pytest_brt.execute.engine import TestTarget
+from pytest_brt.plugin.collection import GoalMissed, OwnCollection, OwnItem
 from pytest_brt.plugin.inputs import open_project
-from pytest_brt.plugin.mode_items import Missed, OurFiles, OurItem
 from pytest_brt.plugin.options import read_options
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.words import count
@@ -24,7 +24,7 @@ from pytest_brt.revisions.gate import Gate, Gated, GateProof, changed_tests, spl
 from pytest_brt.shown import on_a_line, show
 
 
-class GateItem(OurItem):
+class GateItem(OwnItem):
     """A test that the change adds or changes."""
 
     def __init__(self, *, gate: Gate, test: TestTarget, **kwargs: Any) -> None:
@@ -41,10 +41,10 @@ class GateItem(OurItem):
         if proof is GateProof.FAILS_AFTER:
             raise BrtError(f"{_what_it_does(proof)}: {after.verdict}, {run_words(after)}")
         if proof is not GateProof.PROVEN:
-            raise Missed(f"{_what_it_does(proof)}: {before.verdict}, {run_words(before)}")
+            raise GoalMissed(f"{_what_it_does(proof)}: {before.verdict}, {run_words(before)}")
 
 
-class GateSession(OurFiles):
+class GateSession(OwnCollection):
     """The plugin of a run with --brt-gate."""
 
     def __init__(self, config: pytest.Config) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,7 +21,8 @@ from pytest_brt.model.base import Model
 from pytest_brt.model.kept import KeptAnswers
 from pytest_brt.model.opening import builtin_factories, open_models
 from pytest_brt.plugin.cases import Files, buggy_places, given_test_file, read_cases
-from pytest_brt.plugin.mode_items import PROGRESS
+from pytest_brt.plugin.collection import PROGRESS
+from pytest_brt.plugin.extensions import added_tools, collect_extensions, lookup
 from pytest_brt.plugin.options import Options
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy, Workbench
@@ -31,44 +32,8 @@ from pytest_brt.store import LastRun, load_last_run, load_spent
 from pytest_brt.types import Cost, JudgedTest, PatchResult, Rank, Review
 
 if TYPE_CHECKING:
-    from pytest_brt.agent.action import Action
     from pytest_brt.rank.epr import Ranker
     from pytest_brt.run.repairs import RepairPlan
-
-
-T = TypeVar("T")
-
-
-def gather(config: pytest.Config, hook: str, built_in: Mapping[str, T]) -> dict[str, T]:
-    """Return `built_in` together with what the implementations of `hook` add.
-
-    Raises:
-        UsageProblem: a name is given twice; it names both plugins.
-    """
-    found = dict(built_in)
-    owners = dict.fromkeys(built_in, "pytest-brt")
-    for implementation in getattr(config.hook, hook).get_hookimpls():
-        added: Any = implementation.function(*(config for _ in implementation.argnames))
-        for name, thing in (added or {}).items():
-            if name in found:
-                raise UsageProblem(
-                    f"{hook}: {name!r} is given by both {owners[name]} and "
-                    f"{implementation.plugin_name} (block one with -p no:NAME)"
-                )
-            found[name] = thing
-            owners[name] = implementation.plugin_name
-    return found
-
-
-def named(option: str, name: str, known: Mapping[str, T]) -> T:
-    """Return the thing called `name`.
-
-    Raises:
-        UsageProblem: nobody gives it; it lists the known names.
-    """
-    if name not in known:
-        raise UsageProblem(f"{option}: unknown name {name!r} (known: {', '.join(sorted(known))})")
-    return known[name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,11 +107,13 @@ def _plan(config: pytest.Config, options: Options, cases: tuple[Case, ...]) -> P
         "weighted": partial(_rank, weighted=True),
         "epr": partial(_rank, weighted=False),
     }
-    rankers = gather(config, "pytest_brt_rankers", built_in)
-    rank = named("--brt-ranker", options.ranker, rankers)
+    rankers = collect_extensions(config, "pytest_brt_rankers", built_in)
+    rank = lookup("--brt-ranker", options.ranker, rankers)
     return Plan(
         cases=cases,
-        strategies=chosen_strategies(options, gather(config, "pytest_brt_strategies", STRATEGIES)),
+        strategies=chosen_strategies(
+            options, collect_extensions(config, "pytest_brt_strategies", STRATEGIES)
+        ),
         rank=rank,
         accept=lambda issue, candidate, judgement: config.hook.pytest_brt_accept(
             issue=issue, candidate=candidate, judgement=judgement
@@ -182,7 +149,7 @@ def _repairs(
             "'pytest-brt models')"
         )
     for name in options.repair_strategy if options.repair else ():
-        strategy = named("--brt-repair-strategy", name, BUILT_IN)
+        strategy = lookup("--brt-repair-strategy", name, BUILT_IN)
         if options.samples is not None:
             strategy = replace(strategy, runs=options.samples)
         strategies[name] = strategy
@@ -195,29 +162,13 @@ def _repairs(
         given=buggy,
         guard=options.guard,
         jobs=options.jobs,
-        tools=_tools(config, str(config.rootpath)) if options.repair else {},
+        tools=added_tools(config, str(config.rootpath)) if options.repair else {},
     )
-
-
-def _tools(config: pytest.Config, root: str) -> dict[str, Action]:
-    added: dict[str, Callable[[str, str], str]] = gather(config, "pytest_brt_tools", {})
-    return {name: _tool(name, answer, root) for name, answer in added.items()}
-
-
-def _tool(name: str, answer: Callable[[str, str], str], root: str) -> Action:
-    from pytest_brt.agent.action import Action, Argument, Form, Outcome
-
-    def run(_turn: object, question: str) -> Outcome:
-        return Outcome(observation=str(answer(question, root)))
-
-    about = (answer.__doc__ or "Ask a plugin.").strip().splitlines()[0]
-    form = Form(arguments=(Argument(name="question", about="what to look for"),))
-    return Action(name=name, about=about, run=run, form=form)
 
 
 def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, Model | None]:
     """Return the model that thinks, and the one that writes code when that is another."""
-    factories = gather(config, "pytest_brt_models", builtin_factories())
+    factories = collect_extensions(config, "pytest_brt_models", builtin_factories())
     model, editor = open_models(options.model, options.edit_model, options.engine, factories)
     if options.record is None or model.name == "none":
         return model, None if editor is model else editor
@@ -233,9 +184,9 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
     Raises:
         BrtError: the project, its interpreter or the isolation cannot be had.
     """
-    added: dict[str, Callable[..., Engine]] = gather(config, "pytest_brt_sandboxes", {})
+    added: dict[str, Callable[..., Engine]] = collect_extensions(config, "pytest_brt_sandboxes", {})
     level = options.sandbox
-    if level in added:  # the project's interpreter is asked before that can be opened
+    if level in added:  # the project's interpreter is asked before that can be open_mode
         level = "auto" if sys.platform == "linux" else "process"
     sandbox = open_sandbox(level, net=options.net, project=config.rootpath, shown=options.show)
     subject = find_subject(
@@ -322,7 +273,7 @@ def chosen_strategies(options: Options, known: Mapping[str, Strategy]) -> dict[s
     """
     chosen: dict[str, Strategy] = {}
     for name in options.strategy:
-        strategy = named("--brt-strategy", name, known)
+        strategy = lookup("--brt-strategy", name, known)
         if options.model == "none" and strategy.asks:
             if name != "auto":
                 raise UsageProblem(

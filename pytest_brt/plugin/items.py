@@ -15,7 +15,7 @@ import pytest
 from pytest_brt.answers import answer_issue, bug_tests
 from pytest_brt.codec import to_json
 from pytest_brt.errors import ModelProblem
-from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurItem, Status
+from pytest_brt.plugin.collection import PROGRESS, GoalMissed, OwnItem, Status
 from pytest_brt.render.answer import issue_sentence
 from pytest_brt.render.entries import attempt_entry, judged_entry, patch_entry, repair_entry
 from pytest_brt.render.ranking import shortcoming
@@ -52,7 +52,7 @@ NO_PLACE = Status(category="without a place", letter="F", word="NO PLACE")
 SIGN_OF_LIFE = 30.0
 
 
-class Work(OurItem):
+class Work(OwnItem):
     """An item that waits for a future and keeps what it found."""
 
     #: What is not reached where nothing better came of any such item of a report.
@@ -72,10 +72,10 @@ class Work(OurItem):
 
     @abstractmethod
     def tell(self, result: Any) -> None:
-        """Record the result; raise Missed where the answer is no."""
+        """Record the result; raise GoalMissed where the answer is no."""
 
     def runtest(self) -> None:
-        """Wait for the result; raise Missed when there is none to speak of."""
+        """Wait for the result; raise GoalMissed when there is none to speak of."""
         # A project's `-W error` is about its own code, not about ours.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -83,7 +83,7 @@ class Work(OurItem):
             self.seconds = result.seconds
             try:
                 self.tell(result)
-            except Missed as missed:
+            except GoalMissed as missed:
                 self.unmet = missed.status.unmet if missed.status else ""
                 raise
             self.met = True
@@ -127,7 +127,7 @@ class AttemptItem(Work):
             super().runtest()
         except ModelProblem as problem:
             if self.work.workbench.meter.unheard:  # which the last line says, once for all
-                raise Missed(str(problem), NOT_REPRODUCED) from problem
+                raise GoalMissed(str(problem), NOT_REPRODUCED) from problem
             raise
 
     def tell(self, result: Attempt) -> None:
@@ -144,13 +144,15 @@ class AttemptItem(Work):
         alike = [item for item in works if item.case.issue_id == self.key.issue]
         # A repair or a place is what was asked for then, and tests may have been given.
         if any(isinstance(item, RepairItem | LocaliseItem) for item in alike):
-            raise Missed("no bug test found")
+            raise GoalMissed("no bug test found")
         found = [item.attempt for item in alike if isinstance(item, AttemptItem)]
         made = [attempt for attempt in found if attempt is not None]
         if len(made) < len(found) or any(bug_tests(attempt.tests)[0] for attempt in made):
-            raise Missed("this run found no bug test; the report is judged by all of them")
+            raise GoalMissed("this run found no bug test; the report is judged by all of them")
         possible = bug_tests(test for attempt in made for test in attempt.tests)[1]
-        raise Missed(issue_sentence(answer_issue(made)), POSSIBLE if possible else NOT_REPRODUCED)
+        raise GoalMissed(
+            issue_sentence(answer_issue(made)), POSSIBLE if possible else NOT_REPRODUCED
+        )
 
 
 class PatchItem(Work):
@@ -162,14 +164,14 @@ class PatchItem(Work):
         """Keep the row; a patch that does not fix the bug says why."""
         self.keep(patch_entry(result))
         if result.refused is not None:
-            raise Missed(refusal_sentence(result.refused), NOT_APPLIED)
+            raise GoalMissed(refusal_sentence(result.refused), NOT_APPLIED)
         if not result.verdicts:
-            raise Missed("no bug test could be run on it")
+            raise GoalMissed("no bug test could be run on it")
         tests = self.work.tests(self.case)
         trusted = {t.test.id: t.judgement.counts for t in tests if t.judgement.candidate}
         short = shortcoming(result, trusted)
         if short:
-            raise Missed(short, FAILING)
+            raise GoalMissed(short, FAILING)
         self.status = PASSING
 
 
@@ -184,9 +186,9 @@ class RepairItem(Work):
         for row in [self.work.row(self.case, fix.patch) for fix in result.fixes]:
             result_of(row)
         if not result.fixes:
-            raise Missed("; ".join(result.notes) or self.nothing, NO_PATCH)
+            raise GoalMissed("; ".join(result.notes) or self.nothing, NO_PATCH)
         if all(fix.broken for fix in result.fixes):
-            raise Missed("every fix that passes the bug tests breaks existing tests", DISPUTED)
+            raise GoalMissed("every fix that passes the bug tests breaks existing tests", DISPUTED)
 
 
 class LocaliseItem(Work):
@@ -198,7 +200,7 @@ class LocaliseItem(Work):
         """Keep the places; none at all is a miss."""
         self.keep(result)
         if not result.places:
-            raise Missed("; ".join(result.notes) or "nothing points to a place", NO_PLACE)
+            raise GoalMissed("; ".join(result.notes) or "nothing points to a place", NO_PLACE)
 
 
 def unmet_goals(items: Iterable[pytest.Item]) -> list[str]:

@@ -27,7 +27,7 @@ from pytest_brt.plugin.option_list import (
     SETTINGS,
     destination,
 )
-from pytest_brt.plugin.settings import raw_settings, setting_texts
+from pytest_brt.plugin.project_settings import raw_settings, setting_texts
 
 if TYPE_CHECKING:
     import pytest

@@ -13,20 +13,20 @@ import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_brt import __version__
-from pytest_brt.answers import answer_ranking, bug_tests
+from pytest_brt.answers import bug_tests
 from pytest_brt.code.source import Edit
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, StoreProblem
 from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.plugin.agents import is_agent
 from pytest_brt.plugin.cases import absolutepath, more_patches
+from pytest_brt.plugin.collection import OwnCollection
 from pytest_brt.plugin.files import Files, plan_edits, rendered
 from pytest_brt.plugin.inputs import cache_folder, read_inputs
 from pytest_brt.plugin.items import (
@@ -36,13 +36,12 @@ from pytest_brt.plugin.items import (
     of_patches,
     unmet_goals,
 )
-from pytest_brt.plugin.mode_items import OurFiles
 from pytest_brt.plugin.options import TYPED, Write, read_options
 from pytest_brt.plugin.stdout import write_report
 from pytest_brt.plugin.summary import Summary, header
 from pytest_brt.render.agent import agent_lines
 from pytest_brt.render.answer import reviewed
-from pytest_brt.render.report import Report
+from pytest_brt.render.report import Ranking, Report
 from pytest_brt.render.words import count
 from pytest_brt.run.futures import Run
 from pytest_brt.run.keeping import (
@@ -80,7 +79,16 @@ NO_MODEL = 6
 NO_LEADER = 7
 
 
-class Session(OurFiles):
+def _is_led(ranking: Ranking) -> bool:
+    """Say whether some patch leads without doubt."""
+    match ranking.answer:
+        case OnlyOne() | Leader(doubt=None):
+            return True
+        case _:
+            return False
+
+
+class Session(OwnCollection):
     """The plugin of a run in one of our modes."""
 
     def __init__(self, config: pytest.Config) -> None:
@@ -233,10 +241,11 @@ class Session(OurFiles):
         self.config.hook.pytest_brt_finished(record=self.record)
         if self.unheard and session.exitstatus == pytest.ExitCode.TESTS_FAILED:
             session.exitstatus = NO_MODEL
-        is_clear = self._is_clear()
+        report = self.written.report(self.record, 0)
+        is_clear = bool(self.options.repair) or all(map(_is_led, report.rankings))
         if session.exitstatus == pytest.ExitCode.OK and not is_clear:
             session.exitstatus = NO_LEADER
-        self.report = self.written.report(self.record, int(session.exitstatus))
+        self.report = replace(report, exit_code=int(session.exitstatus))
         is_written = True
         writers = (
             *self.written.writers(self.report),
@@ -280,19 +289,6 @@ class Session(OurFiles):
                 f"next: '{rank}' ranks the patches in DIR by these tests; 'pytest-brt review' "
                 "first asks you which of them are right"
             )
-
-    def _is_clear(self) -> bool:
-        """Say whether some patch leads without doubt wherever a ranking was all that was asked."""
-        if self.record is None or self.options.repair:
-            return True
-        missing = {found.issue: found for found in self.record.not_run}
-        for issue, ranks in groupby(self.record.ranks, key=lambda rank: rank.result.issue):
-            match answer_ranking(tuple(ranks), missing.get(issue)):
-                case OnlyOne() | Leader(doubt=None):
-                    continue
-                case _:
-                    return False
-        return True
 
     def _open_journal(self) -> HeldJournal | None:
         """Return what keeps finished work for the case that this run is interrupted."""

@@ -22,7 +22,7 @@ def declare_hooks(manager: pytest.PytestPluginManager) -> None:
         manager.add_hookspecs(hookspec)
 
 
-class _AsInstalled:
+class _UnrewrittenModules:
     """Finds our modules before pytest, which rewrites the asserts of plugins, would.
 
     What it makes of them it can only keep where it may write: in an image, or in an environment
@@ -49,10 +49,10 @@ def set_apart(config: pytest.Config, args: list[str]) -> None:
     # From here on nothing is imported from the project, whatever its modules are called.
     theirs = {"", os.getcwd(), *map(str, config.getini("pythonpath"))}  # noqa: PTH109
     sys.path[:] = [path for path in sys.path if path not in theirs]
-    sys.meta_path.insert(0, _AsInstalled())
-    from pytest_brt.plugin.mode_items import shed_project_settings
+    sys.meta_path.insert(0, _UnrewrittenModules())
+    from pytest_brt.plugin.project_settings import drop_project_settings
 
-    shed_project_settings(config, args)
+    drop_project_settings(config, args)
 
 
 def take_jobs(options: Any) -> None:
@@ -68,19 +68,19 @@ def take_jobs(options: Any) -> None:
 def register_mode(config: pytest.Config) -> None:
     """Register the plugin of the mode that was asked for."""
     declare_hooks(config.pluginmanager)
-    from pytest_brt.plugin.mode_items import opened
+    from pytest_brt.plugin.collection import open_mode
     from pytest_brt.plugin.options import Mode, mode_of
 
     mode = mode_of(config.option)
     if mode is Mode.GATE:
         from pytest_brt.plugin.gate_mode import GateSession
 
-        config.pluginmanager.register(opened(config, GateSession), "brt-gate")
+        config.pluginmanager.register(open_mode(config, GateSession), "brt-gate")
     elif mode is Mode.STUDY:
         from pytest_brt.plugin.study_mode import StudySession
 
-        config.pluginmanager.register(opened(config, StudySession), "brt-study")
+        config.pluginmanager.register(open_mode(config, StudySession), "brt-study")
     else:
         from pytest_brt.plugin.session import Session
 
-        config.pluginmanager.register(opened(config, Session), "brt-session")
+        config.pluginmanager.register(open_mode(config, Session), "brt-session")

@@ -37,9 +37,10 @@ from pytest_brt.evaluate.study_file import StudyFile, read_study_file
 from pytest_brt.evaluate.write import write_study
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.plugin.cases import absolutepath
-from pytest_brt.plugin.inputs import chosen_strategies, gather, named, open_chosen_models
+from pytest_brt.plugin.collection import PROGRESS, GoalMissed, OwnCollection, OwnItem
+from pytest_brt.plugin.extensions import collect_extensions, lookup
+from pytest_brt.plugin.inputs import chosen_strategies, open_chosen_models
 from pytest_brt.plugin.items import result_of
-from pytest_brt.plugin.mode_items import PROGRESS, Missed, OurFiles, OurItem
 from pytest_brt.plugin.options import Options, read_options
 from pytest_brt.render.words import count
 from pytest_brt.repair.strategy import BUILT_IN
@@ -48,7 +49,7 @@ from pytest_brt.run.progress import Progress
 from pytest_brt.shown import show
 
 
-class StageItem(OurItem):
+class StageItem(OwnItem):
     """One stage of one bug."""
 
     def __init__(self, *, study: Study, instance: Instance, stage: Stage, **kwargs: Any) -> None:
@@ -58,7 +59,7 @@ class StageItem(OurItem):
         self.stage = stage
 
     def runtest(self) -> None:
-        """Wait for the stage; raise Missed when it found nothing."""
+        """Wait for the stage; raise GoalMissed when it found nothing."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result = result_of(self.study.stage(self.instance, self.stage))
@@ -67,10 +68,10 @@ class StageItem(OurItem):
         self.seconds = result.setup + result.seconds + result.judging
         missing = missed(result)
         if missing:
-            raise Missed(missing)
+            raise GoalMissed(missing)
 
 
-class StudySession(OurFiles):
+class StudySession(OwnCollection):
     """The plugin of a run with --brt-study."""
 
     def __init__(self, config: pytest.Config) -> None:
@@ -84,7 +85,7 @@ class StudySession(OurFiles):
         bugs = {dataset / one.id / "issue.md": (one,) for one in instances}
         super().__init__(config, bugs if dataset.is_dir() else {dataset: instances})
         self.folder = Path(study.results or Path("brt-results", path.stem)).absolute()
-        strategies = gather(config, "pytest_brt_strategies", STRATEGIES)
+        strategies = collect_extensions(config, "pytest_brt_strategies", STRATEGIES)
         chosen = chosen_strategies(options, strategies)
         model, editor = open_chosen_models(config, options)
         self._models = (model, editor)
@@ -213,7 +214,7 @@ def _repair_settings(options: Options, study: StudyFile) -> RepairSettings | Non
             '(given = ["place"])'
         )
     for name in options.repair_strategy:
-        named("--brt-repair-strategy", name, BUILT_IN)
+        lookup("--brt-repair-strategy", name, BUILT_IN)
     return RepairSettings(
         strategies=options.repair_strategy, without=without, variants=options.variants
     )

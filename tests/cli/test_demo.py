@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.cli.front import project_files
+from pytest_brt.cli.demo import project_files
 from pytest_brt.cli.main import main
 
 

@@ -135,3 +135,10 @@ def test_asking_for_the_wanted_value_in_place_of_the_shown_one_is_stated() -> No
     assert matches(found, "assert f(5, 0) == 5", failed("assert 0 == 5"))
     for message in ("assert 0 == 6", "assert 1 == 5", "assert 0 != 5", "no comparison"):
         assert states(found, failed(message)) == ""
+
+
+def test_a_value_that_the_test_passes_in_is_no_evidence() -> None:
+    found = facts("# f\n\nf(\"it's\") does not change \"it's\", it should be 'its'")
+    raised = Raised(type="AssertionError", message="""assert "it's" == 'its'""")
+    assert matches(found, "assert f('a') == 'its'", raised)
+    assert not matches(found, "assert f('it\\'s') == 'its'", raised)

@@ -9,7 +9,7 @@ from _pytest.config.findpaths import load_config_dict_from_file
 
 from pytest_brt.plugin.option_list import MORE_OPTIONS, OPTIONS, REPEATED, SETTINGS, destination
 from pytest_brt.plugin.options import read_value
-from pytest_brt.plugin.settings import setting_texts
+from pytest_brt.plugin.project_settings import setting_texts
 
 METAVARS = {flag: metavar for flag, _, metavar, _ in (*OPTIONS, *MORE_OPTIONS)}
 #: What each setting may be: as native TOML, and as text.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pytest_brt.evaluate.measures import Order, acc_at, wef_at
 from pytest_brt.evaluate.record import Bug, Flaw, StudyResult, TestOutcome
 from pytest_brt.evaluate.rows.row import Row, make_row, studied
-from pytest_brt.reproduce.libro.run import MANY
+from pytest_brt.reproduce.libro.run import AGREE
 
 _PLACES = (1, 3, 5)
 
@@ -61,12 +61,11 @@ def reproduced_rows(result: StudyResult) -> Iterator[Row]:
 def is_shown(candidates: Sequence[TestOutcome], agree: int | None) -> bool:
     """Whether a user would be shown the candidates of one strategy.
 
-    Of LIBRO more than `agree` samples must fail alike; by default 1 where there are many samples.
+    Of LIBRO more than `agree` samples must fail alike, by default 1.
     """
     if not candidates or candidates[0].strategy != "libro":
         return bool(candidates)
-    samples = max(test.samples for test in candidates)
-    threshold = int(samples >= MANY) if agree is None else agree
+    threshold = AGREE if agree is None else agree
     return max(test.agree for test in candidates) > threshold
 
 

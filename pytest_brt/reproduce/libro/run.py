@@ -16,7 +16,7 @@ from pytest_brt.code.index import Index
 from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Completion, Finish, Prompt, Sampling
 from pytest_brt.oracle.facts import read_facts
-from pytest_brt.oracle.judge import failure_key, refusal, run_tests
+from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
 from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.asking import PREFILL, STOP, answer_room, seed_of
 from pytest_brt.reproduce.libro.pool import (
@@ -31,15 +31,26 @@ from pytest_brt.reproduce.model_tests.confidence import Signs, is_repairable, ju
 from pytest_brt.reproduce.model_tests.make import Maker, Written
 from pytest_brt.reproduce.model_tests.small import made_small
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
-from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong, bug_values, fitted, listings_of
+from pytest_brt.reproduce.prompting.fit import (
+    Brief,
+    Listing,
+    PromptTooLong,
+    bug_values,
+    fitted,
+    listings_of,
+    whole_files,
+)
 from pytest_brt.reproduce.prompting.report_text import report_text
-from pytest_brt.reproduce.select import dropped, without_doubles
+from pytest_brt.reproduce.select import without_doubles
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, AttemptNote, Ending, Issue, JudgedTest, Origin, Verdict
 from pytest_brt.types.attempt import ModelFailed, Shortened
+from pytest_brt.types.candidate import COUNTS
 
 #: Tokens of a prompt; long reports take more.
 _TOKENS = 2_600
+#: Characters per token, at most.
+_CHARACTERS = 8
 _SAMPLING = Sampling(temperature=0.7, top_p=0.95, max_tokens=512)
 
 
@@ -70,6 +81,9 @@ def sampling_prompt(
         PromptTooLong: it fits in no way.
     """
     hints, prompts = brief.hints, brief.prompts
+    listings: dict[str, Listing] = {}
+    if form is PromptForm.FILES:
+        listings = listings_of(hints, index) if facts else whole_files(hints, index)
     parts = {
         "report": report_text(brief.issue, whole=not facts),
         "session": "\n".join(hints.session) if facts else "",
@@ -91,7 +105,10 @@ def sampling_prompt(
             purpose="libro",
         )
 
-    listings = listings_of(hints, index, imports=not facts) if form is PromptForm.FILES else {}
+    if form is PromptForm.FILES and not facts:
+        # LIBRO is given both files whole; they are made shorter where they do not fit.
+        room = brief.model.context * _CHARACTERS
+        parts |= {name: make(room) for name, (_, make) in listings.items()}
     # What LIBRO does not have goes first, the report last.
     order = ("tests", "host", "suspected", "examples", "fixtures", "imports", "session", "report")
     return fitted(build, parts, order, brief, listings, most=_TOKENS)[:2]
@@ -127,8 +144,8 @@ _ENDINGS = {
     Finish.TIME: Ending.TIME,
     Finish.LOOP: Ending.LOOP,
 }
-#: Samples from which on it says something that no two of them agree.
-MANY = 10
+#: A bug is shown when more samples than this fail alike.
+AGREE = 1
 
 
 class Libro:
@@ -158,7 +175,13 @@ class Libro:
         self.in_auto = told is not None
         self.strategy = "auto-libro" if self.in_auto else "libro"
         version = ".".join(map(str, bench.engine.subject.python_version))
-        found = told or gather_hints(issue, project, buggy=bench.buggy, host=bench.host)
+        found = told
+        if found is None:
+            found = gather_hints(issue, project, buggy=bench.buggy, host=bench.host)
+            # LIBRO knows files with the bug, and no places in them.
+            files = bench.buggy or found.files[:1]
+            places = tuple(place for place in found.suspects if place.path in files)
+            found = replace(found, suspects=places)
         self.brief = Brief(
             issue=issue,
             hints=replace(found, python=version),
@@ -277,8 +300,8 @@ class Libro:
     def tests(self) -> tuple[JudgedTest, ...]:
         """Return all tests, judged: candidates first, in LIBRO's order.
 
-        A bug is shown when more samples than the user wants fail alike: in LIBRO 1, where there
-        are enough to agree. `auto` shows a test that stands alone too, as unsure, and cuts what
+        A bug is shown when more samples than the user wants fail alike, in LIBRO 1; all tests
+        count when patches are ranked. `auto` believes a test that stands alone too, and cuts what
         tests do not need when it has them all.
         """
         clusters = self.clusters()
@@ -286,10 +309,9 @@ class Libro:
         agree = agreement(clusters)
         threshold = self.bench.agree
         if threshold is None:
-            threshold = int(self.samples >= MANY and not self.in_auto)
+            threshold = 0 if self.in_auto else AGREE
         if 0 < agree <= threshold:
-            least = f"{threshold + 1} samples"
-            return tuple(dropped(j, f"not shown: fewer than {least} fail alike") for j in judged)
+            judged = tuple(_unsure(item, threshold + 1) for item in judged)
         if self.in_auto:
             return without_doubles(judged)
         engine, repeat = self.bench.engine, self.bench.repeat
@@ -313,6 +335,15 @@ class Libro:
     def told(self) -> tuple[AttemptNote, ...]:
         """Return what became of the samples."""
         return sample_notes(tuple(self._tests.values()), self.samples, self._empty)
+
+
+def _unsure(item: JudgedTest, least: int) -> JudgedTest:
+    """Return a candidate as one that no bug is shown by: fewer than `least` samples agree."""
+    judgement = item.judgement
+    if not judgement.candidate:
+        return item
+    confidence = min(judgement.confidence, COUNTS - 0.01)
+    return rescored(item, confidence, f"fewer than {least} samples fail alike")
 
 
 def libro(issue: Issue, index: int, bench: Workbench, project: Index) -> Attempt:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.code.fixtures import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.code.index import Index
+from pytest_brt.code.layout import is_vendored
 from pytest_brt.code.lookup import relevance
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.issue.read import read_report
@@ -92,7 +93,8 @@ def gather_hints(
     found = relevance(query_of(issue), index)
     given = find_places(issue, index, found=found, ran=ran, paths=buggy) if buggy else ()
     every = (*given, *find_places(issue, index, found=found, ran=ran))
-    suspects = tuple({(one.path, one.function): one for one in every}.values())
+    own = [place for place in every if not is_vendored(place.path)]
+    suspects = tuple({(place.path, place.function): place for place in own}.values())
     tests = [
         judged.test.source
         for judged in (attempt.tests if attempt else ())
@@ -100,9 +102,9 @@ def gather_hints(
     ]
     hints = Hints(
         seen=seen,
-        session=session_of(seen),
+        session=session_of(replayed) if replayed else (),
         tests=tuple(tests[:_MOST_TESTS]),
-        stance=stance_of(seen),
+        stance=stance_of(replayed) if replayed else Stance.WRONG,
         python=".".join(map(str, engine.subject.python_version)) if engine else "",
         worths=found.worths,
     )

@@ -12,7 +12,7 @@ from pytest_brt.code.index import Index
 from pytest_brt.errors import Overflowed
 from pytest_brt.model.base import Model, Prompt
 from pytest_brt.reproduce.prompting.context import Hints
-from pytest_brt.reproduce.prompting.excerpts import show_suspects, show_tests
+from pytest_brt.reproduce.prompting.excerpts import show_file, show_suspects, show_tests
 from pytest_brt.reproduce.prompting.report_text import shortened_report
 from pytest_brt.types import Issue
 from pytest_brt.types.attempt import Shortened
@@ -27,16 +27,38 @@ def shorten(text: str, most: int) -> str:
 _MOST_CODE = 12_000
 #: Characters below which a part says nothing.
 _SHORTEST = 120
+#: Times that a part is made shorter before it is left out, each time by more.
+_TRIES, _TIGHTER = 5, 0.85
 #: Characters of code per token, rather too few; tokens of code that are always shown.
 _CHARACTERS, _LEAST = 3.5, 400
 #: How the room is shared: the suspected code, the tests.
 _OF_CODE, _OF_TESTS = 3.0, 1.0
 #: Stands between the files of the suspected code.
 _PARTED = "\f"
-#: A file's share of the room, and what lists it in so many characters.
-Listing = tuple[float, Callable[[int], str]]
+#: Lists code in so many characters; and its share of the room beside it.
+Show = Callable[[int], str]
+Listing = tuple[float, Show]
 #: Makes a prompt of texts by name.
 Build = Callable[[Mapping[str, str]], Prompt]
+
+
+def whole_files(hints: Hints, index: Index) -> dict[str, Listing]:
+    """Return how the suspected files and "host" are listed: whole, where they fit."""
+
+    def suspected(most: int) -> str:
+        share = most // max(len(hints.files), 1)
+        shown = ((path, show_file(path, index, share, hints.worths)) for path in hints.files)
+        return _PARTED.join(f"{path}\n{code}" for path, code in shown if code)
+
+    def host(most: int) -> str:
+        return show_file(hints.host, index, most, hints.worths)
+
+    return _by_name(suspected, host if hints.host else None)
+
+
+def _by_name(suspected: Show, host: Show | None) -> dict[str, Listing]:
+    tests = {"host": (_OF_TESTS, host)} if host else {}
+    return {"suspected": (_OF_CODE, suspected), **tests}
 
 
 def listings_of(hints: Hints, index: Index, *, imports: bool = False) -> dict[str, Listing]:
@@ -52,8 +74,7 @@ def listings_of(hints: Hints, index: Index, *, imports: bool = False) -> dict[st
     def host(most: int) -> str:
         return show_tests(hints.host, index, most, hints.worths, imports=imports)
 
-    listings: dict[str, Listing] = {"suspected": (_OF_CODE, suspected)}
-    return listings | ({"host": (_OF_TESTS, host)} if hints.host else {})
+    return _by_name(suspected, host if hints.host else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,21 +136,24 @@ def fitted(
     texts = dict(parts)
     if listings:
         room = max(most - model.count((frame or build)(parts)), _LEAST) * _CHARACTERS
-        texts |= _listed(listings, room)
+        # What is given as a part is listed anew only where it does not fit.
+        texts = {**_listed(listings, room), **texts}
     notes: dict[str, Shortened] = {}
     prompt = build(texts)
     for name in order:
-        for _ in range(4):
+        for tries in range(_TRIES):
             over = _too_long(prompt, model)
             if over <= 0:
                 return prompt, tuple(notes.values()), texts
             if not texts.get(name):
                 break
             size = model.count(texts[name])
-            keep = len(texts[name]) * (size - over - 16) // max(size, 1)
+            # What is made anew may come out longer than asked for.
+            share = (size - over - 16) / max(size, 1) * _TIGHTER**tries
+            keep = int(len(texts[name]) * share)
             make = again.get(name, partial(shorten, texts[name]))
-            short = make(keep) if keep >= _SHORTEST else ""
-            texts[name] = short if len(short) < len(texts[name]) else ""
+            short = make(keep) if keep >= _SHORTEST and tries < _TRIES - 1 else ""
+            texts[name] = min(short, texts[name], key=len)
             notes[name] = Shortened(part=name, left_out=not texts[name])
             prompt = build(texts)
     over = _too_long(prompt, model)

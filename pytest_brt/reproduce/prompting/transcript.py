@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from pytest_brt.execute.engine import Observed
 from pytest_brt.issue.alike import Likeness, quoted_in
-from pytest_brt.observe.watch import Seen
+from pytest_brt.observe.watch import Replayed, Seen, shown_expression
 from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 
 #: Statements whose results are told, and characters of each result.
@@ -23,6 +22,10 @@ _CALL = re.compile(
 )
 
 
+#: What it says of a module that is not there: the name of its top.
+_MODULE = re.compile(r"No module named '(\w+)")
+
+
 class Stance(StrEnum):
     """What the report holds of what its own code does on this tree."""
 
@@ -34,12 +37,23 @@ class Stance(StrEnum):
     OTHER = "other"
 
 
-def session_of(seen: Iterable[Seen]) -> tuple[str, ...]:
-    """Return statements with what they did, as an interactive session shows them."""
-    shown = [item for item in seen if (item.did is not None or item.ended) and not _artefact(item)]
+def session_of(replayed: Replayed) -> tuple[str, ...]:
+    """Return statements with what they did, as an interactive session shows them.
+
+    Imports that were added to run them come first, and say so.
+    """
+    shown = [
+        item
+        for item in replayed.seen
+        if (item.did is not None or item.ended) and not _artefact(item, replayed)
+    ]
     if all(item.step.source.startswith(_DEFINITIONS) and not _failed(item) for item in shown):
         return ()  # that something can be imported, or defined, is no news
-    return tuple(_told(item) for item in shown[:_MOST_SEEN])
+    used = frozenset[str]().union(*(item.names.used for item in shown))
+    needed = replayed.resolver.imports_for(used & replayed.resolver.known.keys())
+    text = replayed.reading.issue.text
+    added = (f">>> {way}  # added: not in the report" for way in needed if way not in text)
+    return (*added, *(_told(item) for item in shown[:_MOST_SEEN]))
 
 
 def _told(item: Seen) -> str:
@@ -53,11 +67,12 @@ def _failed(item: Seen) -> bool:
     return bool(item.ended) or (item.did is not None and item.did.raised is not None)
 
 
-def _artefact(item: Seen) -> bool:
+def _artefact(item: Seen, replayed: Replayed) -> bool:
     """Return whether what a statement did says something of how it was run, and not of the bug.
 
-    Such are names that the report gives no value, and calls in sentences that name a function with
-    some of its arguments.
+    Such are names that the report gives no value, calls in sentences that name a function with
+    some of its arguments, and modules that are neither installed nor the project's: those of text
+    that is a tool's input, too.
     """
     raised = item.did.raised if item.did else None
     # What is raised below the statement is raised by the project.
@@ -66,6 +81,9 @@ def _artefact(item: Seen) -> bool:
     kind = raised.type.rpartition(".")[2]
     if kind in {said.raised.type.rpartition(".")[2] for said in item.step.claims if said.raised}:
         return False
+    if kind == "ModuleNotFoundError":
+        lacking = _MODULE.search(raised.message)
+        return not lacking or lacking[1] not in replayed.resolver.engine.subject.packages
     misses = kind == "TypeError" and item.step.inline and _CALL.search(raised.message)
     return kind == "NameError" or bool(misses)
 
@@ -83,16 +101,18 @@ def _result(item: Seen) -> str:
     if not item.step.source.startswith(IMPORTS):
         parts += [f"{warning.type}: {warning.message}" for warning in did.warnings]
     text = "\n".join(part for part in parts if part)
+    if not text and shown_expression(item.step.source):
+        return "# no output"
     return text if len(text) <= _MOST_RESULT else f"{text[:_MOST_RESULT]}…"
 
 
-def stance_of(seen: Sequence[Seen]) -> Stance:
+def stance_of(replayed: Replayed) -> Stance:
     """Say whether the code of a report still goes wrong on this tree, as far as can be told.
 
     What is tidy counts only: values that can be compared, exceptions that are not raised. While
     any statement fails, or does what is complained about, the report stands as it is.
     """
-    shown = [item for item in seen if not _artefact(item)]
+    shown = [item for item in replayed.seen if not _artefact(item, replayed)]
     if any(_failed(item) for item in shown):
         return Stance.WRONG
     found = Stance.WRONG

@@ -12,7 +12,7 @@ from pytest_brt.agent.trajectory import read_trajectories
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
-from pytest_brt.reproduce.invert import invert
+from pytest_brt.reproduce.invert import invert, uses_project
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, JudgedTest, Verdict
@@ -25,6 +25,7 @@ from tests.reproduce.examples import (
     scripted,
     verdicts_with,
 )
+from tests.reproduce.model_tests.judging import run
 
 CRASH, VALUE = "tabulate-maxcolwidths", "sqlparse-strip-comments"
 #: The judge's questions about one test.
@@ -236,3 +237,14 @@ def test_the_time_ends_it(
     bench = replace(bench_for(engines[VALUE], scripted(tmp_path, "=== always\nx")), deadline=0.0)
     attempt = invert(issue_of(VALUE), 0, bench, indexes[VALUE])
     assert (attempt.trajectories[0].ending, calls(attempt)) == (Ending.TIME, 0)
+
+
+def test_a_test_uses_the_project_through_its_test_helpers_too() -> None:
+    source = "from tests.tools import check\n\n\ndef test_a():\n    check()\n"
+    used = replace(run(verdict=Verdict.PASS, raised=""), used_project=True)
+    assert uses_project(source, (used,), ("pkg",))
+    assert not uses_project(source, (replace(used, used_project=False),), ("pkg",))
+    # Where the run does not tell, an import does.
+    unknown = replace(used, used_project=None)
+    assert not uses_project(source, (unknown,), ("pkg",))
+    assert uses_project(f"from pkg import f\n{source}", (unknown,), ("pkg",))

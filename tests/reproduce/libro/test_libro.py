@@ -10,7 +10,8 @@ import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
-from pytest_brt.model.base import Completion, Model, Prompt, Role
+from pytest_brt.model.base import Completion, Model, Prompt, Role, Settings
+from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.reproduce.libro.run import SAMPLES, Libro, libro
 from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.registry import STRATEGIES
@@ -87,7 +88,7 @@ class Seen:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.prompts: list[Prompt] = []
-        self.name, self.context, self.notes = "seen", 32_768, ()
+        self.name, self.context, self.notes = "seen", model.context, ()
 
     def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
         self.prompts.append(prompt)
@@ -244,24 +245,41 @@ def test_a_bug_on_which_too_few_samples_agree_is_not_shown(engine: Engine, tmp_p
     for agree, shown in ((3, False), (2, True)):
         made = STRATEGIES["libro"].attempt(issue_of(NAME), 0, replace(bench, agree=agree))
         (item,) = made.tests
-        assert item.judgement.candidate is shown
-        told = item.judgement.reason.startswith("not shown: fewer than 4 samples fail alike")
-        assert told is not shown
+        # It counts among the tests that rank patches all the same.
+        assert item.judgement.candidate
+        assert item.judgement.counts is shown
+        assert ("fewer than 4 samples fail alike" in item.judgement.reason) is not shown
 
 
-@pytest.mark.parametrize(("samples", "shown"), [(3, 3), (10, 0)])
-def test_many_samples_must_agree_and_few_need_not(
-    engine: Engine, tmp_path: Path, samples: int, shown: int
+@pytest.mark.parametrize(("alike", "shown"), [(1, False), (2, True)])
+def test_more_than_one_sample_must_agree(
+    engine: Engine, tmp_path: Path, alike: int, shown: bool
 ) -> None:
-    values = "9 hours", "8 hours", "7 hours"
-    tests = [
-        f"def test_{n}():\n    assert humanize.{CALL} == {v!r}\n" for n, v in enumerate(values)
-    ]
-    passing = ["def test_p():\n    assert humanize\n"] * (samples - len(values))
-    script = "".join(f"=== reply\n{test}" for test in (*tests, *passing))
+    tests = [f"def test_{n}():\n    assert humanize.{CALL} == '9 hours'\n" for n in range(alike)]
+    tests += [f"def test_x():\n    assert humanize.{CALL} == '7 hours'\n"]
+    script = "".join(f"=== reply\n{test}" for test in tests)
     # What is kept as files is another matter: all of them rank patches.
-    bench = replace(bench_for(engine, scripted(tmp_path, script)), samples=samples, keep=1)
-    assert len(candidates(STRATEGIES["libro"].attempt(issue_of(NAME), 0, bench))) == shown
+    bench = replace(bench_for(engine, scripted(tmp_path, script)), samples=len(tests), keep=1)
+    made = STRATEGIES["libro"].attempt(issue_of(NAME), 0, bench)
+    assert len(candidates(made)) == 2
+    assert any(item.judgement.counts for item in made.tests) is shown
+
+
+def test_both_files_are_given_whole_where_they_fit(
+    engine: Engine, index: Index, tmp_path: Path
+) -> None:
+    model = Seen(scripted(tmp_path, "=== always\nno test"))
+    bench = bench_for(engine, model)  # type: ignore[arg-type]  # as above
+    bench = replace(bench, buggy=("src/humanize/time.py",), host="tests/test_time.py")
+    Libro(issue_of(NAME), 0, bench, index).draw(2)
+    text = model.prompts[0].messages[-1].text
+    whole = [index.source("src/humanize/time.py"), index.source("tests/test_time.py")]
+    assert [source.strip() in text for source in whole] == [True, True]
+    small = Seen(ScriptedModel(str(tmp_path / "replies.txt"), Settings(context=3000)))
+    Libro(issue_of(NAME), 0, replace(bench, model=small), index).draw(2)  # type: ignore[arg-type]
+    text = small.prompts[0].messages[-1].text
+    assert [source.strip() in text for source in whole] == [False, False]
+    assert "def precisedelta" in text
 
 
 def test_a_prompt_that_cannot_fit_is_told_and_no_error(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,13 @@ from hypothesis import strategies as st
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
+from pytest_brt.observe.project import find_imports
 from pytest_brt.reproduce.prompting.context import gather_hints, suspecting
 from pytest_brt.reproduce.prompting.fit import shorten
 from pytest_brt.reproduce.prompting.report_text import report_text
 from pytest_brt.reproduce.replay.run import replay
+from tests.support.projects import open_on
+from tests.support.trees import write_tree
 
 REPORT = """\
 # first() fails for nothing
@@ -155,3 +159,23 @@ def test_the_test_file_is_that_of_the_suspects_that_a_model_chose(tmp_path: Path
             assert found.files[0] == one.path
             assert found.host == f"tests/test_{name}.py"
     assert {one.path for one in hints.suspects} == {"pkg/load.py", "pkg/dump.py"}
+
+
+def test_a_vendored_copy_is_neither_suspected_nor_run(tmp_path: Path) -> None:
+    code = "def load_all(text):\n    return text\n"
+    write_tree(
+        tmp_path,
+        {
+            "pkg/__init__.py": "",
+            "pkg/load.py": code,
+            "pkg/_vendor/__init__.py": "",
+            "pkg/_vendor/load.py": code * 3,
+        },
+    )
+    issue = read_issue("# load_all() loses the text\n\n`load_all('a')` gives ''.\n", "a.md")
+    with open_index(tmp_path) as index:
+        assert {one.path for one in gather_hints(issue, index).suspects} == {"pkg/load.py"}
+    with closing(open_on(tmp_path)) as engine:
+        assert find_imports(engine.subject, ["load_all"]) == {
+            "load_all": ["from pkg.load import load_all"]
+        }

@@ -7,12 +7,12 @@ import pytest
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
 from pytest_brt.issue.read import read_report
-from pytest_brt.observe.watch import Seen, watch
+from pytest_brt.observe.watch import Replayed, watch
 from pytest_brt.reproduce.prompting.transcript import Stance, session_of, stance_of
 
 
-def seen(text: str, engine: Engine) -> tuple[Seen, ...]:
-    return watch(read_report(read_issue(f"# It is wrong\n\n{text}\n", "issue.md")), engine).seen
+def seen(text: str, engine: Engine) -> Replayed:
+    return watch(read_report(read_issue(f"# It is wrong\n\n{text}\n", "issue.md")), engine)
 
 
 CODE = "```python\nfrom pkg import double\nx = 2\ndouble(x)\n```"
@@ -56,3 +56,25 @@ def test_what_only_makes_names_known_is_no_news_unless_it_fails(engine: Engine) 
     assert session_of(seen(code.format("2"), engine)) == ()
     (_, told) = session_of(seen(code.format("double('a', 1)"), engine))
     assert "\nTypeError: " in told
+
+
+def test_text_that_is_a_tool_s_input_is_not_told_of_as_failing_imports(engine: Engine) -> None:
+    text = "```python\nimport a\nfrom b.c import d\nfrom pkg import double\ndouble(1)\n```"
+    told = "\n".join(session_of(seen(text, engine)))
+    assert "ModuleNotFoundError" not in told
+    assert ">>> double(1)\n3" in told
+    # A module of the project that is not there may be what is reported.
+    told = "\n".join(session_of(seen("```python\nimport pkg.gone\n```", engine)))
+    assert "No module named 'pkg.gone'" in told
+
+
+def test_an_import_that_was_added_is_said_to_be(engine: Engine) -> None:
+    told = session_of(seen("```python\ndouble(1)\n```", engine))
+    assert told == (">>> from pkg import double  # added: not in the report", ">>> double(1)\n3")
+
+
+def test_that_nothing_comes_out_is_said(engine: Engine) -> None:
+    told = session_of(
+        seen("```python\nfrom pkg import double\nx = []\nx.append(double(1))\n```", engine)
+    )
+    assert told[-2:] == (">>> x = []", ">>> x.append(double(1))\n# no output")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import signal
 import sys
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,19 +15,18 @@ from traceback import StackSummary, TracebackException
 from typing import Any
 
 import pytest
-from _pytest.config.findpaths import determine_setup
 
-from pytest_brt.code.ini import project_cache_dir
 from pytest_brt.errors import BrtError
 from pytest_brt.execute.process import hear_of_ends
 from pytest_brt.plugin.options import TYPED
-from pytest_brt.plugin.settings import pytest_settings
 from pytest_brt.run.progress import Progress
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
 from pytest_brt.syntax.parse import PARSING
 
 
-def opened(config: pytest.Config, session: Callable[[pytest.Config], OurFiles]) -> OurFiles:
+def open_mode(
+    config: pytest.Config, session: Callable[[pytest.Config], OwnCollection]
+) -> OwnCollection:
     """Return the plugin of a mode.
 
     Raises:
@@ -63,11 +60,6 @@ def _heed_signals() -> None:
 PROGRESS = pytest.StashKey[Progress]()
 
 
-#: Ini keys of the project that may reach our session; all others are about its tests.
-KEPT = ("brt_", "cache_dir", "console_output_style", "junit_", "log_", "tmp_path_")
-#: But for these: with them a stranger's checkout would choose a file that pytest writes.
-_NOT_KEPT = frozenset({"log_file", "log_file_mode"})
-
 #: Folders of the packages that run our items.
 _RUNNERS = frozenset({"_pytest", "pluggy"})
 
@@ -83,7 +75,7 @@ class Status:
     unmet: str = ""
 
 
-class Missed(Exception):
+class GoalMissed(Exception):
     """The work was done and the answer is no, or there was nothing to do."""
 
     def __init__(self, text: str, status: Status | None = None) -> None:
@@ -92,7 +84,7 @@ class Missed(Exception):
         self.status = status
 
 
-class OurItem(pytest.Item):
+class OwnItem(pytest.Item):
     """A piece of work that pytest shows as a test."""
 
     #: Seconds that the work itself took; waiting for others does not count.
@@ -129,7 +121,7 @@ def _defect(error: BaseException) -> str:
     return f"{head}\n\n{''.join(told.format())}"
 
 
-class OurFile(pytest.File):
+class OwnFile(pytest.File):
     """A file that we collect."""
 
     def __init__(
@@ -143,7 +135,7 @@ class OurFile(pytest.File):
         return self._items(self)
 
 
-class OurFiles(ABC):
+class OwnCollection(ABC):
     """The base of the plugin of a mode: collects its files, and nothing else from anywhere."""
 
     def __init__(self, config: pytest.Config, files: Mapping[Path, Any]) -> None:
@@ -176,7 +168,7 @@ class OurFiles(ABC):
         elif not str(file_path).isprintable():
             # Reports of others write a node's name as it is, into terminals and into XML.
             node["nodeid"] = on_a_line(file_path.relative_to(self.config.rootpath).as_posix())
-        return [OurFile.from_parent(parent, items=partial(self.items, inside), **node)]
+        return [OwnFile.from_parent(parent, items=partial(self.items, inside), **node)]
 
     def outside_name(self, path: Path) -> str:
         """Return how a file outside of the project is called in the names of its items."""
@@ -213,16 +205,16 @@ class OurFiles(ABC):
     ) -> Generator[None, Any, Any]:
         """Give the report its outcome, the reason of a no, and the seconds of the work itself."""
         report = yield
-        status = item.status if isinstance(item, OurItem) and report.passed else None
-        if call.excinfo is not None and isinstance(call.excinfo.value, Missed):
+        status = item.status if isinstance(item, OwnItem) and report.passed else None
+        if call.excinfo is not None and isinstance(call.excinfo.value, GoalMissed):
             status, reason = call.excinfo.value.status, plain(str(call.excinfo.value))
             report.outcome = "failed" if status else "skipped"
             report.longrepr = reason if status else (str(item.path), 0, f"Skipped: {reason}")
-            if isinstance(item, OurItem) and status:
+            if isinstance(item, OwnItem) and status:
                 item.missed = reason
         if call.when == "call":
             report.brt_status = status
-            if isinstance(item, OurItem) and item.seconds is not None:
+            if isinstance(item, OwnItem) and item.seconds is not None:
                 report.duration = item.seconds
         return report
 
@@ -231,57 +223,3 @@ class OurFiles(ABC):
         """Name the outcome in words of the mode: "1 reproduced" instead of "1 passed"."""
         status: Status | None = getattr(report, "brt_status", None)
         return (status.category, status.letter, status.word) if status else None
-
-
-def shed_project_settings(config: pytest.Config, args: list[str]) -> None:
-    """Take the project's conftests, addopts and test settings out of `config` and `args`.
-
-    They may need packages that only the project's interpreter has, or be the very bug; the tests
-    that we start load them as usual. What is done here must be done while pytest starts, before it
-    parses its arguments for good, and pytest offers no public way: where an attribute of its
-    configuration is missing, its settings stay and the front-end ``pytest-brt`` still works.
-    """
-    added = list(config.getini("addopts"))
-    known_file = config.known_args_namespace.inifilename
-    _find_root_again(config)
-    for start in range(len(args) - len(added) + 1):
-        if added and args[start : start + len(added)] == added:
-            del args[start : start + len(added)]
-            break
-    args.append("--noconftest")
-    # What plugins find here was parsed with the addopts.
-    config.known_args_namespace = config._parser.parse_known_args(
-        args, namespace=copy(config.option)
-    )
-    settings = pytest_settings(config)
-    for key in [key for key in settings if not key.startswith(KEPT) or key in _NOT_KEPT]:
-        del settings[key]
-    said = config.known_args_namespace.override_ini or ()
-    by_user = known_file or any(word.startswith("cache_dir=") for word in said)
-    if not by_user and not project_cache_dir(config.rootpath):
-        settings.pop("cache_dir", None)
-    getattr(config, "_inicache", {}).clear()
-
-
-def _find_root_again(config: pytest.Config) -> None:
-    """Determine rootdir and ini file from the folder pytest was started in.
-
-    When pytest first looks for them it does not know our options yet and takes their values,
-    as in ``--brt-issue /elsewhere/issue.md``, for paths of tests.
-    """
-    known = config.known_args_namespace
-    if known.rootdir or known.inifilename:
-        return
-    wanted: dict[str, Any] = {
-        "inifile": None,
-        "override_ini": known.override_ini,
-        "args": [],
-        "rootdir_cmd_arg": None,
-        "invocation_dir": config.invocation_params.dir,
-    }
-    takes = inspect.signature(determine_setup).parameters
-    found: Any = determine_setup(**{name: wanted[name] for name in takes if name in wanted})
-    config._rootpath, config._inipath = found[0], found[1]
-    settings = pytest_settings(config)
-    settings.clear()
-    settings.update(found[2])

@@ -1,4 +1,4 @@
-"""``pytest-brt issue``, ``rank``, ``repair``, ``localise``, ``study``, ``demo``: pytest, bare.
+"""``pytest-brt issue``, ``rank``, ``repair``, ``localise``, ``study``: pytest, bare.
 
 For projects whose own pytest settings stop pytest before plugins load: an ini file that
 pytest refuses, required plugins that are not installed here, a newer minimum version; and where
@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import shlex
 import sys
-import tempfile
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,7 +18,6 @@ from pathlib import Path
 from typing import NoReturn
 
 from pytest_brt.code.ini import cache_dir_of, project_cache_dir, stated_cache_dir
-from pytest_brt.errors import UsageProblem
 from pytest_brt.plugin.option_list import GROUPS, MODES, MORE_OPTIONS, OPTIONS
 from pytest_brt.plugin.options import OUTSIDE_STUDIES, TYPED
 from pytest_brt.shown import say
@@ -70,15 +67,6 @@ _RUNS = {
 def set_up(parser: argparse.ArgumentParser) -> None:
     """Say what a command takes, and list the options that matter most to it, its own first."""
     name = parser.get_default("typed")
-    if name == "demo":
-        parser.description = (
-            "Make a small project with a bug, a bug report and three patches; reproduce "
-            "the bug, rank the patches, and write the page. Nothing is fetched."
-        )
-        where = "where to make it (default: a temporary folder)"
-        parser.add_argument("folder", metavar="DIR", nargs="?", help=where)
-        parser.set_defaults(command=_demo)
-        return
     run = _RUNS[name]
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description = (
@@ -124,10 +112,10 @@ def _run(arguments: argparse.Namespace) -> int:
     typed = shlex.join(["pytest-brt", *sys.argv[1:]])
     environment = {**os.environ, "PYTEST_ADDOPTS": "", TYPED: typed}
     options = [*options, *_set_apart(environment)]
-    return _become([*command, *options], environment)
+    return become([*command, *options], environment)
 
 
-def _become(command: list[str], environment: Mapping[str, str]) -> NoReturn:
+def become(command: list[str], environment: Mapping[str, str]) -> NoReturn:
     """Go on as another program, so that there is one process that signals reach and that ends.
 
     With a child, ``timeout`` or a cancelled job would end this process alone.
@@ -164,30 +152,3 @@ def _set_apart(environment: dict[str, str]) -> list[str]:
     environment["PYTHONPATH"] = os.pathsep.join(ours)
     whole = os.pathsep.join(str(Path(part).resolve()) for part in folders)
     return [f"--brt-env=PYTHONPATH={whole}"]
-
-
-#: The files of the project, each below a line with its path.
-_PROJECT = Path(__file__).parent / "demo.txt"
-#: What a reader could type there.
-_TYPED = ("issue", "issue.md", "--rank", "patches", "--report=report.html")
-
-
-def _demo(arguments: argparse.Namespace) -> int:
-    if arguments.folder and Path(arguments.folder).exists():
-        raise UsageProblem(f"demo: {arguments.folder!r} exists already (name a new folder)")
-    folder = Path(arguments.folder or tempfile.mkdtemp(prefix="demo-of-pytest-brt-")).resolve()
-    for path, text in project_files().items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
-    say(f"{folder}: a project with a bug, the report issue.md, and patches/")
-    say(f"The page, for a browser, will be {(folder / 'report.html').as_uri()}\n")
-    say(f"$ pytest-brt {' '.join(_TYPED)}")
-    os.chdir(folder)
-    command = [sys.executable, "-P", "-m", "pytest_brt", *_TYPED, "--python", sys.executable]
-    return _become(command, os.environ)
-
-
-def project_files() -> dict[str, str]:
-    """Return the text of each file of the project."""
-    parts = re.split(r"^==> (.+)\n", _PROJECT.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
