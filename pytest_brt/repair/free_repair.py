@@ -21,6 +21,7 @@ from pytest_brt.agent.action import (
     actions_of,
     describe,
 )
+from pytest_brt.agent.blocks import fenced_blocks
 from pytest_brt.agent.excerpt import Room, cut, numbered
 from pytest_brt.agent.looking import list_calls, search_code, show_file, show_lines
 from pytest_brt.agent.loop import Turn, run_agent
@@ -29,7 +30,6 @@ from pytest_brt.agent.report_text import report_text
 from pytest_brt.agent.running import sort_runs, tell_runs
 from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.model.base import Message, Prompt, Sampling
-from pytest_brt.model.reply import fenced_blocks
 from pytest_brt.repair.bench import RepairBench
 from pytest_brt.repair.bug import tell_places
 from pytest_brt.repair.correct import correct_fix
