@@ -6,12 +6,12 @@ import ast
 import textwrap
 from collections.abc import Mapping, Sequence
 
+from pytest_brt.agent.report_text import report_text
 from pytest_brt.code.index import Index
 from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.model.form import Choice, Header, Text, grammar_for
 from pytest_brt.reproduce.opinion import Ask
 from pytest_brt.reproduce.prompting.fit import Brief, bug_values, fitted
-from pytest_brt.reproduce.prompting.report_text import report_text
 from pytest_brt.syntax.parse import Function, parse_or_empty
 from pytest_brt.types import Place
 from pytest_brt.types.clue import NamedByModel
