@@ -50,6 +50,8 @@ ABOUT = {
     "libro/examples": "two reports and their tests, in turns, where no code is shown",
     "libro/repair": "corrects a test that is broken by an import, a name or a fixture",
     "places": "chooses the three likeliest of the places where the bug may be",
+    "free_repair": "the repair strategy `auto` ([repair](repair.md))",
+    "free_repair/versions": "asks for other versions of a fix that fails, in one answer",
     "repair": "the repair agent ([repair](repair.md))",
     "repair/bug": "report, failing test and place; part of `system`",
     "repair/edit": "writes an edit of one file",

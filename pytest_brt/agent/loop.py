@@ -164,7 +164,7 @@ def run_agent(agent: Agent, session: Session) -> Trajectory:
             break
         steps.append(taken)
         session.log.add(taken)
-        session.say(f"step {taken.number} of {session.max_steps}: {summary(taken)}")
+        session.say(f"step {taken.number} of {session.max_steps}: {summary(taken, 1)}")
         ended = _end(steps, session)
     trajectory = Trajectory(steps=tuple(steps), ending=ended[0], reason=ended[1])
     session.log.close(trajectory)

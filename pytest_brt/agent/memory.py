@@ -132,9 +132,13 @@ def headline(step: Step) -> str:
     return f"{step.number}. {summary(step)}{f' ({thought})' if thought else ''}"
 
 
-def summary(step: Step) -> str:
-    """Return what a step did and what came of it, as in "test tests/test_a.py: FAIL"."""
-    asked = " ".join([step.action or "no action", *(value for _, value in step.arguments if value)])
+def summary(step: Step, arguments: int | None = None) -> str:
+    """Return what a step did and what came of it, as in "test tests/test_a.py: FAIL".
+
+    It has the first so many `arguments`, None for all.
+    """
+    values = (value for _, value in step.arguments[:arguments] if value)
+    asked = " ".join([step.action or "no action", *values])
     asked = " ".join(asked.split())[:_ASKED]
     came = str(step.verdict or "") if step.is_done else "refused"
     return f"{asked}: {came}" if came else asked

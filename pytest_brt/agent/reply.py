@@ -11,8 +11,8 @@ from typing import Any
 import json_repair
 
 from pytest_brt.agent.action import ACTION, THOUGHT, Action, Argument, NewFile, Place
+from pytest_brt.agent.blocks import ReplyProblem, fenced_blocks, first_object
 from pytest_brt.agent.paths import Paths, clean, closest, is_inside
-from pytest_brt.model.reply import ReplyProblem, fenced_blocks, first_object
 from pytest_brt.types import Call
 
 _NAMES = (ACTION, "command", "tool", "function", "name")

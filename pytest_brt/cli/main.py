@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -29,6 +30,8 @@ _COMMANDS = {
     "schema": ("schema", "print the JSON schema of a report"),
     "models": ("models", "list, add and check local models"),
 }
+#: The exit code of a program that a closed pipe ends, as shells give it.
+_PIPE_CLOSED = 141
 #: Commands that are not about a project.
 _ALONE = ("demo", "report", "schema", "models")
 
@@ -69,3 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrtError as error:
         say(f"pytest-brt: {error}", error=True)
         return 4
+    except BrokenPipeError:
+        # Whoever read the output has seen enough, as `head` does. Python would flush once more.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _PIPE_CLOSED

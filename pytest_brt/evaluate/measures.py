@@ -20,7 +20,8 @@ def right_in_top(order: Order, k: int) -> float:
     found, left = 0.0, k
     for group in order:
         taken = min(left, len(group))
-        found += sum(group) * taken / len(group) if group else 0.0
+        if group:
+            found += sum(group) * taken / len(group)
         left -= taken
     return found
 

@@ -127,7 +127,8 @@ def _differences(sides: Sides, spec: TableSpec) -> Table:
             if column.fold is not None:
                 a, b = (by_bug(rows, column.of, spec.same or ()) for rows in (ones, others))
                 pairs = [(column.fold(a[bug]), column.fold(b[bug])) for bug in a if bug in b]
-                lines += [(*key, column.title, *_difference(pairs))] if pairs else []
+                if pairs:
+                    lines.append((*key, column.title, *_difference(pairs)))
     heads = (*spec.by, "measure", "n", "A", "B", "gained", "lost", "both", "B - A", "p")
     forms = dict.fromkeys(heads, ".2f") | {"p": ".3f"}
     return Table(

@@ -63,9 +63,12 @@ def places_of_fix(instance: Instance, root: Path) -> tuple[str, ...]:
             lines: list[int] = []
             above = max(hunk.source_start - 1, 1)
             for line in hunk:
-                lines += [line.source_line_no or above] if line.is_removed else []
-                lines += [above] if line.is_added else []
+                if line.is_added:
+                    lines.append(above)
+                    continue
                 above = line.source_line_no or above
+                if line.is_removed:
+                    lines.append(above)
             found.append(f"{without_prefix(file.old)}:{min(lines)}-{max(lines)}")
     return tuple(found)
 

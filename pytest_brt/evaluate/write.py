@@ -86,7 +86,8 @@ def _page(about: About, tables: Iterable[Table], plots: Iterable[str]) -> str:
     parts = [f"# Study of {about.dataset}\n", "\n".join(facts) + "\n"]
     for table in tables:
         parts.append(as_markdown(table))
-        parts += [f"As in {sources[table.name]}.\n"] if sources[table.name] else []
+        if sources[table.name]:
+            parts.append(f"As in {sources[table.name]}.\n")
     parts += [f"![{name}](plots/{name})\n" for name in plots if name.endswith(".svg")]
     return "\n".join(parts)
 

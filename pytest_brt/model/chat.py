@@ -24,7 +24,7 @@ from pathlib import Path
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model import rendering
 from pytest_brt.model.base import Message, Role
-from pytest_brt.model.reply import CHANNELS, Marks, marks_in
+from pytest_brt.model.thoughts import CHANNELS, Marks, marks_in
 
 #: Private-use characters: no template holds them, and contents are not rendered at all.
 _MARK = re.compile("\ue000(\\d+)\ue001")

@@ -18,7 +18,6 @@ from pytest_brt.model import ollama
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.chat import Template
 from pytest_brt.model.loopback import Loopback, Response
-from pytest_brt.model.reply import last_action
 from pytest_brt.model.served import (
     ServedModel,
     ServerKind,
@@ -28,6 +27,7 @@ from pytest_brt.model.served import (
     rows,
     table,
 )
+from pytest_brt.model.thoughts import last_action
 
 
 def is_told(listed: Response) -> bool:

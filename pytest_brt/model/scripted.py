@@ -32,7 +32,7 @@ from pytest_brt.model.base import (
     estimate,
     prompt_id,
 )
-from pytest_brt.model.reply import split_thinking
+from pytest_brt.model.thoughts import split_thinking
 from pytest_brt.types.model import ModelNote, PlayedOutOfOrder
 
 _MARK = re.compile(r"^=== (reply|always)(?: if: (.*))?$", re.MULTILINE)

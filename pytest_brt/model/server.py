@@ -29,8 +29,8 @@ from pytest_brt.model.base import (
     in_the_rest,
 )
 from pytest_brt.model.loopback import Loopback, Response
-from pytest_brt.model.reply import split_thinking
 from pytest_brt.model.served import ServedModel, ServerKind
+from pytest_brt.model.thoughts import split_thinking
 from pytest_brt.types.model import (
     ContextAssumed,
     ContextLoaded,

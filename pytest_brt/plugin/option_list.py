@@ -79,7 +79,7 @@ MORE_OPTIONS = (
     ("--brt-test-file", "issue", "PATH",
      "existing test file to write tests for (default: the one nearest to the report)"),
     ("--brt-repair-strategy", "repair", "NAME[,NAME]",
-     "how bugs are repaired: repairagent (default), passerine"),
+     "how bugs are repaired: repairagent (default), passerine, auto"),
     ("--brt-variants", "repair", "N",
      "variants that repairagent asks for when a fix fails (default: 30)"),
     ("--brt-without", "repair", "NAME[,NAME]",

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from pytest_brt.agent.action import Action, Argument, Form, Outcome, grammar_of
-from pytest_brt.agent.excerpt import changed_lines, cut, largest, picked_lines
+from pytest_brt.agent.excerpt import changed_lines, largest, picked_lines
 from pytest_brt.agent.loop import Turn
 from pytest_brt.agent.reply import Unread, read_reply
+from pytest_brt.agent.report_text import fitting_report
 from pytest_brt.agent.tree import text_lines
 from pytest_brt.code.file_facts import DefinitionKind, read_facts
 from pytest_brt.errors import FixProblem
@@ -91,7 +92,7 @@ def edit_prompt(bug: Bug, turn: Turn, path: str, task: str, lines: tuple[str, ..
     """
     model: Model = turn.session.editor
     longest = min(_TOKENS, model.context // 4)
-    report = cut(bug.issue.text, model.context // 4, model.count)
+    report = fitting_report(bug.issue, model.context // 4, model.count)
     places = _named(bug, path, task, lines)
 
     def messages(around: int) -> tuple[Message, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_brt.agent.blocks import fenced_blocks
 from pytest_brt.agent.excerpt import cut
 from pytest_brt.agent.looking import definitions_called
 from pytest_brt.agent.loop import Turn
@@ -12,7 +13,6 @@ from pytest_brt.agent.prompts import fenced
 from pytest_brt.code.file_facts import Definition
 from pytest_brt.model.base import Message, Prompt, Sampling
 from pytest_brt.model.form import block_grammar
-from pytest_brt.model.reply import fenced_blocks
 from pytest_brt.repair.bug import Bug
 
 #: Tokens of the file before the method, and of the answer.

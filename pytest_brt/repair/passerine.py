@@ -10,6 +10,7 @@ from pytest_brt.agent.action import File, Outcome, Refusal, action, actions_of
 from pytest_brt.agent.looking import search_code, show_lines
 from pytest_brt.agent.loop import Turn, run_agent
 from pytest_brt.agent.memory import Counter, conversation
+from pytest_brt.agent.report_text import fitting_report
 from pytest_brt.agent.running import fails, sort_runs, tell_runs
 from pytest_brt.agent.tree import Tree
 from pytest_brt.code.layout import is_test_path
@@ -97,7 +98,7 @@ class Passerine:
             "repair/passerine",
             form=self.actions["cat"].example(),
             actions=self.actions.values(),
-            report=self.bug.issue.text,
+            report=fitting_report(self.bug.issue, room // 3, count),
             places=tell_places(self.bug, _PLACES),
             brt=self.bug.source_of(self.given) if self.given else "",
             brt_path=self.given.test.path if self.given else "",

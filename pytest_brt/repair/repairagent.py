@@ -26,6 +26,7 @@ from pytest_brt.agent.loop import Turn, run_agent
 from pytest_brt.agent.memory import Counter, Entry, fit_entries
 from pytest_brt.agent.paths import closest
 from pytest_brt.agent.prompts import fenced
+from pytest_brt.agent.report_text import fitting_report
 from pytest_brt.agent.running import sort_runs, tell_runs
 from pytest_brt.localise.suspects import query_of
 from pytest_brt.model.base import Message, Role, Sampling
@@ -302,7 +303,7 @@ class RepairAgent:
     def _known(self, system: Message, room: int, count: Counter) -> str:
         """Return the section on the bug: the report, the places and the failing tests."""
         bug = self.bug
-        report = cut(bug.issue.text, max(64, int(room * _REPORT)), count)
+        report = fitting_report(bug.issue, max(64, int(room * _REPORT)), count)
         places = tell_places(bug, _PLACES)
         left = room * 2 // 3 - sum(map(count, (system.text, report, places)))
         runs = [judged.judgement.runs[0] for judged in bug.failing if judged.judgement.runs]

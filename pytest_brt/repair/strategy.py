@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_brt.repair import passerine
 from pytest_brt.repair.bench import RepairBench
+from pytest_brt.repair.free_repair import run_free_repair
 from pytest_brt.repair.passerine import run_passerine
 from pytest_brt.repair.repairagent import run_repairagent
 from pytest_brt.types import Repair
@@ -27,4 +28,5 @@ class RepairStrategy:
 BUILT_IN: Mapping[str, RepairStrategy] = {
     "repairagent": RepairStrategy(attempt=run_repairagent),
     "passerine": RepairStrategy(attempt=run_passerine, runs=passerine.RUNS, alternates=True),
+    "auto": RepairStrategy(attempt=run_free_repair),
 }

@@ -63,6 +63,11 @@ class Trial:
         return tuple(one for one in self.broken if one.contradicts or one in settled)
 
     @property
+    def is_weakly_tested(self) -> bool:
+        """Whether all bug tests only say what is wrong: any other value passes them."""
+        return bool(self.runs) and {run.test for run in self.runs} <= {v.test for v in self.values}
+
+    @property
     def is_judged(self) -> bool:
         """Whether it passes the bug tests, or there is none, and existing tests had their turn."""
         return (self.passes or not self.runs) and self.checked

@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pytest_brt.agent.report_text import report_text
 from pytest_brt.code.index import Index
 from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Prompt, Role, Sampling
@@ -28,7 +29,6 @@ from pytest_brt.reproduce.opinion import Opinions, with_opinion
 from pytest_brt.reproduce.pin import pinned_tests
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong, bug_values, fitted, listings_of
-from pytest_brt.reproduce.prompting.report_text import report_text
 from pytest_brt.reproduce.prompting.transcript import Stance
 from pytest_brt.reproduce.select import dropped, select
 from pytest_brt.reproduce.strategy import Workbench

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pytest_brt.agent.report_text import report_text
 from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.model.form import Choice, Header, grammar_for
 from pytest_brt.reproduce.opinion import Ask
 from pytest_brt.reproduce.prompting.fit import Brief, bug_values, fitted
-from pytest_brt.reproduce.prompting.report_text import report_text
 from pytest_brt.types import Place
 
 #: As many suspects are shown anyway.

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from pytest_brt.agent.report_text import report_text
 from pytest_brt.model.base import Message, Prompt, Role, Sampling
 from pytest_brt.model.form import Choice, Header, Text, grammar_for
 from pytest_brt.oracle.facts import Facts, matches, states
@@ -19,7 +20,6 @@ from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.claims import claims_of
 from pytest_brt.reproduce.model_tests.confidence import with_odds
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong, bug_values, fitted, listings_of
-from pytest_brt.reproduce.prompting.report_text import report_text
 from pytest_brt.syntax.normal import test_key
 from pytest_brt.types import Issue, JudgedTest, OracleKind, Raised
 

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pytest_brt.agent.running import fails, sort_runs, tell_runs
-from pytest_brt.types import Raised, TestRun, Verdict
+from pytest_brt.types import Frame, Raised, TestRun, Verdict
 from tests.support.outcomes import caused
 
 
@@ -31,6 +33,22 @@ def test_exceptions_by_which_a_test_does_not_count(
     types: tuple[str, ...], is_failure: bool
 ) -> None:
     assert fails(bad("a", *types)) is is_failure
+
+
+def test_frames_of_libraries_are_left_out() -> None:
+    frames = (
+        Frame(path="tests/test_a.py", line=3, function="test_a"),
+        Frame(path="/usr/lib/python3/json/decoder.py", line=9, function="decode"),
+        Frame(path="pkg/a.py", line=7, function="load"),
+        Frame(path="<string>", line=1, function="<module>"),
+    )
+    failing = bad("a")
+    assert failing.raised is not None
+    told = tell_runs([replace(failing, raised=replace(failing.raised, frames=frames))], {})
+    assert told.splitlines()[3:] == [
+        "  at tests/test_a.py:3 in test_a",
+        "  at pkg/a.py:7 in load",
+    ]
 
 
 def test_skips_are_counted_apart() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -55,3 +57,14 @@ def test_help_of_a_command_says_what_it_does(
 def test_the_schema_of_a_report_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(SCHEMA.read_text("utf-8"))
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    command = [sys.executable, "-m", "pytest_brt", "schema"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        assert run.stdout
+        assert run.stderr
+        run.stdout.read(1)
+        run.stdout.close()
+        assert run.stderr.read() == b""
+    assert run.returncode == 141

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar, Union
 
 import msgspec
 
-from pytest_brt.model.reply import ReplyProblem, fenced_blocks, first_object
+from pytest_brt.agent.blocks import ReplyProblem, fenced_blocks, first_object
 
 T = TypeVar("T")
 

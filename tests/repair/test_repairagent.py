@@ -242,6 +242,8 @@ def test_what_was_gathered_only_grows_so_that_a_model_can_keep_it(
         assert len(earlier) - len(stable) < 1900
     for section in ("## Goals", "## Guidelines", "# The bug", "# What you did", "## Commands"):
         assert section in texts[0]
+    # Paper 004, III-C6: a section for each command.
+    assert texts[-1].count("\n## read_range\n") == 1
     for section in ("State: understand", "# Commands", "# Last command", "step 8 of 8"):
         assert section in texts[-1]
 

@@ -12,8 +12,10 @@ from pytest_brt.types import Cost
 def bug_rows(result: StudyResult) -> Iterator[Row]:
     """Yield a row per bug and stage that any bug came to."""
     for stage, found in result.stages.items():
+        if not found:
+            continue
         known = {studied.instance: studied for studied in found if not _is_left_out(studied)}
-        for bug in result.bugs if found else ():
+        for bug in result.bugs:
             studied = known.get(bug.id)
             problem = studied.problem if studied else ""
             yield make_row(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.model.base import Completion, Finish, Prompt
-from pytest_brt.model.reply import split_thinking
+from pytest_brt.model.thoughts import split_thinking
 from pytest_brt.model.worker.llama import Sequence, Weights
 from pytest_brt.model.worker.sampling import Sampler
 from pytest_brt.model.worker.tokens import Rendered, Thought

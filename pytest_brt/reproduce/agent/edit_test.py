@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from pytest_brt.agent.action import Outcome, Refusal
 from pytest_brt.agent.loop import Turn
+from pytest_brt.agent.report_text import report_text
 from pytest_brt.code.layout import USUAL
 from pytest_brt.code.source import Edit, is_insertion, new_file
 from pytest_brt.code.words import terms_of
@@ -26,7 +27,6 @@ from pytest_brt.reproduce.asking import answer_room
 from pytest_brt.reproduce.model_tests.make import Maker, Written
 from pytest_brt.reproduce.prompting.excerpts import show_file
 from pytest_brt.reproduce.prompting.fit import bug_values, fitted, shorten
-from pytest_brt.reproduce.prompting.report_text import report_text
 from pytest_brt.syntax.parse import decode
 from pytest_brt.types import CandidateTest, FileChange, Origin, TestsWritten
 

@@ -24,20 +24,17 @@ from pytest_brt.agent.action import (
 from pytest_brt.agent.looking import search_code, show_file
 from pytest_brt.agent.loop import Turn
 from pytest_brt.agent.memory import Counter, conversation
+from pytest_brt.agent.report_text import report_text
 from pytest_brt.model.base import Message, Prompt, Sampling
 from pytest_brt.reproduce.agent.edit_test import ask_for_test, refuse_product, write_tests
 from pytest_brt.reproduce.agent.run_test import run_test_file
 from pytest_brt.reproduce.agent.task import TestTask, tests_in
-from pytest_brt.reproduce.prompting.fit import bug_values, fitted, listings_of
-from pytest_brt.reproduce.prompting.report_text import report_text
-from pytest_brt.syntax.parse import decode
+from pytest_brt.reproduce.prompting.fit import bug_values, fitted, listings_of, whole_files
 from pytest_brt.types import Finished, Origin, Step, TestsRan, TestsWritten
 from pytest_brt.types.attempt import Shortened
 
 #: Share of the room that the opening may take.
 _SHARE = 0.65
-#: Stands between the files of the suspected code, as `bug_values` takes them apart.
-_PARTED = "\f"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,24 +138,15 @@ class BrtAgent(TestWriter):
 
     def opening(self, room: int) -> Opening:
         """Return what the paper gives: the report, and the buggy files, whole where they fit."""
-        task = self.task
-        named = task.bench.buggy or task.hints.files[:1]
-        contents = [(path, decode(task.tree.read(path) or b"")) for path in named]
-        whole = _PARTED.join(f"{path}\n{text}" for path, text in contents)
-        suspects = tuple(s for s in task.hints.suspects if not named or s.path in named)
-        listings = listings_of(replace(task.hints, suspects=suspects, host=""), task.index)
-        fits = task.bench.model.count(whole) <= room * _SHARE / 2
-        parts = {
-            "report": report_text(task.issue, whole=True),
-            "examples": "yes",
-            "suspected": whole if fits else "",
-        }
+        task, hints = self.task, self.task.hints
+        named = task.bench.buggy or hints.files[:1]
+        suspects = tuple(s for s in hints.suspects if s.path in named)
         prompt, shortened, _ = fitted(
             lambda texts: self._prompt(texts, room),
-            parts,
+            {"report": report_text(task.issue, whole=True), "examples": "yes"},
             ("suspected", "examples", "report"),
             task.brief,
-            None if fits else listings,
+            whole_files(replace(hints, suspects=suspects, host=""), task.index),
             most=int(room * _SHARE),
         )
         return Opening(messages=prompt.messages, shortened=shortened)

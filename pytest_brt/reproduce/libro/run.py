@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
+from pytest_brt.agent.report_text import report_text
 from pytest_brt.code.index import Index
 from pytest_brt.errors import OutOfTime
 from pytest_brt.model.base import Completion, Finish, Prompt, Sampling
@@ -40,7 +41,6 @@ from pytest_brt.reproduce.prompting.fit import (
     listings_of,
     whole_files,
 )
-from pytest_brt.reproduce.prompting.report_text import report_text
 from pytest_brt.reproduce.select import without_doubles
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import Attempt, AttemptNote, Ending, Issue, JudgedTest, Origin, Verdict

@@ -13,11 +13,11 @@ import re
 import textwrap
 from dataclasses import dataclass
 
+from pytest_brt.agent.blocks import fenced_blocks
 from pytest_brt.code.fixtures import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.code.imports import check_imports, find_import, resolve
 from pytest_brt.code.index import Index
 from pytest_brt.codec import content_id
-from pytest_brt.model.reply import fenced_blocks
 from pytest_brt.oracle.write import slug
 from pytest_brt.reproduce.model_tests.host_file import (
     choose_host,

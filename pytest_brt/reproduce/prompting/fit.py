@@ -8,12 +8,12 @@ from functools import partial
 
 from pytest_brt.agent.excerpt import cut
 from pytest_brt.agent.prompts import Prompts
+from pytest_brt.agent.report_text import shortened_report
 from pytest_brt.code.index import Index
 from pytest_brt.errors import Overflowed
 from pytest_brt.model.base import Model, Prompt
 from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.prompting.excerpts import show_file, show_suspects, show_tests
-from pytest_brt.reproduce.prompting.report_text import shortened_report
 from pytest_brt.types import Issue
 from pytest_brt.types.attempt import Shortened
 

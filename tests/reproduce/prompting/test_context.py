@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_brt.agent.report_text import report_text
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
 from pytest_brt.observe.project import find_imports
 from pytest_brt.reproduce.prompting.context import gather_hints, suspecting
 from pytest_brt.reproduce.prompting.fit import shorten
-from pytest_brt.reproduce.prompting.report_text import report_text
 from pytest_brt.reproduce.replay.run import replay
 from tests.support.projects import open_on
 from tests.support.trees import write_tree

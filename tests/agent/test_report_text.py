@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_brt.agent.report_text import report_text, shortened_report
 from pytest_brt.issue.load import read_issue
-from pytest_brt.reproduce.prompting.report_text import report_text, shortened_report
 
 TITLE = "ignore-paths is not respected in recursive mode"
 LOG = "\n".join(f"src/gen/part{n}.py:{n}:0: C0114: Missing docstring" for n in range(60))

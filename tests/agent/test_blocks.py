@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_brt.model.reply import ReplyProblem, fenced_blocks
+from pytest_brt.agent.blocks import ReplyProblem, fenced_blocks
 from tests.model.actions import Cat, Edit, Search, Verdict
 from tests.model.headers import read_reply
 

@@ -8,12 +8,12 @@ go, never parts of lines, so that no fence is cut open.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import groupby
 
-from pytest_brt.agent.excerpt import largest, short_line
+from pytest_brt.agent.excerpt import cut, largest, short_line
 from pytest_brt.issue.sessions import is_prompt
 from pytest_brt.issue.words import role_of
 from pytest_brt.types import BlockKind, Issue
@@ -83,6 +83,17 @@ _PACKAGES = 6
 def report_text(issue: Issue, *, whole: bool = False) -> str:
     """Return the report without its title, folded, or as it stands where it is wanted `whole`."""
     return _folded(_lines(issue), {} if whole else _FOLDED)
+
+
+def fitting_report(issue: Issue, most: int, count: Callable[[str], int]) -> str:
+    """Return the report with its title: as it stands where it has `most` tokens, else shortened.
+
+    Where that is not enough, lines go from its middle.
+    """
+    if count(issue.text) <= most:
+        return issue.text
+    size = len(issue.text) * most // count(issue.text)
+    return cut(f"# {issue.title}\n\n{shortened_report(issue, size)}", most, count)
 
 
 def shortened_report(issue: Issue, most: int) -> str:
