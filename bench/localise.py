@@ -42,10 +42,12 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.layout import is_product
 from pytest_brt.issue.load import load_issue
 from pytest_brt.issue.read import read_report
-from pytest_brt.localise import signs, suspects
+from pytest_brt.localise import places as scoring
+from pytest_brt.localise import signs
+from pytest_brt.localise.nearest_tests import nearest_tests
+from pytest_brt.localise.places import files_of
 from pytest_brt.localise.signs import Key
-from pytest_brt.localise.suspects import nearest_tests, rank_files
-from pytest_brt.model.base import Settings
+from pytest_brt.model.base import Prompt, Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.observe.watch import watch
 from pytest_brt.reproduce.likeliest import likeliest_places
@@ -59,12 +61,14 @@ _FIRST_HALF = "01234567"
 FIGURES = ("first", "two", "function", "shown", "host")
 #: What `--without` leaves out: where its worth stands, and what it is without.
 SIGNS: Mapping[str, tuple[Any, str, Any]] = {
-    "files": (suspects, "_OF_FILE", 0.0),
+    "files": (scoring, "_OF_FILE", 0.0),
     "tracebacks": (signs, "_TRACEBACK", 0.0),
     "named": (signs, "_NAMED_FILE", 0.0),
     "calls": (signs, "_RAN", 0.0),
     "used": (signs, "_USED", 0.0),
     "bases": (signs, "_BASE", 0.0),
+    "modules": (signs, "_MODULE", 0.0),
+    "classes": (signs, "_CLASS", 0.0),
     **{
         field: (lookup, "_WEIGHTS", {**lookup._WEIGHTS, field: 1.0})
         for field in ("name", "doc", "string")
@@ -148,9 +152,9 @@ def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Foun
         hints = gather_hints(issue, index, ran=ran)
         places, host = hints.suspects, hints.host
         if options.model:
-            places = choose(places, issue, options.model)
+            places = choose(places, issue, index, options.model)
             host = nearest_tests(issue, index, places)
-        files = rank_files(places)
+        files = files_of(places)
         texts = dict(show_suspects(places, index, options.most, hints.worths))
         seconds = time.process_time() - begin
         functions = {
@@ -180,12 +184,16 @@ def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Foun
     )
 
 
-def choose(places: Sequence[Place], issue: Issue, spec: str) -> tuple[Place, ...]:
+def choose(places: Sequence[Place], issue: Issue, index: Index, spec: str) -> tuple[Place, ...]:
     """Return `places` as the model `spec` orders them."""
     model = open_model(spec, Settings())
     try:
         brief = Brief(issue=issue, hints=Hints(), prompts=Prompts(), model=model)
-        return likeliest_places(places, brief, lambda prompt: model.complete(prompt)[0].text)
+
+        def ask(prompt: Prompt) -> str:
+            return model.complete(prompt)[0].text
+
+        return likeliest_places(places, index, brief, ask)
     finally:
         model.close()
 

@@ -18,9 +18,18 @@ import re
 import sqlite3
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from pytest_brt.code.file_facts import Definition, DefinitionKind, read_facts
+import msgspec
+
+from pytest_brt.code.file_facts import (
+    Definition,
+    DefinitionKind,
+    FileFacts,
+    Passage,
+    read_facts,
+)
 from pytest_brt.code.layout import FileStamp, scan_tree
 from pytest_brt.code.words import IDENTIFIER, terms_in
 from pytest_brt.errors import StoreProblem
@@ -94,10 +103,12 @@ def _words_in(text: str) -> dict[str, set[str]]:
 
 
 #: Part of the file's name: another version starts afresh.
-VERSION = 5
+VERSION = 6
 
 #: Seconds to wait for another process that is writing.
 _PATIENCE = 120.0
+#: Bits for the number of a passage within its file; the number of the file stands above them.
+_BITS = 20
 
 _SCHEMA = """
 create table if not exists files (
@@ -106,38 +117,8 @@ create table if not exists files (
     size integer not null,          -- bytes
     mtime_ns integer not null,
     digest blob not null,           -- SHA-256 of the content
-    public text,                    -- names in __all__, parted by blanks; null: not known
-    dynamic integer not null        -- 1: may have names that are written nowhere
+    facts blob not null             -- FileFacts, as MessagePack
 );
-create table if not exists definitions (
-    id integer primary key,
-    file integer not null,
-    name text not null,
-    qualname text not null,
-    kind text not null,             -- a DefinitionKind
-    line integer not null,
-    end_line integer not null,
-    signature text not null
-);
-create index if not exists definitions_name on definitions (name);
-create index if not exists definitions_file on definitions (file);
-create table if not exists imports (
-    file integer not null,
-    module text not null,           -- as written
-    name text not null,             -- "": the module itself, "*": all of it
-    bound text not null,
-    line integer not null,
-    top integer not null            -- 1: outside of functions and classes
-);
-create index if not exists imports_bound on imports (bound);
-create index if not exists imports_file on imports (file);
-create table if not exists passages (
-    id integer primary key,         -- of its row of terms
-    file integer not null,
-    definition integer,             -- null: what is left of the module
-    size integer not null           -- how many terms it has
-);
-create index if not exists passages_file on passages (file);
 create virtual table if not exists terms using fts5 (
     name, scope, doc, string, body, -- FIELDS: where in a passage a term stands, each told once
     detail = column, tokenize = "ascii tokenchars '_'"
@@ -258,43 +239,48 @@ def _read(path: Path) -> bytes | None:
 
 
 def _forget(connection: sqlite3.Connection, file: int) -> None:
-    connection.execute(
-        "delete from terms where rowid in (select id from passages where file = ?)", (file,)
-    )
-    for table in ("definitions", "imports", "passages"):
-        connection.execute(f"delete from {table} where file = ?", (file,))
+    passages = (file << _BITS, (file + 1) << _BITS)
+    connection.execute("delete from terms where rowid >= ? and rowid < ?", passages)
     connection.execute("delete from files where id = ?", (file,))
 
 
 def _insert(
     connection: sqlite3.Connection, path: str, stamp: FileStamp, digest: bytes, text: str
 ) -> None:
-    facts = read_facts(text)
-    public = None if facts.public is None else " ".join(facts.public)
-    file = connection.execute(
-        "insert into files (path, size, mtime_ns, digest, public, dynamic)"
-        " values (?, ?, ?, ?, ?, ?)",
-        (path, *stamp, digest, public, facts.dynamic),
-    ).lastrowid
-    ids = [
-        connection.execute(
-            "insert into definitions (file, name, qualname, kind, line, end_line, signature)"
-            " values (?, ?, ?, ?, ?, ?, ?)",
-            (file, d.name, d.qualname, d.kind.value, d.line, d.end_line, d.signature),
-        ).lastrowid
-        for d in facts.definitions
-    ]
-    connection.executemany(
-        "insert into imports values (?, ?, ?, ?, ?, ?)",
-        [(file, i.module, i.name, i.bound, i.line, i.top) for i in facts.imports],
-    )
+    facts = read_facts(text, path)
+    passages = []
+    fields = []
     for number, terms in read_passages(path, text, facts.definitions):
-        size = len(terms["doc"] | terms["string"] | terms["body"])
-        added = connection.execute(
-            "insert into passages (file, definition, size) values (?, ?, ?)",
-            (file, ids[number] if number >= 0 else None, size),
+        around = facts.definitions[number] if number >= 0 else None
+        passages.append(
+            Passage(
+                path=path,
+                function=around.qualname if around else "",
+                line=around.line if around else 1,
+                end_line=around.end_line if around else 0,
+                size=len(terms["doc"] | terms["string"] | terms["body"]),
+            )
         )
-        connection.execute(
-            "insert into terms (rowid, name, scope, doc, string, body) values (?, ?, ?, ?, ?, ?)",
-            (added.lastrowid, *(" ".join(terms[field]) for field in FIELDS)),
-        )
+        fields.append([" ".join(terms[field]) for field in FIELDS])
+    blob = msgspec.msgpack.encode(replace(facts, passages=tuple(passages)))
+    file = connection.execute(
+        "insert into files (path, size, mtime_ns, digest, facts) values (?, ?, ?, ?, ?)",
+        (path, *stamp, digest, blob),
+    ).lastrowid
+    assert file is not None, "a row was inserted"
+    connection.executemany(
+        "insert into terms (rowid, name, scope, doc, string, body) values (?, ?, ?, ?, ?, ?)",
+        [((file << _BITS) + at, *texts) for at, texts in enumerate(fields)],
+    )
+
+
+def stored_facts(connection: sqlite3.Connection) -> dict[str, tuple[int, FileFacts]]:
+    """Return the facts of each file by its path, with the number of its first passage."""
+    decoded = msgspec.msgpack.Decoder(FileFacts).decode
+    rows = connection.execute("select path, id, facts from files order by path")
+    return {path: (file << _BITS, decoded(facts)) for path, file, facts in rows}
+
+
+def stored_terms(connection: sqlite3.Connection, term: str) -> list[tuple[int, str]]:
+    """Return the numbers of the passages that have `term`, each with a field it stands in."""
+    return connection.execute("select doc, col from spread where term = ?", (term,)).fetchall()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pytest_brt.code.layout import Layout
@@ -34,9 +34,8 @@ class Definition:
     end_line: int
     #: As written, on one line: "(self, x=1) -> int", "(Base)" or "".
     signature: str = ""
-    #: The file, and the dotted name under which it is imported; "" where only a text was read.
+    #: The file, "" where only a text was read.
     path: str = ""
-    module: str = ""
 
     @property
     def top(self) -> bool:
@@ -102,8 +101,12 @@ class FileFacts:
     public: frozenset[str] | None
     #: Names may appear in the module that are written nowhere in it.
     dynamic: bool
+    #: What it is divided into for a search, in an index only.
+    passages: tuple[Passage, ...] = ()
 
 
+#: What is known of a file that cannot be parsed, or is not there: it may define anything.
+NO_FACTS = FileFacts(definitions=(), imports=(), public=None, dynamic=True)
 #: Characters; what is longer is generated data, and is read as text.
 LONGEST_PARSED = 600_000
 
@@ -112,8 +115,8 @@ _DYNAMIC = re.compile(r"\bglobals\(\)|^def __getattr__\b|\bexec\(|sys\.modules\[
 _MAYBE_DYNAMIC = re.compile(r"globals\(\)|__getattr__|exec\(|sys\.modules|setattr\(")
 
 
-def read_facts(text: str) -> FileFacts:
-    """Return the facts of a file; never raises.
+def read_facts(text: str, path: str = "") -> FileFacts:
+    """Return the facts of the file `path` with this `text`; never raises.
 
     Of a file that this interpreter cannot parse (other syntax, or generated data) nothing is known
     but that it may define anything.
@@ -123,10 +126,10 @@ def read_facts(text: str) -> FileFacts:
     except SyntaxError:
         tree = None
     if tree is None:
-        return FileFacts(definitions=(), imports=(), public=None, dynamic=True)
+        return NO_FACTS
     definitions, imports = _walk(tree, text.split("\n"))
     return FileFacts(
-        definitions=tuple(definitions),
+        definitions=tuple(replace(one, path=path) for one in definitions),
         imports=tuple(imports),
         public=_public(tree),
         dynamic=bool(_MAYBE_DYNAMIC.search(text)) and bool(_DYNAMIC.search(text)),

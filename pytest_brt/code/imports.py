@@ -59,7 +59,7 @@ def _candidates(name: str, index: Index, near: str, fixtures: Collection[str]) -
             yield f"from {package} import {name}"
     definition = index.unique_definition(name)
     if definition:
-        yield f"from {definition.module} import {name}"
+        yield f"from {index.module_of(definition)} import {name}"
     for item in index.imports_in(near) if near else ():
         if item.bound == name and item.top:
             yield item.statement
@@ -186,7 +186,7 @@ def _wrong_names(node: ast.ImportFrom, index: Index) -> Iterator[tuple[str, str]
 def _hint(name: str, index: Index) -> str:
     elsewhere = [d for d in index.definitions(name) if d.top and not is_test_path(d.path)]
     if elsewhere:
-        return f" (it is in {elsewhere[0].module!r})"
+        return f" (it is in {index.module_of(elsewhere[0])!r})"
     near = index.names_like(name, limit=1)
     return f" (is it {near[0]!r}?)" if near else ""
 

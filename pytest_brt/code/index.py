@@ -9,12 +9,20 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
+from itertools import accumulate, chain
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from pytest_brt.code.database import connect, refresh
+from pytest_brt.code.database import (
+    connect,
+    refresh,
+    stored_facts,
+    stored_terms,
+)
 from pytest_brt.code.file_facts import (
+    NO_FACTS,
     Definition,
     DefinitionKind,
     Exports,
@@ -82,7 +90,6 @@ class Index:
         self._connection = connection
         self._lock = threading.Lock()
         self._exports: dict[str, Exports] = {}
-        self._importers: dict[str, tuple[str, ...]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -116,10 +123,6 @@ class Index:
         }
         return {path: code_tokens(text) for path, text in texts.items() if takes_tests(text)}
 
-    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        with self._lock:
-            return self._connection.execute(query, values).fetchall()
-
     def source(self, path: str) -> str:
         """Return the text of the tree's file `path`; raises OSError when it is gone."""
         if leads_out(self.root, path):
@@ -128,21 +131,49 @@ class Index:
 
     # -- definitions ----------------------------------------------------------------------
 
+    @cached_property
+    def _files(self) -> Mapping[str, tuple[int, FileFacts]]:
+        """The facts of each file, with the number of its first passage."""
+        with self._lock:
+            return stored_facts(self._connection)
+
+    def _facts(self, path: str) -> FileFacts:
+        return self._files[path][1] if path in self._files else NO_FACTS
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, list[Definition]]:
+        found: dict[str, list[Definition]] = {}
+        for _, facts in self._files.values():
+            for definition in facts.definitions:
+                found.setdefault(definition.name, []).append(definition)
+        return found
+
     def definitions(self, name: str) -> tuple[Definition, ...]:
         """Return where `name` is defined, the product before tests, short modules first.
 
         `name` may be qualified: "walk", "Thing.walk".
         """
-        rows = self._rows(_DEFINITIONS + " where definitions.name = ?", name.rpartition(".")[2])
-        found = [self._definition(row) for row in rows]
-        if "." in name:
-            found = [d for d in found if f".{d.qualname}".endswith(f".{name}")]
-        return tuple(sorted(found, key=_nearness))
+        known = self._by_name.get(name.rpartition(".")[2], ())
+        found = [d for d in known if f".{d.qualname}".endswith(f".{name}")]
+        return tuple(sorted(found, key=self._nearness))
+
+    def _nearness(self, definition: Definition) -> tuple[bool, int, int, str, int]:
+        module = self.module_of(definition)
+        return (
+            is_test_path(definition.path),
+            definition.qualname.count("."),
+            module.count("."),
+            module,
+            definition.line,
+        )
+
+    def module_of(self, definition: Definition) -> str:
+        """Return the dotted name of the module in which something is defined."""
+        return self.layout.module_of(definition.path)
 
     def definitions_in(self, path: str) -> tuple[Definition, ...]:
         """Return what `path` defines, in its order."""
-        rows = self._rows(_DEFINITIONS + " where files.path = ?", path)
-        return tuple(sorted((self._definition(row) for row in rows), key=lambda d: d.line))
+        return self._facts(path).definitions
 
     def definition_at(self, path: str, line: int) -> Definition | None:
         """Return the innermost function or class around `line` of `path`, if there is one."""
@@ -159,123 +190,92 @@ class Index:
         Of several, the one with the shortest module path is taken if it is the only one so short.
         """
         found = [d for d in self.definitions(name) if d.top and not is_test_path(d.path)]
-        found = [d for d in found if d.module.partition(".")[0] in self.packages]
-        short = {d.module for d in found if d.module.count(".") == found[0].module.count(".")}
-        return found[0] if len(short) == 1 else None
+        modules = dict.fromkeys(map(self.module_of, found))
+        own = [module for module in modules if module.partition(".")[0] in self.packages]
+        short = [module for module in own if module.count(".") == own[0].count(".")]
+        return next(d for d in found if self.module_of(d) in short) if len(short) == 1 else None
 
     def names_like(self, name: str, *, limit: int = 5) -> tuple[str, ...]:
         """Return defined names that are spelled almost like `name`, nearest first."""
         from rapidfuzz import process
 
-        rows = self._rows(
-            "select distinct name from definitions where abs(length(name) - ?) < 4", len(name)
-        )
-        names = sorted(name for (name,) in rows)
+        alike = (known for known in self._by_name if abs(len(known) - len(name)) < _ALIKE)
+        names = sorted(alike)
         near = process.extract(name, names, limit=limit, score_cutoff=75)
         return tuple(match for match, _, _ in near if match != name)
 
-    def _definition(self, row: tuple[Any, ...]) -> Definition:
-        path, name, qualname, kind, line, end_line, signature = row
-        return Definition(
-            path=path,
-            module=self.layout.module_of(path),
-            name=name,
-            qualname=qualname,
-            kind=DefinitionKind(kind),
-            line=line,
-            end_line=end_line,
-            signature=signature,
-        )
-
     # -- modules, imports, exports --------------------------------------------------------
+
+    @cached_property
+    def _imports(self) -> Mapping[str, tuple[Import, ...]]:
+        """What each file imports, by its path, under absolute names."""
+        return {
+            path: tuple(
+                replace(item, path=path, module=absolute_module(item.module, path, self.layout))
+                for item in facts.imports
+            )
+            for path, (_, facts) in self._files.items()
+        }
 
     def imports_in(self, path: str) -> tuple[Import, ...]:
         """Return what `path` imports, in its order."""
-        return self._imports("where files.path = ?", path)
+        return self._imports.get(path, ())
 
     def imports_of(self, bound: str) -> tuple[Import, ...]:
         """Return every import in the tree that binds the name `bound`."""
-        return self._imports("where imports.bound = ?", bound)
+        every = chain.from_iterable(self._imports.values())
+        return tuple(item for item in every if item.bound == bound)
+
+    @cached_property
+    def _importers(self) -> Mapping[str, set[str]]:
+        """The files that import each module, or something of it or below it."""
+        found: dict[str, set[str]] = {}
+        for item in chain.from_iterable(self._imports.values()):
+            for module in accumulate(f"{item.module}.{item.name}".split("."), "{}.{}".format):
+                found.setdefault(module, set()).add(item.path)
+        return found
 
     def importers(self, module: str) -> tuple[str, ...]:
         """Return the files that import `module` or something from it or from below it."""
-        if module not in self._importers:
-            last = module.rpartition(".")[2]
-            rows = self._imports(
-                "where imports.module like ? or imports.name = ?", f"%{last}%", last
-            )
-            found = {i.path for i in rows if f"{i.module}.{i.name}.".startswith(f"{module}.")}
-            self._importers[module] = tuple(sorted(found))
-        return self._importers[module]
-
-    def _imports(self, where: str, *values: object) -> tuple[Import, ...]:
-        rows = self._rows(
-            "select files.path, imports.module, imports.name, bound, line, top"
-            f" from imports join files on files.id = imports.file {where}"
-            " order by files.path, line",
-            *values,
-        )
-        return tuple(
-            Import(
-                path=path,
-                module=absolute_module(module, path, self.layout),
-                name=name,
-                bound=bound,
-                line=line,
-                top=bool(top),
-            )
-            for path, module, name, bound, line, top in rows
-        )
+        return tuple(sorted(self._importers.get(module, ())))
 
     def exports(self, module: str) -> Exports:
         """Return the names that ``from module import name`` finds, see `find_exports`."""
         if module not in self._exports:
-            self._exports[module] = find_exports(module, self.layout, self._facts)
+            self._exports[module] = find_exports(module, self.layout, self._absolute)
         return self._exports[module]
 
-    def _facts(self, path: str) -> FileFacts:
-        rows = self._rows("select dynamic, public from files where path = ?", path)
-        dynamic, public = rows[0] if rows else (True, None)
-        return FileFacts(
-            definitions=self.definitions_in(path),
-            imports=self.imports_in(path),
-            public=None if public is None else frozenset(public.split()),
-            dynamic=bool(dynamic),
-        )
+    def _absolute(self, path: str) -> FileFacts:
+        return replace(self._facts(path), imports=self.imports_in(path))
 
     # -- terms ----------------------------------------------------------------------------
 
     @cached_property
     def passages(self) -> Mapping[int, Passage]:
         """All passages of the tree, by number."""
-        rows = self._rows(
-            "select passages.id, path, qualname, line, end_line, passages.size from passages"
-            " join files on files.id = passages.file"
-            " left join definitions on definitions.id = passages.definition"
-        )
         return {
-            number: Passage(
-                path=path, function=qualname or "", line=line or 1, end_line=last or 0, size=size
-            )
-            for number, path, qualname, line, last, size in rows
+            number: passage
+            for first, facts in self._files.values()
+            for number, passage in enumerate(facts.passages, first)
         }
 
     def passage_at(self, path: str, line: int) -> int | None:
         """Return the number of the passage that `line` of `path` belongs to, if it has any."""
-        rows = self._rows(
-            "select passages.id from passages join files on files.id = passages.file"
-            " left join definitions on definitions.id = passages.definition"
-            " where path = ? and (line is null or ? between line and end_line)"
-            " order by line is null, end_line - line, passages.id limit 1",
-            path,
-            line,
-        )
-        return next((number for (number,) in rows), None)
+        first, facts = self._files.get(path, (0, NO_FACTS))
+        # The rest of the module comes first, and what is further in after what is around it.
+        around = [
+            number
+            for number, passage in enumerate(facts.passages, first)
+            if passage.line <= line <= passage.end_line or not passage.function
+        ]
+        return around[-1] if around else None
 
     def spread(self, term: str) -> Mapping[int, tuple[str, ...]]:
         """Return the numbers of the passages that have `term`, with the fields it stands in."""
+        with self._lock:
+            rows = stored_terms(self._connection, term)
         found: dict[int, tuple[str, ...]] = {}
-        for number, field in self._rows("select doc, col from spread where term = ?", term):
+        for number, field in rows:
             found[number] = (*found.get(number, ()), field)
         return found
 
@@ -285,10 +285,8 @@ class Index:
         return tuple(sorted({self.passages[number].path for number in self.spread(term)}))
 
 
-_DEFINITIONS = (
-    "select files.path, name, qualname, kind, line, end_line, signature"
-    " from definitions join files on files.id = definitions.file"
-)
+#: By how many letters the names differ in length at most that are spelled almost alike.
+_ALIKE = 4
 
 
 def absolute_module(module: str, path: str, layout: Layout) -> str:
@@ -307,14 +305,3 @@ def absolute_module(module: str, path: str, layout: Layout) -> str:
         package.pop()
     package = package[: max(0, len(package) - level + 1)]
     return ".".join([*package, inner] if inner else package)
-
-
-def _nearness(definition: Definition) -> tuple[bool, int, int, str, int]:
-    module = definition.module
-    return (
-        is_test_path(definition.path),
-        definition.qualname.count("."),
-        module.count("."),
-        module,
-        definition.line,
-    )

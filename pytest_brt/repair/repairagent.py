@@ -28,7 +28,7 @@ from pytest_brt.agent.paths import closest
 from pytest_brt.agent.prompts import fenced
 from pytest_brt.agent.report_text import fitting_report
 from pytest_brt.agent.running import sort_runs, tell_runs
-from pytest_brt.localise.suspects import query_of
+from pytest_brt.localise.query import query_of
 from pytest_brt.model.base import Message, Role, Sampling
 from pytest_brt.repair.bench import RepairBench, Without
 from pytest_brt.repair.bug import tell_places

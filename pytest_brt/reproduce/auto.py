@@ -188,7 +188,8 @@ class _Auto:
     def _narrowed(self, hints: Hints) -> Hints:
         """Let the model say which suspects are the likeliest, as far as it can be asked."""
         try:
-            suspects = likeliest_places(hints.suspects, self._brief(Hints()), self._ask)
+            brief = self._brief(Hints())
+            suspects = likeliest_places(hints.suspects, self.project, brief, self._ask)
         except (PromptTooLong, OutOfTime):
             return hints
         except ModelProblem as problem:

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import ast
+import textwrap
 from collections.abc import Mapping, Sequence
 
 from pytest_brt.agent.report_text import report_text
+from pytest_brt.code.index import Index
 from pytest_brt.model.base import Prompt, Sampling
-from pytest_brt.model.form import Choice, Header, grammar_for
+from pytest_brt.model.form import Choice, Header, Text, grammar_for
 from pytest_brt.reproduce.opinion import Ask
 from pytest_brt.reproduce.prompting.fit import Brief, bug_values, fitted
+from pytest_brt.syntax.parse import Function, parse_or_empty
 from pytest_brt.types import Place
+from pytest_brt.types.clue import NamedByModel
 
 #: As many suspects are shown anyway.
 _FEW = 5
-#: Tokens of the answer: three names.
-_CHOICE = 200
+#: Tokens of the answer: three names and a path.
+_CHOICE = 240
 _ANSWERS = ("first", "second", "third")
+#: What it answers in place of a name, and characters of the path that it then gives.
+_NONE, _LONGEST = "none", 120
 
 
-def likeliest_places(suspects: Sequence[Place], brief: Brief, ask: Ask) -> tuple[Place, ...]:
+def likeliest_places(
+    suspects: Sequence[Place], index: Index, brief: Brief, ask: Ask
+) -> tuple[Place, ...]:
     """Return `suspects` with those first that a model holds for the likeliest.
 
-    All stay: what it does not choose keeps its order. It is not asked about a few, and an answer
-    that cannot be read changes nothing.
+    It may name another file of the project. All stay: what it does not choose keeps its order.
+    It is not asked about a few, and an answer that cannot be read changes nothing.
 
     Raises:
         ModelProblem: the model cannot be reached, or the report does not fit it.
@@ -30,11 +39,15 @@ def likeliest_places(suspects: Sequence[Place], brief: Brief, ask: Ask) -> tuple
     by_name = {f"{s.path}::{s.function}" if s.function else s.path: s for s in suspects}
     if len(by_name) <= _FEW:
         return tuple(suspects)
-    form = Header(fields=tuple((name, Choice(words=tuple(by_name))) for name in _ANSWERS))
+    choice = Choice(words=(*by_name, _NONE))
+    form = Header(
+        fields=(*((name, choice) for name in _ANSWERS), ("other_file", Text(longest=_LONGEST)))
+    )
+    named = {name: _about(place, index) for name, place in by_name.items()}
 
     def build(texts: Mapping[str, str]) -> Prompt:
         return Prompt(
-            messages=brief.prompts.ask("places", names=tuple(by_name), **bug_values(brief, texts)),
+            messages=brief.prompts.ask("places", named=named, **bug_values(brief, texts)),
             sampling=Sampling(temperature=0.0, top_p=1.0, max_tokens=_CHOICE),
             grammar=grammar_for(form),
             purpose="places",
@@ -42,5 +55,24 @@ def likeliest_places(suspects: Sequence[Place], brief: Brief, ask: Ask) -> tuple
 
     parts = {"report": report_text(brief.issue)}
     said = form.read(ask(fitted(build, parts, ("report",), brief)[0]))
-    best = [by_name[said[name]] for name in _ANSWERS] if said else []
+    if not said:
+        return tuple(suspects)
+    best = [by_name[said[name]] for name in _ANSWERS if said[name] != _NONE]
+    path = index.paths.find(said["other_file"])
+    if path:
+        best.append(Place(path=path, function="", line=1, end_line=0, clues=(NamedByModel(),)))
     return tuple(dict.fromkeys((*best, *suspects)))
+
+
+def _about(place: Place, index: Index) -> str:
+    """Return the signature of a function or class, and the first line of its docstring."""
+    if not place.function:
+        return ""
+    lines = index.source(place.path).split("\n")[place.line - 1 : place.end_line]
+    body = parse_or_empty(textwrap.dedent("\n".join(lines))).body
+    found = index.definition_at(place.path, place.line)
+    signature = found.signature if found else ""
+    if not body or not isinstance(body[0], Function | ast.ClassDef):
+        return signature
+    docstring = (ast.get_docstring(body[0]) or "").partition("\n")[0]
+    return f"{signature}: {docstring}" if docstring else signature

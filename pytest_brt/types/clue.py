@@ -9,6 +9,10 @@ class GivenByUser(Fact, frozen=True, kw_only=True):
     """The user names the place."""
 
 
+class NamedByModel(Fact, frozen=True, kw_only=True):
+    """A model that was to choose among the places names this file instead."""
+
+
 class OnTraceback(Fact, frozen=True, kw_only=True):
     """A traceback of the report has a frame of the function."""
 
@@ -23,6 +27,13 @@ class FileNamed(Fact, frozen=True, kw_only=True):
     #: A path or a dotted module, as the report has it.
     name: str
     is_module: bool
+
+
+class SpokenOf(Fact, frozen=True, kw_only=True):
+    """The report speaks of the module or class that it is in."""
+
+    #: Of the module or class.
+    name: str
 
 
 class RunByReport(Fact, frozen=True, kw_only=True):
@@ -40,6 +51,15 @@ class BaseOfUsed(Fact, frozen=True, kw_only=True):
 
     #: Of the class that the report names.
     name: str
+
+
+class LacksMethod(Fact, frozen=True, kw_only=True):
+    """It has a method for each of many classes, and none for one that the report's code names."""
+
+    #: Of the method.
+    name: str
+    #: Files that have a method of this name.
+    defined_in: tuple[str, ...] = ()
 
 
 class SharedWords(Fact, frozen=True, kw_only=True):
@@ -68,11 +88,14 @@ class RunByTests(Fact, frozen=True, kw_only=True):
 
 Clue = (
     GivenByUser
+    | NamedByModel
     | OnTraceback
     | FileNamed
+    | SpokenOf
     | RunByReport
     | UsedByReport
     | BaseOfUsed
+    | LacksMethod
     | SharedWords
     | OnTestStack
     | RunByTests

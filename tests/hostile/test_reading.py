@@ -8,7 +8,7 @@ import pytest
 
 from pytest_brt.issue.load import read_issue
 from pytest_brt.issue.read import read_report
-from pytest_brt.localise.suspects import query_of
+from pytest_brt.localise.query import query_of
 
 LENGTH = 60_000
 

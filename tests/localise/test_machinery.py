@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.code.index import open_index
-from pytest_brt.localise.places import is_machinery
+from pytest_brt.localise.machinery import is_machinery
 from tests.support.trees import write_tree
 
 FILES = {

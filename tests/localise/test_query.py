@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_brt.issue.load import read_issue
-from pytest_brt.localise.suspects import Source, query_of
+from pytest_brt.localise.query import Source, query_of
 
 
 def weights(text: str) -> dict[str, float]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.localise.places import SuspectLine, lines_of, rank_lines
+from pytest_brt.localise.spectrum import SuspectLine, lines_of, rank_lines
 from pytest_brt.types import TestRun, Verdict
 from pytest_brt.types.cause import Passed
 

@@ -17,8 +17,10 @@ from pytest_brt.code.layout import is_vendored
 from pytest_brt.code.lookup import relevance
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.issue.read import read_report
+from pytest_brt.localise.nearest_tests import nearest_tests
+from pytest_brt.localise.places import files_of, find_places
+from pytest_brt.localise.query import query_of
 from pytest_brt.localise.signs import Key
-from pytest_brt.localise.suspects import find_suspects, nearest_tests, query_of, rank_files
 from pytest_brt.observe.watch import Replayed, Seen, watch
 from pytest_brt.reproduce.prompting.excerpts import MOST_TESTS, show_tests
 from pytest_brt.reproduce.prompting.transcript import IMPORTS, Stance, session_of, stance_of
@@ -59,7 +61,7 @@ class Hints:
     @property
     def files(self) -> tuple[str, ...]:
         """The files where the bug may be, each once."""
-        return rank_files(self.suspects)
+        return files_of(self.suspects)
 
 
 def gather_hints(
@@ -89,8 +91,8 @@ def gather_hints(
     if ran is None:
         ran = functions_run(replayed, index, engine) if replayed and engine else ()
     found = relevance(query_of(issue), index)
-    given = find_suspects(issue, index, found=found, ran=ran, paths=buggy) if buggy else ()
-    every = (*given, *find_suspects(issue, index, found=found, ran=ran))
+    given = find_places(issue, index, found=found, ran=ran, paths=buggy) if buggy else ()
+    every = (*given, *find_places(issue, index, found=found, ran=ran))
     own = [place for place in every if not is_vendored(place.path)]
     suspects = tuple({(place.path, place.function): place for place in own}.values())
     tests = [
@@ -243,7 +245,7 @@ def _of_places(
     for definition in _likely(suspects, index):
         if known and definition.kind is DefinitionKind.CLASS and definition.name not in named:
             continue
-        statements[f"from {definition.module} import {definition.name}"] = None
+        statements[f"from {index.module_of(definition)} import {definition.name}"] = None
     if not statements and not known and suspects:
         statements[f"import {index.layout.module_of(suspects[0].path)}"] = None
     return tuple(statements)

@@ -8,7 +8,8 @@ import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue.load import read_issue
-from pytest_brt.localise.suspects import find_suspects, nearest_tests
+from pytest_brt.localise.nearest_tests import nearest_tests
+from pytest_brt.localise.places import find_places
 from pytest_brt.types import Place
 from tests.support.trees import write_tree
 
@@ -42,7 +43,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 def nearest(text: str, index: Index) -> str:
     issue = read_issue(text, "-")
-    return nearest_tests(issue, index, find_suspects(issue, index))
+    return nearest_tests(issue, index, find_places(issue, index))
 
 
 @pytest.mark.parametrize(

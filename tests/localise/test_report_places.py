@@ -7,13 +7,15 @@ import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue.load import read_issue
-from pytest_brt.localise.suspects import find_suspects, rank_files
+from pytest_brt.localise.places import files_of, find_places
 from pytest_brt.types import Place
 from pytest_brt.types.clue import (
     BaseOfUsed,
+    LacksMethod,
     OnTraceback,
     RunByReport,
     SharedWords,
+    SpokenOf,
     UsedByReport,
 )
 from tests.support.trees import write_tree
@@ -39,7 +41,7 @@ def index(tmp_path: Path) -> Iterator[Index]:
 
 
 def suspects(text: str, index: Index) -> tuple[Place, ...]:
-    return find_suspects(read_issue(text, "-"), index)
+    return find_places(read_issue(text, "-"), index)
 
 
 TRACEBACK = """\
@@ -84,7 +86,7 @@ def test_snippet_and_names(index: Index) -> None:
     text = "Wrong length\n\n```python\nfrom pkg import Circle\nCircle().edge_length()\n```\n"
     functions = [s.function for s in suspects(text, index)]
     assert {"Circle", "Circle.edge_length"} <= set(functions)
-    assert rank_files(suspects(text, index))[0] == "pkg/core/shapes.py"
+    assert files_of(suspects(text, index))[0] == "pkg/core/shapes.py"
     named = suspects("`render` is broken\n\nSomehow.", index)[0]
     assert (named.path, named.function) == ("pkg/text.py", "render")
     assert named.clues == (SharedWords(words=("render",)),)
@@ -112,16 +114,16 @@ def test_only_the_product_is_suspected(index: Index) -> None:
 
 def test_what_the_report_s_code_ran_counts(index: Index) -> None:
     issue = read_issue("Odd\n\nyyy", "-")
-    assert find_suspects(issue, index) == ()
+    assert find_places(issue, index) == ()
     for name, path in (("render", "pkg/text.py"), ("round_up", "pkg/core/numbers.py")):
-        (first,) = find_suspects(issue, index, ran={(path, name)})
+        (first,) = find_places(issue, index, ran={(path, name)})
         assert (first.path, first.function) == (path, name)
         assert first.clues == (RunByReport(),)
 
 
 def test_only_in_named_files(index: Index) -> None:
     issue = read_issue(TRACEBACK, "-")
-    found = find_suspects(issue, index, paths=("tests/test_shapes.py",))
+    found = find_places(issue, index, paths=("tests/test_shapes.py",))
     assert {s.path for s in found} == {"tests/test_shapes.py"}
 
 
@@ -153,6 +155,38 @@ def test_a_class_that_the_code_names_comes_with_its_bases(tmp_path: Path) -> Non
     assert ("pkg/other.py", "odd") not in clues
 
 
+SHAPES = ("Dot", "Line", "Ring", "Wave", "Knot")
+PRINTERS = {
+    "pkg/__init__.py": "",
+    "pkg/shapes.py": "".join(f"class {name}: ...\n" for name in (*SHAPES, "Trace")),
+    "pkg/latex.py": "class Writer:\n"
+    + "".join(f"    def _print_{name}(self, one): ...\n" for name in SHAPES),
+    "pkg/plain.py": "class Plain:\n    def _print_Trace(self, one): ...\n",
+}
+
+
+def test_a_printer_without_the_method_for_what_is_printed(tmp_path: Path) -> None:
+    write_tree(tmp_path, PRINTERS)
+    code = "\n\n```python\nTrace()\n```\n"
+    lacks = LacksMethod(name="_print_Trace", defined_in=("pkg/plain.py",))
+    with open_index(tmp_path) as index:
+        spoken = suspects(f"The latex of it is odd{code}", index)
+        silent = suspects(f"It is odd{code}", index)
+        known = suspects(f"The latex of it is odd{code.replace('Trace', 'Dot')}", index)
+    clues = {(place.path, place.function): place.clues for place in spoken}
+    assert lacks in clues["pkg/latex.py", "Writer"]
+    assert not any(lacks in place.clues for place in (*silent, *known))
+
+
+def test_the_module_and_the_class_that_a_report_speaks_of(tmp_path: Path) -> None:
+    write_tree(tmp_path, PRINTERS)
+    with open_index(tmp_path) as index:
+        found = suspects("The plain print of a trace", index)
+    assert found[0].path == "pkg/plain.py"
+    assert SpokenOf(name="plain") in found[0].clues
+    assert SpokenOf(name="Plain") in found[0].clues
+
+
 def test_a_name_of_many_definitions_is_no_sign(tmp_path: Path) -> None:
     files = {f"pkg/part{n}.py": "def render():\n    return 1\n" for n in range(3)}
     write_tree(tmp_path, {"pkg/__init__.py": "", **files})
@@ -163,9 +197,9 @@ def test_a_name_of_many_definitions_is_no_sign(tmp_path: Path) -> None:
 
 
 def test_of_many_functions_that_ran_each_says_less(index: Index) -> None:
-    issue = read_issue("It fails", "-")
-    few = find_suspects(issue, index, ran={("pkg/text.py", "render")})[0]
+    issue = read_issue("No borders around the table", "-")
+    ran = {("pkg/core/numbers.py", "round_up")}
+    assert "round_up" in {place.function for place in find_places(issue, index, ran=ran)}
     others = {(f"pkg/none{number}.py", "f") for number in range(79)}
-    many = find_suspects(issue, index, ran={("pkg/text.py", "render"), *others})[0]
-    assert many.path == few.path
-    assert many.score == pytest.approx(few.score / 2)
+    many = find_places(issue, index, ran=ran | others)
+    assert {place.function for place in many} == {"render"}
