@@ -5,14 +5,8 @@ python docs/options.py > docs/options.md
 
 from __future__ import annotations
 
-from pytest_brt.plugin.option_list import (
-    GROUPS,
-    MORE_OPTIONS,
-    OPTIONS,
-    SETTINGS,
-    destination,
-)
-from pytest_brt.plugin.options import VARIABLES
+from pytest_brt.plugin.option_list import MORE_OPTIONS, OPTIONS, SETTINGS, destination
+from pytest_brt.plugin.options import GROUPS, VARIABLES
 
 HEAD = """\
 # Options

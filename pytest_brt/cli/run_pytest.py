@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from pytest_brt.code.ini import cache_dir_of, project_cache_dir, stated_cache_dir
-from pytest_brt.plugin.option_list import GROUPS, MODES, MORE_OPTIONS, OPTIONS
-from pytest_brt.plugin.options import OUTSIDE_STUDIES, TYPED
+from pytest_brt.plugin.option_list import MODES, MORE_OPTIONS, OPTIONS
+from pytest_brt.plugin.options import GROUPS, OUTSIDE_STUDIES, TYPED
 from pytest_brt.shown import say
 
 

@@ -76,6 +76,13 @@ def common_folder(paths: Sequence[Path]) -> Path:
     return Path(os.path.commonpath(map(Path.absolute, folders)))
 
 
+def holds_patches(path: Path) -> bool:
+    """Say whether a path is a file of patches, or a folder with some."""
+    if path.is_dir():
+        return bool(_files(path))
+    return path.name.casefold().endswith(SUFFIXES) and path.is_file()
+
+
 def _patch_files(path: Path) -> list[Path]:
     if not path.exists():
         raise UsageProblem(

@@ -54,10 +54,9 @@ def pytest_plugin_registered(manager: pytest.PytestPluginManager) -> None:
 
 def _is_ours(namespace: object) -> bool:
     """Say whether a run is in one of our modes."""
-    from pytest_brt.plugin.option_list import MODES, destination
+    from pytest_brt.plugin.option_list import mode_of
 
-    given = [flag for flag in MODES if getattr(namespace, destination(flag), None)]
-    return bool(given) and INNER not in os.environ
+    return INNER not in os.environ and bool(mode_of(namespace))
 
 
 @hookimpl(wrapper=True, tryfirst=True)

@@ -97,18 +97,14 @@ def more_patches(config: pytest.Config, options: Options) -> tuple[str, ...]:
     """Return the patches among pytest's own arguments.
 
     A shell makes several words of ``--rank-fixes patches/*.diff``, and people write
-    ``--rank-fixes '#12' '#15'``: the first word is the option's.
+    ``--rank-fixes '#12' '#15' patches/``: the first word is the option's.
     """
-    if not options.rank_fixes:
+    if not options.rank_fixes or config.args_source.name != "ARGS":
         return ()
-    from pytest_brt.patches.read import SUFFIXES
+    from pytest_brt.patches.read import holds_patches
     from pytest_brt.revisions.proposals import is_elsewhere
 
-    given = [
-        text
-        for text in config.args
-        if is_elsewhere(text) or (text.casefold().endswith(SUFFIXES) and Path(text).is_file())
-    ]
+    given = [text for text in config.args if is_elsewhere(text) or holds_patches(Path(text))]
     return tuple(text for text in given if text not in options.rank_fixes)
 
 

@@ -6,16 +6,6 @@ What their values are is said in `options`.
 # Each row begins with its flag, and stands on lines of its own.
 # fmt: off
 
-#: The groups that `pytest-brt COMMAND --help` and the reference page show, with their titles.
-GROUPS = {
-    "issue": "tests from bug reports",
-    "rank": "ranking patches",
-    "model": "models (optional)",
-    "sandbox": "isolation and limits",
-    "report": "what a run leaves",
-    "repair": "writing patches with a model",
-    "study": "studies of many bugs",
-}
 #: Flag, group, metavar ("" for a switch), and what it does.
 OPTIONS = (
     ("--brt-issue", "issue", "FILE",
@@ -136,6 +126,14 @@ SETTINGS = (
 MODES = (
     "--brt-repair", "--brt-localise", "--brt-issue", "--rank-fixes", "--brt-gate", "--brt-study",
 )
+
+
+def mode_of(namespace: object) -> str:
+    """Return the option that says what a run is for, "" where it is not for us."""
+    for flag in MODES:
+        if getattr(namespace, destination(flag), None):
+            return flag
+    return ""
 
 
 def destination(flag: str) -> str:

@@ -32,6 +32,16 @@ from pytest_brt.plugin.project_settings import raw_settings, setting_texts
 if TYPE_CHECKING:
     import pytest
 
+#: The groups that `pytest-brt COMMAND --help` and the reference page show, with their titles.
+GROUPS = {
+    "issue": "tests from bug reports",
+    "rank": "ranking patches",
+    "model": "models (optional)",
+    "sandbox": "isolation and limits",
+    "report": "what a run leaves",
+    "repair": "writing patches with a model",
+    "study": "studies of many bugs",
+}
 #: Set by the front end, which starts pytest with arguments that nobody typed.
 TYPED = "PYTEST_BRT_TYPED"
 
@@ -45,18 +55,6 @@ _FOLDERS_TO_READ = ("PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH")
 _LEAST_CONTEXT = 256
 #: Environment variables that set an option.
 VARIABLES = {"--brt-model": "PYTEST_BRT_MODEL"}
-
-
-class Mode(StrEnum):
-    """What this pytest run is for: the option that says so."""
-
-    REPAIR = "--brt-repair"
-    LOCALISE = "--brt-localise"
-    REPRODUCE = "--brt-issue"
-    RANK = "--rank-fixes"
-    GATE = "--brt-gate"
-    STUDY = "--brt-study"
-    NONE = ""
 
 
 class Write(StrEnum):
@@ -167,12 +165,6 @@ OUTSIDE_STUDIES = {
 }
 
 
-def mode_of(namespace: object) -> Mode:
-    """Return what a run with these parsed options is for."""
-    given = [flag for flag in MODES if getattr(namespace, destination(flag), None)]
-    return Mode(given[0]) if given else Mode.NONE
-
-
 def read_options(
     config: pytest.Config,
     environ: Mapping[str, str] = os.environ,
@@ -253,15 +245,16 @@ def _check_together(config: pytest.Config) -> None:
     """Refuse options of which one would be passed over."""
     known = (*OPTIONS, *MORE_OPTIONS)
     given = [flag for flag, *_ in known if config.getoption(destination(flag)) is not None]
-    for alone in (Mode.STUDY, Mode.GATE):
+    is_study = "--brt-study" in given
+    for alone in ("--brt-study", "--brt-gate"):
         others = [flag for flag in given if flag in MODES and flag != alone]
         if alone in given and others:
             raise UsageProblem(f"{alone} and {others[0]} exclude each other (run pytest twice)")
     of_studies = [flag for flag, group, *_ in known if group == "study" and flag not in MODES]
     for flag in given:
-        if Mode.STUDY in given and flag in OUTSIDE_STUDIES:
+        if is_study and flag in OUTSIDE_STUDIES:
             raise UsageProblem(f"{flag}: a study does not use it: {OUTSIDE_STUDIES[flag]}")
-        if Mode.STUDY not in given and flag in of_studies:
+        if not is_study and flag in of_studies:
             raise UsageProblem(f"{flag}: only a study uses it (pytest-brt study FILE)")
 
 

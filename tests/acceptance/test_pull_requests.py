@@ -63,7 +63,9 @@ def test_a_pull_request_is_a_report_too_and_others_are_ranked_beside_it(
     repository.commit("b")
     repository.git("checkout", "-q", "main")
     address = "https://github.com/owner/interval/pull/15"
-    mixed = (address, "owner/interval#12", "git:fix-*", "patches/c-wrong.diff")
+    (cloned.path / "more").mkdir()
+    (cloned.path / "patches/c-wrong.diff").rename(cloned.path / "more/c-wrong.diff")
+    mixed = (address, "owner/interval#12", "git:fix-*", "more")
     rates = ranked(cloned, "--brt-issue=#12", "--rank-fixes", *mixed)
     names = ["owner/interval#12", "owner/interval#15", "fix-b", "c-wrong.diff"]
     assert sorted(rates) == sorted(names)
