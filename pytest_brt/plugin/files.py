@@ -18,7 +18,7 @@ from pytest_brt.plugin.cases import given_test_file
 from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.report import Report, Setting
 from pytest_brt.store import write_bytes, write_text
-from pytest_brt.types import CandidateTest, Issue, Rank, RunRecord
+from pytest_brt.types import CandidateTest, Issue, RunRecord
 
 
 def plan_edits(
@@ -116,14 +116,8 @@ class Files:
             tree=self.tree,
             seed=self._options.seed,
         )
-        chosen = self._selected(record) if record.ranks else {}
-        return build_report(record, setting, exit_code, chosen)
-
-    def _selected(self, record: RunRecord) -> dict[str, tuple[Rank, ...]]:
-        """Return the patches that options select, by the option."""
-        from pytest_brt.rank.epr import selected  # a report alone needs none of it
-
-        return selected(record.ranks, self._options.top, self._options.threshold)
+        top, threshold = self._options.top, self._options.threshold
+        return build_report(record, setting, exit_code, top=top, threshold=threshold)
 
     def writers(self, report: Report) -> Iterator[Callable[[RunRecord], str]]:
         """Yield what writes the files that were asked for, and returns a line about it."""
