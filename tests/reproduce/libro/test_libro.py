@@ -55,7 +55,7 @@ def test_plain():
 
 def test_rounds():
     # An hour is an hour.
-    assert precisedelta(3600) == "1 hour"
+    assert precisedelta(3600) == "1 hour", "an hour is an hour"
     assert {CALL} == "9 hours"
 
 
