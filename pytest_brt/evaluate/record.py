@@ -103,9 +103,8 @@ class TestOutcome:
     after: Verdict
     #: Whether it fails for a reason that can be named.
     candidate: bool = True
-    #: Samples or runs that fail alike, this one too, and how many there were.
+    #: Samples or runs that fail alike, this one too.
     agree: int = 1
-    samples: int = 1
     #: Whether it reaches the lines that the true fix changes; None when that is not known.
     reaches: bool | None = None
     flaw: Flaw = Flaw.NONE

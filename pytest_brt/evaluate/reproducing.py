@@ -103,7 +103,6 @@ def _outcome(
         after=fixed.verdict,
         candidate=judgement.candidate,
         agree=judgement.agree,
-        samples=judgement.samples,
         reaches=fixed.exercised,
     )
     # What nobody would add needs no second look.

@@ -103,7 +103,6 @@ class Files:
 
     def report(self, record: RunRecord, exit_code: int) -> Report:
         """Return the report of the run, from which all that is shown and written is made."""
-        from pytest_brt.rank.epr import selected
         from pytest_brt.render.entries import build_report
 
         subject = self._engine.subject
@@ -117,8 +116,8 @@ class Files:
             tree=self.tree,
             seed=self._options.seed,
         )
-        chosen = selected(record.ranks, self._options.top, self._options.threshold)
-        return build_report(record, setting, exit_code, chosen)
+        top, threshold = self._options.top, self._options.threshold
+        return build_report(record, setting, exit_code, top=top, threshold=threshold)
 
     def writers(self, report: Report) -> Iterator[Callable[[RunRecord], str]]:
         """Yield what writes the files that were asked for, and returns a line about it."""

@@ -213,7 +213,9 @@ def unmet_goals(items: Iterable[pytest.Item]) -> list[str]:
         if isinstance(item, Work):
             goals.setdefault((type(item), item.case.issue_id), []).append(item)
     found = []
-    for (kind, issue), works in goals.items():
+    order = (AttemptItem, PatchItem, RepairItem, LocaliseItem)
+    for kind, issue in sorted(goals, key=lambda goal: order.index(goal[0])):
+        works = goals[kind, issue]
         # What is repaired or placed need not be reproduced too: tests may have been given.
         instead = (RepairItem, issue) in goals or (LocaliseItem, issue) in goals
         if any(work.met for work in works) or (kind is AttemptItem and instead):

@@ -39,7 +39,6 @@ from pytest_brt.plugin.items import (
 from pytest_brt.plugin.options import TYPED, Write, read_options
 from pytest_brt.plugin.stdout import write_report
 from pytest_brt.plugin.summary import Summary, header
-from pytest_brt.render.agent import agent_lines
 from pytest_brt.render.answer import reviewed
 from pytest_brt.render.report import Ranking, Report
 from pytest_brt.render.words import count
@@ -353,6 +352,8 @@ class Session(OwnCollection):
             return
         is_told, self._is_told = self._is_told, False
         if self.for_agent:
+            from pytest_brt.render.agent import agent_lines
+
             terminalreporter.ensure_newline()
             command = command_again(self.config.invocation_params.args)
             for line in agent_lines(self.report, self.closing, command):

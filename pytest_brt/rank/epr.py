@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import groupby
 
@@ -58,21 +58,3 @@ def _unranked(result: PatchResult) -> Rank:
 def _order(rank: Rank) -> tuple[float, bool, str]:
     epr = -1.0 if rank.epr is None else rank.epr
     return (-epr, not rank.result.applies, rank.name)
-
-
-def selected(
-    ranks: Sequence[Rank], top: int | None, threshold: float | None
-) -> dict[str, tuple[Rank, ...]]:
-    """Return the patches that each option selects, after what the user wrote.
-
-    They are those up to the place `top`, more where some tie at the end: an order among them would
-    be invented; and those from the plain EPR `threshold` on.
-    """
-    chosen: dict[str, tuple[Rank, ...]] = {}
-    if top is not None:
-        best = [rank for rank in ranks if rank.place is not None and rank.place <= top]
-        chosen[f"--brt-top {top}"] = tuple(best)
-    if threshold is not None:
-        enough = [rank for rank in ranks if rank.epr is not None and rank.epr >= threshold]
-        chosen[f"--brt-threshold {threshold:g}"] = tuple(enough)
-    return chosen

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from itertools import dropwhile
 from typing import TypeVar
 
-from pytest_brt.answers import answer_issue, answer_ranking
+from pytest_brt.answers import answer_issue, answer_ranking, selected
 from pytest_brt.render.answer import (
     how_sure,
     issue_words,
@@ -63,9 +63,11 @@ def build_report(
     record: RunRecord,
     setting: Setting,
     exit_code: int,
-    selected: Mapping[str, Sequence[Rank]] | None = None,
+    *,
+    top: int | None = None,
+    threshold: float | None = None,
 ) -> Report:
-    """Return the report of a run; `selected` are the patches that each option selects."""
+    """Return the report of a run; `top` and `threshold` select patches, as `selected` says."""
     rankings = dict.fromkeys(rank.result.issue for rank in record.ranks)
     rankings |= dict.fromkeys(lacking.issue for lacking in record.not_run)
     return Report(
@@ -73,7 +75,7 @@ def build_report(
         exit_code=exit_code,
         issues=tuple(_issue_entry(issue, record.attempts) for issue in record.issues),
         tests=_test_entries(record),
-        rankings=tuple(_ranking(record, issue, selected or {}) for issue in rankings),
+        rankings=tuple(_ranking(record, issue, top, threshold) for issue in rankings),
         repairs=tuple(
             repair_entry(repair, name_of(repair, record.repairs)) for repair in record.repairs
         ),
@@ -176,7 +178,7 @@ def _is_outside(frame: Frame) -> bool:
 # -- patches ----------------------------------------------------------------------------------
 
 
-def _ranking(record: RunRecord, issue: str, selected: Mapping[str, Sequence[Rank]]) -> Ranking:
+def _ranking(record: RunRecord, issue: str, top: int | None, threshold: float | None) -> Ranking:
     ranks = [rank for rank in record.ranks if rank.result.issue == issue]
     not_run = next((lacking for lacking in record.not_run if lacking.issue == issue), None)
     answer = answer_ranking(ranks, not_run)
@@ -194,10 +196,7 @@ def _ranking(record: RunRecord, issue: str, selected: Mapping[str, Sequence[Rank
         headline=begins,
         patches=patches,
         not_run=not_run,
-        selected={
-            option: tuple(rank.name for rank in chosen if rank.result.issue == issue)
-            for option, chosen in selected.items()
-        },
+        selected=selected(ranks, top, threshold),
         disputes=disputes,
         tellings=tellings,
         notes=(

@@ -35,7 +35,7 @@ def markdown(report: Report) -> str:
 
 
 def _test(tests: Sequence[TestEntry]) -> Iterator[str]:
-    source = tests[0].source if tests else None
+    source = next((test.source for test in tests if not test.brought_by), None)
     if source:
         yield from _fenced("python", source.strip("\n").split("\n"))
 

@@ -326,6 +326,7 @@ class RepairAgent:
             steps=self.steps,
             fixes_to_try=max(0, FIXES - len({fix.key for fix in fixes})),
             has_fix=any(fix.stands for fix in fixes),
+            wanted=FIXES,
         )
 
 

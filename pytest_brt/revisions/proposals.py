@@ -61,14 +61,24 @@ def read_proposals(sources: Sequence[str], root: Path, scratch: Path) -> Proposa
     paths = [Path(source) for source in sources if not is_elsewhere(source)]
     if paths:
         proposals.add(common_folder(paths), read_patches(*paths))
-    for number, source in enumerate(filter(is_elsewhere, sources)):
+    for source in filter(is_elsewhere, sources):
         address = find_address(source)
-        folder = scratch / f"proposed-{number}"
         if address is None:
-            _add_branches(proposals, source.removeprefix(_BRANCHES), History(root), folder)
+            pattern = source.removeprefix(_BRANCHES)
+            _add_branches(proposals, pattern, History(root), _new_folder(scratch, "branches"))
         else:
-            _add_pull_request(proposals, complete(address, root), folder)
+            _add_pull_request(proposals, complete(address, root), scratch / "pull-requests")
     return proposals
+
+
+def _new_folder(scratch: Path, name: str) -> Path:
+    """Return a folder in `scratch` that does not exist yet."""
+    number = 1
+    folder = scratch / name
+    while folder.exists():
+        number += 1
+        folder = scratch / f"{name}-{number}"
+    return folder
 
 
 def _add_branches(proposals: Proposals, pattern: str, history: History, folder: Path) -> None:
@@ -79,8 +89,9 @@ def _add_branches(proposals: Proposals, pattern: str, history: History, folder: 
 
 
 def _add_pull_request(proposals: Proposals, address: Address, folder: Path) -> None:
-    write_bytes(folder / f"{address.stem}.diff", read_diff(address))
-    (patch,) = read_patches(folder)
+    file = folder / f"{address.stem}.diff"
+    write_bytes(file, read_diff(address))
+    (patch,) = read_patches(file)
     name = f"#{address.number}"
     if not address.text.startswith("#"):
         name = address.repository + name

@@ -201,7 +201,7 @@ def test_a_fix_that_breaks_existing_tests_is_written_and_ranked_but_no_success(
             f"*the agent; passes 4 of 4 bug tests and breaks 2 of 2 existing tests: {below}, {old}",
             f"*{right}*4/4 pass*1/2 break*",
             f"*2 patches in *, not applied*; {right} and *.diff break existing tests",
-            "*no patch passes; every patch that was found breaks existing tests",
+            "*every patch that was found breaks existing tests; no patch passes",
         ]
     )
 
@@ -226,7 +226,7 @@ def test_what_cannot_be_used_is_said(project: pytest.Pytester) -> None:
     messages = {
         repair: "fixes are written by a model",
         "--brt-repair=nothing.md": "nothing.md",
-        f"{repair} {magic}": "known: passerine, repairagent",
+        f"{repair} {magic}": "known: auto, passerine, repairagent",
         f"{localise} --brt-buggy-file={MODULE}:x": "FIRST-LAST",
         f"{localise} --brt-without=everything": "search, states, memory, place",
     }

@@ -305,6 +305,6 @@ def test_what_cannot_be_repaired_is_a_usage_error(pytester: pytest.Pytester) -> 
         "--brt-study=bugs.toml": "fixes are written by a model",
         "--brt-study=win.toml": "win.toml': Invalid enum value 'win'",
         f"{scripted} --brt-without=place": nowhere,
-        f"{scripted} --brt-repair-strategy=magic": "known: passerine, repairagent",
+        f"{scripted} --brt-repair-strategy=magic": "known: auto, passerine, repairagent",
     }
     assert_refused(pytester, messages)

@@ -100,7 +100,7 @@ def test_the_shares_follow_their_definitions() -> None:
 
 
 def test_ten_true_tests_that_do_not_agree_are_counted_and_not_shown() -> None:
-    alone = replace(outcome(Verdict.PASS, strategy="libro"), agree=1, samples=10)
+    alone = replace(outcome(Verdict.PASS, strategy="libro"), agree=1)
     bugs = (bug_with(*[alone] * 10, name="a"), bug_with(replace(alone, agree=2), name="b"))
     found = lines(tables(study(*bugs, strategy="libro"))["reproduced"], 2)["libro", "r"]
     assert (found["F→X"], found["F→P"], found["candidate"], found["shown"]) == (1, 1, 1, 0.5)

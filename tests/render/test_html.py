@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_brt.types import Attempt, Issue, RunRecord
+from pytest_brt.types import Attempt, Issue, Origin, RunRecord
 from pytest_brt.types.miss import NoCode
 from pytest_brt.types.refused import FileGone
 from tests.render.pages import page_of, read, record
-from tests.support.rows import broken, row
+from tests.support.rows import broken, judged, row
 
 
 def test_all_that_was_found_is_on_it() -> None:
@@ -53,6 +53,17 @@ def test_code_is_code_and_no_backtick_is_left() -> None:
     assert "<code>f(1)</code> should return <code>&lt;2&gt;</code>" in page
     assert '<pre tabindex="0">f(1)\n</pre>\nand <code>g(2)</code>.' in page
     assert "`" not in page
+
+
+def test_a_test_that_came_with_a_patch_has_a_column_and_names_the_patch() -> None:
+    result = row("a.diff", "pp")
+    found = record(replace(result, own_cells=(replace(result.cells[0], test="t2"),)))
+    brought = judged(2)
+    origin = Origin(strategy="patch", patches=("a.diff",))
+    brought = replace(brought, test=replace(brought.test, issue="i", origin=origin))
+    text = read(page_of(replace(found, brought=(brought,)))).text
+    assert "T3bug test test_2.py::test_a, from a.diff: 65% sure" in text
+    assert "test_2.py::test_a came with it" in text
 
 
 def test_nothing_is_loaded_and_nothing_runs() -> None:

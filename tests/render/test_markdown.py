@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pytest_brt.render.markdown import markdown
-from pytest_brt.types import RunRecord
+from pytest_brt.types import Origin, RunRecord
 from tests.render.pages import record, report_of
-from tests.support.rows import broken, row
+from tests.support.rows import broken, judged, row
 
 
 def text_of(found: RunRecord) -> str:
@@ -38,3 +40,19 @@ def test_text_of_strangers_is_only_text() -> None:
     assert "### \\@all \\[x\\]\\(http://y\\) \\`z\\` \\# no heading\n" in text
     assert "\\<img src=x\\>\\|y.diff" in text
     assert '````python\nx = """\n```\n"""\n````' in text
+
+
+def test_the_test_of_a_report_is_none_that_a_patch_brought() -> None:
+    found = record(row("a.diff", "pp"))
+    better = replace(
+        judged(2, 0.99),
+        test=replace(
+            judged(2).test,
+            issue="i",
+            source="y = 2\n",
+            origin=Origin(strategy="patch", patches=("a.diff",)),
+        ),
+    )
+    text = text_of(replace(found, brought=(better,)))
+    assert "x = 1" in text
+    assert "y = 2" not in text

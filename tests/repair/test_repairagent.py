@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.issue.load import read_issue
 from pytest_brt.model.base import Completion, Prompt
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.repair.bench import RepairBench, Without
 from pytest_brt.repair.passerine import STEPS as REACT_STEPS
-from pytest_brt.repair.repairagent import STEPS, run_repairagent
+from pytest_brt.repair.repairagent import STEPS, entry_of, run_repairagent
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.store import Journal
-from pytest_brt.types import Ending, FixSource, Repair, Step, Trajectory, Verdict
+from pytest_brt.types import Call, Ending, FixSource, Repair, Step, Trajectory, Verdict
 from pytest_brt.types.model import ModelNote
 from tests.repair.scenes import LINE, MODULE, Scene, scripted
 from tests.support.trees import tree_hash
@@ -137,6 +138,8 @@ def test_a_fix_that_breaks_another_test_is_taken_back(done: Repair) -> None:
     assert "tests/test_interval.py::test_clamp_below" in step.observation
     assert "The fix was taken back" in step.observation
     assert "'interval.py' read as 'interval/__init__.py'" in step.observation
+    # What a test that only says what is wrong compares is shown as it is now.
+    assert "`clamp(12, 0, 10)` gives 10 with it, and 0 without." in step.observation
     assert "1 of 2 different variants of it worked. It passes the tests" in step.observation
     assert step.changes == ()
     assert step.cost.calls == 2
@@ -372,3 +375,45 @@ def test_without_a_failing_test_existing_ones_judge_where_that_is_wanted(
     assert "max(low, min(value, high))" in found.patch.text
     # Nobody says that it is plausible: no test failed before.
     assert (found.plausible, found.total, repair.brt) == (False, 0, "")
+
+
+def write(code: str) -> str:
+    changes = f'"changes": "{MODULE} replace {LINE}"'
+    head = f'{{"thought": "t", "action": "write_fix", {changes}}}'
+    return f"=== reply\n{head}\n```python\n    return {code}\n```\n"
+
+
+def test_variants_are_not_asked_for_twice_of_one_program(scene: Scene, tmp_path: Path) -> None:
+    hypothesis = '{"thought": "t", "action": "express_hypothesis", "hypothesis": "h"}'
+    script = "=== always if: Write one variant\nnothing\n=== reply\n" + hypothesis + "\n"
+    model = Listener(scripted(tmp_path, script + write("high") + write("high  # the same")))
+    steps = run(scene.bench(model, steps=3, variants=2)).steps
+    asked = [prompt.purpose for prompt in model.asked]
+    assert asked == ["repairagent", "repairagent", "variants", "repairagent"]
+    assert len({fix.key for step in steps for fix in step.fixes}) == 1
+
+
+def test_the_code_to_be_changed_is_the_last_to_go() -> None:
+    def read(number: int, path: str) -> Step:
+        call = Call(action="read_range", arguments=(("path", path),))
+        return Step(number=number, reply="", call=call)
+
+    said = (("hypothesis", "max() in pkg/a.py is given low"),)
+    hypothesis = Step(number=3, reply="", call=Call(action="express_hypothesis", arguments=said))
+    steps = (read(1, "pkg/a.py"), read(2, "pkg/b.py"), hypothesis)
+    first, second, third = (entry_of(step, steps) for step in steps)
+    assert first.worth > second.worth
+    # The hypothesis stands elsewhere in the prompt.
+    assert "given low" not in third.text
+
+
+def test_the_report_is_shown_whole_where_it_fits(scene: Scene, tmp_path: Path) -> None:
+    packages = "\n".join(f"package-{n}    1.{n}.0    pypi_0    pypi" for n in range(300))
+    text = f"# It is wrong\n\n`clamp(5, 0, 10)` gives 0.\n\n```\n{packages}\n```\n"
+    for context, is_whole in ((0, True), (6_000, False)):
+        model = Listener(scripted(tmp_path, READS, context=context))
+        bench = scene.bench(model, steps=1)
+        issue = read_issue(text, "issue.md")
+        run(replace(bench, bug=replace(bench.bug, issue=issue)))
+        assert ("package-150 " in model.texts()[0]) is is_whole
+        assert "`clamp(5, 0, 10)` gives 0." in model.texts()[0]

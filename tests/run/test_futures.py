@@ -15,7 +15,7 @@ from pytest_brt.execute.engine import Engine, Row, RowResult, TestTarget
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.opening import NoModel
 from pytest_brt.oracle.judge import Rating, judge
-from pytest_brt.rank.epr import Ranker, rank_by_epr, selected
+from pytest_brt.rank.epr import Ranker, rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.entries import build_report
 from pytest_brt.reproduce.strategy import Strategy, Workbench
@@ -119,8 +119,7 @@ def test_rows_pull_their_attempts_and_nothing_runs_twice(engine: Engine, jobs: i
     assert counting.asked == [0]
     assert [rank.result.patch.name for rank in record.ranks] == ["a-right.diff", "c-wrong.diff"]
     assert [rank.epr for rank in record.ranks] == [1.0, 0.0]
-    chosen = selected(record.ranks, 1, 0.0)
-    (ranking,) = build_report(record, SETTING, 0, chosen).rankings
+    (ranking,) = build_report(record, SETTING, 0, top=1, threshold=0.0).rankings
     right, wrong = "a-right.diff", "c-wrong.diff"
     assert ranking.selected == {"--brt-top 1": (right,), "--brt-threshold 0": (right, wrong)}
     assert record.sandbox == engine.level

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_brt.rank.epr import rank_by_epr, selected
+from pytest_brt.answers import selected
+from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.types import Rank
 from tests.support.rows import judged, row
 
@@ -13,15 +14,11 @@ RANKS = rank_by_epr(
 
 
 def top(ranks: tuple[Rank, ...], number: int) -> list[str]:
-    return names(selected(ranks, number, None)[f"--brt-top {number}"])
+    return list(selected(ranks, number, None)[f"--brt-top {number}"])
 
 
 def at_least(epr: float) -> list[str]:
-    return names(selected(RANKS, None, epr)[f"--brt-threshold {epr:g}"])
-
-
-def names(chosen: tuple[Rank, ...]) -> list[str]:
-    return [rank.result.patch.name for rank in chosen]
+    return list(selected(RANKS, None, epr)[f"--brt-threshold {epr:g}"])
 
 
 def test_what_is_not_asked_for_is_not_selected() -> None:
