@@ -25,6 +25,9 @@ _ROW = re.compile(r"^\s*\|.*\|\s*$")
 _PACKAGE = re.compile(
     r"^\s*[A-Za-z][\w.\-]*(?:\s*==\s*|\s+)v?\d+(?:\.\w+)+(?:\s+[\w./:-]+){0,2}\s*$"
 )
+_COMMAND = re.compile(r"\s*[$%>] ?\S")
+#: Lines of what is called shell and has no prompt, from which on it is output and no script.
+_SCRIPT = 20
 _OUTPUT = (BlockKind.OUTPUT, BlockKind.TRACEBACK)
 _CODE = (BlockKind.PYTHON, BlockKind.SHELL, BlockKind.FILE, BlockKind.REPL)
 #: Marks of code in a sentence: what it says of that may be what the report is about.
@@ -140,10 +143,21 @@ def _kinds(issue: Issue) -> dict[int, BlockKind]:
     found: dict[int, BlockKind] = {}
     for block in issue.blocks:
         if block.kind in (*_OUTPUT, *_CODE):
-            for number, text in enumerate(block.text.split("\n"), block.line):
-                is_result = block.kind is BlockKind.REPL and not is_prompt(text)
+            lines = block.text.split("\n")
+            for number, text in enumerate(lines, block.line):
+                is_result = _is_result(block.kind, text, lines)
                 found[number] = BlockKind.OUTPUT if is_result else block.kind
     return found
+
+
+def _is_result(kind: BlockKind, text: str, lines: Sequence[str]) -> bool:
+    """Return whether a line of a session is output; forms call all that a tool prints "shell"."""
+    if kind is BlockKind.REPL:
+        return not is_prompt(text)
+    if kind is not BlockKind.SHELL:
+        return False
+    prompted = any(map(_COMMAND.match, lines))
+    return not _COMMAND.match(text) if prompted else len(lines) > _SCRIPT
 
 
 def _kind(text: str, block: BlockKind | None) -> _Kind:

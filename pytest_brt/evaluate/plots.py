@@ -80,8 +80,14 @@ def _plots(rows: Rows) -> Iterator[tuple[str, Draw]]:
         fixed = partial(draw_curves, curves=steps_to_fix(runs), x="steps")
         title = f"share of the runs of {strategy} with a right fix"
         yield f"repair-steps-{strategy}", partial(fixed, title=title, y="", jumps=True)
-        yield f"repair-cost-{strategy}", partial(draw_costs, runs=runs, of="seconds")
-        yield f"repair-tokens-{strategy}", partial(draw_costs, runs=runs, of="read")
+        yield (
+            f"repair-cost-{strategy}",
+            partial(draw_costs, runs=runs, of="seconds", title="seconds"),
+        )
+        yield (
+            f"repair-tokens-{strategy}",
+            partial(draw_costs, runs=runs, of="read", title="tokens read"),
+        )
     for (stage, strategy), steps in group(rows["steps"], ("stage", "strategy")).items():
         title = f"actions by step, {strategy}"
         yield f"actions-{stage}-{strategy}", partial(draw_actions, steps=steps, title=title)
@@ -175,13 +181,13 @@ def draw_curves(
     axes.set_title(title, loc="left")
 
 
-def draw_costs(axes: Axes, *, runs: Sequence[Row], of: str) -> None:
+def draw_costs(axes: Axes, *, runs: Sequence[Row], of: str, title: str) -> None:
     """Draw how a cost spreads over runs, with a right fix and without (paper 002, Figure 9)."""
     groups = group(runs, ("outcome",))
     boxes = [numbers(some, of) for some in groups.values()]
     names = [f"{outcome} ({len(some)} runs)" for (outcome,), some in groups.items()]
     axes.boxplot(boxes, tick_labels=names)
-    axes.set_title(f"what a run takes: {of}", loc="left")
+    axes.set_title(f"{title}, by outcome of the run", loc="left")
 
 
 def draw_actions(axes: Axes, *, steps: Sequence[Row], title: str) -> None:

@@ -34,7 +34,7 @@ from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
 from pytest_brt.repair.trial import Trials
 from pytest_brt.run.repairs import Repairing, RepairPlan
 from pytest_brt.syntax.normal import patch_key
-from pytest_brt.types import FileChange, JudgedTest, Repair
+from pytest_brt.types import FileChange, FixSource, JudgedTest, Repair
 
 #: Actions that execute the failing test or show it, whatever they are given.
 _USING = frozenset({"extract_tests", "run_tests", "write_fix"})
@@ -195,7 +195,8 @@ class _Judge:
                 continue
             if key not in self._right:
                 self._right[key] = self._hidden.are_right(changes)
-            right_steps |= {number} if self._right[key] else set()
+            if self._right[key]:
+                right_steps.add(number)
             if key not in found:
                 found[key] = FixOutcome(
                     step=number,
@@ -215,7 +216,7 @@ def written(done: Repair, root: Path) -> Iterator[tuple[int, str, tuple[FileChan
     for at, step in enumerate(steps, 1):
         if step.changes:
             files = changed_files(steps[:at])
-            yield step.number, "the agent", tuple(files[path] for path in sorted(files))
+            yield step.number, FixSource.AGENT, tuple(files[path] for path in sorted(files))
     for number, fix in ((step.number, fix) for step in steps for fix in step.fixes):
         try:
             changes = apply_patch(patch_of(fix.diff, "fix.diff"), root).changes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
@@ -50,8 +50,9 @@ class KeptAnswers(WrappedModel):
         keys = [f"{identity}-{_key(prompt, number)}" for number in range(prompt.samples)]
         found = {number: known for number, key in enumerate(keys) if (known := self._find(key))}
         answers = []
-        for numbers in _runs(keys, found):
-            if numbers[0] in found:
+        for is_known, group in groupby(range(prompt.samples), key=found.__contains__):
+            numbers = list(group)
+            if is_known:
                 answers += [_at_no_cost(found[number]) for number in numbers]
                 continue
             seed = prompt.sampling.seed + numbers[0]
@@ -118,12 +119,6 @@ def _key(prompt: Prompt, number: int) -> str:
     is_greedy = prompt.sampling.temperature <= 0
     seed = 0 if is_greedy else prompt.sampling.seed + number
     return prompt_id(replace(prompt, samples=1, sampling=replace(prompt.sampling, seed=seed)))
-
-
-def _runs(keys: Sequence[str], found: dict[int, Completion]) -> Iterator[list[int]]:
-    """Yield the numbers of samples, those known and those not in runs of neighbours."""
-    for _, numbers in groupby(range(len(keys)), key=found.__contains__):
-        yield list(numbers)
 
 
 def _at_no_cost(answer: Completion) -> Completion:

@@ -58,23 +58,22 @@ def mark_disputed(guarded: Guarded) -> Guarded:
     Without other patches to compare with, that is where the reporter states what a believed bug
     test demands.
     """
-    every = (*guarded.regressions, *guarded.disputed)
-    settled = {one.test for one in every if any(c.is_settled for c in one.contradicts)}
-    return _split(guarded, every, settled)
+    settled = {one.test for one in guarded.broken if any(c.is_settled for c in one.contradicts)}
+    return _split(guarded, settled)
 
 
-def _split(guarded: Guarded, broken: Sequence[Regression], disputed: Collection[str]) -> Guarded:
+def _split(guarded: Guarded, disputed: Collection[str]) -> Guarded:
     return replace(
         guarded,
-        regressions=tuple(one for one in broken if one.test not in disputed),
-        disputed=tuple(one for one in broken if one.test in disputed),
+        regressions=tuple(one for one in guarded.broken if one.test not in disputed),
+        disputed=tuple(one for one in guarded.broken if one.test in disputed),
     )
 
 
 def _without(result: PatchResult, disputed: set[str]) -> PatchResult:
     if result.guarded is None:
         return result
-    return replace(result, guarded=_split(result.guarded, result.broken, disputed))
+    return replace(result, guarded=_split(result.guarded, disputed))
 
 
 def _disputes(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> Iterator[Dispute]:

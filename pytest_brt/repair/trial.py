@@ -54,7 +54,7 @@ class Trial:
     @property
     def broken(self) -> tuple[Regression, ...]:
         """The existing tests that fail with it, those that are in dispute too."""
-        return (*self.guarded.regressions, *self.guarded.disputed) if self.guarded else ()
+        return self.guarded.broken if self.guarded else ()
 
     @property
     def contradicted(self) -> tuple[Regression, ...]:

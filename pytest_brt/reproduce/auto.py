@@ -27,7 +27,7 @@ from pytest_brt.reproduce.invert import invert
 from pytest_brt.reproduce.libro.pool import MOST, Sampled, agreement, next_batch, why_stop
 from pytest_brt.reproduce.libro.run import Libro
 from pytest_brt.reproduce.likeliest import likeliest_places
-from pytest_brt.reproduce.model_tests.small import made_small
+from pytest_brt.reproduce.model_tests.reduce import reduce_test
 from pytest_brt.reproduce.opinion import Opinions, is_confirmed, with_opinion
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints, suspecting
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
@@ -260,7 +260,7 @@ class _Auto:
         best = sorted(self._candidates(), key=lambda item: -item.judgement.confidence)
         for item in best[: self.bench.keep]:
             if item.test.oracle.kind is OracleKind.WRITTEN:
-                small = made_small(item, self.bench.engine, self.bench.repeat, self.facts)
+                small = reduce_test(item, self.bench.engine, self.bench.repeat, self.facts)
                 self.tests[self.tests.index(item)] = small
 
     def _take(self, by: str, made: Attempt) -> None:

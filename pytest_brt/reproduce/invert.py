@@ -24,7 +24,7 @@ from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.asking import PREFILL, STOP, Talk, answer_room, seed_of
 from pytest_brt.reproduce.model_tests.confidence import judge_written
 from pytest_brt.reproduce.model_tests.make import Maker, Written
-from pytest_brt.reproduce.model_tests.small import made_small
+from pytest_brt.reproduce.model_tests.reduce import reduce_test
 from pytest_brt.reproduce.opinion import Opinions, with_opinion
 from pytest_brt.reproduce.pin import pinned_tests
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
@@ -369,7 +369,7 @@ class _Inversion:
             item = self._judged(version)
             opinion = self.opinions.known(item)
             if key in self.asked and opinion is not None:
-                small = made_small(item, self.bench.engine, self.bench.repeat, self.facts)
+                small = reduce_test(item, self.bench.engine, self.bench.repeat, self.facts)
                 # What it turned had passed: the model knew what the code does now.
                 item = with_opinion(small, opinion, agrees=True)
             elif item.judgement.candidate:

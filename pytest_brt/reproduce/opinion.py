@@ -28,7 +28,7 @@ _CLAIMS = 4
 #: Characters of a quotation, and tokens of one in an answer.
 _QUOTED, _TOKENS = 240, 90
 #: Tokens of what all questions about a test begin with.
-_MOST = 1_600
+_MOST = 1_000
 #: Lines of a failure that are shown at each end.
 _LINES = 6
 #: How lines begin in which pytest shows what differs.

@@ -139,6 +139,11 @@ class Guarded:
     shortfalls: tuple[Shortfall, ...] = ()
     seconds: float = 0.0
 
+    @property
+    def broken(self) -> tuple[Regression, ...]:
+        """The tests that fail, those in dispute too."""
+        return (*self.regressions, *self.disputed)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PatchResult:
@@ -189,4 +194,4 @@ class PatchResult:
     @property
     def broken(self) -> tuple[Regression, ...]:
         """The existing tests that it makes fail, those that are held to assert the bug too."""
-        return (*self.guarded.regressions, *self.guarded.disputed) if self.guarded else ()
+        return self.guarded.broken if self.guarded else ()

@@ -112,7 +112,8 @@ class Rewording(WrappedModel):
 
     def _reworded(self, answer: Completion) -> Completion:
         path = self.paths[answer.seed % len(self.paths)]
-        text = re.sub(r'"path": "[^"]*"?', f'"path": "{path}"', answer.text, count=1)
+        known = f'"path": "{path}"'
+        text = re.sub(r'"path": "(?:[^"\\]|\\.)*"?', known, answer.text, count=1)
         return replace(answer, text=text)
 
 
@@ -141,5 +142,5 @@ def test_runs_of_noise_that_names_real_files_end(
         seen: set[str] = set()
         assert set(pool.map(one, range(DEEP))) <= ENDED
     # Which ones is up to chance; at least one that looks into real files, or runs them.
-    assert {"cat", "edit", "test"} & seen
+    assert {"cat", "edit", "test"} & seen, seen
     check(tmp_path, DEEP)

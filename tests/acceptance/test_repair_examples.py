@@ -50,8 +50,8 @@ TABULATE = """\
 {"thought": "Done.", "action": "goal_accomplished", "reason": "the tests pass"}
 """
 SQLPARSE = """\
-=== always if: Copy the words of the report
-{"quote": "", "answer": "no"}
+=== always if: copy the words of the report
+{"words_1": "none"}
 === reply if: What to change: start after
 {"thought": "t", "action": "change", "changes": "replace 74"}
 ```python

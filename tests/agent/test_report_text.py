@@ -109,6 +109,16 @@ def test_a_line_says_what_was_left_out_and_where_it_stands() -> None:
     assert ISSUE.text.split("\n")[first + many - 1] == after
 
 
+def test_what_a_form_calls_shell_is_output_where_it_is_long() -> None:
+    called = read_issue(REPORT.replace(f"```\n{LOG}", f"```shell\n{LOG}"), "issue.md")
+    assert report_text(called) == report_text(ISSUE).replace("```\nsrc", "```shell\nsrc")
+    session = f"# It fails\n\n```console\n$ checker --all\n{LOG}\n$ echo $?\n1\n```\n"
+    text = report_text(read_issue(session, "issue.md"))
+    assert "$ checker --all\n" in text
+    assert "$ echo $?\n1\n" in text
+    assert "part30.py" not in text
+
+
 def test_whole_it_has_every_line() -> None:
     text = report_text(ISSUE, whole=True)
     for part in (LOG, PACKAGES, FRAMES, "Please search"):

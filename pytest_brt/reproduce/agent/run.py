@@ -12,7 +12,7 @@ from pytest_brt.reproduce.agent.task import Found, TestTask, all_tests, versions
 from pytest_brt.reproduce.agent.writers import BrtAgent, FreeAgent, TestWriter
 from pytest_brt.reproduce.asking import seed_of
 from pytest_brt.reproduce.model_tests.confidence import judge_written
-from pytest_brt.reproduce.model_tests.small import made_small
+from pytest_brt.reproduce.model_tests.reduce import reduce_test
 from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
@@ -38,7 +38,7 @@ def agent(issue: Issue, index: int, bench: Workbench, project: Index) -> Attempt
     trajectory = run_agent(writer, session_of(task, index, top_k=0, longest=_HEADER))
     tests = _judged(task, all_tests(trajectory.steps))
     engine, repeat = bench.engine, bench.repeat
-    small = [made_small(judged, engine, repeat, task.facts) for judged in tests]
+    small = [reduce_test(judged, engine, repeat, task.facts) for judged in tests]
     return _attempt(task, index, writer, trajectory, small)
 
 

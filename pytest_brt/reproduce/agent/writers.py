@@ -33,7 +33,7 @@ from pytest_brt.reproduce.prompting.fit import bug_values, fitted, listings_of, 
 from pytest_brt.types import Finished, Origin, Step, TestsRan, TestsWritten
 from pytest_brt.types.attempt import Shortened
 
-#: Share of the room that the opening may take.
+#: Share of the context that the opening may take.
 _SHARE = 0.65
 
 
@@ -96,7 +96,8 @@ class TestWriter:
         }
 
     def _prompt(self, texts: Mapping[str, str], room: int) -> Prompt:
-        reserved = self.task.bench.model.context - int(room * _SHARE)
+        context = self.task.bench.model.context
+        reserved = context - min(room, int(context * _SHARE))
         messages = self.task.bench.prompts.ask(self.prompts, **self._values(texts))
         return Prompt(messages=messages, sampling=Sampling(max_tokens=reserved))
 

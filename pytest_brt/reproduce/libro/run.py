@@ -30,7 +30,7 @@ from pytest_brt.reproduce.libro.pool import (
 )
 from pytest_brt.reproduce.model_tests.confidence import Signs, is_repairable, judge_written
 from pytest_brt.reproduce.model_tests.make import Maker, Written
-from pytest_brt.reproduce.model_tests.small import made_small
+from pytest_brt.reproduce.model_tests.reduce import reduce_test
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints
 from pytest_brt.reproduce.prompting.fit import (
     Brief,
@@ -316,7 +316,7 @@ class Libro:
             return without_doubles(judged)
         engine, repeat = self.bench.engine, self.bench.repeat
         first = [item for item in judged if item.judgement.candidate][:_SMALL]
-        small = [made_small(item, engine, repeat, self.facts) for item in first]
+        small = [reduce_test(item, engine, repeat, self.facts) for item in first]
         return without_doubles((*small, *judged[len(small) :]))
 
     def _judged(self, clusters: Sequence[FailureCluster]) -> tuple[JudgedTest, ...]:

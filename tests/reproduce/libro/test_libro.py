@@ -54,9 +54,8 @@ def test_plain():
 
 
 def test_rounds():
-    text = precisedelta(3600)
     # An hour is an hour.
-    assert text == "1 hour"
+    assert precisedelta(3600) == "1 hour", "an hour is an hour"
     assert {CALL} == "9 hours"
 
 
