@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -55,6 +55,11 @@ _FOLDERS_TO_READ = ("PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH")
 _LEAST_CONTEXT = 256
 #: Environment variables that set an option.
 VARIABLES = {"--brt-model": "PYTEST_BRT_MODEL"}
+
+
+#: The texts that an option is given, and who gives them.
+_Said = tuple[Sequence[str], str]
+_NOTHING: _Said = ((), "")
 
 
 class Write(StrEnum):
@@ -177,9 +182,10 @@ def read_options(
     """
     settings = _project_settings(config)
     for name, value in (of_study or {}).items():
-        settings[f"--brt-{name.replace('_', '-')}"] = setting_texts(value, several=False)
+        source = f"{config.getoption('brt_study')}: {name}"
+        settings[f"--brt-{name.replace('_', '-')}"] = setting_texts(value, several=False), source
     if config.getoption("brt_env") is None:
-        _check_folders(config, settings.get("--brt-env", []))
+        _check_folders(config, settings.get("--brt-env", _NOTHING)[0])
     _check_together(config)
     values: dict[str, Any] = {}
     for flag, _, metavar, _ in (*OPTIONS, *MORE_OPTIONS):
@@ -203,13 +209,13 @@ def _name(flag: str) -> str:
     return destination(flag).removeprefix("brt_")
 
 
-def _project_settings(config: pytest.Config) -> dict[str, list[str]]:
-    """Return what the project's settings give to options, as texts.
+def _project_settings(config: pytest.Config) -> dict[str, _Said]:
+    """Return what the project's settings give to options.
 
     Raises:
         UsageProblem: a setting is not for a project to say, or of another kind.
     """
-    found: dict[str, list[str]] = {}
+    found: dict[str, _Said] = {}
     known = {destination(flag): flag for flag in SETTINGS}
     for key, value in raw_settings(config).items():
         if not key.startswith("brt_"):
@@ -220,13 +226,14 @@ def _project_settings(config: pytest.Config) -> dict[str, list[str]]:
                 f"give --{key.replace('_', '-')} on the command line)"
             )
         try:
-            found[known[key]] = setting_texts(value, several=known[key] in REPEATED)
+            texts = setting_texts(value, several=known[key] in REPEATED)
         except ValueError as error:
             raise UsageProblem(f"{config.inipath}: {key}: {error}, got {value!r}") from None
+        found[known[key]] = texts, f"{config.inipath}: {key}"
     return found
 
 
-def _check_folders(config: pytest.Config, variables: list[str]) -> None:
+def _check_folders(config: pytest.Config, variables: Sequence[str]) -> None:
     """Refuse settings by which a project would show its tests more than itself."""
     root = config.rootpath.resolve()
     for line in variables:
@@ -262,17 +269,16 @@ def _given_texts(
     flag: str,
     config: pytest.Config,
     environ: Mapping[str, str],
-    settings: Mapping[str, list[str]],
-) -> tuple[list[str], str]:
-    """Return the texts that an option is given, and who says so."""
+    settings: Mapping[str, _Said],
+) -> _Said:
+    """Return what an option is given."""
     given = config.getoption(destination(flag))
     if given is not None:
         return (given if flag in REPEATED else [given]), flag
     variable = VARIABLES.get(flag, "")
     if environ.get(variable):
         return [environ[variable]], variable
-    source = config.getoption("brt_study") or config.inipath
-    return settings.get(flag, []), f"{source}: {destination(flag)}"
+    return settings.get(flag, _NOTHING)
 
 
 def _read(flag: str, metavar: str, text: str, source: str) -> object:

@@ -167,7 +167,7 @@ def test_what_a_study_says_comes_after_the_command_line(pytester: pytest.Pyteste
     assert (options.samples, options.budget, options.guard) == (20, 7200.0, 0.0)
     assert options.strategy == ("libro", "agent")
     config = pytester.parseconfig("--brt-study=a.toml")
-    with pytest.raises(UsageProblem, match=r"a.toml: brt_samples: expected a number of at least 1"):
+    with pytest.raises(UsageProblem, match=r"a.toml: samples: expected a number of at least 1"):
         read_options(config, {}, {"samples": 0})
 
 
