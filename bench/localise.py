@@ -37,7 +37,7 @@ from placing import engine_of
 from unidiff.patch import PatchSet
 
 from pytest_brt.agent.prompts import Prompts
-from pytest_brt.code import lookup
+from pytest_brt.code import database
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.layout import is_product
 from pytest_brt.issue.load import load_issue
@@ -70,7 +70,7 @@ SIGNS: Mapping[str, tuple[Any, str, Any]] = {
     "modules": (signs, "_MODULE", 0.0),
     "classes": (signs, "_CLASS", 0.0),
     **{
-        field: (lookup, "_WEIGHTS", {**lookup._WEIGHTS, field: 1.0})
+        field: (database, "FIELDS", {**database.FIELDS, field: 1.0})
         for field in ("name", "doc", "string")
     },
 }

@@ -35,9 +35,15 @@ from pytest_brt.code.words import IDENTIFIER, terms_in
 from pytest_brt.errors import StoreProblem
 from pytest_brt.syntax.parse import decode
 
-#: Where a term may stand: in the name, in the names around it and the path, in docstrings and
-#: comments, in strings, in code.
-FIELDS = ("name", "scope", "doc", "string", "body")
+#: Where a term may stand, with how much it says there: in the name, in the names around it and the
+#: path, in docstrings and comments, in strings, in code.
+FIELDS: Mapping[str, float] = {
+    "name": 3.0,
+    "scope": 1.0,
+    "doc": 0.25,
+    "string": 1.5,
+    "body": 1.0,
+}
 
 _DOC, _STRING, _COMMENT = 1, 2, 3
 _LEXEME = re.compile(
@@ -103,7 +109,7 @@ def _words_in(text: str) -> dict[str, set[str]]:
 
 
 #: Part of the file's name: another version starts afresh.
-VERSION = 6
+VERSION = 7
 
 #: Seconds to wait for another process that is writing.
 _PATIENCE = 120.0
@@ -123,7 +129,6 @@ create virtual table if not exists terms using fts5 (
     name, scope, doc, string, body, -- FIELDS: where in a passage a term stands, each told once
     detail = column, tokenize = "ascii tokenchars '_'"
 );
-create virtual table if not exists spread using fts5vocab (terms, instance);
 """
 
 
@@ -258,7 +263,6 @@ def _insert(
                 function=around.qualname if around else "",
                 line=around.line if around else 1,
                 end_line=around.end_line if around else 0,
-                size=len(terms["doc"] | terms["string"] | terms["body"]),
             )
         )
         fields.append([" ".join(terms[field]) for field in FIELDS])
@@ -281,6 +285,15 @@ def stored_facts(connection: sqlite3.Connection) -> dict[str, tuple[int, FileFac
     return {path: (file << _BITS, decoded(facts)) for path, file, facts in rows}
 
 
-def stored_terms(connection: sqlite3.Connection, term: str) -> list[tuple[int, str]]:
-    """Return the numbers of the passages that have `term`, each with a field it stands in."""
-    return connection.execute("select doc, col from spread where term = ?", (term,)).fetchall()
+def ranked_passages(connection: sqlite3.Connection, term: str) -> dict[int, float]:
+    """Return the numbers of the passages that have `term`, with what BM25 makes of it there.
+
+    A rare term says more than a usual one, and a short passage more than a long one
+    (https://sqlite.org/fts5.html#the_bm25_function).
+    """
+    weights = ", ".join("?" * len(FIELDS))
+    rows = connection.execute(
+        f"select rowid, -bm25(terms, {weights}) from terms where terms match ?",
+        (*FIELDS.values(), f'"{term}"'),
+    )
+    return dict(rows.fetchall())

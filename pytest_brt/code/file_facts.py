@@ -87,8 +87,6 @@ class Passage:
     #: 1-based, inclusive; (1, 0) for what is left of the module.
     line: int
     end_line: int
-    #: How many terms it has.
-    size: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

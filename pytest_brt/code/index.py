@@ -17,9 +17,9 @@ from typing import Self
 
 from pytest_brt.code.database import (
     connect,
+    ranked_passages,
     refresh,
     stored_facts,
-    stored_terms,
 )
 from pytest_brt.code.file_facts import (
     NO_FACTS,
@@ -270,19 +270,17 @@ class Index:
         ]
         return around[-1] if around else None
 
-    def spread(self, term: str) -> Mapping[int, tuple[str, ...]]:
-        """Return the numbers of the passages that have `term`, with the fields it stands in."""
+    def having(self, term: str) -> Mapping[int, float]:
+        """Return the numbers of the passages that have `term`, with how much it says in each."""
+        if not term.strip('"'):
+            return {}
         with self._lock:
-            rows = stored_terms(self._connection, term)
-        found: dict[int, tuple[str, ...]] = {}
-        for number, field in rows:
-            found[number] = (*found.get(number, ()), field)
-        return found
+            return ranked_passages(self._connection, term)
 
     def files_with(self, word: str) -> tuple[str, ...]:
         """Return the files that have the identifier or word `word`, whatever its case or ending."""
         term = stem(word.lower().strip("_"))
-        return tuple(sorted({self.passages[number].path for number in self.spread(term)}))
+        return tuple(sorted({self.passages[number].path for number in self.having(term)}))
 
 
 #: By how many letters the names differ in length at most that are spelled almost alike.

@@ -1,9 +1,9 @@
 """What of a project has most to do with some words: its passages and files, definitions, calls.
 
-Passages and files are told by BM25F. A rare term says more than a usual one, a name more than a
-body, a short passage more than a long one that has the same terms (Robertson and Zaragoza 2009,
-section 3.6). Each term counts once in a field: how often a variable is used says nothing of what a
-function is about.
+Passages are told by BM25, as SQLite has it: a rare term says more than a usual one, a name more
+than a body, a short passage more than a long one that has the same terms.
+Each term counts once in a field: how often a variable is used says nothing of what a function is
+about. A file has of each term what its best passage has.
 
 Of what is looked for in definitions, a whole identifier counts more than its parts, a name more
 than what stands in a body, and words on one line more than words that are far apart. What has all
@@ -23,17 +23,6 @@ from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_beside, is_product, is_test_path
 from pytest_brt.code.words import IDENTIFIER, split_identifier, stem, terms_of
 from pytest_brt.syntax.parse import called_name, parse
-
-#: How much it says where a term stands.
-_WEIGHTS: Mapping[str, float] = {
-    "name": 3.0,
-    "scope": 1.0,
-    "doc": 0.25,
-    "string": 1.5,
-    "body": 1.0,
-}
-#: BM25's saturation, and how much the length of a passage and of a file counts, in 0..1.
-_SATURATION, _PASSAGE, _FILE = 1.2, 0.5, 0.75
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,32 +47,23 @@ class Relevance:
 def relevance(query: Mapping[str, float], index: Index, *, tests: bool = False) -> Relevance:
     """Return how much the product (or the tests) has to do with the weighted terms of `query`."""
     is_meant = is_test if tests else is_product
-    counts = {path: is_meant(path) for path in index.layout.files}
-    sizes: dict[str, int] = {}
-    passages = {n: p for n, p in index.passages.items() if counts.get(p.path)}
-    for passage in passages.values():
-        sizes[passage.path] = sizes.get(passage.path, 0) + passage.size
-    every = sum(sizes.values()) or 1
+    meant = {path for path in index.layout.files if is_meant(path)}
+    passages = {n: p.path for n, p in index.passages.items() if p.path in meant}
     by_passage: dict[int, float] = {}
     by_file: dict[str, float] = {}
     shares: dict[str, dict[int, float]] = {}
     worths: dict[str, float] = {}
     for term, weight in query.items():
-        found = {n: fields for n, fields in index.spread(term).items() if n in passages}
-        in_file: dict[str, float] = {}
-        own = shares[term] = {}
-        worth = worths[term] = weight * _rarity(len(found), len(passages))
-        for number, fields in found.items():
-            passage = passages[number]
-            much = sum(_WEIGHTS[field] for field in fields)
-            relative = passage.size * len(passages) / every
-            own[number] = worth * _saturated(much, relative, _PASSAGE)
-            by_passage[number] = by_passage.get(number, 0.0) + own[number]
-            in_file[passage.path] = in_file.get(passage.path, 0.0) + much
-        worth = weight * _rarity(len(in_file), len(sizes))
-        for path, much in in_file.items():
-            relative = sizes[path] * len(sizes) / every
-            by_file[path] = by_file.get(path, 0.0) + worth * _saturated(much, relative, _FILE)
+        own = {n: weight * score for n, score in index.having(term).items() if n in passages}
+        shares[term] = own
+        worths[term] = weight * _rarity(len(own), len(passages))
+        best: dict[str, float] = {}
+        for number, share in own.items():
+            path = passages[number]
+            by_passage[number] = by_passage.get(number, 0.0) + share
+            best[path] = max(best.get(path, 0.0), share)
+        for path, share in best.items():
+            by_file[path] = by_file.get(path, 0.0) + share
     return Relevance(passages=by_passage, files=by_file, shares=shares, worths=worths)
 
 
@@ -100,11 +80,6 @@ def files_about(terms: Iterable[str], index: Index, *, tests: bool) -> Sequence[
 
 def _rarity(having: int, every: int) -> float:
     return math.log(1 + (every - having + 0.5) / (having + 0.5))
-
-
-def _saturated(much: float, relative: float, share: float) -> float:
-    """Return what having `much` says in a text `relative` times as long as others are."""
-    return much * (_SATURATION + 1) / (much + _SATURATION * (1 - share + share * relative))
 
 
 #: Parts of identifiers that are shorter are everywhere.

@@ -20,7 +20,7 @@ FILES = {
     "tests/test_aaa.py": "from pkg import tree\n\n\ndef test_a():\n    assert tree.grow(1)\n",
     "tests/test_environment.py": (
         "from pkg.entries import Entries\n\n\n"
-        "def test_index():\n    assert Entries().create_index() == 1\n\n\n"
+        "def test_first():\n    assert Entries().create_index() == 1\n\n\n"
         "def test_again():\n    assert Entries().create_index()\n"
     ),
     "tests/test_once.py": (
