@@ -54,7 +54,9 @@ def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, di
         *("--brt-strategy=replay", "--brt-guard=auto", "--brt-repeat=1"),
         *arguments,
     )
-    return result, read_report(out) if out.exists() else {}
+    report = read_report(out) if out.exists() else {}
+    assert report.get("exit_code", result.ret) == result.ret
+    return result, report
 
 
 @pytest.mark.slow
