@@ -110,7 +110,10 @@ def _outcome(
 
 
 def _told(attempt: Attempt) -> StudiedRun:
-    found = attempt.endings or tuple(told.ending for told in attempt.trajectories[-1:])
+    found: tuple[str, ...] = attempt.endings
+    if not found and attempt.trajectories:
+        last = attempt.trajectories[-1]
+        found = (last.ending if last.steps else UNSTARTED,)
     ended = tuple(map(str, found))
     if not ended and any(isinstance(note, ModelFailed) for note in attempt.notes):
         ended = (UNSTARTED,)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from pytest_brt.render.disputes import dispute_sentence
-from pytest_brt.render.report import Outcome, PatchEntry, Report, TestEntry, candidates
+from pytest_brt.render.report import PatchEntry, Report, TestEntry, candidates
 from pytest_brt.render.table import columns_of
 from pytest_brt.render.words import shortened
 from pytest_brt.shown import on_a_line
@@ -68,24 +68,15 @@ def _details(patches: Sequence[PatchEntry], report: Report) -> Iterator[str]:
     yield "| patch | fails before, passes after | fails before and after | breaks |"
     yield "|---|---|---|---|"
     for patch in patches:
-        passed, failed = (
-            [names[cell.test] for cell in patch.cells if cell.test in names and verdict(cell)]
-            for verdict in (_passes, _fails)
-        )
+        ran = [cell for cell in patch.cells if cell.test in names]
+        passed = [names[cell.test] for cell in ran if cell.verdict is Verdict.PASS]
+        failed = [names[cell.test] for cell in ran if cell.verdict is Verdict.FAIL]
         broken = [outcome.test for outcome in patch.broken]
         cells = [patch.name, *(", ".join(some) or "–" for some in (passed, failed, broken))]
         yield f"| {' | '.join(map(_text, cells))} |"
     yield ""
     yield from _fenced("sh", list(_commands(patches, report.setting.command)))
     yield from ("</details>", "")
-
-
-def _passes(outcome: Outcome) -> bool:
-    return outcome.verdict is Verdict.PASS
-
-
-def _fails(outcome: Outcome) -> bool:
-    return outcome.verdict is Verdict.FAIL
 
 
 def _commands(patches: Sequence[PatchEntry], command: str) -> Iterator[str]:

@@ -277,9 +277,7 @@ class RepairAgent:
         bug = self._known(system, room, count)
         tail = self._tail(steps, room, count)
         left = room - count.of([system]) - count(bug) - count(tail) - _MARKUP
-        entries = [entry_of(step, steps) for step in steps[:-1]]
-        if Without.MEMORY in self.bench.without:
-            entries = []
+        entries = [entry_of(step, steps) for step in self._gathered(steps)]
         gathered = _by_action(fit_entries(entries, left, count), steps)
         user = "\n\n".join([bug, *gathered, tail])
         return (system, Message(role=Role.USER, text=user))
@@ -312,10 +310,26 @@ class RepairAgent:
         brt = brt if count(brt) <= left - count(tests) else ""
         return bug.prompts.render("repair/bug", report=report, places=places, tests=tests, brt=brt)
 
+    def _gathered(self, steps: Sequence[Step]) -> Sequence[Step]:
+        """Return the steps that stand among what was gathered.
+
+        The last one does where its section is the last: its result is evaluated once then, and
+        is what the model reads last all the same. Else it stands at the end until the next step.
+        """
+        if Without.MEMORY in self.bench.without:
+            return ()
+        *_, newest = [None, *dict.fromkeys(step.action for step in steps)]
+        return steps if steps and newest == steps[-1].action else steps[:-1]
+
     def _tail(self, steps: Sequence[Step], room: int, count: Counter) -> str:
         allowed = self.allowed(steps)
         fixes = tried_fixes(steps)
-        last = entry_of(steps[-1], steps).text if steps else ""
+        last = ""
+        if steps:
+            last = entry_of(steps[-1], steps).text
+            if len(self._gathered(steps)) == len(steps):
+                title, _, _ = last.partition("\n")
+                last = f"{title} {_ABOVE}"
         return self.bug.prompts.render(
             "repair/tail",
             state="" if Without.STATES in self.bench.without else state_after(steps).value,
@@ -336,6 +350,8 @@ _SYSTEM, _REPORT = 1 / 3, 0.4
 _PLACES, _HYPOTHESES = 4, 4
 #: Tokens of what joins the sections.
 _MARKUP = 64
+#: Where the result of the last command stands when it is not at the end.
+_ABOVE = "(its result is above)"
 
 
 # -- what the steps say --

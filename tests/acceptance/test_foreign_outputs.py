@@ -98,12 +98,13 @@ def _page(text: str) -> None:
 
 
 def _markdown(text: str) -> None:
-    outside = re.sub(r"(?ms)^(`{3,})python\n.*?^\1$", "", text)
-    bare = re.sub(r"\\.", "", outside).replace("<sub>", "").replace("</sub>", "")
+    outside = re.sub(r"(?ms)^(`{3,})(?:python|sh)\n.*?^\1$", "", text)
+    bare = re.sub(r"</?(?:sub|details|summary)>", "", re.sub(r"\\.", "", outside))
     bare = re.sub(r"(?m)^(### |\|[-|]+$)|\*\*", "", bare)
     assert not re.search(r"[`<>\[\]]", bare), bare
-    rows = [line for line in outside.split("\n") if line.startswith("|")]
-    assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
+    for part in outside.split("<details>"):  # a table each
+        rows = [line for line in part.split("\n") if line.startswith("|")]
+        assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
 
 
 CHECKS: dict[str, Callable[[str], object]] = {

@@ -54,7 +54,9 @@ def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, di
         *("--brt-strategy=replay", "--brt-guard=auto", "--brt-repeat=1"),
         *arguments,
     )
-    return result, read_report(out) if out.exists() else {}
+    report = read_report(out) if out.exists() else {}
+    assert report.get("exit_code", result.ret) == result.ret
+    return result, report
 
 
 @pytest.mark.slow
@@ -201,7 +203,7 @@ def test_a_fix_that_breaks_existing_tests_is_written_and_ranked_but_no_success(
             f"*the agent; passes 4 of 4 bug tests and breaks 2 of 2 existing tests: {below}, {old}",
             f"*{right}*4/4 pass*1/2 break*",
             f"*2 patches in *, not applied*; {right} and *.diff break existing tests",
-            "*every patch that was found breaks existing tests; no patch passes",
+            "*no patch passes; every patch that was found breaks existing tests",
         ]
     )
 

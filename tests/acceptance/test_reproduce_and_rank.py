@@ -22,7 +22,9 @@ def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, di
     out = project.path.parent / "report.json"
     out.unlink(missing_ok=True)
     result = project.runpytest_subprocess(f"--brt-report={out}", *arguments)
-    return result, read_report(out) if out.exists() else {}
+    report = read_report(out) if out.exists() else {}
+    assert report.get("exit_code", result.ret) == result.ret
+    return result, report
 
 
 def shows_test(result: pytest.RunResult) -> bool:

@@ -266,6 +266,7 @@ def test_each_part_can_be_switched_off(scene: Scene, tmp_path: Path, without: Wi
     assert ("State: " in last) is (without is not Without.STATES)
     assert ("### 1. read_range" in last) is (without is not Without.MEMORY)
     assert "### 3. read_range" in now
+    assert last.count("   11|") == (1 if without is Without.MEMORY else 3)
 
 
 def test_what_to_do_next_follows_from_what_was_done(scene: Scene, tmp_path: Path) -> None:
@@ -280,7 +281,10 @@ def test_what_to_do_next_follows_from_what_was_done(scene: Scene, tmp_path: Path
     run(scene.bench(model))
     first, hypothesis, passes = (prompt[prompt.index("# Where you") :] for prompt in model.texts())
     assert "express a hypothesis" in first
-    assert "# Last command and its result\n### 1. express_hypothesis\n" in hypothesis
+    assert (
+        "# Last command and its result\n### 1. express_hypothesis (its result is above)"
+        in hypothesis
+    )
     assert hypothesis.count("low for high") == 1
     assert "A fix is kept" in passes
     assert "Try another fix" not in passes

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -13,10 +14,13 @@ import pytest
 from pytest_brt.errors import ModelProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.read import read_report
+from pytest_brt.model.base import Completion, Prompt, Settings
+from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.observe.watch import watch
 from pytest_brt.reproduce.libro.pool import Sampled, next_batch, why_stop
 from pytest_brt.reproduce.registry import STRATEGIES
-from pytest_brt.types import Ending
+from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.types import Ending, Verdict
 from pytest_brt.types.attempt import (
     DialogueEnded,
     NotTried,
@@ -65,6 +69,46 @@ def test_a_test_of_replay_that_the_model_holds_for_wrong_is_not_enough(
     yes = attempt(issue, 0, bench_of(engine, tmp_path, judge_says("yes", quoted)))
     assert yes.tests[0].judgement.confidence > alone.confidence
     assert not any(note.by == "libro" for note in yes.notes)
+
+
+class Listening(ScriptedModel):
+    """A script that keeps what it was asked."""
+
+    def __init__(self, bench: Workbench, folder: Path, script: str) -> None:
+        path = folder / "listening.txt"
+        path.write_text(script, "utf-8")
+        super().__init__(str(path), Settings())
+        self.asked: list[str] = []
+        self.bench = replace(bench, model=self)
+
+    def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
+        self.asked.append("\n".join(message.text for message in prompt.messages))
+        return super().complete(prompt)
+
+
+def test_a_test_that_is_held_for_wrong_is_not_shown_as_one_that_is_too_weak(
+    engine: Engine, tmp_path: Path
+) -> None:
+    samples = f"=== always if: You write pytest tests that reproduce\n{RIGHT}\n"
+    script = judge_says("no", "x") + samples
+    model = Listening(bench_of(engine, tmp_path, replies("x")), tmp_path, script)
+    made = attempt(issue_of(CLAMP_ISSUE, tmp_path), 0, model.bench)
+    ours = [item for item in made.tests if item.test.origin.strategy == "replay"]
+    assert any(item.judgement.candidate for item in ours)
+    (first, *_) = [text for text in model.asked if "tests that reproduce bug reports" in text]
+    assert "its assertion may be too weak" not in first
+
+
+def test_what_was_asked_to_pass_is_not_told_of_as_refused(engine: Engine, tmp_path: Path) -> None:
+    script = (
+        "=== always if: You write pytest tests that reproduce\nno test\n"
+        f"=== always if: You write pytest tests that show\n{WRONG}\n=== always\nx\n"
+    )
+    model = Listening(bench_of(engine, tmp_path, replies("x")), tmp_path, script)
+    made = attempt(issue_of(VAGUE, tmp_path), 0, model.bench)
+    passing = [item for item in made.tests if item.test.origin.strategy == "invert"]
+    assert {item.judgement.verdict for item in passing} == {Verdict.PASS}
+    assert "passes on this tree" not in model.asked[-1]
 
 
 def test_samples_come_next_and_stop_when_they_tell_nothing_new(
