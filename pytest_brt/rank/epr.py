@@ -25,7 +25,7 @@ def rank_by_epr(
     ranks = sorted(map(_unranked, results), key=_order)
     rated = placed((rank for rank in ranks if rank.epr is not None), lambda rank: rank.epr)
     return (
-        *(replace(rank, rank=rank.place, tied_with=rank.placed_with) for rank in rated),
+        *(replace(rank, rank=rank.place) for rank in rated),
         *(rank for rank in ranks if rank.epr is None),
     )
 
@@ -49,7 +49,6 @@ def _unranked(result: PatchResult) -> Rank:
         result=result,
         epr=passed / len(valid) if valid else None,
         rank=None,
-        tied_with=(),
         passed=passed,
         total=len(valid),
     )

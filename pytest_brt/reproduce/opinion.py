@@ -60,9 +60,6 @@ class Opinion:
     right: bool | None
     #: Why, in a few words.
     reason: str = ""
-    #: Words of the report that ask for what failed, and another right fix on which the test fails.
-    quote: str = ""
-    other_fix: str = ""
 
 
 #: Asks a model, and returns its reply.
@@ -114,20 +111,20 @@ class Opinions:
         messages = (*prompt.messages, answered, question)
         grammar = grammar_for(_OTHER_FIX)
         other = _OTHER_FIX.read(ask(replace(prompt, messages=messages, grammar=grammar)))
-        return self._decided(item, quote, other)
+        return self._decided(item, other)
 
-    def _decided(self, item: JudgedTest, quote: str, other: Mapping[str, str] | None) -> Opinion:
+    def _decided(self, item: JudgedTest, other: Mapping[str, str] | None) -> Opinion:
         if other is None:
-            return Opinion(right=None, quote=quote, reason="the model's answer cannot be read")
+            return Opinion(right=None, reason="the model's answer cannot be read")
         fix = " ".join(other["fix"].split())[:80]
         if other["passes"] == "yes" or _is_none(fix):
-            return Opinion(right=True, quote=quote, reason="the model says it is the reported bug")
+            return Opinion(right=True, reason="the model says it is the reported bug")
         if states(self.facts, _raised(item)):
             # The report states the value: it cannot leave it open.
             reason = f"the model names another right fix: {fix}"
-            return Opinion(right=None, quote=quote, other_fix=fix, reason=reason)
+            return Opinion(right=None, reason=reason)
         reason = f"the model says another right fix would fail it: {fix}"
-        return Opinion(right=False, quote=quote, other_fix=fix, reason=reason)
+        return Opinion(right=False, reason=reason)
 
 
 def with_opinion(item: JudgedTest, opinion: Opinion, *, agrees: bool) -> JudgedTest:

@@ -134,7 +134,6 @@ class Rank:
     epr: float | None
     #: Competition rank by EPR alone, 1 is best; None without EPR.
     rank: int | None
-    tied_with: tuple[str, ...]
     passed: int
     total: int
     #: Competition rank in the order that the ranker gives; `rank` where that is plain EPR.

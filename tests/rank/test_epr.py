@@ -49,7 +49,7 @@ def test_ties_share_a_rank_and_name_each_other() -> None:
         ),
         (),
     )
-    assert [(rank.result.patch.name, rank.rank, rank.tied_with) for rank in ranks] == [
+    assert [(rank.result.patch.name, rank.rank, rank.placed_with) for rank in ranks] == [
         ("a", 1, ("b",)),
         ("b", 1, ("a",)),
         ("d", 3, ()),
@@ -71,4 +71,4 @@ def test_ranks_agree_with_epr(rows: list[list[Verdict]]) -> None:
             assert rank.rank == len(better) + 1
             assert 0 <= rank.epr <= 1
             equal = {other.result.patch.name for other in ranks if other.epr == rank.epr}
-            assert set(rank.tied_with) == equal - {rank.result.patch.name}
+            assert set(rank.placed_with) == equal - {rank.result.patch.name}

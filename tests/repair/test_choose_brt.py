@@ -143,9 +143,7 @@ def fix(name: str, source: FixSource = FixSource.AGENT) -> FoundFix:
 def rank(name: str, place: int, group: int) -> Rank:
     patch = Patch(id=name, name=f"{name}.diff", text="")
     result = PatchResult(patch=patch)
-    return Rank(
-        result=result, epr=1.0, rank=1, tied_with=(), passed=1, total=1, place=place, group=group
-    )
+    return Rank(result=result, epr=1.0, rank=1, passed=1, total=1, place=place, group=group)
 
 
 def test_one_of_each_group_is_written_and_the_others_below_it(tmp_path: Path) -> None:
