@@ -177,6 +177,15 @@ class Session(OwnCollection):
         localise = bool(wanted and case.issue and case.issue.source == wanted)
         return of_issue(parent, self.run, case, localise=localise)
 
+    def _patch_files(self) -> dict[str, str]:
+        """Return the path of each patch that a file of the user's holds alone, by its name."""
+        here = self.config.invocation_params.dir
+        return {
+            patches[0].name: os.path.relpath(path, here)
+            for path, (_, patches) in self.files.items()
+            if len(patches) == 1 and not path.is_relative_to(self._scratch.path)
+        }
+
     def outside_name(self, path: Path) -> str:
         """Return its path from the project, or its name where it was written for this run."""
         if path.is_relative_to(self._scratch.path):
@@ -356,7 +365,7 @@ class Session(OwnCollection):
 
             terminalreporter.ensure_newline()
             command = command_again(self.config.invocation_params.args)
-            for line in agent_lines(self.report, self.closing, command):
+            for line in agent_lines(self.report, self.closing, command, self._patch_files()):
                 show(terminalreporter, line)
         else:
             summary = Summary(terminalreporter, self.options)

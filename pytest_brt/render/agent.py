@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_brt.render.report import IssueEntry, Report, candidates
 from pytest_brt.render.table import repairs, table
 from pytest_brt.render.words import shortened
-from pytest_brt.types import Leader, OnlyOne
+from pytest_brt.types import Leader, NoLeader, OnlyOne
 from pytest_brt.types.answer import NotHere, PossiblyReproduced, Reproduced
 
 #: Reports and patches that are told of, and characters of a line that is no sentence.
 _REPORTS, _PATCHES, _WIDTH = 2, 3, 160
 
 
-def agent_lines(report: Report, closing: Sequence[str], command: str) -> Iterator[str]:
+def agent_lines(
+    report: Report, closing: Sequence[str], command: str, files: Mapping[str, str]
+) -> Iterator[str]:
     """Yield at most ten lines: answers, what they rest on, `closing`, and the next command.
 
-    `command` is what was typed.
+    `command` is what was typed; `files` has the path of each patch that is one file, by its name.
     """
     for issue in report.issues[:_REPORTS]:
         if issue.answer is not None:
@@ -31,7 +34,7 @@ def agent_lines(report: Report, closing: Sequence[str], command: str) -> Iterato
     for line in [*repairs(report)][:_PATCHES]:
         yield shortened(line.text, _WIDTH)
     yield from list(closing)[:1]
-    yield f"next: {_next(report, command)}"
+    yield f"next: {_next(report, command, files)}"
 
 
 def _best(report: Report, issue: IssueEntry) -> Iterator[str]:
@@ -43,12 +46,18 @@ def _best(report: Report, issue: IssueEntry) -> Iterator[str]:
             yield shortened(f"  {', '.join(filter(None, parts))}", _WIDTH)
 
 
-def _next(report: Report, command: str) -> str:
+def _next(report: Report, command: str, files: Mapping[str, str]) -> str:
     """Return what to type next, or what to do before."""
     for ranking in report.rankings[:1]:
         match ranking.answer:
+            case OnlyOne(patch=name) | Leader(patch=name, doubt=None) if name in files:
+                apply = shlex.join(["git", "apply", files[name]])
+                return f"read {files[name]}, then '{apply}' applies it"
             case OnlyOne(patch=name) | Leader(patch=name, doubt=None):
-                return f"read {name}, then apply it with git apply"
+                return f"read {name}, then apply it"
+            case NoLeader(patches=(first, second, *_)):
+                differ = shlex.join(["pytest-brt", "diff", first, second])
+                return f"'{differ}' says how the two differ; -v shows every test"
             case _:
                 return "'pytest-brt diff PATCH PATCH' says how two differ; -v shows every test"
     answers = [issue.answer for issue in report.issues]

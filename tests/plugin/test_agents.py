@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -47,9 +48,31 @@ def test_an_agent_is_told_which_patch_is_first(
     result = project.runpytest_subprocess(*arguments)
     assert len(result.outlines) <= 12
     assert re.search(r"^rank patch bug tests", result.stdout.str(), re.MULTILINE)
-    assert re.search(r"^next: ", result.stdout.str(), re.MULTILINE)
+    assert _next(result) == "pytest-brt diff a-right.diff d-right-too.diff"
     loud = project.runpytest_subprocess(*arguments, "-v")
     assert len(loud.outlines) > 12  # who asks for more gets it
+
+
+@pytest.mark.usefixtures("once")
+def test_what_an_agent_is_told_to_type_applies_the_best_patch(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT", "1")
+    (project.path / "patches/b c").mkdir()
+    (project.path / "patches/a-right.diff").rename(project.path / "patches/b c/right.diff")
+    result = project.runpytest_subprocess(
+        "--brt-issue", "clamp.md", "--rank-fixes", "patches/b c/right.diff"
+    )
+    subprocess.run(shlex.split(_next(result)), cwd=project.path, check=True)
+    again = project.runpytest_subprocess("--brt-issue", "clamp.md")
+    again.stdout.fnmatch_lines("clamp.md: Not reproduced*")
+
+
+def _next(result: pytest.RunResult) -> str:
+    """Return the command that stands between quotes in the last line for an agent."""
+    told = re.search(r"^next: .*?'(.*)' (?:says|applies)", result.stdout.str(), re.MULTILINE)
+    assert told
+    return told[1]
 
 
 @pytest.mark.usefixtures("once")
