@@ -21,7 +21,7 @@ from pytest_brt.reproduce.claims import claims_of
 from pytest_brt.reproduce.model_tests.confidence import with_odds
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong, bug_values, fitted, listings_of
 from pytest_brt.syntax.normal import test_key
-from pytest_brt.types import Issue, JudgedTest, OracleKind, Raised
+from pytest_brt.types import COUNTS, Issue, JudgedTest, OracleKind, Raised
 
 #: Demands that are asked about, the failed one first.
 _CLAIMS = 4
@@ -128,17 +128,19 @@ class Opinions:
 
 
 def with_opinion(item: JudgedTest, opinion: Opinion, *, agrees: bool) -> JudgedTest:
-    """Return the test after a model was asked about it: likelier, less likely, or as it was.
+    """Return the test after a model was asked about it: one that counts, less likely, or as it was.
 
     `agrees` says that execution speaks for it, too.
     """
     judgement = item.judgement
     if opinion.right is None or not judgement.candidate:
         return item
-    factor = SAYS_NO
-    if opinion.right:
-        factor = CONFIRMED if agrees else SAYS_YES
-    return rescored(item, with_odds(judgement.confidence, factor), opinion.reason)
+    if not opinion.right:
+        return rescored(item, with_odds(judgement.confidence, SAYS_NO), opinion.reason)
+    likelier = with_odds(judgement.confidence, CONFIRMED if agrees else SAYS_YES)
+    # It ends the search, so it counts: of what a large model wrote and held for right, nearly all
+    # was right, however few samples agreed.
+    return rescored(item, max(COUNTS, likelier), opinion.reason)
 
 
 def is_confirmed(item: JudgedTest, facts: Facts) -> bool:

@@ -132,6 +132,14 @@ def test_each_demand_is_asked_about_the_failed_one_first(tmp_path: Path) -> None
     assert [name for name, _ in form.fields] == ["words_1", "words_2", "words_3"]
 
 
+def test_a_demand_that_only_its_message_says_is_shown_with_it(tmp_path: Path) -> None:
+    source = "def test_a():\n    f(1)\n    assert False, 'f(1) raises nothing'\n"
+    at = Frame(path="tests/test_a.py", line=3, function="test_a", project=False)
+    model = scripted(tmp_path, "=== always\nx")
+    prompt, _ = sentence_prompt(judged(run(frames=(at,)), source=source), brief_of(model))
+    assert "1. assert False, 'f(1) raises nothing'\n" in prompt.messages[-1].text
+
+
 def test_of_a_crash_it_is_asked_whether_nothing_is_to_be_raised(tmp_path: Path) -> None:
     at = Frame(path="tests/test_a.py", line=2, function="test_a", project=False)
     source = "def test_a():\n    x = f(1)\n    assert x\n"
@@ -186,6 +194,14 @@ def test_a_yes_says_most_where_execution_agrees_and_a_no_always_counts() -> None
     assert believed(None, item, agrees=True) == 0.5
     assert believed(False, item, agrees=True) == believed(False, item, agrees=False) < 0.5
     assert 0.5 < believed(True, item, agrees=False) < 0.8 < believed(True, item, agrees=True)
+
+
+def test_a_test_that_stands_counts_however_few_samples_agreed() -> None:
+    item = judged(run())
+    item = replace(item, judgement=replace(item.judgement, candidate=True, confidence=0.1))
+    assert not item.judgement.counts
+    standing = with_opinion(item, Opinion(right=True), agrees=False)
+    assert standing.judgement.counts
 
 
 def test_execution_agrees_where_the_failure_is_the_reported_one_or_most_fail_alike() -> None:
