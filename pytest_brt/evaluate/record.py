@@ -137,7 +137,7 @@ _LETTERS = {
 }
 
 
-#: The ending of a run that no step came of: its first prompt did not fit, the model was gone.
+#: The ending of a run in which the model made nothing: its first prompt did not fit, or it is gone.
 UNSTARTED = "unstarted"
 
 

@@ -178,7 +178,7 @@ class _Judge:
             fixes=fixes,
             right_steps=tuple(sorted(right_steps)),
             actions=tuple(step.action for step in steps),
-            endings=(str(trajectory.ending) if trajectory and steps else UNSTARTED,),
+            endings=(str(trajectory.ending) if trajectory and done.cost.tokens else UNSTARTED,),
             seconds=done.seconds,
             tool_seconds=sum(step.seconds for step in steps),
             cost=done.cost,

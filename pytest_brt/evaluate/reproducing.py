@@ -113,7 +113,7 @@ def _told(attempt: Attempt) -> StudiedRun:
     found: tuple[str, ...] = attempt.endings
     if not found and attempt.trajectories:
         last = attempt.trajectories[-1]
-        found = (last.ending if last.steps else UNSTARTED,)
+        found = (last.ending if attempt.cost.tokens else UNSTARTED,)
     ended = tuple(map(str, found))
     if not ended and any(isinstance(note, ModelFailed) for note in attempt.notes):
         ended = (UNSTARTED,)

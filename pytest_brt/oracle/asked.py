@@ -9,7 +9,8 @@ from copy import copy
 
 from pytest_brt.issue.alike import Likeness, likeness
 from pytest_brt.syntax.names import names_of, needed
-from pytest_brt.syntax.parse import Function, bodies, parse
+from pytest_brt.syntax.parse import Function, bodies, parse, parse_or_empty
+from pytest_brt.types import CandidateTest
 
 #: Modules through which a test sees what the project did elsewhere: in files, in its process.
 _LEFT_IN = frozenset(
@@ -136,12 +137,13 @@ def _is_standard(node: ast.Import | ast.ImportFrom, used: Collection[str]) -> bo
     return all(module.partition(".")[0] in standard for module in modules)
 
 
-def pinned(source: str, wrong: Collection[str], raised: Collection[str]) -> str:
+def pinned(test: CandidateTest, wrong: Collection[str], raised: Collection[str]) -> str:
     """Return what of the reported wrong behaviour the test demands, "" when nothing.
 
     `wrong` are the values that the report complains about, `raised` the simple names of exceptions.
+    What stands in other tests of its file is not its demand.
     """
-    tree = parse(source)
+    tree = _function_of(test)
     for text in _demanded(tree):
         for value in wrong:
             if likeness(value, text) >= Likeness.SQUEEZED:
@@ -152,7 +154,17 @@ def pinned(source: str, wrong: Collection[str], raised: Collection[str]) -> str:
     return ""
 
 
-def _demanded(tree: ast.Module) -> Iterator[str]:
+def _function_of(test: CandidateTest) -> ast.AST:
+    """Return the function that a test is, where its file has others; else all of the file."""
+    tree = parse_or_empty(test.source or "")
+    functions = (node for node in ast.walk(tree) if isinstance(node, Function))
+    tests = [node for node in functions if node.name.startswith("test")]
+    name = test.name.partition("[")[0].rpartition("::")[2]
+    own = [node for node in tests if node.name == name]
+    return own[0] if own and len(tests) > 1 else tree
+
+
+def _demanded(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare):
             for operator, right in zip(node.test.ops, node.test.comparators, strict=True):
@@ -173,7 +185,7 @@ def _texts(node: ast.expr) -> Iterator[str]:
         yield ast.unparse(node)
 
 
-def _wanted_exceptions(tree: ast.Module) -> Iterator[str]:
+def _wanted_exceptions(tree: ast.AST) -> Iterator[str]:
     """Yield the exceptions that are asked for, but for those that are to say something."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or any(word.arg == "match" for word in node.keywords):

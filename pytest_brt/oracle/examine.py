@@ -42,7 +42,7 @@ def _findings(test: CandidateTest, runs: tuple[TestRun, ...], facts: Facts) -> I
         yield _as_reported(test, runs, facts)
     else:
         yield Finding(question=Question.AS_REPORTED, answer=None, said="")
-    demands = pinned(test.source or "", facts.wrong, facts.raised)
+    demands = pinned(test, facts.wrong, facts.raised)
     if demands and run.raised and matches(facts, test.source or "", run.raised):
         demands = ""  # what fails is what the report complains about
     yield Finding(question=Question.HONEST, answer=not demands, said=demands)

@@ -209,10 +209,10 @@ def _pins(test: CandidateTest, raised: Raised, facts: Facts) -> str:
     """Say what a test demands that the report complains about, "" for nothing."""
     source = test.source or ""
     if test.oracle.kind is not OracleKind.WRITTEN:
-        return pinned(source, facts.wrong, facts.raised)
+        return pinned(test, facts.wrong, facts.raised)
     if matches(facts, source, raised):
         return ""  # whatever else it demands: what fails is what the report complains about
-    return pinned(source, () if facts.crash else facts.wrong, facts.raised if facts.crash else ())
+    return pinned(test, () if facts.crash else facts.wrong, facts.raised if facts.crash else ())
 
 
 def _is_shown(raised: Raised, facts: Facts) -> bool:

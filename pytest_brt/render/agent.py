@@ -62,9 +62,9 @@ def _next(report: Report, command: str, files: Mapping[str, str]) -> str:
                 return "'pytest-brt diff PATCH PATCH' says how two differ; -v shows every test"
     answers = [issue.answer for issue in report.issues]
     if any(isinstance(answer, Reproduced | PossiblyReproduced) for answer in answers):
-        return (
-            f"'{command} --brt-write new' writes the test; 'pytest --rank-fixes DIR' ranks patches"
-        )
+        is_sure = any(test.counts for test in report.tests)
+        write = "--brt-write new" if is_sure else "--brt-write new --brt-write-unsure"
+        return f"'{command} {write}' writes the test; 'pytest --rank-fixes DIR' ranks patches"
     if any(isinstance(answer, NotHere) for answer in answers):
         return "nothing to mend, if this is the version that the report is about"
     source = report.issues[0].source if report.issues else "FILE"

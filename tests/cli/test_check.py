@@ -104,6 +104,14 @@ def test_all_of_a_file_as_json(project: Path) -> None:
     assert "ZeroDivisionError" in reason["said"]
 
 
+def test_a_file_that_is_not_python_is_no_bug_test(project: Path) -> None:
+    (project / "broken.py").write_text("def test_right():\n    assert (1\n", "utf-8")
+    done = check(project, "broken.py", "--issue", "issue.md")
+    assert done.returncode == 1
+    assert "SyntaxError" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
 def test_a_report_that_names_nothing_cannot_tell(project: Path) -> None:
     (project / "vague.md").write_text("clamp() is off\n\nIt looks odd.\n", "utf-8")
     done = check(project, "mine.py::test_right", "--issue", "vague.md")

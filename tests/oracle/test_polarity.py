@@ -3,6 +3,19 @@ from __future__ import annotations
 import pytest
 
 from pytest_brt.oracle.asked import pinned
+from pytest_brt.types import CandidateTest, Oracle, OracleKind, Origin
+
+
+def _test(source: str) -> CandidateTest:
+    return CandidateTest(
+        id="t",
+        name="test_a",
+        issue="",
+        origin=Origin(strategy="given"),
+        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="", prior=0.5),
+        path="test_a.py",
+        source=source,
+    )
 
 
 @pytest.mark.parametrize(
@@ -24,4 +37,16 @@ from pytest_brt.oracle.asked import pinned
 )
 def test_what_pins_the_bug(body: str, pins: bool) -> None:
     source = f"def test_a(self):\n    {body}\n"
-    assert bool(pinned(source, ("9", "'wrong text'"), ("BadError",))) is pins
+    assert bool(pinned(_test(source), ("9", "'wrong text'"), ("BadError",))) is pins
+
+
+def test_what_other_tests_of_its_file_pin_is_not_its_doing() -> None:
+    right = "def test_a():\n    assert f(2) == 8\n"
+    wrong = "def test_b():\n    assert f(2) == 9\n"
+    assert not pinned(_test(right + wrong), ("9",), ())
+    helper = "def checked(value):\n    assert value == 9\n"
+    assert pinned(_test(helper + "def test_a():\n    checked(f(2))\n"), ("9",), ())
+
+
+def test_what_is_not_python_pins_nothing() -> None:
+    assert not pinned(_test("def test_a(:\n"), ("9",), ())
