@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from pytest_brt.issue.alike import quoted_in
 from pytest_brt.observe.watch import Seen, displays
@@ -63,11 +62,11 @@ def misses_of(
     passing = sum(item.judgement.verdict is Verdict.PASS for item in made)
     if passing:
         hindered.append(PassingTests(tests=passing))
-    if not tests and not hindered and not _only_imports(view):
-        hindered.append(_unused(view))
     read = CodeRead(statements=len(ran), blocks=blocks)
     if _only_imports(view):
         return (*view.reading.misses, read, *(hindered or [_unused(view)]), *told)
+    if not tests and not hindered:
+        hindered.append(_unused(view))
     return (read, *hindered, *told, *view.reading.misses)
 
 
@@ -94,8 +93,7 @@ def _own_tests(tests: Sequence[JudgedTest]) -> Iterator[Miss]:
             yield OwnTestPasses(name=item.test.name)
         elif item.test.is_reporters and item.judgement.runs:
             run = item.judgement.runs[0]
-            raised = replace(run.raised, frames=(), values=()) if run.raised else None
-            yield OwnTestUnused(name=item.test.name, cause=run.cause, raised=raised)
+            yield OwnTestUnused(name=item.test.name, cause=run.cause, raised=run.raised_briefly)
 
 
 def _ended(ran: Sequence[Seen]) -> list[Miss]:
