@@ -71,8 +71,7 @@ MORE_OPTIONS = (
     ("--brt-steps", "model", "N",
      "most steps of one dialogue with a model (default: 25; 15 in auto, 40 in repairagent)"),
     ("--brt-agree", "model", "N",
-     "a sampled bug counts when more than N tests fail alike (default: 1 in libro with 10 samples "
-     "or more, else 0)"),
+     "a sampled bug is shown when more than N tests fail alike (default: 1 in libro, else 0)"),
     ("--brt-buggy-file", "issue", "PATH[:LINES]",
      "file in which the bug is thought to be, and for a repair the lines, as in "
      "pkg/core.py:10-20 (default: what the report points at); repeatable"),
