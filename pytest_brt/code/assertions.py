@@ -11,7 +11,14 @@ from enum import StrEnum
 
 from pytest_brt.code.bindings import Bindings, IsModule, written
 from pytest_brt.code.parameters import cases_of
-from pytest_brt.syntax.parse import Function, bodies, called_name, first_line, parse_or_empty
+from pytest_brt.syntax.parse import (
+    Function,
+    bodies,
+    called_name,
+    covers,
+    first_line,
+    parse_or_empty,
+)
 
 
 class Relation(StrEnum):
@@ -125,7 +132,7 @@ def _read(source: str, line: int, case: str, is_module: IsModule) -> Assertion |
         if found is not None and not _only_asserts(found):
             bindings.take(found)
         found = statement
-    if found is None or not found.lineno <= line <= (found.end_lineno or 0):
+    if found is None or not covers(found, line):
         return None
     text = " ".join(written(found).split())
     claims = tuple(_claims(found, bindings))

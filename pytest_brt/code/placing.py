@@ -152,8 +152,9 @@ def _with_helper(file: SourceText, part: Part) -> SourceText:
     names = bound_names(part.text)
     if not names:
         raise EditProblem("the new test runs code outside of its functions (move it into one)")
+    taken = bound_names(file.text)
     for name in names:
-        _refuse_taken(name, bound_names(file.text), file.path)
+        _refuse_taken(name, taken, file.path)
     return _inserted(file, _end(file, tree), part.text, 2)
 
 

@@ -14,7 +14,7 @@ from pytest_brt.execute.touched import changed_lines, edits, statement_starts
 from pytest_brt.guard.doctests import read_doctests
 from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.syntax.parse import first_line, parse_or_empty
+from pytest_brt.syntax.parse import covers, first_line, parse_or_empty
 from pytest_brt.types import FileChange, Patch
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -174,11 +174,7 @@ def _scope_of(scopes: Iterable[_Definition], line: int) -> _Definition | None:
 def _scope_of_gap(scopes: Iterable[_Definition], line: int, added: str) -> _Definition | None:
     """Return the innermost definition to which something is added below a line."""
     indent = len(added) - len(added.lstrip())
-    around = [
-        node
-        for node in scopes
-        if node.lineno <= line <= (node.end_lineno or 0) and node.col_offset < indent
-    ]
+    around = [node for node in scopes if covers(node, line) and node.col_offset < indent]
     return max(around, key=lambda node: node.lineno, default=None)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,6 +14,7 @@ from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.model.base import Completion, Finish, Model, Prompt, WrappedModel, prompt_id
 from pytest_brt.model.catalogue import digest_of
+from pytest_brt.store import write_text
 
 #: Strategies that are named after a paper: they ask as often as it does.
 _OF_PAPERS = frozenset({"libro", "agent", "passerine", "repairagent"})
@@ -87,7 +87,8 @@ class KeptAnswers(WrappedModel):
             return bounded_text(noted)
         digest = digest_of(file)
         if noted is not None:
-            _write(noted, digest)
+            with suppress(StoreProblem):
+                write_text(noted, digest)
         return digest
 
     def _find(self, key: str) -> Completion | None:
@@ -104,7 +105,8 @@ class KeptAnswers(WrappedModel):
         with self._lock:
             self._known[key] = answer
         if self.folder is not None and self._told:
-            _write(self.folder / f"{key}.json", to_json(answer))
+            with suppress(StoreProblem):  # what cannot be kept costs the next run time
+                write_text(self.folder / f"{key}.json", to_json(answer))
 
 
 def asked_anew(model: Model, strategy: str) -> Model:
@@ -123,12 +125,3 @@ def _key(prompt: Prompt, number: int) -> str:
 
 def _at_no_cost(answer: Completion) -> Completion:
     return replace(answer, prompt_tokens=0, evaluated=0, tokens=0, seconds=0.0, notes=())
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all; what cannot be kept costs the next run time."""
-    part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}")
-    with suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        part.replace(path)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -19,9 +19,6 @@ from pytest_brt.issue.load import load_issue
 from pytest_brt.plugin.options import Options
 from pytest_brt.run.plan import Case
 from pytest_brt.types import Issue, Patch
-
-if TYPE_CHECKING:
-    pass
 
 
 def absolutepath(path: str | Path) -> Path:
@@ -34,11 +31,12 @@ Files = dict[Path, tuple[Case, tuple[Patch, ...]]]
 
 
 def read_cases(
-    config: pytest.Config, options: Options, scratch: Path
+    config: pytest.Config, options: Options, scratch: Path, more: Sequence[str]
 ) -> tuple[tuple[Case, ...], Files, str]:
     """Return each report with its patches, the files that show them, and what is left out of them.
 
-    `scratch` may hold what came from stdin, from branches, or from GitHub.
+    `more` are patches beside those of the option (`more_patches`). `scratch` may hold what came
+    from stdin, from branches, or from GitHub.
 
     Raises:
         UsageProblem: a report, a patch or a path cannot be used.
@@ -49,7 +47,7 @@ def read_cases(
         return cases, _files(issues, cases, {}, scratch), ""
     from pytest_brt.revisions.proposals import read_proposals  # a report alone needs none of it
 
-    sources = (*options.rank_fixes, *more_patches(config, options))
+    sources = (*options.rank_fixes, *more)
     proposals = read_proposals(sources, config.rootpath, scratch)
     cases = _paired(issues, proposals.patches)
     same = ", ".join(proposals.unchanged)

@@ -51,13 +51,15 @@ class Inputs:
     earlier: LastRun | None = None
 
 
-def read_inputs(config: pytest.Config, options: Options, scratch: Path) -> Inputs:
+def read_inputs(
+    config: pytest.Config, options: Options, scratch: Path, more: Sequence[str]
+) -> Inputs:
     """Read and check what `options` name; `scratch` may hold what came from stdin.
 
     Raises:
         BrtError: something cannot be used; nothing has been started then.
     """
-    cases, paths, left_out = read_cases(config, options, scratch)
+    cases, paths, left_out = read_cases(config, options, scratch, more)
     plan = _plan(config, options, cases)
     prompts = Prompts(read_wording(options.prompts))
     chosen, writer = open_chosen_models(config, options)

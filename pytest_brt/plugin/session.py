@@ -98,9 +98,11 @@ class Session(OwnCollection):
         """
         options = self.options = read_options(config)
         self._scratch = HeldFolder("pytest-brt-")
+        #: Patches among pytest's own arguments.
+        self._more = more_patches(config, options)
         with ExitStack() as undo:
             undo.callback(self._scratch.close)
-            self.inputs = read_inputs(config, options, self._scratch.path)
+            self.inputs = read_inputs(config, options, self._scratch.path, self._more)
             engine = self.inputs.workbench.engine
             undo.callback(engine.close)
             super().__init__(config, self.inputs.paths)
@@ -148,8 +150,7 @@ class Session(OwnCollection):
     def pytest_collection(self, session: pytest.Session) -> None:
         """Collect our files and nothing else."""
         asked = self.config.args if self.config.args_source.name == "ARGS" else []
-        more = more_patches(self.config, self.options)
-        asked = [argument for argument in asked if argument not in more]
+        asked = [argument for argument in asked if argument not in self._more]
         session.config.args[:] = self._selected(asked) or list(map(str, self.files))
 
     def _selected(self, asked: list[str]) -> list[str]:

@@ -22,7 +22,15 @@ from pytest_brt.render.answer import reviewed
 from pytest_brt.render.dialogue import HEADING, account, columns, prospect, total
 from pytest_brt.render.models import note_words
 from pytest_brt.render.report import IssueEntry, Ranking, Report, TestEntry, candidates
-from pytest_brt.render.table import brief_notes, grounds, places, repairs, table, with_harm
+from pytest_brt.render.table import (
+    brief_notes,
+    grounds,
+    places,
+    repairs,
+    table,
+    with_harm,
+    write_option,
+)
 from pytest_brt.render.words import shortened
 from pytest_brt.shown import show
 
@@ -174,9 +182,7 @@ class Summary:
 
     def _show_unwritten(self, report: Report, edits: tuple[Edit, ...]) -> None:
         """Show what could be written: the best test of each report, all with ``-v``."""
-        unsure = not any(test.counts for test in report.tests if not test.given)
-        option = "--brt-write new --brt-write-unsure" if unsure else "--brt-write new"
-        self.reporter.section(f"not written ({option} writes it)", sep="-")
+        self.reporter.section(f"not written ({write_option(report)} writes it)", sep="-")
         for edit in edits:
             lines = edit.diff().splitlines()
             shown = lines if self.verbose else _added(lines)

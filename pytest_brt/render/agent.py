@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_brt.render.report import IssueEntry, Report, candidates
-from pytest_brt.render.table import repairs, table
+from pytest_brt.render.table import repairs, table, write_option
 from pytest_brt.render.words import shortened
 from pytest_brt.types import Leader, NoLeader, OnlyOne
 from pytest_brt.types.answer import NotHere, PossiblyReproduced, Reproduced
@@ -62,8 +62,7 @@ def _next(report: Report, command: str, files: Mapping[str, str]) -> str:
                 return "'pytest-brt diff PATCH PATCH' says how two differ; -v shows every test"
     answers = [issue.answer for issue in report.issues]
     if any(isinstance(answer, Reproduced | PossiblyReproduced) for answer in answers):
-        is_sure = any(test.counts for test in report.tests)
-        write = "--brt-write new" if is_sure else "--brt-write new --brt-write-unsure"
+        write = write_option(report)
         return f"'{command} {write}' writes the test; 'pytest --rank-fixes DIR' ranks patches"
     if any(isinstance(answer, NotHere) for answer in answers):
         return "nothing to mend, if this is the version that the report is about"

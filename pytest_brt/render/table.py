@@ -40,6 +40,12 @@ class TableLine:
     good: bool = False
 
 
+def write_option(report: Report) -> str:
+    """Return what to give so that the tests of a report, which nobody gave, are written."""
+    is_sure = any(test.counts for test in report.tests if not test.given)
+    return "--brt-write new" if is_sure else "--brt-write new --brt-write-unsure"
+
+
 def table(patches: Sequence[PatchEntry], *, whole: bool = False) -> Iterator[TableLine]:
     """Yield the table of a ranking's patches, best first.
 

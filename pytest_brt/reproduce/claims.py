@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from pytest_brt.oracle.judge import failing_line
-from pytest_brt.syntax.parse import Function, called_name, parse
+from pytest_brt.syntax.parse import Function, called_name, covers, parse
 from pytest_brt.types import CandidateTest, TestRun
 
 #: Calls of pytest with which a ``with`` statement demands an exception or a warning.
@@ -28,7 +28,7 @@ def claims_of(test: CandidateTest, run: TestRun) -> tuple[str, ...]:
         claim = _claim(node)
         if not claim or not isinstance(node, ast.stmt):
             continue
-        if _covers(node, line):
+        if covers(node, line):
             failed = claim
         else:
             claims.append(claim)
@@ -66,12 +66,8 @@ def _claim(node: ast.AST) -> str:
     return ""
 
 
-def _covers(node: ast.stmt, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or node.lineno)
-
-
 def _raises_nothing(tree: ast.Module, line: int) -> str:
     """Return that the innermost statement at `line` raises nothing."""
-    at = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and _covers(node, line)]
+    at = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and covers(node, line)]
     plain = [node for node in at if not isinstance(node, Function | ast.ClassDef)]
     return f"{ast.unparse(plain[-1])}  # raises nothing" if plain else ""

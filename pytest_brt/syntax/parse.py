@@ -138,6 +138,11 @@ def first_line(node: ast.stmt) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
+def covers(node: ast.stmt, line: int) -> bool:
+    """Say whether `node` has a 1-based line, its decorators' left out."""
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
 def is_constant(node: ast.stmt) -> bool:
     """Return whether `node` is nothing but a constant: a docstring, or an ellipsis."""
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

@@ -17,7 +17,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.oracle.facts import Facts, matches
 from pytest_brt.oracle.judge import failing_line, failure_key, refusal, run_tests
 from pytest_brt.reproduce.model_tests.split import split_tests
-from pytest_brt.syntax.parse import Function, parse
+from pytest_brt.syntax.parse import Function, covers, parse
 from pytest_brt.types import JudgedTest
 
 #: Functions that change nothing, whatever they are given.
@@ -62,7 +62,7 @@ def without_claims(source: str, line: int) -> str:
     """Return the test that fails at `line` without the claims before it, and imports for them."""
     tree = parse(source)
     functions = (node for node in ast.walk(tree) if isinstance(node, Function))
-    test = next((n for n in functions if n.name.startswith("test") and _has(n, line)), None)
+    test = next((n for n in functions if n.name.startswith("test") and covers(n, line)), None)
     if test is None:
         return source
     imports = (node for node in ast.walk(tree) if isinstance(node, ast.Import))
@@ -76,10 +76,6 @@ def without_claims(source: str, line: int) -> str:
         if is_before and _stands_alone(node, lines) and not _binds(node):
             _replace(node, [ast.unparse(part) for part in _running(node, modules)], short)
     return source if short == lines else split_tests("\n".join(short), "")[0].source
-
-
-def _has(node: ast.stmt, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or node.lineno)
 
 
 def _stands_alone(node: ast.stmt, lines: Sequence[str]) -> bool:
