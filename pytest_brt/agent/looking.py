@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from keyword import iskeyword
 
 from pytest_brt.agent.action import Refusal
 from pytest_brt.agent.excerpt import Room, largest, numbered, window
@@ -251,14 +252,14 @@ _CALLED = re.compile(r"(\w+)\s*\(")
 def list_calls(index: Index, snippet: str, path: str = "") -> str:
     """Return the calls of a function, in one file or in the whole project.
 
-    `snippet` is its name, or code that calls it, as in "x = a.f(b)" or "return await f()".
+    `snippet` is its name, or code that calls it, as in "x = a.f(b)" or "if (await f()):".
 
     Raises:
         Refusal: there is no name in it.
     """
-    called = _CALLED.search(snippet)
-    name = called[1] if called else snippet.strip().rpartition(".")[2]
-    if not name.isidentifier():
+    called = (name for name in _CALLED.findall(snippet) if not iskeyword(name))
+    name = next(called, snippet.strip().rpartition(".")[2])
+    if not name.isidentifier() or iskeyword(name):
         raise Refusal(f"{snippet!r} is not a call of a function (write its name, without dots).")
     where = path or "the project"
     calls = find_calls(name, index, path=path, limit=_CALLS)

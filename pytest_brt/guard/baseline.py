@@ -13,7 +13,7 @@ from pytest_brt.code.layout import Collected
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.once import Once
 from pytest_brt.types import Cause, FailsBefore, Raised, TestRun, Verdict
-from pytest_brt.types.cause import Timed, TookTooLong
+from pytest_brt.types.cause import TookTooLong
 
 #: Seconds that each test takes besides its own: telling of it.
 _LEAST = 0.01
@@ -176,7 +176,7 @@ def _refusal(path: str, runs: Sequence[TestRun]) -> FailsBefore | None:
 
 
 def _is_row_over(run: TestRun) -> bool:
-    return isinstance(run.cause, TookTooLong) and run.cause.what is Timed.ROW
+    return isinstance(run.cause, TookTooLong) and run.cause.is_of_all
 
 
 def _crowding() -> float:

@@ -36,8 +36,8 @@ from pytest_brt.types.clue import GivenByUser
 
 #: Existing tests that are watched beside the failing ones.
 _NEARBY = 60
-#: Wall-clock seconds for watching all, and for running the whole suite.
-_WATCHING, _SUITE = 30.0, 60.0
+#: Wall-clock seconds for watching all.
+_WATCHING = 30.0
 #: Places of the report whose tests are watched.
 _FIRST = 6
 
@@ -60,8 +60,9 @@ class Bug:
     prompts: Prompts
     #: The existing test files that are nearest to changes, the nearest first.
     tests_near: Callable[[tuple[FileChange, ...]], tuple[str, ...]]
-    #: What the project's own tests do on the unchanged tree, as far as there is time.
-    run_suite: Callable[[], tuple[TestRun, ...]]
+    #: What the project's own tests do on the unchanged tree, in so many seconds, None for as long
+    #: as one row may take.
+    run_suite: Callable[[float | None], tuple[TestRun, ...]]
 
     @property
     def names(self) -> Names:
@@ -125,10 +126,9 @@ def make_bug(
     def places() -> tuple[Place, ...]:
         return known or localise(issue, engine, index, failing, guard).places
 
-    @cache
-    def run_suite() -> tuple[TestRun, ...]:
+    def run_suite(seconds: float | None) -> tuple[TestRun, ...]:
         targets = tuple(TestTarget(id=path, path=path) for path in sorted(guard.suite.files))
-        return engine.run(Row(targets=targets, seconds=_SUITE)).runs if targets else ()
+        return engine.run(Row(targets=targets, seconds=seconds)).runs if targets else ()
 
     return Bug(
         issue=issue,

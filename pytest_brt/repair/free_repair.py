@@ -16,7 +16,6 @@ from pytest_brt.agent.action import (
     File,
     Outcome,
     Place,
-    Refusal,
     action,
     actions_of,
     describe,
@@ -27,7 +26,7 @@ from pytest_brt.agent.looking import list_calls, search_code, show_file, show_li
 from pytest_brt.agent.loop import Turn, run_agent
 from pytest_brt.agent.memory import Counter, conversation
 from pytest_brt.agent.report_text import report_text
-from pytest_brt.agent.running import sort_runs, tell_runs
+from pytest_brt.agent.running import tell_runs
 from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.model.base import Message, Prompt, Sampling
 from pytest_brt.repair.bench import RepairBench
@@ -35,6 +34,7 @@ from pytest_brt.repair.bug import tell_places
 from pytest_brt.repair.correct import correct_fix
 from pytest_brt.repair.fix import EditKind, LineEdit
 from pytest_brt.repair.result import repair_of
+from pytest_brt.repair.run_tests import FAILING, Which, tests_outcome
 from pytest_brt.repair.trial import Trial
 from pytest_brt.repair.write_fix import (
     ABOUT,
@@ -46,7 +46,7 @@ from pytest_brt.repair.write_fix import (
     tell_trial,
     try_fix,
 )
-from pytest_brt.types import FileChange, Finished, FixTried, Repair, Step, TestsRan
+from pytest_brt.types import FileChange, Finished, FixTried, Repair, Step
 
 #: Steps of one run, and tokens of a reply and of an observation where there is room.
 STEPS, _REPLY, _OBSERVATION = 25, 900, 4_000
@@ -142,15 +142,9 @@ class FreeRepair:
         return Outcome(observation=list_calls(self.bug.index, name, path))
 
     @action()
-    def run_tests(
-        self, turn: Turn, which: A[str, '"failing", or "all" for the whole suite'] = "failing"
-    ) -> Outcome:
+    def run_tests(self, turn: Turn, which: Which = FAILING) -> Outcome:
         """Run tests on the code as it is."""
-        runs = self.bug.run_suite() if which == "all" else self.bug.failing_runs()
-        if not runs:
-            raise Refusal("The project has no tests.")
-        ran = TestsRan(path="", verdict=sort_runs(runs).verdict)
-        return Outcome(observation=tell_runs(runs, self.bug.names), effects=(ran,))
+        return tests_outcome(self.bug, turn, which)
 
     @action(ABOUT, code=BLOCKS, lines=LINES, deserves_thought=True)
     def write_fix(self, turn: Turn, changes: Changes, code: tuple[str, ...]) -> Outcome:

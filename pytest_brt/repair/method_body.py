@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import textwrap
 from collections.abc import Sequence
 
 from pytest_brt.agent.blocks import fenced_blocks
@@ -14,6 +16,7 @@ from pytest_brt.code.file_facts import Definition
 from pytest_brt.model.base import Message, Prompt, Sampling
 from pytest_brt.model.form import block_grammar
 from pytest_brt.repair.bug import Bug
+from pytest_brt.syntax.parse import Function, parse_or_empty
 
 #: Tokens of the file before the method, and of the answer.
 _CONTEXT, _ANSWER = 12_000, 4_000
@@ -32,7 +35,7 @@ def ask_for_method(bug: Bug, turn: Turn, path: str, name: str) -> str:
     lines = turn.tree.lines(path)
     editor = turn.session.editor
     answer = min(_ANSWER, editor.context // 3)
-    signature = _signature(lines, method)
+    signature = head_of(lines, method)
     frame = sum(editor.count(message.text) for message in _ask(bug, path, "", signature))
     room = max(0, min(_CONTEXT, editor.context - answer - frame - 64))
     # What stands right before the method says most about it.
@@ -58,8 +61,14 @@ def _ask(bug: Bug, path: str, before: str, signature: str) -> tuple[Message, ...
     return bug.prompts.ask("repair/method", path=path, before=before, signature=signature)
 
 
-def _signature(lines: Sequence[str], method: Definition) -> str:
-    """Return the lines of a function up to its body: decorators and its head."""
-    own = lines[method.line - 1 : method.end_line]
-    ends = (n for n, line in enumerate(own, 1) if line.rstrip().endswith(":"))
-    return "\n".join(own[: next(ends, 1)])
+def head_of(lines: Sequence[str], method: Definition) -> str:
+    """Return a function up to its body: decorators and its head, on one line or on several."""
+    own = "\n".join(lines[method.line - 1 : method.end_line])
+    margin = own[: len(own) - len(own.lstrip())]
+    (node, *_) = parse_or_empty(textwrap.dedent(own)).body or (None,)
+    if not isinstance(node, Function | ast.ClassDef):  # of another version of the file
+        return own.partition("\n")[0]
+    first = node.body[0]
+    above = textwrap.dedent(own).split("\n")[: first.lineno]
+    above[-1] = above[-1].encode()[: first.col_offset].decode()
+    return textwrap.indent("\n".join(above).rstrip(), margin)

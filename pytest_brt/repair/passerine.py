@@ -93,14 +93,14 @@ class Passerine:
         return tuple(self.actions)
 
     def messages(self, steps: Sequence[Step], room: int, count: Counter) -> Sequence[Message]:
-        """Return the opening, then each reply and its result."""
+        """Return the opening, then each reply and its result; of a given test only the path."""
         opening = self.bug.prompts.ask(
             "repair/passerine",
             form=self.actions["cat"].example(),
             actions=self.actions.values(),
             report=fitting_report(self.bug.issue, room // 3, count),
             places=tell_places(self.bug, _PLACES),
-            brt=self.bug.source_of(self.given) if self.given else "",
+            brt=self.given.test.name if self.given else "",
             brt_path=self.given.test.path if self.given else "",
         )
         return conversation(opening, steps, room, count)

@@ -27,13 +27,14 @@ from pytest_brt.agent.memory import Counter, Entry, fit_entries
 from pytest_brt.agent.paths import closest
 from pytest_brt.agent.prompts import fenced
 from pytest_brt.agent.report_text import fitting_report
-from pytest_brt.agent.running import sort_runs, tell_runs
+from pytest_brt.agent.running import tell_runs
 from pytest_brt.localise.query import query_of
 from pytest_brt.model.base import Message, Role, Sampling
 from pytest_brt.repair.bench import RepairBench, Without
 from pytest_brt.repair.bug import tell_places
 from pytest_brt.repair.method_body import ask_for_method
 from pytest_brt.repair.result import repair_of
+from pytest_brt.repair.run_tests import FAILING, Which, tests_outcome
 from pytest_brt.repair.write_fix import (
     ABOUT,
     BLOCKS,
@@ -43,7 +44,7 @@ from pytest_brt.repair.write_fix import (
     try_fix,
     try_variants,
 )
-from pytest_brt.types import Finished, FixTried, Repair, Step, TestsRan
+from pytest_brt.types import Finished, FixTried, Repair, Step
 
 #: Steps of one run, and fixes that must be tried before they are used up.
 STEPS, FIXES = 40, 4
@@ -205,20 +206,9 @@ class RepairAgent:
     # -- testing --
 
     @action()
-    def run_tests(
-        self, turn: Turn, which: A[str, '"failing", or "all" for the whole suite'] = "failing"
-    ) -> Outcome:
+    def run_tests(self, turn: Turn, which: Which = FAILING) -> Outcome:
         """Run the failing tests, or all tests of the project, on the code as it is."""
-        if which.strip().lower() in ("all", "suite"):
-            runs = self.bug.run_suite()
-            if not runs:
-                raise Refusal("The project has no tests.")
-            told = tell_runs(runs)
-        else:
-            runs = self.bug.failing_runs()
-            told = tell_runs(runs, self.bug.names)
-        ran = TestsRan(path="", verdict=sort_runs(runs).verdict)
-        return Outcome(observation=told, effects=(ran,))
+        return tests_outcome(self.bug, turn, which)
 
     @action()
     def run_fault_localization(self, turn: Turn) -> Outcome:

@@ -104,7 +104,9 @@ class Repairing:
         )
         try:
             if way.alternates and index % 2 == 0:
-                brt = self._choose(repairing, attempts, given, seed)
+                # One test is drawn for a bug, and all its runs are given it (paper 001, 5.2.2).
+                drawn = int(content_id(issue.id, strategy, str(bench.seed)), 16) % 2**31
+                brt = self._choose(repairing, attempts, given, drawn)
                 repairing = replace(repairing, brt=brt)
             done = way.attempt(index, repairing)
         except OutOfTime as over:

@@ -118,6 +118,11 @@ class TookTooLong(Fact, frozen=True, kw_only=True):
     #: None where the time for it has no one length.
     seconds: float | None = None
 
+    @property
+    def is_of_all(self) -> bool:
+        """Whether all tests of a tree took too long, so that nothing is known of this one."""
+        return self.what is Timed.ROW
+
 
 class ProcessEnded(Fact, frozen=True, kw_only=True):
     """Its process ended too early."""

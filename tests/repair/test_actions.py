@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from pytest_brt.agent.action import File, Refusal
 from pytest_brt.agent.loop import Turn
+from pytest_brt.code.file_facts import read_facts
 from pytest_brt.code.index import open_index
 from pytest_brt.issue.load import read_issue
 from pytest_brt.model.base import Sampling
 from pytest_brt.repair.bench import RepairBench
+from pytest_brt.repair.method_body import head_of
 from pytest_brt.repair.repairagent import STATES, RepairAgent, State, state_after
 from pytest_brt.types import Call, Done, FixSource, FixTried, NotDone, Step
 from tests.repair.scenes import LINE, MODULE, Scene, scripted
@@ -180,6 +182,9 @@ def test_search_answers_file_class_method_and_words(agent: RepairAgent, turn: Tu
         "x = clamp(value, low)",
         "return clamp(value)",
         "value = await self.clamp(1)",
+        "if (clamp(value, low)):",
+        "return (clamp(value))",
+        "while not (yield clamp(1)):",
     ],
 )
 def test_calls_are_found_by_a_name_or_a_snippet(
@@ -203,6 +208,21 @@ def test_a_method_is_written_from_what_stands_before_it(
     made = agent.generate_method_body(turn, MAIN, "clamp").observation
     assert "    return value" in made
     assert f"now lines {LINE - 2} to {LINE}" in made
+
+
+def test_of_a_method_on_one_line_the_body_is_not_shown() -> None:
+    lines = [
+        "class A:",
+        "    @property",
+        "    def a(self): return 1",
+        "    def b(",
+        "        self,",
+    ]
+    lines += ["    ) -> int:", '        """Return b."""', "        return 2", "b = 3"]
+    text = "\n".join(lines)
+    known = {one.qualname: one for one in read_facts(text).definitions}
+    assert head_of(lines, known["A.a"]) == "    @property\n    def a(self):"
+    assert head_of(lines, known["A.b"]) == "    def b(\n        self,\n    ) -> int:"
 
 
 def test_localisation_names_the_buggy_function_first(agent: RepairAgent, turn: Turn) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.agent.action import Refusal
+from pytest_brt.agent.memory import Counter
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.repair.passerine import run_passerine
+from pytest_brt.repair.passerine import Passerine, run_passerine
 from pytest_brt.types import Ending, FileChange, Repair
 from tests.repair.scenes import LINE, MODULE, Scene, scripted
 from tests.support.trees import tree_hash
@@ -165,6 +166,10 @@ def test_the_given_test_is_a_file_of_the_tree(scene: Scene, tmp_path: Path) -> N
     assert given.trajectory is not None
     found, refused = (step.observation for step in given.trajectory.steps[:2])
     assert re.match(rf"{test.path}:\d+: def {test.name}\(", found)
+    opening = Passerine(scene.bench(scripted(tmp_path, text), brt=scene.bug().failing[0]))
+    (_, user) = opening.messages((), 4000, Counter(scripted(tmp_path, text)))
+    assert f"{test.path}: {test.name}" in user.text
+    assert f"def {test.name}" not in user.text
     assert "only code of the project" in refused
     alone = run_passerine(1, scene.bench(scripted(tmp_path, text)))
     assert alone.trajectory is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -18,7 +19,7 @@ from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.store import Journal
 from pytest_brt.types import Call, Ending, FixSource, Repair, Step, Trajectory, Verdict
 from pytest_brt.types.model import ModelNote
-from tests.repair.scenes import LINE, MODULE, Scene, scripted
+from tests.repair.scenes import LINE, MODULE, Scene, open_scene, scripted
 from tests.support.trees import tree_hash
 
 REPLIES = f"""\
@@ -194,6 +195,18 @@ def test_run_tests_runs_them(scene: Scene, tmp_path: Path) -> None:
     assert suite.verdict is Verdict.PASS
     alone = scene.bench(scripted(tmp_path, script), tests=False, blind=True, steps=1)
     assert "no failing test" in told(run(alone).steps[0])
+
+
+def test_what_of_the_suite_there_was_no_time_for_is_said(tmp_path: Path) -> None:
+    slow = "import time\n\n\ndef test_slow():\n    time.sleep(50)\n"
+    script = '=== reply\n{"thought": "t", "action": "run_tests", "which": "all"}\n'
+    with open_scene(tmp_path / "project", {"tests/test_slow.py": slow}) as scene:
+        late = time.monotonic() + 15
+        bench = scene.bench(scripted(tmp_path, script), steps=1, deadline=late)
+        (step,) = run(bench).steps
+    assert "3 tests: all pass" in step.observation
+    assert "There was no time for one file of tests: nothing is known" in step.observation
+    assert step.verdict is Verdict.PASS
 
 
 def test_steps_are_limited_and_told(scene: Scene, tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import copy
 import re
-import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_brt.agent.action import Outcome, Refusal
@@ -25,9 +26,10 @@ from pytest_brt.patches.target import Target
 from pytest_brt.reproduce.agent.task import TestTask
 from pytest_brt.reproduce.asking import answer_room
 from pytest_brt.reproduce.model_tests.make import Maker, Written
+from pytest_brt.reproduce.model_tests.split import laid_out
 from pytest_brt.reproduce.prompting.excerpts import show_file
 from pytest_brt.reproduce.prompting.fit import bug_values, fitted, shorten
-from pytest_brt.syntax.parse import decode
+from pytest_brt.syntax.parse import Function, decode, first_line, parse
 from pytest_brt.types import CandidateTest, FileChange, Origin, TestsWritten
 
 #: Share of the editor's context that the test file may take, in characters for each token.
@@ -76,7 +78,8 @@ def ask_for_test(task: TestTask, turn: Turn, path: str, change: str) -> Outcome:
         raise Refusal(
             "The patch takes lines away: existing tests stay as they are. Ask for a new test."
         )
-    tests = _tests_of(task, path, _added(decode(original or b""), decode(patched)), origin)
+    added = added_to(decode(original or b""), decode(patched))
+    tests = _tests_of(task, path, f"```python\n{added}```\n", origin)
     return Outcome(
         observation=_tell(path, [item.test.name for item in tests], tests),
         changes=(FileChange(path=path, content=patched),),
@@ -144,11 +147,46 @@ def _patched(answer: str, path: str, content: bytes | None) -> bytes | None:
         raise Refusal(f"The patch does not apply to {path}: {problem}") from problem
 
 
-def _added(before: str, after: str) -> str:
-    """Return the lines that `after` has more than `before`, each stretch at the margin."""
+def added_to(before: str, after: str) -> str:
+    """Return the statements of `after` with lines that `before` has not, as a module.
+
+    A class of tests that was there comes with what is new of its tests, and with all else that
+    they may need: a method that was added to it stays a method.
+
+    Raises:
+        Refusal: `after` is not Python.
+    """
     old, new = before.split("\n"), after.split("\n")
-    stretches = (new[edit.new_start : edit.new_end] for edit in edits(old, new))
-    return "\n".join(textwrap.dedent("\n".join(lines)) for lines in stretches)
+    added = {n + 1 for edit in edits(old, new) for n in range(edit.new_start, edit.new_end)}
+    try:
+        body = parse(after).body
+    except SyntaxError as error:
+        raise Refusal(f"The patch leaves the file broken: {error.msg}.") from error
+    found = [node for node in body if any(line in added for line in _lines(node))]
+    kept = [_new_part(node, added) for node in found]
+    changed = [part for part, node in zip(kept, found, strict=True) if part is not node]
+    return laid_out(kept, after, changed)
+
+
+def _lines(node: ast.stmt) -> range:
+    return range(first_line(node), (node.end_lineno or node.lineno) + 1)
+
+
+def _new_part(node: ast.stmt, added: Collection[int]) -> ast.stmt:
+    """Return a class without the tests of it that are not new; all else as it is."""
+    if not isinstance(node, ast.ClassDef):
+        return node
+
+    def is_kept(part: ast.stmt) -> bool:
+        is_test = isinstance(part, Function) and part.name.startswith("test")
+        return not is_test or any(line in added for line in _lines(part))
+
+    body = [part for part in node.body if is_kept(part)]
+    if len(body) == len(node.body):
+        return node
+    part = copy.copy(node)
+    part.body = body
+    return part
 
 
 def write_tests(task: TestTask, path: str, answer: str, origin: Origin) -> Outcome:

@@ -118,18 +118,13 @@ class TestWriter:
         return Outcome(observation="Done.", effects=(Finished(),))
 
     def refuse_end(self, steps: Sequence[Step]) -> None:
-        """Raise where a test must be run first (paper 001), or corrected once more.
+        """Raise where no test was run yet (paper 001, table 1).
 
         Raises:
             Refusal: it is too early to end.
         """
-        ran = [step for step in steps if any(isinstance(e, TestsRan) for e in step.effects)]
-        if not ran:
+        if not any(isinstance(effect, TestsRan) for step in steps for effect in step.effects):
             raise Refusal("No test was run yet. Write a test and run it first.")
-        objection = next(e.objection for e in ran[-1].effects if isinstance(e, TestsRan))
-        since = steps[ran[-1].number :]
-        if objection and not any(step.action == "finish" for step in since):
-            raise Refusal(f"Your test is not accepted: {objection}. Correct it.")
 
 
 class BrtAgent(TestWriter):
@@ -220,9 +215,21 @@ class FreeAgent(TestWriter):
         )
 
     def refuse_end(self, steps: Sequence[Step]) -> None:
-        """Raise where there is no test yet; one that was found before may be kept."""
-        if self.task.found is None or not self.task.found.best:
-            super().refuse_end(steps)
+        """Raise where there is no test yet, or the last is to be corrected; once for each.
+
+        One that was found before may be kept.
+        """
+        if self.task.found is not None and self.task.found.best:
+            return
+        super().refuse_end(steps)
+        number, ran = next(
+            (step.number, effect)
+            for step in reversed(steps)
+            for effect in step.effects
+            if isinstance(effect, TestsRan)
+        )
+        if ran.objection and not any(step.action == "finish" for step in steps[number:]):
+            raise Refusal(f"Your test is not accepted: {ran.objection}. Correct it.")
 
 
 #: Tokens of the free agent's opening; long reports take more.

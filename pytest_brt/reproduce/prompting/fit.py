@@ -23,7 +23,7 @@ def shorten(text: str, most: int) -> str:
     return cut(text, most, len, head=2 / 3)
 
 
-#: Characters of code in a prompt, however much room there is.
+#: Characters of each listing of code that is most like the report, however much room there is.
 _MOST_CODE = 12_000
 #: Characters below which a part says nothing.
 _SHORTEST = 120
@@ -68,11 +68,12 @@ def listings_of(hints: Hints, index: Index, *, imports: bool = False) -> dict[st
     """
 
     def suspected(most: int) -> str:
-        shown = show_suspects(hints.suspects, index, most, hints.worths)
+        shown = show_suspects(hints.suspects, index, min(most, _MOST_CODE), hints.worths)
         return _PARTED.join(f"{path}\n{code}" for path, code in shown)
 
     def host(most: int) -> str:
-        return show_tests(hints.host, index, most, hints.worths, imports=imports)
+        room = min(most, _MOST_CODE)
+        return show_tests(hints.host, index, room, hints.worths, imports=imports)
 
     return _by_name(suspected, host if hints.host else None)
 
@@ -168,10 +169,7 @@ def fitted(
 def _listed(listings: Mapping[str, Listing], room: float) -> dict[str, str]:
     """Return the listings, each with its share of `room` characters."""
     total = sum(share for share, _ in listings.values())
-    return {
-        name: make(min(_MOST_CODE, int(room * share / total)))
-        for name, (share, make) in listings.items()
-    }
+    return {name: make(int(room * share / total)) for name, (share, make) in listings.items()}
 
 
 def _too_long(prompt: Prompt, model: Model) -> int:

@@ -87,6 +87,28 @@ def test_the_code_may_come_as_a_patch_that_takes_nothing_away(
     assert [item.test.name for item in made.tests if item.judgement.candidate] == ["test_inside"]
 
 
+def test_a_patch_may_add_a_method_to_a_class_of_tests(
+    engine: Engine, issue: Issue, tmp_path: Path
+) -> None:
+    path = "tests/test_interval.py"
+    before = Path(engine.subject.root, path).read_text("utf-8")
+    some = "\n\nclass TestMore:\n    low = 0\n\n    def test_low(self):\n        assert True\n"
+    more = "\n    def test_inside(self):\n        assert clamp(5, self.low, 10) == 5\n"
+    script = replies(EDIT, code(diff_of(before + some + more, path, before + some)), RUN, FINISH)
+    Path(engine.subject.root, path).write_text(before + some, encoding="utf-8")
+    try:
+        made = attempt(issue, 0, bench_of(engine, tmp_path, script))
+    finally:
+        Path(engine.subject.root, path).write_text(before, encoding="utf-8")
+    written, ran, _ = steps_of(made)
+    assert "Written: test_inside (as a method of TestMore) in" in written.observation
+    assert ran.verdict is Verdict.FAIL
+    assert "AssertionError: assert 0 == 5" in ran.observation
+    (item,) = made.tests
+    assert item.judgement.candidate
+    assert "test_low" not in (item.test.source or "")
+
+
 def test_a_new_file_is_made_where_the_model_wants_it(
     engine: Engine, issue: Issue, tmp_path: Path
 ) -> None:
@@ -177,14 +199,11 @@ def test_it_is_told_at_once_that_a_failing_test_is_not_accepted(
     engine: Engine, issue: Issue, tmp_path: Path
 ) -> None:
     nonsense = code("from interval import clamp\n\n\ndef test_a():\n    assert 1 == 2")
-    look = act("code_search", text="clamp")
-    script = replies(EDIT, nonsense, RUN, FINISH, look, FINISH)
-    made = attempt(issue, 0, bench_of(engine, tmp_path, script))
-    _, ran, refused, _, done = steps_of(made)
+    made = attempt(issue, 0, bench_of(engine, tmp_path, replies(EDIT, nonsense, RUN, FINISH)))
+    _, ran, done = steps_of(made)
     assert ran.verdict is Verdict.FAIL
     assert "This test is not accepted: no code of the project ran" in ran.observation
-    assert not refused.is_done
-    assert refused.observation.startswith("Your test is not accepted: no code of the project ran")
+    # The paper asks for a test that was run, and for nothing else.
     assert done.observation == "Done."
     assert not any(item.judgement.candidate for item in made.tests)
     good = attempt(issue, 0, bench_of(engine, tmp_path, replies(EDIT, RIGHT, RUN, FINISH)))
