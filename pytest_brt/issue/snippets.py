@@ -14,8 +14,8 @@ from pytest_brt.syntax.parse import first_line, parse, parses
 
 _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u2212": "-"})
 _ANNOTATION = re.compile(r"\s*(?:<[-=]+|[-=]{2,}>|←|⇐|<==)\s.*$")
-#: `f(x) <-- wrong` is Python, but nobody means it.
-_POINTER = re.compile(r"\s<-{2,}>?\s")
+#: `f(x) <-- wrong` is Python, but nobody means it; in a comment it is one.
+_POINTER = re.compile(r"^[^#\n]*\s<-{2,}>?\s", re.MULTILINE)
 #: What begins a statement of several lines.
 _OPENS = re.compile(r"^\s*(?:@|(?:async|class|def|for|if|try|while|with)\b)|[(\[{,\\]\s*$")
 #: Where text that does not parse would bind a name or change what it is bound to.
@@ -90,7 +90,7 @@ def _without_main(body: list[ast.stmt]) -> list[ast.stmt]:
 def _comment_in(line: str, source: str) -> str:
     """Return the comment at the end of `line`, behind the `source` in it."""
     rest = line[line.find(source) + len(source) :] if source in line else ""
-    match = re.match(r"\s*;?\s*#+(.*)$", rest)
+    match = re.match(r"\s*;?\s*#+\s*(?:<-{2,}>?)?(.*)$", rest)
     return match[1].strip() if match else ""
 
 

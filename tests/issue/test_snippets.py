@@ -49,6 +49,16 @@ def test_remarks_behind_arrows_are_kept_as_comments() -> None:
     assert statement.beside == "wrong"
 
 
+def test_an_arrow_in_a_comment_takes_nothing_apart() -> None:
+    text = "class A(B):\n    x = 1\n\n    def f(self):\n        print(x)  # <-- a list\n\nA().f()"
+    first, second = statements(text)
+    assert first.source == text.partition("  #")[0]
+    assert first.beside == "a list"
+    assert (second.source, second.beside) == ("A().f()", "")
+    (called,) = statements("f(1)  # <-- wrong")
+    assert (called.source, called.beside) == ("f(1)", "wrong")
+
+
 def test_an_arrow_below_a_statement_is_a_comment_of_it() -> None:
     (first, second) = statements("f(1)\n-> 3\n\ng(2)\n=> 'a'\n")
     assert (first.below, second.below) == ("-> 3", "=> 'a'")
