@@ -52,6 +52,8 @@ _TOKENS = 2_600
 #: Characters per token, at most.
 _CHARACTERS = 8
 _SAMPLING = Sampling(temperature=0.7, top_p=0.95, max_tokens=512)
+#: Of so many likeliest tokens one is drawn where no paper is followed; LIBRO draws of all.
+_LIKELIEST = 40
 
 
 class PromptForm(StrEnum):
@@ -99,7 +101,13 @@ def sampling_prompt(
         examples = prompts.turns("libro/examples") if texts["examples"] else ()
         return Prompt(
             messages=(system, *examples, user),
-            sampling=replace(_SAMPLING, seed=seed, max_tokens=longest, stop=STOP),
+            sampling=replace(
+                _SAMPLING,
+                top_k=_LIKELIEST if facts else 0,
+                seed=seed,
+                max_tokens=longest,
+                stop=STOP,
+            ),
             samples=samples,
             prefill=PREFILL,
             purpose="libro",
