@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.agent.tree import changed_files
+from pytest_brt.errors import ModelProblem
 from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_tree
 from pytest_brt.evaluate.record import (
     UNSTARTED,
@@ -106,6 +107,9 @@ def _repairs(
     """Carry out all runs of one way; each way has the whole budget for itself.
 
     The tests are those that are `given`, or else what the first stage made.
+
+    Raises:
+        ModelProblem: no run could ask a model; another day it may.
     """
     settings = job.settings
     assert settings.repairs is not None, "asked for with what to repair by"
@@ -123,18 +127,32 @@ def _repairs(
         given=places_of_fix(job.instance, Path(engine.subject.root)) if told else (),
     )
     deadline = time.monotonic() + settings.budget
+    found: list[Repair] = []
+    failed: list[ModelProblem] = []
     with closing(Repairing(plan, bench_of(job, kit, engine), Guard(engine))) as repairing:
-        return [
-            repairing.repair(
-                issue,
-                way.strategy,
-                index,
-                attempts=job.attempts if way.given and not given else (),
-                given=given if way.given else (),
-                deadline=deadline,
-            )
-            for index in indices(strategy, settings.samples, given=way.given)
-        ]
+        for index in indices(strategy, settings.samples, given=way.given):
+            try:
+                done = repairing.repair(
+                    issue,
+                    way.strategy,
+                    index,
+                    attempts=job.attempts if way.given and not given else (),
+                    given=given if way.given else (),
+                    deadline=deadline,
+                )
+            except ModelProblem as problem:  # before its first step: a run all the same
+                failed.append(problem)
+                done = Repair(
+                    issue=issue.id,
+                    strategy=way.strategy,
+                    index=index,
+                    fixes=(),
+                    notes=(str(problem),),
+                )
+            found.append(done)
+    if failed and len(failed) == len(found):
+        raise failed[0]
+    return found
 
 
 def indices(strategy: RepairStrategy, runs: int | None, *, given: bool) -> range:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_brt.errors import ModelProblem
 from pytest_brt.evaluate.job import Job, StudyKit, bench_of, open_run, open_tree
 from pytest_brt.evaluate.record import UNSTARTED, Reproduced, StudiedRun, TestOutcome
 from pytest_brt.evaluate.truth import fix_changes, flaw_of, judge_tests
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
 from pytest_brt.rank.epr import rank_by_epr
-from pytest_brt.run.plan import Case, Plan
+from pytest_brt.run.futures import Run
+from pytest_brt.run.plan import AttemptKey, Case, Plan
 from pytest_brt.types import Attempt, JudgedTest, TestRun, Trajectory
 from pytest_brt.types.attempt import ModelFailed
 
@@ -37,9 +40,7 @@ def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
         open_run(plan, bench_of(job, kit, engine)) as run,
     ):
         fix_changes(instance, Path(engine.subject.root))  # one that does not apply judges nothing
-        for future in [run.attempt(key) for key in plan.keys(case)]:
-            future.result()  # what broke is told, not passed over
-        attempts = run.record().attempts
+        attempts = _attempts(run, plan.keys(case))
         started = time.perf_counter()
         tests = _outcomes(attempts, job, engine)
         judging = time.perf_counter() - started
@@ -52,6 +53,35 @@ def reproduce(job: Job, kit: StudyKit, scratch: Path) -> Reproduced:
         setup=setup,
         judging=judging,
     )
+
+
+def _attempts(run: Run, keys: Sequence[AttemptKey]) -> tuple[Attempt, ...]:
+    """Return the attempts; one whose model failed before its first step counts as well.
+
+    Raises:
+        ModelProblem: no run of a strategy could ask a model; another day it may.
+        BrtError: an attempt cannot be made.
+    """
+    failed: dict[AttemptKey, ModelProblem] = {}
+    for key, future in [(key, run.attempt(key)) for key in keys]:
+        try:
+            future.result()  # what broke is told, not passed over
+        except ModelProblem as problem:
+            failed[key] = problem
+    for key, why in failed.items():
+        if all(other in failed for other in keys if other.strategy == key.strategy):
+            raise why
+    unstarted = [
+        Attempt(
+            issue=key.issue,
+            strategy=key.strategy,
+            index=key.index,
+            tests=(),
+            notes=(ModelFailed(said=str(why)),),
+        )
+        for key, why in failed.items()
+    ]
+    return (*run.record().attempts, *unstarted)
 
 
 def _for_repairs(attempt: Attempt) -> Attempt:

@@ -11,6 +11,7 @@ from pytest_brt.evaluate.environments import Environment
 from pytest_brt.evaluate.job import Job
 from pytest_brt.evaluate.record import UNSTARTED, Reproduced, Stage, StudySettings
 from pytest_brt.evaluate.study import run_job
+from pytest_brt.types import Ending
 from tests.evaluate.bugs import TEST_PATCH, fix, make_bugs
 from tests.support.interval import CLAMP_ISSUE
 
@@ -79,3 +80,25 @@ def test_a_run_whose_first_prompt_does_not_fit_is_counted(tmp_path: Path) -> Non
     result = result_of(tmp_path, settings)
     assert not result.problem
     assert [(run.endings, run.actions) for run in result.runs] == [((UNSTARTED,), ())] * 2
+
+
+@pytest.mark.slow
+def test_a_run_whose_model_fails_before_its_first_step_is_counted(tmp_path: Path) -> None:
+    search = '=== reply\n{"thought": "t", "action": "code_search", "text": "clamp"}\n'
+    (tmp_path / "replies.txt").write_text(search, "utf-8")
+    settings = StudySettings(
+        strategies=("agent",), model=f"scripted:{tmp_path / 'replies.txt'}", samples=2, steps=1
+    )
+    result = result_of(tmp_path, settings)
+    assert not result.problem
+    assert [run.endings for run in result.runs] == [(Ending.STEPS,), (UNSTARTED,)]
+
+
+@pytest.mark.slow
+def test_where_no_run_can_ask_its_model_the_bug_is_left_for_another_day(tmp_path: Path) -> None:
+    (tmp_path / "replies.txt").write_text("=== reply if: nobody says so\nx\n", "utf-8")
+    settings = StudySettings(
+        strategies=("agent",), model=f"scripted:{tmp_path / 'replies.txt'}", samples=2, steps=1
+    )
+    job = job_of(tmp_path, settings)
+    assert run_job(job, str(tmp_path / "nowhere")).problem
