@@ -180,7 +180,10 @@ def _blocks(rest: str, values: dict[str, str], action: Action, *, cut: bool) -> 
             blocks, closed = (values.pop(code).rstrip("\n") + "\n",), True
     if blocks and not closed and cut:
         raise _Wrong("Your code was cut off: it is too long. Write less code.")
-    return blocks[: action.form.blocks]
+    most = action.form.blocks
+    if len(blocks) > most > 1:  # of one that is wanted what follows is talk
+        raise _Wrong(f"There are {len(blocks)} blocks of code: {action.name} takes {most} at most.")
+    return blocks[:most]
 
 
 def _values(

@@ -48,8 +48,9 @@ from pytest_brt.types import Finished, FixTried, Repair, Step
 
 #: Steps of one run, and fixes that must be tried before they are used up.
 STEPS, FIXES = 40, 4
-#: Longest reply, in tokens: a header and a few dozen lines of code.
-_REPLY = 900
+#: Longest reply, in tokens: a header and a few dozen lines of code; and longest result of a
+#: command, where the context has room for it.
+_REPLY, _OBSERVATION = 1_500, 4_000
 
 
 def run_repairagent(index: int, bench: RepairBench) -> Repair:
@@ -74,7 +75,9 @@ def run_repairagent(index: int, bench: RepairBench) -> Repair:
         max_tokens=_REPLY,
     )
     agent = RepairAgent(bench)
-    session = bench.session("repairagent", index, steps=STEPS, sampling=sampling)
+    session = bench.session(
+        "repairagent", index, steps=STEPS, sampling=sampling, observation=_OBSERVATION
+    )
     return repair_of(bench, "repairagent", index, run_agent(agent, session))
 
 
@@ -314,6 +317,7 @@ class RepairAgent:
     def _tail(self, steps: Sequence[Step], room: int, count: Counter) -> str:
         allowed = self.allowed(steps)
         fixes = tried_fixes(steps)
+        forgets = Without.MEMORY in self.bench.without
         last = ""
         if steps:
             last = entry_of(steps[-1], steps).text
@@ -323,7 +327,7 @@ class RepairAgent:
         return self.bug.prompts.render(
             "repair/tail",
             state="" if Without.STATES in self.bench.without else state_after(steps).value,
-            hypotheses=hypotheses_of(steps)[-_HYPOTHESES:],
+            hypotheses=[] if forgets else hypotheses_of(steps)[-_HYPOTHESES:],
             tools=", ".join(allowed),
             last=cut(last, room // 4, count),
             step=len(steps) + 1,

@@ -30,7 +30,7 @@ ABOUT = (
     "One block of code per replace and insert, in their order."
 )
 #: Most blocks of code in a fix, and most lines of each.
-BLOCKS, LINES = 6, 120
+BLOCKS, LINES = 12, 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

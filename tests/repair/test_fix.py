@@ -7,6 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from pytest_brt.agent.paths import Paths
+from pytest_brt.agent.reply import Unread, read_reply
 from pytest_brt.agent.tree import Tree, text_lines
 from pytest_brt.errors import FixProblem
 from pytest_brt.repair.correct import correct_fix
@@ -19,6 +21,7 @@ from pytest_brt.repair.fix import (
     parse_paper_fix,
     paths_of,
 )
+from pytest_brt.repair.write_fix import BLOCKS, VARIANT
 from pytest_brt.types import FileChange
 
 SOURCE = b"def f(x):\n    if x:\n        return 1\n    return 2\n"
@@ -235,3 +238,11 @@ def test_numbers_of_a_listing_are_taken_off() -> None:
 def test_what_does_not_parse_is_told_with_its_line() -> None:
     with pytest.raises(FixProblem, match=r"syntax error in 'a.py' with this fix, line 2: .*\n"):
         corrected(edit("replace", 2, 2, "    if x"))
+
+
+def test_of_more_blocks_than_a_fix_may_have_none_is_left_out_silently() -> None:
+    reply = '{"thought": "t", "action": "write_fix", "changes": "a.py replace 1"}\n'
+    blocks = "```python\nx\n```\n" * (BLOCKS + 1)
+    read = read_reply(reply + blocks, {VARIANT.name: VARIANT}, paths=Paths(frozenset({"a.py"})))
+    assert isinstance(read, Unread)
+    assert read.why == f"There are {BLOCKS + 1} blocks of code: write_fix takes {BLOCKS} at most."

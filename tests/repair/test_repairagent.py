@@ -201,9 +201,9 @@ def test_what_of_the_suite_there_was_no_time_for_is_said(tmp_path: Path) -> None
     slow = "import time\n\n\ndef test_slow():\n    time.sleep(50)\n"
     script = '=== reply\n{"thought": "t", "action": "run_tests", "which": "all"}\n'
     with open_scene(tmp_path / "project", {"tests/test_slow.py": slow}) as scene:
-        late = time.monotonic() + 15
-        bench = scene.bench(scripted(tmp_path, script), steps=1, deadline=late)
-        (step,) = run(bench).steps
+        bench = scene.bench(scripted(tmp_path, script), steps=1)
+        bench.bug.places()  # so that the suite has the time
+        (step,) = run(replace(bench, deadline=time.monotonic() + 36)).steps
     assert "3 tests: all pass" in step.observation
     assert "There was no time for one file of tests: nothing is known" in step.observation
     assert step.verdict is Verdict.PASS
@@ -280,6 +280,17 @@ def test_each_part_can_be_switched_off(scene: Scene, tmp_path: Path, without: Wi
     assert ("### 1. read_range" in last) is (without is not Without.MEMORY)
     assert "### 3. read_range" in now
     assert last.count("   11|") == (1 if without is Without.MEMORY else 3)
+
+
+def test_without_memory_no_hypothesis_is_shown(scene: Scene, tmp_path: Path) -> None:
+    guess = '=== reply\n{"thought": "t", "action": "express_hypothesis", "hypothesis": "low!"}\n'
+    look = (
+        '=== reply\n{"thought": "t", "action": "read_range", "path": "%s", "first": 1, "last": 9}\n'
+    )
+    for without in (frozenset({Without.MEMORY}), frozenset[Without]()):
+        model = Listener(scripted(tmp_path, guess + look % MODULE + look % MODULE))
+        run(scene.bench(model, steps=3, without=without))
+        assert ("low!" in model.texts()[-1]) is not bool(without)
 
 
 def test_what_to_do_next_follows_from_what_was_done(scene: Scene, tmp_path: Path) -> None:
