@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.evaluate.columns import Group, f1_of_means, mean, numbers
+from pytest_brt.evaluate.columns import Cell, Group, f1_of_means, mean, numbers
 from pytest_brt.evaluate.rows.row import Row
 from pytest_brt.evaluate.rows.study import Rows
 from pytest_brt.evaluate.tables import group
@@ -128,15 +128,28 @@ def _means(rows: Sequence[Row], measure: str) -> list[float]:
 
 
 def thresholds(rows: Sequence[Row]) -> Curves:
-    """Return precision, recall and F1 over thresholds of EPR (paper 001, Figure 6)."""
+    """Return precision, recall, F1 and MRR over thresholds of EPR (paper 001, Figure 6).
+
+    Where nothing is selected there is no precision, and nothing is drawn.
+    """
     by_place = group((row for row in rows if row["by"] == "EPR"), ("from",))
-    at = [float(place or 0) for (place,) in by_place]
-    groups = [Group(rows=some, within=some) for some in by_place.values()]
-    lines = {"precision": mean, "recall": mean, "F1": f1_of_means}
-    return {
-        name: (at, [_number(measure(some, name)) for some in groups])
-        for name, measure in lines.items()
+    groups = {float(p or 0): Group(rows=some, within=some) for (p,), some in by_place.items()}
+    lines = {
+        "precision": (mean, "precision"),
+        "recall": (mean, "recall"),
+        "F1": (f1_of_means, ""),
+        "MRR": (mean, "reciprocal_rank"),
     }
+    return {
+        name: _defined({at: measure(some, of) for at, some in groups.items()})
+        for name, (measure, of) in lines.items()
+    }
+
+
+def _defined(found: Mapping[float, Cell]) -> tuple[list[float], list[float]]:
+    """Return where a measure is defined, and what it is there."""
+    known = {at: float(cell) for at, cell in found.items() if isinstance(cell, int | float)}
+    return list(known), list(known.values())
 
 
 def _number(cell: object) -> float:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.evaluate.plots import thresholds
 from pytest_brt.evaluate.record import (
     About,
     Bug,
@@ -112,3 +113,13 @@ def test_an_empty_study_is_written_too(tmp_path: Path) -> None:
     (line, *_) = write_study(nothing, tmp_path)
     assert line.startswith("result:")
     assert not (tmp_path / "plots").exists()
+
+
+def test_a_threshold_that_selects_nothing_has_no_precision() -> None:
+    (ranked,) = study().ranked
+    half = tuple(replace(patch, epr=0.5) for patch in ranked.patches)
+    rows = rows_of(replace(study(), ranked=(replace(ranked, patches=half),)))["thresholds"]
+    curves = thresholds(rows)
+    assert list(curves) == ["precision", "recall", "F1", "MRR"]
+    assert curves["precision"][0][-1] == 0.5
+    assert len(curves["recall"][0]) == 101
