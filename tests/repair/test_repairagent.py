@@ -293,6 +293,64 @@ def test_without_memory_no_hypothesis_is_shown(scene: Scene, tmp_path: Path) -> 
         assert ("low!" in model.texts()[-1]) is not bool(without)
 
 
+def test_each_prompt_tells_the_role_the_goals_and_what_the_state_is(
+    scene: Scene, tmp_path: Path
+) -> None:
+    guess = '=== reply\n{"thought": "t", "action": "express_hypothesis", "hypothesis": "low"}\n'
+    fix = f'{{"thought": "t", "action": "write_fix", "changes": "{MODULE} replace {LINE}"}}'
+    fails = f"=== reply\n{fix}\n```python\n    return low\n```\n"
+    model = Listener(scripted(tmp_path, guess + fails + READS))
+    run(scene.bench(model, steps=3, variants=0))
+    systems = [prompt.messages[0].text for prompt in model.asked]
+    assert len(set(systems)) == 1
+    assert systems[0].startswith("You repair bugs in Python projects.")
+    for goal in ("1. Locate the bug", "2. Gather", "3. Try simple", "4. When", "5. Iterate"):
+        assert goal in systems[0]
+    understand, collect, trying = (text[text.index("# Where you") :] for text in model.texts())
+    assert "State: understand the bug." in understand
+    assert "express a hypothesis: what is wrong, and why" in understand
+    assert "State: collect information to fix the bug." in collect
+    assert "Your hypothesis: low" in collect
+    assert "State: try to fix the bug." in trying
+    assert "Write another one, or go back" in trying
+
+
+def test_the_model_is_told_to_try_four_fixes_before_the_steps_are_used_up(
+    scene: Scene, tmp_path: Path
+) -> None:
+    model = Listener(scripted(tmp_path, READS))
+    run(scene.bench(model, steps=8))
+    for number, text in enumerate(model.texts(), 1):
+        assert f"This is step {number} of 8. Try 4 fixes before the steps are used up." in text
+    long = Listener(scripted(tmp_path, READS))
+    run(scene.bench(long, steps=40))
+    assert "fixes before the steps" not in long.texts()[0]
+
+
+def test_runs_after_the_first_are_drawn_more_freely(scene: Scene, tmp_path: Path) -> None:
+    found = []
+    for index in range(2):
+        model = Listener(scripted(tmp_path, READS))
+        run_repairagent(index, scene.bench(model, steps=1))
+        found.append(model.asked[0].sampling.temperature)
+    assert found == [0.0, 0.6]
+
+
+def test_of_a_long_result_the_model_reads_what_there_is_room_for(
+    scene: Scene, tmp_path: Path
+) -> None:
+    long = "\n".join(f"X{n} = {n}" for n in range(1, 1501))
+    read = '{"thought": "t", "action": "read_range", "path": "big.py", "first": 1, "last": 1500}'
+    sizes = {}
+    for context in (8_000, 32_000):
+        model = scripted(tmp_path, f"=== reply\n{read}\n", context=context)
+        with scene.with_file("big.py", long, model, steps=1) as bench:
+            (step,) = run(bench).steps
+        sizes[context] = model.count(step.observation)
+    assert sizes[8_000] <= 8_000 / 7 + 20
+    assert 2 * sizes[8_000] < sizes[32_000] <= 4_020
+
+
 def test_what_to_do_next_follows_from_what_was_done(scene: Scene, tmp_path: Path) -> None:
     fix = f'{{"thought": "t", "action": "write_fix", "changes": "{MODULE} replace {LINE}"}}'
     text = (

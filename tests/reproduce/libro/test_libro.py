@@ -184,6 +184,7 @@ def test_the_batch_is_libro_s(asked: list[Prompt], attempt: Attempt) -> None:
     batch, repair = asked
     assert (batch.samples, batch.purpose) == (6, "libro")
     assert (batch.sampling.temperature, batch.sampling.top_p) == (0.7, 0.95)
+    assert batch.sampling.top_k == 0
     assert (repair.samples, repair.purpose) == (1, "repair")
     assert attempt.endings == (Ending.FINISH,) * 6
     told = batch.messages[-1].text
