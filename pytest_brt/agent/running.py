@@ -152,11 +152,31 @@ def describe_run(run: TestRun, name: str) -> str:
 
 def _raised(raised: Raised) -> list[str]:
     name = raised.type.removeprefix("builtins.")
-    message = plain(raised.message[:_CHARACTERS]).strip("\n").split("\n")
+    message = told_message(raised.message[:_CHARACTERS]).split("\n")
     lines = [f"{name}: {message[0]}", *message[1:_MESSAGE]]
     # Frames of libraries, which have absolute paths, say nothing that could be changed.
     near = [frame for frame in raised.frames if not frame.path.startswith(("/", "<"))]
     return lines + [f"  at {f.path}:{f.line} in {f.function}" for f in near[-_FRAMES:]]
+
+
+#: pytest's remarks on where a function or a class comes from that an assertion uses.
+_WHERE = re.compile(
+    r"^\s*\+\s+(?:where|and)\s+<(?:function|built-in|bound method|method|class|module)\b.*\n?",
+    re.MULTILINE,
+)
+#: Where an object is in memory, which differs in every run.
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{4,}\b")
+
+
+def told_message(message: str) -> str:
+    r"""Return the message of an exception without what says nothing, the same for equal runs.
+
+    >>> told_message("assert 2 == 3\n +  where 2 = f(1)\n +    where <function f at 0x7f1c> = m.f")
+    'assert 2 == 3\n +  where 2 = f(1)'
+    >>> told_message("no <Thing object at 0x7f1c2d>")
+    'no <Thing object at 0x…>'
+    """
+    return _ADDRESS.sub("0x…", _WHERE.sub("", plain(message))).strip("\n")
 
 
 #: What shows that an output is that of pytest, and what the test printed in it.

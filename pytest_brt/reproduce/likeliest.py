@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 from pytest_brt.agent.report_text import report_text
+from pytest_brt.code.file_facts import DefinitionKind
 from pytest_brt.code.index import Index
 from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.model.form import Choice, Header, Text, grammar_for
@@ -21,6 +22,8 @@ _FEW = 5
 #: Tokens of the answer: three names and a path.
 _CHOICE = 240
 _ANSWERS = ("first", "second", "third")
+#: Names of a module that are told.
+_NAMES = 12
 #: What it answers in place of a name, and characters of the path that it then gives.
 _NONE, _LONGEST = "none", 120
 
@@ -65,9 +68,14 @@ def likeliest_places(
 
 
 def _about(place: Place, index: Index) -> str:
-    """Return the signature of a function or class, and the first line of its docstring."""
+    """Return the signature of a function or class, and the first line of its docstring.
+
+    Of what is outside of any it is which names are set there.
+    """
     if not place.function:
-        return ""
+        known = index.definitions_in(place.path)
+        names = [one.name for one in known if one.top and one.kind is DefinitionKind.VARIABLE]
+        return f": sets {', '.join(dict.fromkeys(names[:_NAMES]))}" if names else ""
     lines = index.source(place.path).split("\n")[place.line - 1 : place.end_line]
     body = parse_or_empty(textwrap.dedent("\n".join(lines))).body
     found = index.definition_at(place.path, place.line)

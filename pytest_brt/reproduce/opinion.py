@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from pytest_brt.agent.report_text import report_text
+from pytest_brt.agent.running import told_message
 from pytest_brt.model.base import Message, Prompt, Role, Sampling
 from pytest_brt.model.form import Choice, Header, Text, grammar_for
 from pytest_brt.oracle.facts import Facts, matches, states
@@ -202,7 +203,7 @@ def sentence_prompt(item: JudgedTest, brief: Brief) -> tuple[Prompt, Header]:
     """
     run = item.judgement.runs[0]
     raised = run.raised
-    failure = f"{raised.type}: {raised.message.strip()}" if raised else run_words(run)
+    failure = f"{raised.type}: {told_message(raised.message).strip()}" if raised else run_words(run)
     claims = claims_of(item.test, run)[:_CLAIMS] or (item.test.name,)
     quotation = Text(longest=_QUOTED)
     numbers = range(1, len(claims) + 1)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.words import terms_of
+from pytest_brt.syntax.parse import is_constant, parse_or_empty
 from pytest_brt.types import Place
 
 #: A gap, where lines are left out; what stands around it may need what is not shown.
@@ -178,11 +180,24 @@ class _Page:
         return range(first, first + 1)
 
     def _own(self, definition: Definition) -> list[int]:
-        """Return the lines of a definition, of a class without the bodies of its methods."""
-        lines = self._span(definition)
+        """Return the lines of a definition without its docstring, which has all words of a report.
+
+        Of a class the bodies of its methods are left out, too.
+        """
+        lines = [*self._span(definition)]
+        spoken = self._docstring(definition)
         if definition.kind is DefinitionKind.CLASS:
-            return self._outside(lines, f"{definition.qualname}.")
-        return [*lines]
+            lines = self._outside(lines, f"{definition.qualname}.")
+        return [n for n in lines if n not in spoken]
+
+    def _docstring(self, definition: Definition) -> range:
+        """Return the lines of a docstring, none where it stands on one line with code."""
+        first = self._head(definition).stop
+        body = textwrap.dedent("\n".join(self.lines[first : definition.end_line]))
+        (node, *_) = parse_or_empty(body).body or (None,)
+        if node is None or not is_constant(node):
+            return range(0)
+        return range(first + node.lineno - 1, first + (node.end_lineno or node.lineno))
 
     def _outside(self, lines: Sequence[int], start: str) -> list[int]:
         """Return `lines` without bodies of definitions whose names have this `start`."""

@@ -19,6 +19,7 @@ from tests.reproduce.examples import ISSUE
 from tests.reproduce.golden import check
 
 CODE = 'class Thing:\n    def {}(self, step=1):\n        """Go on.\n\n        Slowly."""\n'
+VALUES = "SAFE = '#'\n_UNSAFE = ''\n"
 
 
 def suspects(count: int) -> tuple[Place, ...]:
@@ -48,7 +49,8 @@ def asked(folder: Path, answer: str, count: int) -> tuple[list[int], list[Prompt
     every = suspects(count)
     for place in every:
         (folder / "pkg").mkdir(exist_ok=True)
-        (folder / place.path).write_text(CODE.format(place.function.rpartition(".")[2]), "utf-8")
+        code = CODE.format(place.function.rpartition(".")[2]) if place.function else VALUES
+        (folder / place.path).write_text(code, "utf-8")
     (folder / "pkg" / "other.py").write_text("", "utf-8")
     brief = Brief(issue=ISSUE, hints=Hints(), prompts=Prompts(), model=model)
     with open_index(folder) as index:

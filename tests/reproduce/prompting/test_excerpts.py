@@ -85,6 +85,10 @@ LONG = "def far(parser):\n" + "".join(
 FILES = {
     "slugs.py": MODULE,
     "far.py": f"{LONG}\n\ndef near(x):\n    return x\n",
+    "told.py": 'def told(parser):\n    """Tell.\n\n'
+    + "    All about the option.\n" * 60
+    + '    """\n'
+    + "".join(f"    if parser == {n}:\n        return option_{n}(parser)\n" for n in range(40)),
     "odd.py": "print 'x'\n",
     "table.py": "TABLE = {\n" + "".join(f'    "option_{n}": {n},\n' for n in range(99)) + "}\n",
     "tests/test_slugs.py": TESTS
@@ -134,6 +138,12 @@ def test_of_a_long_function_the_lines_around_the_report_s_words_are_shown(index:
     assert "    # Option 41.\n    parser.add('option_41')\n    # Option 42.\n" in text
     assert f"    {GAP}\n" in text
     assert len(text) <= 2000
+
+
+def test_of_a_long_function_the_docstring_does_not_take_the_room(index: Index) -> None:
+    ((_, text),) = show_suspects([suspect("told.py", "told")], index, 1000, {"option": 1.0})
+    assert "All about the option" not in text
+    assert "return option_7(parser)" in text
 
 
 def test_of_a_long_table_the_rows_that_count_are_shown(index: Index) -> None:
