@@ -95,11 +95,13 @@ def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
     for name in ("results-a", "results-b"):
         write_rows(ONE, project.path / name)
     # Where the reader has a model, a script stands for it.
-    tests, fixes = "docs/writing-tests.md", "docs/evaluate.md"
+    tests = "docs/writing-tests.md"
+    fixes = page if page == "docs/repair.md" else "docs/evaluate.md"
     for source, name in ((tests, "replies.txt"), (fixes, "fixes.txt")):
         script = SCRIPT.search((ROOT / source).read_text("utf-8"))
         assert script is not None
-        (project.path / name).write_text(script[1], "utf-8")
+        # What else a model is asked, as for its opinion of a test, this one does not know.
+        (project.path / name).write_text(f"{script[1]}=== always\nno\n", "utf-8")
     for block in BLOCK.finditer((ROOT / "docs/architecture.md").read_text("utf-8")):
         if block["language"] == "python":
             (project.path / "fixed.py").write_text(block["text"], "utf-8")

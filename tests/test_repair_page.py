@@ -51,7 +51,9 @@ def test_the_table_is_the_one_that_the_tool_uses() -> None:
 @pytest.mark.parametrize("command", TRIED)
 def test_commands_print_what_is_shown(project: pytest.Pytester, command: str) -> None:
     (project.path / "issue.md").write_text(CLAMP_ISSUE, "utf-8")
-    script = re.search(r"^````text\n(=== reply.*?)^````$", PAGE, re.DOTALL | re.MULTILINE)
+    script = re.search(
+        r"^````text\n(=== (?:reply|always).*?)^````$", PAGE, re.DOTALL | re.MULTILINE
+    )
     assert script is not None
     (project.path / "fixes.txt").write_text(script[1], "utf-8")
     project.makeini("[pytest]\nbrt_guard = auto\n")

@@ -155,6 +155,11 @@ def _repairs(
         if options.samples is not None:
             strategy = replace(strategy, runs=options.samples)
         strategies[name] = strategy
+    if options.repair and options.without and "repairagent" not in strategies:
+        raise UsageProblem(
+            "--brt-without: switches parts of repairagent off, which is not run "
+            "(add --brt-repair-strategy repairagent)"
+        )
     wanted = {case.issue_id for case in cases if case.issue and case.issue.source == options.repair}
     return RepairPlan(
         issues=frozenset(wanted),

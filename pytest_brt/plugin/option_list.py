@@ -78,7 +78,7 @@ MORE_OPTIONS = (
     ("--brt-test-file", "issue", "PATH",
      "existing test file to write tests for (default: the one nearest to the report)"),
     ("--brt-repair-strategy", "repair", "NAME[,NAME]",
-     "how bugs are repaired: repairagent (default), passerine, auto"),
+     "how bugs are repaired: auto (default), repairagent, passerine"),
     ("--brt-variants", "repair", "N",
      "variants that repairagent asks for when a fix fails (default: 30)"),
     ("--brt-without", "repair", "NAME[,NAME]",

@@ -115,7 +115,7 @@ class Options:
     agree: _Number | None = None
     buggy_file: tuple[str, ...] = ()
     test_file: str = ""
-    repair_strategy: tuple[str, ...] = ("repairagent",)
+    repair_strategy: tuple[str, ...] = ("auto",)
     variants: _Number = 30
     without: tuple[str, ...] = ()
     out: Path | None = None

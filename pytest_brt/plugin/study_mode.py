@@ -213,6 +213,11 @@ def _repair_settings(options: Options, study: StudyFile) -> RepairSettings | Non
             "study: without 'place' nothing is taken away where no repair is told the place "
             '(given = ["place"])'
         )
+    if without and "repairagent" not in options.repair_strategy:
+        raise UsageProblem(
+            "study: 'without' switches parts of repairagent off, which is not run "
+            '(repair_strategies = ["repairagent"])'
+        )
     for name in options.repair_strategy:
         lookup("--brt-repair-strategy", name, BUILT_IN)
     return RepairSettings(

@@ -71,7 +71,7 @@ def test_a_bug_is_repaired_and_the_patches_are_ranked(
         f"--brt-model=scripted:{replies}",
         *("--rank-fixes", "patches/a-right.diff", "patches/c-wrong.diff"),
         f"--brt-out={out}",
-        "--brt-without=search",
+        *("--brt-repair-strategy=repairagent", "--brt-without=search"),
     )
     assert result.ret == 0, result.stdout.str()
     assert tree_hash(project.path) == before
@@ -184,7 +184,7 @@ def test_a_fix_that_breaks_existing_tests_is_written_and_ranked_but_no_success(
         project,
         "--brt-repair=clamp.md",
         f"--brt-model=scripted:{replies}",
-        "--brt-variants=0",
+        *("--brt-variants=0", "--brt-repair-strategy=repairagent"),
         "--rank-fixes=patches/c-wrong.diff",
         "-v",
     )
@@ -216,7 +216,7 @@ def test_no_patch_is_a_failure(project: pytest.Pytester) -> None:
     result, report = run(project, "--brt-repair=clamp.md", model, "--brt-steps=3", "-v")
     assert result.ret == 1
     assert report["repairs"][0]["fixes"] == []
-    result.stdout.fnmatch_lines(["*clamp.md::repairagent NO PATCH*", "*no fix was tried*"])
+    result.stdout.fnmatch_lines(["*clamp.md::auto NO PATCH*", "*no fix was tried*"])
     assert not (project.path / "brt-patches").exists()
 
 
@@ -229,6 +229,7 @@ def test_what_cannot_be_used_is_said(project: pytest.Pytester) -> None:
         repair: "fixes are written by a model",
         "--brt-repair=nothing.md": "nothing.md",
         f"{repair} {magic}": "known: auto, passerine, repairagent",
+        f"{repair} --brt-model=scripted:x --brt-without=search": "which is not run",
         f"{localise} --brt-buggy-file={MODULE}:x": "FIRST-LAST",
         f"{localise} --brt-without=everything": "search, states, memory, place",
     }

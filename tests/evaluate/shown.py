@@ -8,6 +8,7 @@ FILES = {
 dataset = "bugs"
 results = "brt-results/bugs"
 stages = ["repair"]
+repair_strategies = ["repairagent"]
 without = [["search"], ["search", "memory"]]
 """,
     "both.toml": """\

@@ -70,14 +70,14 @@ def script(bugs: Path, failing: Iterable[str]) -> str:
     lines = [reply(f"{answer}.*{answer}", action("finish"))]
     # The failing test where one is given, else one of the project's own.
     for path in failing:
-        given = f"fails because of the bug, {re.escape(path)}\\n.*{answer}"
+        given = f"fails because of the bug\\n{re.escape(path)}: .*{answer}"
         lines.append(reply(given, action("test", path=path)))
     for word, (path, own, old, new) in FIXES.items():
         (tree,) = bugs.glob(f"*/tree/{path}")
         text = tree.read_text("utf-8")
         line = 1 + text[: text.index(old)].count("\n")
         ways = (
-            ("surely", "(test fails|all fail):", "fails because of the bug,", new),
+            ("surely", "(test fails|all fail):", r"fails because of the bug\n", new),
             ("perhaps", "There is no failing test", "# Where it may be", BLIND.get(word, new)),
         )
         lines.append(reply(f"{word}.*{answer}", action("test", path=own)))
