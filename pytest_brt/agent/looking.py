@@ -123,10 +123,11 @@ _LISTED, _NEAREST = 60, 20
 _SHOWN, _OTHERS = 4, 30
 
 
-def list_definitions(index: Index, path: str, query: Mapping[str, float]) -> str:
+def list_definitions(index: Index, path: str, query: Mapping[str, float], *, shows: str) -> str:
     """Return the classes and functions of a file with their lines.
 
-    Of a large file those with terms of `query` first, by what these are worth, then all names.
+    Of a large file those with terms of `query` first, by what these are worth, then all names,
+    and which action `shows` one of them.
     """
     found = _defined(index, path)
     if len(found) <= _LISTED:
@@ -146,7 +147,7 @@ def list_definitions(index: Index, path: str, query: Mapping[str, float]) -> str
         [
             f"{path} defines {len(found)} classes and functions.",
             *(["Those with words of the report:", *first] if first else []),
-            "All names:",
+            f"All names ({shows} shows one):",
             *names,
         ]
     )

@@ -149,6 +149,27 @@ def own_words(text: str) -> str:
     return _QUOTED.sub("\u00a7", plain(text))
 
 
+#: Where a sentence goes on from what should be to what is.
+_TURNS = re.compile(
+    r"\b(?:but|and not|instead of|rather than|got|gets?|actual(?:ly)?)\b", re.IGNORECASE
+)
+_NEGATED = re.compile(r"(?:\bnot|n't)(?: \w+)?\s*$", re.IGNORECASE)
+
+
+def wished_part(text: str) -> str:
+    """Return what a sentence says that should be, up to where it turns to what is.
+
+    >>> wished_part("I expected `Two Words` but got `Two words`.")
+    ' `Two Words` '
+    >>> wished_part("It gives `Two words`, which I did not expect.")
+    ''
+    """
+    wish = _EXPECTED.search(text)
+    if wish is None or _NEGATED.search(text[: wish.start()]):
+        return ""
+    return _TURNS.split(text[wish.end() :], maxsplit=1)[0]
+
+
 def must_work(text: str) -> bool:
     """Say whether `text` demands that something works, or raises nothing."""
     return bool(_MUST_WORK.search(own_words(text)))

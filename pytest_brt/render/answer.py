@@ -141,10 +141,16 @@ def _not_here(seen: str, fix: Fix | None) -> str:
             assert_never(fix)
 
 
+#: Tests from which on a share of them says something.
+_MANY = 10
+
+
 def how_sure(confidence: float, evidence: Evidence | None, measured: Measured | None) -> str:
     """Return how likely a test is right: by what was measured, or as in "67% sure"."""
     if measured is not None:
         were = "was" if measured.right == 1 else "were"
+        if measured.of < _MANY:
+            return f"only {measured.of} such tests were measured: {measured.right} {were} right"
         return f"{measured.right} of {measured.of} such tests {were} right"
     if evidence is Evidence.OWN_TEST:
         return "the reporter's own test; how often these are right was not measured"

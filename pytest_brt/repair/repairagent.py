@@ -154,7 +154,9 @@ class RepairAgent:
     @action()
     def get_classes_and_methods(self, turn: Turn, path: A[File, "a file"]) -> Outcome:
         """List the classes and functions of a file with their lines."""
-        return Outcome(observation=list_definitions(self.bug.index, path, query_of(self.bug.issue)))
+        query = query_of(self.bug.issue)
+        found = list_definitions(self.bug.index, path, query, shows="extract_method")
+        return Outcome(observation=found)
 
     @action()
     def extract_method(

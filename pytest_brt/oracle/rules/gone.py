@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from pytest_brt.issue.alike import Likeness, partly_in, quoted_in, squeezed
 from pytest_brt.issue.mentions import is_runnable
-from pytest_brt.issue.words import plain
+from pytest_brt.issue.words import plain, wished_part
 from pytest_brt.observe.watch import Display, Seen, can_compare, displays, printed_argument
 from pytest_brt.oracle.assertion import assertion, one_line
 from pytest_brt.oracle.rules.report_run import ReportRun, called, is_said_to_work, quote, short
 from pytest_brt.oracle.write import Draft
 from pytest_brt.types import BlockKind, Evidence, OracleKind
-from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
+from pytest_brt.types.reading import BlockInContext, Claim, ClaimKind, ClaimRole
 
 _SUSPECT = (ClaimRole.OBSERVED, ClaimRole.SHOWN)
 _ABOUT_A_CRASH = re.compile(r"\b(?:crash|rais|exception|traceback)", re.IGNORECASE)
@@ -82,17 +82,28 @@ def _is_beside(view: ReportRun, seen: Seen, said: Claim | None) -> bool:
 
 
 def _is_elsewhere(view: ReportRun, seen: Seen, display: Display) -> bool:
-    """Say whether the report has the result in its prose or in an output block."""
+    """Say whether the report has the result in its prose or in an output block.
+
+    Not where it is what should come out: nobody wants that forbidden.
+    """
     key = squeezed(display.text)
     if len(key) < 4 or key in squeezed(seen.step.source):
         return False
     if any(_is_fine(other, display) for other in view.seen):
         return False  # there it is called right
-    return any(
-        key in squeezed(block.text)
-        for block in view.issue.blocks
-        if block.kind in (BlockKind.PROSE, BlockKind.OUTPUT)
-    )
+    places = [
+        place
+        for place in view.reading.blocks
+        if place.block.kind in (BlockKind.PROSE, BlockKind.OUTPUT)
+        and key in squeezed(place.block.text)
+    ]
+    return bool(places) and not any(_is_wished(place, key) for place in places)
+
+
+def _is_wished(place: BlockInContext, key: str) -> bool:
+    if place.role is ClaimRole.EXPECTED:
+        return True
+    return any(key in squeezed(wished_part(sentence.text)) for sentence in place.sentences)
 
 
 def _is_fine(seen: Seen, display: Display) -> bool:

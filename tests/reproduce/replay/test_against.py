@@ -196,3 +196,22 @@ def test_only_what_was_right_nine_times_in_ten_reproduces_a_report(
 def test_what_the_report_states_plainly_counts(engine: Engine, report: str, counts: bool) -> None:
     found = candidates(attempt(engine, report))
     assert found[0].judgement.counts is counts, found[0].judgement.reason
+
+
+SHOUTED = "shout is too loud\n\n```python\nfrom pkg.core import shout\nshout('good day')\n```\n\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I expected `{}` but got `{}`.",
+        "I would expect `{}`, but it returns `{}`.",
+        "Expected {}, got {}.",
+        "It should give {} and not {}.",
+    ],
+)
+def test_what_the_report_wishes_for_is_never_forbidden(engine: Engine, words: str) -> None:
+    """The tree may have been mended: then what comes out is right, and stands in the report."""
+    assert OracleKind.GONE not in kinds(engine, SHOUTED + words.format("GOOD DAY?", "Good day!"))
+    wrong = kinds(engine, SHOUTED + words.format("Good day!", "GOOD DAY?"))
+    assert wrong
