@@ -140,8 +140,9 @@ class Repairing:
         known = {test.test.id for one in attempts if one.strategy == "auto" for test in one.tests}
 
         def says(judged: JudgedTest) -> bool | None:
-            # Of its own tests `auto` has asked the model: that is in their confidence.
-            return None if judged.test.id in known else self._says(bench, judged)
+            # Of its own tests `auto` has asked the model: those that it holds for right count.
+            own = judged.test.id in known
+            return judged.judgement.counts if own else self._says(bench, judged)
 
         return choose_brt(attempts, given, seed, says)
 
