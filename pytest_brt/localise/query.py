@@ -45,7 +45,7 @@ _SAID = re.compile(
     r"^[^\S\n]*(?:[\w.]*(?:Error|Exception|Warning)|[\w./\\-]+\.\w+:\d+(?::\d+)?):[^\S\n]*(\S.+)$",
     re.M,
 )
-#: What stands in any report, and in the comments of any code.
+#: What stands in the sentences of any report, and in the comments of any code.
 _STOP = terms_of(
     "about above after again all also although an and any anything apparently appear are as at be "
     "because been before below between but by can cannot case cause come could did do does doing "
@@ -69,7 +69,9 @@ def query_of(issue: Issue) -> Mapping[str, float]:
     """Return the terms of `issue` with their weights; a term weighs what its best place says."""
     found: dict[str, float] = {}
     for source, text in _texts(issue):
-        for term in terms_of(text) - _STOP:
+        # In code they are names, as of a class that is called `Any`.
+        usual = frozenset[str]() if source is Source.CODE else _STOP
+        for term in terms_of(text) - usual:
             if len(term) > 2:
                 found[term] = max(found.get(term, 0.0), source.value)
     return found

@@ -27,3 +27,10 @@ def test_noise_is_left_out() -> None:
         '```\n  File "/home/me/unrelated.py", line 3, in go_on\n```\n'
     )
     assert not {"template", "wiki", "bug", "unrelated"} & set(found)
+
+
+def test_what_is_a_usual_word_in_a_sentence_is_a_name_in_code() -> None:
+    code = "```python\nfrom shop import Any, Case\nAny(Case())\n```\n"
+    assert {"any", "cas"} & set(weights("Odd\n\nIs there any case of that?\n")) == set()
+    found = weights(f"Odd\n\nIs there any case of that?\n\n{code}")
+    assert found["any"] == Source.CODE.value
