@@ -29,8 +29,8 @@ from pytest_brt.types.clue import (
 )
 
 #: What it is worth that a traceback ends here, that the report names the file, that its code names
-#: the definition or what that is derived from.
-_TRACEBACK, _NAMED_FILE, _USED, _BASE = 2.0, 0.3, 0.05, 0.05
+#: the definition or what that is derived from: this is enough for a place among the suspects.
+_TRACEBACK, _NAMED_FILE, _USED, _BASE = 2.0, 0.3, 0.05, 0.5
 #: What it is worth, for each weight of a word in the report, that it speaks of the module or the
 #: class around the place.
 _MODULE, _CLASS = 0.1, 0.05

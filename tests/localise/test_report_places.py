@@ -148,7 +148,7 @@ BASES = {
 def test_a_class_that_the_code_names_comes_with_its_bases(tmp_path: Path) -> None:
     write_tree(tmp_path, BASES)
     with open_index(tmp_path) as index:
-        found = suspects("Marks are heavy\n\n```python\nAny()\n```\n", index)
+        found = suspects("It is heavy\n\n```python\nAny()\n```\n", index)
     clues = {(place.path, place.function): place.clues for place in found}
     assert UsedByReport(name="Any") in clues["pkg/any.py", "Any"]
     assert BaseOfUsed(name="Any") in clues["pkg/mark.py", "Mark"]
