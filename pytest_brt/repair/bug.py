@@ -21,7 +21,7 @@ from pytest_brt.guard.suite import ExistingTest, read_tests
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.clues import clue_words
-from pytest_brt.repair.trial import Check, Trials
+from pytest_brt.repair.trial import Check, Trials, first_runs
 from pytest_brt.types import (
     FileChange,
     Guarded,
@@ -181,7 +181,7 @@ def localise(
         SubjectProblem: the interpreter cannot be started at all.
     """
     begin = time.monotonic()
-    runs = tuple(run for judged in failing for run in judged.judgement.runs[:1])
+    runs = first_runs(failing)
     watched: tuple[TestRun, ...] = ()
     notes: tuple[str, ...] = ("no failing test: only the report was looked at",)
     if failing:

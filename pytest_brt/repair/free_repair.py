@@ -27,15 +27,14 @@ from pytest_brt.agent.loop import Turn, run_agent
 from pytest_brt.agent.memory import Counter, conversation
 from pytest_brt.agent.report_text import report_text
 from pytest_brt.agent.running import tell_runs
-from pytest_brt.errors import FixProblem, ModelProblem
+from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Message, Prompt, Sampling
 from pytest_brt.repair.bench import RepairBench
 from pytest_brt.repair.bug import tell_places
-from pytest_brt.repair.correct import correct_fix
-from pytest_brt.repair.fix import EditKind, LineEdit
+from pytest_brt.repair.fix import EditKind
 from pytest_brt.repair.result import repair_of
 from pytest_brt.repair.run_tests import FAILING, Which, tests_outcome
-from pytest_brt.repair.trial import Trial
+from pytest_brt.repair.trial import Trial, first_runs
 from pytest_brt.repair.write_fix import (
     ABOUT,
     BLOCKS,
@@ -45,8 +44,9 @@ from pytest_brt.repair.write_fix import (
     fix_outcome,
     tell_trial,
     try_fix,
+    try_others,
 )
-from pytest_brt.types import FileChange, Finished, FixTried, Repair, Step
+from pytest_brt.types import Finished, FixTried, Repair, Step
 
 #: Steps of one run, and tokens of a reply and of an observation where there is room.
 STEPS, _REPLY, _OBSERVATION = 25, 900, 4_000
@@ -93,7 +93,7 @@ class FreeRepair:
 
     def _opening(self, room: int, count: Counter) -> tuple[Message, ...]:
         bug = self.bug
-        runs = [judged.judgement.runs[0] for judged in bug.failing if judged.judgement.runs]
+        runs = first_runs(bug.failing)
         values = {
             "actions": describe(self.actions.values()),
             "report": report_text(bug.issue),
@@ -195,18 +195,7 @@ class FreeRepair:
             (answer,) = session.model.complete(prompt)
         except ModelProblem:
             return None
-        known = {first.trial.key, *(fix.key for step in turn.steps for fix in step.fixes)}
-        return self._try(edit, fenced_blocks(answer.text)[0][:wanted], known)
-
-    def _try(self, edit: LineEdit, blocks: Sequence[str], known: set[str]) -> tuple[Trial, ...]:
-        found: dict[str, tuple[FileChange, ...]] = {}
-        for block in blocks:
-            lines = tuple(block.removesuffix("\n").split("\n"))
-            try:
-                corrected = correct_fix((replace(edit, lines=lines),), self.bug.tree)
-            except FixProblem:
-                continue
-            key = self.bug.trials.key(corrected.changes)
-            if key and key not in known:
-                found.setdefault(key, corrected.changes)
-        return self.bug.trials.run_all(list(found.values()))
+        blocks = fenced_blocks(answer.text)[0][:wanted]
+        new = [tuple(block.removesuffix("\n").split("\n")) for block in blocks]
+        fixes = [(replace(edit, lines=written),) for written in new]
+        return try_others(self.bug, turn, first, fixes)

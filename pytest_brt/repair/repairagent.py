@@ -35,6 +35,7 @@ from pytest_brt.repair.bug import tell_places
 from pytest_brt.repair.method_body import ask_for_method
 from pytest_brt.repair.result import repair_of
 from pytest_brt.repair.run_tests import FAILING, Which, tests_outcome
+from pytest_brt.repair.trial import first_runs
 from pytest_brt.repair.write_fix import (
     ABOUT,
     BLOCKS,
@@ -299,7 +300,7 @@ class RepairAgent:
         report = fitting_report(bug.issue, max(64, int(room * _REPORT)), count)
         places = tell_places(bug, _PLACES)
         left = room * 2 // 3 - sum(map(count, (system.text, report, places)))
-        runs = [judged.judgement.runs[0] for judged in bug.failing if judged.judgement.runs]
+        runs = first_runs(bug.failing)
         tests = cut(tell_runs(runs, bug.names) if runs else "", max(64, left), count)
         brt = bug.source_of(bug.failing[0]) if bug.failing else ""
         brt = brt if count(brt) <= left - count(tests) else ""

@@ -88,6 +88,11 @@ class Trial:
         return tuple(run for run in self.runs if run.verdict is not Verdict.PASS)
 
 
+def first_runs(failing: Sequence[JudgedTest]) -> tuple[TestRun, ...]:
+    """Return what failing tests did on the unchanged tree, one run of each that was run."""
+    return tuple(run for judged in failing for run in judged.judgement.runs[:1])
+
+
 class Trials:
     """Tries fixes of one issue, each tree once; safe to call from many threads."""
 
@@ -157,7 +162,7 @@ class Trials:
         every: tuple[TestRun, ...] = ()
         if self.failing:
             # A fix that never ends is to be noticed soon.
-            usual = [run.seconds for judged in self.failing for run in judged.judgement.runs[:1]]
+            usual = [run.seconds for run in first_runs(self.failing)]
             tests = (*(judged.test for judged in self.failing), *showing(self.failing))
             row = Row(
                 changes=changes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated
@@ -17,10 +17,10 @@ from pytest_brt.model.base import Prompt, Sampling
 from pytest_brt.patches import canonical_diff
 from pytest_brt.render.causes import cause_words, run_words
 from pytest_brt.repair.bug import Bug
-from pytest_brt.repair.correct import Corrected, correct_fix
+from pytest_brt.repair.correct import correct_fix
 from pytest_brt.repair.fix import Fix, parse_fix, paths_of
-from pytest_brt.repair.trial import Trial
-from pytest_brt.types import FixSource, FixTried, Value
+from pytest_brt.repair.trial import Trial, first_runs
+from pytest_brt.types import FileChange, FixSource, FixTried, Value
 
 #: How a fix is asked for: the places, and the new lines of each.
 Changes = Annotated[str, "path replace 10-12; path insert 5", 400]
@@ -53,15 +53,11 @@ def try_fix(bug: Bug, changes: str, code: Sequence[str], hypothesis: str = "") -
         Refusal: one of its paths means no file.
         SubjectProblem: the interpreter cannot be started at all.
     """
-    corrected = _corrected(bug, changes, code)
+    corrected = correct_fix(parse_fix(changes, code), bug.tree)
     if not bug.trials.key(corrected.changes):
         raise FixProblem("the fix changes only comments or blank lines (change the code)")
     trial = bug.trials.run(corrected.changes)
     return Tried(fix=corrected.fix, trial=trial, notes=corrected.notes, hypothesis=hypothesis)
-
-
-def _corrected(bug: Bug, changes: str, code: Sequence[str]) -> Corrected:
-    return correct_fix(parse_fix(changes, code), bug.tree)
 
 
 def fix_outcome(bug: Bug, first: Tried, variants: Sequence[Trial] | None = None) -> Outcome:
@@ -103,8 +99,7 @@ def tell_trial(bug: Bug, trial: Trial) -> str:
     """Return what the tests do with a fix, and what the code gives now."""
     lines = ["Nothing here tests the bug itself."]
     if trial.runs:
-        before = [run for judged in bug.failing for run in judged.judgement.runs[:1]]
-        lines = [tell_runs(trial.runs, bug.names, before)]
+        lines = [tell_runs(trial.runs, bug.names, first_runs(bug.failing))]
     lines += map(_tell_value, trial.values)
     lines += _tell_existing(bug, trial)
     return "\n".join(lines)
@@ -214,26 +209,39 @@ def try_variants(bug: Bug, turn: Turn, first: Tried, wanted: int) -> Outcome:
     except ModelProblem as problem:
         alone = fix_outcome(bug, first)
         return replace(alone, observation=f"(no variants: {problem})\n{alone.observation}")
+    replies = dict.fromkeys(completion.text for completion in completions)
+    fixes = [fix for text in replies if (fix := _fix_in(bug, text)) is not None]
+    return fix_outcome(bug, first, try_others(bug, turn, first, fixes))
+
+
+def _fix_in(bug: Bug, reply: str) -> Fix | None:
+    """Return the fix that a reply has, None for none that can be read."""
+    read = read_reply(reply, {VARIANT.name: VARIANT}, paths=bug.tree.paths)
+    if isinstance(read, Unread):
+        return None
+    try:
+        return parse_fix(dict(read.call.arguments)["changes"], read.call.code)
+    except FixProblem:
+        return None
+
+
+def try_others(bug: Bug, turn: Turn, first: Tried, fixes: Iterable[Fix]) -> tuple[Trial, ...]:
+    """Try those of `fixes` that can be applied, and make programs that nobody tried before.
+
+    Raises:
+        SubjectProblem: the interpreter cannot be started at all.
+    """
     known = {first.trial.key, *(fix.key for step in turn.steps for fix in step.fixes)}
-    tried = _try_replies(bug, [completion.text for completion in completions], known)
-    return fix_outcome(bug, first, tried)
-
-
-def _try_replies(bug: Bug, replies: Sequence[str], known: Collection[str]) -> tuple[Trial, ...]:
-    """Try the variants in `replies` that make new programs, whose keys are not `known`."""
-    found: dict[str, Corrected] = {}
-    for text in dict.fromkeys(replies):
-        read = read_reply(text, {VARIANT.name: VARIANT}, paths=bug.tree.paths)
-        if isinstance(read, Unread):
-            continue
+    found: dict[str, tuple[FileChange, ...]] = {}
+    for fix in fixes:
         try:
-            corrected = _corrected(bug, dict(read.call.arguments)["changes"], read.call.code)
+            changes = correct_fix(fix, bug.tree).changes
         except (FixProblem, Refusal):
             continue
-        key = bug.trials.key(corrected.changes)
+        key = bug.trials.key(changes)
         if key and key not in known:
-            found.setdefault(key, corrected)
-    return bug.trials.run_all([corrected.changes for corrected in found.values()])
+            found.setdefault(key, changes)
+    return bug.trials.run_all([*found.values()])
 
 
 def _tell_variants(bug: Bug, tried: Sequence[Trial]) -> str:
