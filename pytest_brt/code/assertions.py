@@ -100,10 +100,6 @@ _OPPOSITES = (
 _NEGATED = dict(_OPPOSITES) | {other: one for one, other in _OPPOSITES}
 #: Those whose two sides can be exchanged.
 _EVEN = frozenset({Relation.EQUAL, Relation.UNEQUAL, Relation.SAME, Relation.NOT_SAME})
-#: Blocks that bind nothing before their first statement.
-_WITHOUT_HEAD = tuple(
-    getattr(ast, name) for name in ("Try", "TryStar", "Match") if hasattr(ast, name)
-)
 _HOLE = re.compile(r"‹\w+›")
 
 
