@@ -35,7 +35,7 @@ class Wide(MeteredModel):
 @pytest.mark.slow
 @pytest.mark.long
 def test_many_runs_end_and_leave_the_tree_as_it_is(scene: Scene, tmp_path: Path) -> None:
-    tiny.write_llama(tmp_path / "tiny.gguf", context=6_144)
+    tiny.write_llama(tmp_path / "tiny.gguf", context=7_168)
     model = Wide(open_model(f"gguf:{tmp_path}/tiny.gguf", Settings(threads=1)), Meter())
     before = tree_hash(scene.root)
 
