@@ -51,7 +51,7 @@ from pytest_brt.types import Finished, FixTried, Repair, Step
 STEPS, FIXES = 40, 4
 #: Longest reply, in tokens: a header and a few dozen lines of code; and longest result of a
 #: command, where the context has room for it.
-_REPLY, _OBSERVATION = 1_500, 4_000
+_REPLY, _OBSERVATION = 900, 4_000
 
 
 def run_repairagent(index: int, bench: RepairBench) -> Repair:

@@ -35,7 +35,7 @@ class Wide(MeteredModel):
 @pytest.mark.slow
 @pytest.mark.long
 def test_many_runs_end_and_leave_the_tree_as_it_is(scene: Scene, tmp_path: Path) -> None:
-    tiny.write_llama(tmp_path / "tiny.gguf", context=7_168)
+    tiny.write_llama(tmp_path / "tiny.gguf", context=6_144)
     model = Wide(open_model(f"gguf:{tmp_path}/tiny.gguf", Settings(threads=1)), Meter())
     before = tree_hash(scene.root)
 
@@ -65,4 +65,6 @@ def test_many_runs_end_and_leave_the_tree_as_it_is(scene: Scene, tmp_path: Path)
         for at, step in enumerate(trajectory.steps):
             if step.is_done:
                 assert step.action in STATES[state_after(trajectory.steps[:at])]
-    assert {step.action for one in trajectories for step in one.steps} > {""}
+    # It does not only fail: many different actions are carried out.
+    done = {step.action for one in trajectories for step in one.steps if step.is_done}
+    assert len(done) > 3
