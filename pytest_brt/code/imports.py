@@ -9,10 +9,12 @@ import ast
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.syntax.names import undefined_names
+from pytest_brt.code.ways import found_ways, near_ways, standard_ways
+from pytest_brt.syntax.names import Use, undefined_names, uses_in
 from pytest_brt.syntax.parse import is_constant, parse
 
 #: Names that cannot be found, as in "pkg.core.thing" or "thing", in the order of their first use:
@@ -25,9 +27,8 @@ def resolve(
 ) -> tuple[str, NameProblems]:
     """Return `source` with imports for its undefined names, and those nothing was found for.
 
-    A name is, in this order: a package of the project, what that package exports, the one
-    top-level definition of that name, what the test file `near` imports, a fixture, what the
-    tree's tests most often import under that name, a module of the standard library.
+    What the project calls so comes before the standard library. Of one of the `fixtures` it does
+    not matter how other tests import it.
 
     Raises:
         SyntaxError: `source` is not Python.
@@ -36,42 +37,37 @@ def resolve(
     problems: dict[str, str] = {}
     imports = [node for node in ast.walk(parse(source)) if isinstance(node, ast.ImportFrom)]
     has_star = any(node.names[0].name == "*" for node in imports)
+    uses = uses_in(source)
     for name in undefined_names(source):
-        statement = find_import(name, index, near=near, fixtures=fixtures)
-        if statement:
-            added.append(statement)
-        elif name not in fixtures and not has_star:
+        use = uses.get(name, Use())
+        is_fixture = name in fixtures
+        statement = find_import(name, index, near=near, use=use, is_fixture=is_fixture)
+        if way := statement or next(standard_ways(name, use), ""):
+            added.append(way)
+        elif not is_fixture and not has_star:
             problems[name] = _unknown(name, index)
     return add_imports(source, added), problems
 
 
-def find_import(name: str, index: Index, *, near: str = "", fixtures: Collection[str] = ()) -> str:
-    """Return the import statement that gives `name` its meaning in the tree, "" when none does."""
-    return next(_candidates(name, index, near, fixtures), "")
+def find_import(
+    name: str, index: Index, *, near: str = "", use: Use | None = None, is_fixture: bool = False
+) -> str:
+    """Return the import statement that gives `name` its meaning in the tree, "" when none does.
 
-
-def _candidates(name: str, index: Index, near: str, fixtures: Collection[str]) -> Iterator[str]:
+    The test file `near` imports it in the most usual way. Of a fixture it is the only one asked.
+    """
     packages = index.packages
-    if name in packages:
-        yield f"import {name}"
-    for package in packages:
-        if _is_exported(name, package, index):
-            yield f"from {package} import {name}"
+    offering = [package for package in packages if _is_exported(name, package, index)]
     definition = index.unique_definition(name)
-    if definition:
-        yield f"from {index.module_of(definition)} import {name}"
-    for item in index.imports_in(near) if near else ():
-        if item.bound == name and item.top:
-            yield item.statement
-    if name in fixtures:
-        return
-    if common := most_common_import(name, index):
-        yield common
-    if name in sys.stdlib_module_names:
-        yield f"import {name}"
+    defining = [index.module_of(definition)] if definition else []
+    usual = [i.statement for i in index.imports_in(near) if i.bound == name and i.top]
+    if not is_fixture:
+        usual += filter(None, [_most_common(name, index)])
+    near_by = near_ways(name, packages, offering, use or Use())
+    return next(chain(near_by, found_ways(name, defining, usual)), "")
 
 
-def most_common_import(name: str, index: Index) -> str:
+def _most_common(name: str, index: Index) -> str:
     """Return the import that binds `name` most often, in tests if there, else "".
 
     This is how LIBRO finds the package of a class that it does not know (paper 001,

@@ -40,6 +40,7 @@ from pytest_brt.code.layout import (
     is_test_path,
     leads_out,
 )
+from pytest_brt.code.ways import shortest
 from pytest_brt.code.words import code_tokens, stem, takes_tests
 from pytest_brt.errors import StoreProblem
 from pytest_brt.syntax.parse import decode
@@ -190,10 +191,8 @@ class Index:
         Of several, the one with the shortest module path is taken if it is the only one so short.
         """
         found = [d for d in self.definitions(name) if d.top and not is_test_path(d.path)]
-        modules = dict.fromkeys(map(self.module_of, found))
-        own = [module for module in modules if module.partition(".")[0] in self.packages]
-        short = [module for module in own if module.count(".") == own[0].count(".")]
-        return next(d for d in found if self.module_of(d) in short) if len(short) == 1 else None
+        own = {self.module_of(d): d for d in reversed(found)}
+        return own.get(shortest([m for m in own if m.partition(".")[0] in self.packages]))
 
     def names_like(self, name: str, *, limit: int = 5) -> tuple[str, ...]:
         """Return defined names that are spelled almost like `name`, nearest first."""

@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.code.file_facts import read_facts
@@ -19,14 +20,22 @@ _DOCS = (".rst", ".md", ".txt")
 _MOST_BYTES = 600_000
 #: Files looked at, nearest to the root first.
 _MOST_FILES = 4000
+#: Ways of importing a name that are looked at.
+_MOST_WAYS = 3
 
 
-def find_imports(subject: Subject, names: Iterable[str]) -> dict[str, list[str]]:
-    """Return how the project's files import each of `names`, most usual way first.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mentions:
+    """Where the project's files have a name."""
 
-    In tests, docs and docstrings they may be imported; then come the modules of the sources that
-    define them at top level, shortest path first.
-    """
+    #: The modules that define it at top level, the shortest first.
+    defining: tuple[str, ...]
+    #: How tests, docs and docstrings import it, the most usual way first.
+    imports: tuple[str, ...]
+
+
+def find_mentions(subject: Subject, names: Iterable[str]) -> dict[str, Mentions]:
+    """Return where the project's files define and import each of `names`."""
     wanted = sorted({name for name in names if name.isidentifier()})
     if not wanted:
         return {}
@@ -40,27 +49,25 @@ def find_imports(subject: Subject, names: Iterable[str]) -> dict[str, list[str]]
         re.MULTILINE,
     )
     usual: dict[str, Counter[str]] = {name: Counter() for name in wanted}
-    defined: dict[str, list[str]] = {name: [] for name in wanted}
+    defined: dict[str, set[str]] = {name: set() for name in wanted}
     for path, data in project_files(subject):
         test = is_test_path(path)
         if path.endswith(".py") and not test:
             module = module_name(path, subject)
             for match in definition.finditer(data) if module else ():
-                defined[(match[1] or match[2]).decode()].append(module)
+                defined[(match[1] or match[2]).decode()].add(module)
         for match in binding.finditer(data):
             line = match[1].decode("utf-8", "replace")
             if test or b">>> " in match[0] or not path.endswith(".py"):
                 for name, statement in _canonical(line, wanted):
                     usual[name][statement] += 1
-    return {name: _ways(name, usual[name], defined[name]) for name in wanted}
-
-
-def _ways(name: str, usual: Counter[str], defined: list[str]) -> list[str]:
-    modules = sorted(set(defined), key=lambda module: (module.count("."), len(module), module))
-    # A short name that several define says nothing.
-    sure = modules[:2] if len(modules) == 1 or len(name) > 2 else []
-    known = [way for way, _ in usual.most_common(3)]
-    return [*known, *(f"from {module} import {name}" for module in sure)]
+    return {
+        name: Mentions(
+            defining=tuple(sorted(defined[name], key=lambda m: (m.count("."), len(m), m))),
+            imports=tuple(way for way, _ in usual[name].most_common(_MOST_WAYS)),
+        )
+        for name in wanted
+    }
 
 
 def main_packages(subject: Subject) -> tuple[str, ...]:

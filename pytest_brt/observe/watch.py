@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from importlib import import_module
 from itertools import accumulate
 
 from pytest_brt.execute.engine import Engine, Observation, Observed, Program
 from pytest_brt.issue.alike import is_steady
-from pytest_brt.observe.project import find_imports, main_packages
-from pytest_brt.syntax.names import Names, names_of
+from pytest_brt.observe.names import Resolver
+from pytest_brt.syntax.names import Names, names_of, uses_in
 from pytest_brt.syntax.parse import bodies, parse
 from pytest_brt.types.reading import Reading, ReportStep
 
@@ -56,13 +53,8 @@ def watch(reading: Reading, engine: Engine) -> Replayed:
     steps = reading.steps
     every = [names_of(step.source) for step in steps]
     stars = tuple(dict.fromkeys(star for names in every for star in names.stars))
-    resolver = Resolver(
-        engine=engine,
-        stars=stars,
-        own=_own_imports(steps),
-        called=_called(steps),
-        attributes=_attributes(steps),
-    )
+    uses = uses_in("\n".join(step.source for step in steps))
+    resolver = Resolver(engine=engine, stars=stars, own=_own_imports(steps), uses=uses)
     bound = accumulate((names.bound for names in every), frozenset.union, initial=frozenset[str]())
     unbound = [names.used - before for names, before in zip(every, bound, strict=False)]
     loose = frozenset[str]().union(*unbound)
@@ -131,23 +123,6 @@ def _own_imports(steps: tuple[ReportStep, ...]) -> dict[str, str]:
         if step.source.startswith(("import ", "from ")) and "*" not in step.source:
             for name in names_of(step.source).bound:
                 found.setdefault(name, step.source)
-    return found
-
-
-def _called(steps: tuple[ReportStep, ...]) -> frozenset[str]:
-    """Return the names that are called as they stand, with nothing before a dot."""
-    nodes = (node for step in steps for node in ast.walk(parse(step.source)))
-    calls = (node.func for node in nodes if isinstance(node, ast.Call))
-    return frozenset(func.id for func in calls if isinstance(func, ast.Name))
-
-
-def _attributes(steps: tuple[ReportStep, ...]) -> dict[str, set[str]]:
-    """Return what is asked of each name after a dot."""
-    found: dict[str, set[str]] = {}
-    for step in steps:
-        for node in ast.walk(parse(step.source)):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                found.setdefault(node.value.id, set()).add(node.attr)
     return found
 
 
@@ -264,94 +239,3 @@ def printed_argument(source: str) -> str:
 def can_compare(display: Display) -> bool:
     """Say whether the result looks the same in every run and is not too long to read."""
     return is_steady(display.text) and len(display.text) <= 4000
-
-
-#: Modules whose names people use without saying where they are from.
-_COMMON = (
-    "math", "os", "re", "io", "sys", "json", "collections", "datetime", "decimal", "fractions",
-    "functools", "itertools", "pathlib", "textwrap", "typing", "dataclasses", "enum", "string",
-    "tempfile", "subprocess", "operator", "copy", "time", "random", "contextlib", "uuid",
-)  # fmt: skip
-
-
-@dataclass(slots=True)
-class Resolver:
-    """Finds out, by trying it in the subject, how each unknown name is to be imported."""
-
-    engine: Engine
-    #: Modules that the report imports with a star; they come first.
-    stars: tuple[str, ...] = ()
-    #: Import statements that the report itself contains, by the name they bind.
-    own: dict[str, str] = field(default_factory=dict)
-    #: Names that are called: a module's is then its function or class of that name.
-    called: frozenset[str] = frozenset()
-    #: What is asked of names after a dot: a module that has it may be meant.
-    attributes: Mapping[str, Collection[str]] = field(default_factory=dict)
-    #: name → statement that imports it, "" when nothing has it.
-    known: dict[str, str] = field(default_factory=dict)
-
-    def resolve(self, names: Iterable[str]) -> None:
-        """Fill `known` for `names`, cheap ways first; those asked before are not tried again."""
-        unknown = sorted(set(names) - set(self.known))
-        self._try({name: self._near(name) for name in unknown})
-        rest = [name for name in unknown if name not in self.known]
-        if rest:
-            imports = find_imports(self.engine.subject, rest)
-            self._try({name: [*imports.get(name, ()), *_standard(name)] for name in rest})
-        for name in unknown:
-            self.known.setdefault(name, "")
-
-    def works(self, way: str) -> bool:
-        """Say whether an import statement can be run."""
-        observed = self.engine.observe(Program(statements=(way,))).observed
-        return bool(observed) and observed[0].raised is None
-
-    def imports_for(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return the statements that import `names`, as far as they are known, without doubles."""
-        found = dict.fromkeys(self.known.get(name, "") for name in sorted(names))
-        return tuple(filter(None, found))
-
-    def missing(self, names: Iterable[str]) -> tuple[str, ...]:
-        """Return those of `names` that nothing has."""
-        return tuple(sorted(name for name in names if not self.known.get(name)))
-
-    def _near(self, name: str) -> list[str]:
-        """Ways that cost nothing to think of: the report's own, the package, its exports."""
-        packages = main_packages(self.engine.subject)
-        ways = [self.own[name]] if name in self.own else []
-        ways += [f"import {name}"] if self._is_standard_module(name) else []
-        ways += [f"from {name} import {name}"] if name in self.called & {*packages} else []
-        ways += [f"import {name}"] if name in packages else []
-        return ways + [f"from {m} import {name}" for m in (*self.stars, *packages) if m]
-
-    def _is_standard_module(self, name: str) -> bool:
-        """Say whether a name is only used as the module of the standard library of that name."""
-        asked = self.attributes.get(name, ())
-        if not asked or name in self.called or name not in _COMMON:
-            return False
-        return all(hasattr(import_module(name), attribute) for attribute in asked)
-
-    def _try(self, ways: Mapping[str, list[str]]) -> None:
-        """Run every way of importing and keep the first that works."""
-        flat = [(name, way) for name, choices in ways.items() for way in choices]
-        if not flat:
-            return
-        program = Program(statements=tuple(way for _, way in flat))
-        for observed in self.engine.observe(program).observed:
-            name, way = flat[observed.index]
-            if observed.raised is None and name not in self.known:
-                self.known[name] = way
-
-
-def _standard(name: str) -> Iterator[str]:
-    """Yield how `name` may be imported from the standard library."""
-    if name in sys.stdlib_module_names:
-        yield f"import {name}"
-    yield from (f"from {m} import {name}" for m in _COMMON if len(name) > 1 and _has(m, name))
-
-
-def _has(module: str, name: str) -> bool:
-    """Say whether a module of the standard library has `name` among its public names."""
-    found = import_module(module)
-    public = name in getattr(found, "__all__", ())
-    return public or (module in ("datetime", "math") and hasattr(found, name))

@@ -7,7 +7,7 @@ import builtins
 import contextlib
 import dis
 import symtable
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import TypeVar
@@ -125,6 +125,35 @@ def names_of(source: str) -> Names:
         builtin=_GIVEN & (_global_uses(symbols(source)) - bound | used),
         stars=tuple("." * node.level + (node.module or "") for node in stars),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """What code does with a name that it takes for known."""
+
+    #: Whether it is called as it stands, with nothing before a dot.
+    called: bool = False
+    #: What is asked of it after a dot.
+    attributes: frozenset[str] = frozenset()
+
+
+def uses_in(source: str) -> Mapping[str, Use]:
+    """Return what `source` does with each name that it calls or asks something of.
+
+    Raises:
+        SyntaxError: it is not Python.
+    """
+    called: set[str] = set()
+    asked: dict[str, set[str]] = {}
+    for node in ast.walk(parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called.add(node.func.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            asked.setdefault(node.value.id, set()).add(node.attr)
+    return {
+        name: Use(called=name in called, attributes=frozenset(asked.get(name, ())))
+        for name in {*called, *asked}
+    }
 
 
 def _all(tree: ast.AST, kind: type[_Node]) -> Iterator[_Node]:

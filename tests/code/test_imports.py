@@ -45,7 +45,7 @@ def index(tmp_path: Path) -> Iterator[Index]:
         ("twice", "", "from pkg.deep.one import twice"),
         ("np", "", "import numpy as np"),
         ("sys", "", "import sys"),
-        ("json", "", "import json"),
+        ("json", "", ""),
         ("nothing", "", ""),
     ],
 )
@@ -67,6 +67,16 @@ def test_resolve(index: Index) -> None:
     assert "import tmp_path" not in resolved
     assert problems == {"Sqare": "nothing in the project is called 'Sqare' (is it 'Square'?)"}
     assert resolve(resolved, index, fixtures=["tmp_path"])[0] == resolved
+
+
+def test_the_standard_library_comes_last(index: Index) -> None:
+    source, problems = resolve("area(json.loads('1'), Path('a'))", index)
+    assert source.splitlines()[:3] == [
+        "from pathlib import Path",
+        "from pkg import area",
+        "import json",
+    ]
+    assert problems == {}
 
 
 def test_star_imports_may_bring_any_name(index: Index) -> None:

@@ -1,7 +1,4 @@
-"""What a test file has for a test that is added to it: its fixtures, helpers and imports.
-
-Where the project says nothing of a name, it is what every Python programmer means by it.
-"""
+"""What a test file has for a test that is added to it: its fixtures, helpers and imports."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from collections.abc import Iterator
 
 from pytest_brt.code.file_facts import DefinitionKind
 from pytest_brt.code.fixtures import PYTEST_FIXTURES, fixtures_in_scope
-from pytest_brt.code.imports import add_imports, find_import
+from pytest_brt.code.imports import add_imports
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.words import rank_hosts
@@ -134,55 +131,3 @@ def _insert(source: str, text: str) -> str:
             break
         after = node.end_lineno or after
     return "\n".join([*lines[:after], "", "", text, "", *lines[after:]])
-
-
-_HOME = {
-    "collections": ("Counter", "OrderedDict", "defaultdict", "deque", "namedtuple"),
-    "contextlib": ("contextmanager", "redirect_stdout", "suppress"),
-    "copy": ("deepcopy",),
-    "dataclasses": ("dataclass",),
-    "datetime": ("timedelta", "timezone"),
-    "decimal": ("Decimal",),
-    "enum": ("Enum", "IntEnum"),
-    "fractions": ("Fraction",),
-    "functools": ("partial", "reduce"),
-    "io": ("BytesIO", "StringIO"),
-    "pathlib": ("Path",),
-    "textwrap": ("dedent",),
-    "types": ("SimpleNamespace",),
-    "unittest": ("TestCase", "mock"),
-    "unittest.mock": ("MagicMock", "Mock", "patch"),
-    "uuid": ("uuid4",),
-}
-_USUAL = {name: f"from {module} import {name}" for module, names in _HOME.items() for name in names}
-#: Modules with a class of their own name: what is asked of the class, and not of the module.
-_CLASSES = {
-    "datetime": {"now", "strptime", "utcnow", "fromtimestamp", "fromisoformat", "combine", "today"},
-    "date": {"today", "fromisoformat"},
-}
-
-
-def with_usual_imports(source: str, index: Index, *, near: str = "") -> str:
-    """Return the module `source` with imports for names that need no project to be known.
-
-    What the project itself calls so comes first, and is left to `code.imports.resolve`.
-
-    Raises:
-        SyntaxError: `source` is not Python.
-    """
-    nodes = list(ast.walk(parse(source)))
-    added = []
-    for name in undefined_names(source):
-        known = find_import(name, index, near=near)
-        asked = {n.attr for n in nodes if isinstance(n, ast.Attribute) and _is(n.value, name)}
-        called = any(isinstance(n, ast.Call) and _is(n.func, name) for n in nodes)
-        if name in _CLASSES and known in ("", f"import {name}"):
-            if called or asked & _CLASSES[name]:
-                added.append(f"from datetime import {name}")
-        elif not known and name in _USUAL:
-            added.append(_USUAL[name])
-    return add_imports(source, added)
-
-
-def _is(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name

@@ -19,11 +19,7 @@ from pytest_brt.code.imports import check_imports, find_import, resolve
 from pytest_brt.code.index import Index
 from pytest_brt.codec import content_id
 from pytest_brt.oracle.write import slug
-from pytest_brt.reproduce.model_tests.host_file import (
-    choose_host,
-    with_names_of,
-    with_usual_imports,
-)
+from pytest_brt.reproduce.model_tests.host_file import choose_host, with_names_of
 from pytest_brt.reproduce.model_tests.split import Single, laid_out, parses, split_tests
 from pytest_brt.syntax.normal import test_key
 from pytest_brt.syntax.parse import parse
@@ -59,7 +55,6 @@ def settle(source: str, index: Index, *, test_root: str, host: str = "") -> Sett
     if host:
         # The test was written for this file: what its names mean there comes first.
         source = with_names_of(host, source, index)
-    source = with_usual_imports(source, index, near=host)
     source, unknown = resolve(source, index, near=host, fixtures=fixtures)
     problems = {**check_imports(source, index), **unknown}
     suite = "" if test_root == "." else test_root.strip("/")

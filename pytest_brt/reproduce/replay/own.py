@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from pytest_brt.codec import content_id
-from pytest_brt.observe.watch import Replayed, Resolver
+from pytest_brt.observe.names import Resolver
+from pytest_brt.observe.watch import Replayed
 from pytest_brt.oracle.write import import_block, is_import
 from pytest_brt.syntax.names import undefined_names
 from pytest_brt.types import CandidateTest, Oracle, OracleKind, Origin

@@ -14,7 +14,7 @@ from pytest_brt.agent.report_text import report_text
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import read_issue
-from pytest_brt.observe.project import find_imports
+from pytest_brt.observe.project import Mentions, find_mentions
 from pytest_brt.reproduce.prompting.context import gather_hints, suspecting
 from pytest_brt.reproduce.prompting.fit import shorten
 from pytest_brt.reproduce.replay.run import replay
@@ -176,6 +176,5 @@ def test_a_vendored_copy_is_neither_suspected_nor_run(tmp_path: Path) -> None:
     with open_index(tmp_path) as index:
         assert {one.path for one in gather_hints(issue, index).suspects} == {"pkg/load.py"}
     with closing(open_on(tmp_path)) as engine:
-        assert find_imports(engine.subject, ["load_all"]) == {
-            "load_all": ["from pkg.load import load_all"]
-        }
+        found = find_mentions(engine.subject, ["load_all"])
+    assert found == {"load_all": Mentions(defining=("pkg.load",), imports=())}
