@@ -8,9 +8,11 @@ on which two of them agree comes first.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from pytest_brt.code.file_facts import Passage
+from pytest_brt.code.file_facts import DefinitionKind, Passage
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product
 from pytest_brt.code.lookup import Relevance, relevance
@@ -21,12 +23,18 @@ from pytest_brt.localise.run_signs import signs_of_runs
 from pytest_brt.localise.signs import Key, Sign, signs_of_report
 from pytest_brt.localise.spectrum import Coverage, lines_of
 from pytest_brt.types import Issue, Place, TestRun, Verdict
-from pytest_brt.types.clue import GivenByUser, RunByTests, SharedWords
+from pytest_brt.types.clue import CalledWrongly, GivenByUser, RunByTests, SharedWords
 
 #: What the words of a passage and those of its file are worth, the best of each.
 _WORDS, _OF_FILE = 1.0, 0.5
 #: What scores less than this share of the best is not worth a look, and of no more so many.
-_LEAST, _MOST = 0.25, 50
+_LEAST, _MOST = 0.25, 200
+#: What is left of the score of a class that only says what went wrong.
+_SAYS = 0.8
+#: How such a class is called, or what it is derived from.
+_ERROR = re.compile(r"(?:Error|Exception|Warning)\b")
+#: Places of one class, and of one file, that stand before those of others.
+_OF_A_CLASS, _OF_A_FILE = 4, 12
 #: Lines of a place that are named.
 _LINES = 8
 
@@ -40,7 +48,7 @@ def find_places(
     paths: Collection[str] = (),
     failing: Sequence[TestRun] = (),
     watched: Sequence[TestRun] = (),
-    limit: int = 20,
+    limit: int = 30,
 ) -> tuple[Place, ...]:
     """Return the likeliest places of the bug that `issue` reports, best first.
 
@@ -65,7 +73,25 @@ def find_places(
         place = _place(index.passages[number], score, signs, words)
         if _may_have_run(place, bad):
             places.append(place)
-    return tuple(sorted(places, key=lambda p: (-p.score, p.path, p.line))[:limit])
+    places.sort(key=lambda p: (-p.score, p.path, p.line))
+    return tuple(_varied(places)[:limit])
+
+
+def _varied(places: Iterable[Place]) -> list[Place]:
+    """Return places so that those of one class, or of one file, do not keep out all others."""
+    first: list[Place] = []
+    rest: list[Place] = []
+    counts = Counter[tuple[str, str]]()
+    for place in places:
+        most = {(place.path, ""): _OF_A_FILE}
+        if around := place.function.rpartition(".")[0]:
+            most[place.path, around] = _OF_A_CLASS
+        if any(counts[group] >= many for group, many in most.items()):
+            rest.append(place)
+        else:
+            counts.update(most.keys())
+            first.append(place)
+    return first + rest
 
 
 def _reported(
@@ -77,10 +103,15 @@ def _reported(
     """Return the passages that a report points at, with how much, as a share of the best."""
     best = max(found.passages.values(), default=1.0)
     best_file = max(found.files.values(), default=1.0)
+    errors = _error_classes(index)
+
+    def words_of(number: int, passage: Passage) -> float:
+        own = _WORDS * found.passages.get(number, 0.0) / best
+        words = own + _OF_FILE * found.files.get(passage.path, 0.0) / best_file
+        return words * (_SAYS if (passage.path, passage.function.split(".")[0]) in errors else 1)
+
     scores = {
-        number: _WORDS * found.passages.get(number, 0.0) / best
-        + _OF_FILE * found.files.get(passage.path, 0.0) / best_file
-        + sum(sign.score for sign in said.get(number, ()))
+        number: words_of(number, passage) + sum(sign.score for sign in said.get(number, ()))
         for number, passage in index.passages.items()
         if (number in found.passages or number in said or paths)
         and (passage.path in paths if paths else is_product(passage.path))
@@ -88,6 +119,15 @@ def _reported(
     top = max(scores.values(), default=0.0) or 1.0
     order = sorted(scores, key=lambda number: (-scores[number], number))[:_MOST]
     return {n: scores[n] / top for n in order if scores[n] > _LEAST * top or paths}
+
+
+def _error_classes(index: Index) -> frozenset[Key]:
+    """Return the classes of exceptions: they have the words of a report, and do nothing."""
+    every = (one for path in index.layout.files for one in index.definitions_in(path))
+    classes = (one for one in every if one.kind is DefinitionKind.CLASS)
+    return frozenset(
+        (one.path, one.qualname) for one in classes if _ERROR.search(f"{one.name} {one.signature}")
+    )
 
 
 def _place(passage: Passage, score: float, signs: Sequence[Sign], words: Sequence[str]) -> Place:
@@ -123,7 +163,12 @@ def files_of(places: Iterable[Place]) -> tuple[str, ...]:
 
 
 def _may_have_run(place: Place, failed: Sequence[Coverage]) -> bool:
-    """Return whether a failing test runs a line of `place`, as far as such tests were watched."""
+    """Return whether a failing test runs a line of `place`, as far as such tests were watched.
+
+    Nothing is run of what is called with the wrong arguments.
+    """
+    if any(isinstance(clue, CalledWrongly) for clue in place.clues):
+        return True
     inside = range(place.line, place.end_line + 1)
     ran = (line in inside for lines in failed for line in lines.get(place.path, ()))
     return not failed or not place.end_line or any(ran)

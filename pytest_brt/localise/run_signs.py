@@ -10,7 +10,7 @@ from pytest_brt.code.file_facts import DefinitionKind
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.localise.machinery import is_machinery
-from pytest_brt.localise.signs import Sign
+from pytest_brt.localise.signs import Sign, miscalled
 from pytest_brt.localise.spectrum import Coverage, rank_lines
 from pytest_brt.types import Frame, TestRun
 from pytest_brt.types.clue import OnTestStack, RunByTests
@@ -24,7 +24,7 @@ _ASKS = "assert"
 
 
 def signs_of_runs(
-    failing: Iterable[TestRun],
+    failing: Sequence[TestRun],
     bad: Sequence[Coverage],
     good: Sequence[Coverage],
     index: Index,
@@ -40,6 +40,9 @@ def signs_of_runs(
     for signs in (_of_spectrum(bad, good, index, reported), _of_stacks(failing, index)):
         for number, sign in signs.items():
             found[number].append(sign)
+    said = {run.raised.message for run in failing if run.raised}
+    for number, sign in miscalled("\n".join(sorted(said)), index):
+        found[number].append(sign)
     helps = {number for number in found if is_machinery(index.passages[number].path, index)}
     if reported or len(helps) < len(found):
         for number in helps:

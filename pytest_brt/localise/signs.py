@@ -20,6 +20,7 @@ from pytest_brt.issue.tracebacks import read_tracebacks
 from pytest_brt.types import BlockKind, Clue, Frame, Issue
 from pytest_brt.types.clue import (
     BaseOfUsed,
+    CalledWrongly,
     FileNamed,
     LacksMethod,
     OnTraceback,
@@ -37,6 +38,8 @@ _MODULE, _CLASS = 0.1, 0.05
 #: What it is worth that the report's code ran it, where it ran no more than so many functions: the
 #: more there are, the less it says of each.
 _RAN, _FEW = 0.5, 40
+#: What it is worth that Python says that it was called with the wrong arguments.
+_MISCALLED = 1.0
 #: How much less each frame says than the one below it.
 _FRAME_DECAY = 0.75
 #: What it is worth that a class lacks the method for a class that the report's code names, where it
@@ -85,7 +88,7 @@ def signs_of_report(
             found[number].append(Sign(share, RunByReport()))
         if key in used:
             found[number].append(used[key])
-    for number, sign in _traced(issue.text, index).items():
+    for number, sign in (*_traced(issue.text, index).items(), *miscalled(issue.text, index)):
         found[number].append(sign)
     return found
 
@@ -213,6 +216,23 @@ def _passage_of(frame: Frame, index: Index) -> int | None:
     named = [d.line for d in index.definitions_in(frame.path) if d.name == frame.function]
     line = min(named, key=lambda line: abs(line - frame.line), default=frame.line)
     return index.passage_at(frame.path, line) if named or frame.function.startswith("<") else None
+
+
+#: What Python says of a call that does not fit the function.
+_CALL = re.compile(
+    r"\b([A-Za-z_][\w.]*)\(\) "
+    r"(?:takes (?:no|from|exactly|at most|at least|\d)|missing \d|got an unexpected|got multiple)"
+)
+
+
+def miscalled(text: str, index: Index) -> Iterator[tuple[int, Sign]]:
+    """Yield the numbers of the functions of which a text says so, if the names are not usual."""
+    for name in dict.fromkeys(_CALL.findall(text)):
+        found = [d for d in index.definitions(name) if is_product(d.path)]
+        for one in found if len(found) < _SHARED else ():
+            number = index.passage_at(one.path, one.line)
+            if number is not None:
+                yield number, Sign(_MISCALLED, CalledWrongly(name=name))
 
 
 _PATH = re.compile(r"[\w./\\-]+\.py\b")

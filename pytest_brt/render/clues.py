@@ -7,6 +7,7 @@ from typing import assert_never
 from pytest_brt.types import Clue
 from pytest_brt.types.clue import (
     BaseOfUsed,
+    CalledWrongly,
     FileNamed,
     GivenByUser,
     LacksMethod,
@@ -40,16 +41,22 @@ def clue_words(clue: Clue) -> str:
             return f"the report's code names {name}"
         case BaseOfUsed(name=name):
             return f"a base of {name}, which the report's code names"
+        case CalledWrongly(name=name):
+            return f"an exception says that {name} is called wrongly"
         case LacksMethod(name=name, defined_in=paths):
             where = f", which {' and '.join(paths)} defines" if paths else ""
             return f"it has no {name}{where}"
         case SharedWords(words=words):
             return f"shares {', '.join(words)} with the report"
-        case OnTestStack(line=line, depth=depth):
-            return f"a failing test {'passes' if depth else 'ends'} here, line {line}"
-        case RunByTests():
-            return (
-                f"run by {clue.failing} of {clue.all_failing} failing and "
-                f"{clue.passing} of {clue.all_passing} passing tests"
-            )
+        case OnTestStack() | RunByTests():
+            return _words_of_runs(clue)
     assert_never(clue)
+
+
+def _words_of_runs(clue: OnTestStack | RunByTests) -> str:
+    if isinstance(clue, OnTestStack):
+        return f"a failing test {'passes' if clue.depth else 'ends'} here, line {clue.line}"
+    return (
+        f"run by {clue.failing} of {clue.all_failing} failing and "
+        f"{clue.passing} of {clue.all_passing} passing tests"
+    )

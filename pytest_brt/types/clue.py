@@ -53,6 +53,13 @@ class BaseOfUsed(Fact, frozen=True, kw_only=True):
     name: str
 
 
+class CalledWrongly(Fact, frozen=True, kw_only=True):
+    """An exception says that it was called with the wrong arguments."""
+
+    #: As the exception names it.
+    name: str
+
+
 class LacksMethod(Fact, frozen=True, kw_only=True):
     """It has a method for each of many classes, and none for one that the report's code names."""
 
@@ -95,6 +102,7 @@ Clue = (
     | RunByReport
     | UsedByReport
     | BaseOfUsed
+    | CalledWrongly
     | LacksMethod
     | SharedWords
     | OnTestStack

@@ -14,7 +14,7 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.issue.load import load_issue, read_issue
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.types import Frame, Raised, TestRun, Verdict
-from pytest_brt.types.clue import RunByTests, SharedWords
+from pytest_brt.types.clue import CalledWrongly, RunByTests, SharedWords
 from tests.support.outcomes import caused
 from tests.support.trees import write_tree
 
@@ -152,6 +152,16 @@ def test_what_explains_an_assertion_is_no_place(tmp_path: Path) -> None:
         meant = find_places(report, index, watched=[watched])
     assert [place.function for place in found] == ["Box.grow"]
     assert meant[0].function == "Box.__repr__", "the report points at it as well"
+
+
+def test_what_is_called_wrongly_did_not_run(index: Index) -> None:
+    issue = read_issue("# It is odd", "-")
+    message = "inner() takes 1 positional argument but 2 were given"
+    raised = Raised(type="TypeError", message=message)
+    failed = replace(ran(Verdict.FAIL, src__pkg__core={3}), raised=raised)
+    found = find_places(issue, index, failing=[failed], watched=[failed])
+    assert sorted(place.function for place in found) == ["inner", "outer"]
+    assert CalledWrongly(name="inner") in [clue for place in found for clue in place.clues]
 
 
 def test_given_places_are_checked(index: Index) -> None:

@@ -11,6 +11,7 @@ from pytest_brt.localise.places import files_of, find_places
 from pytest_brt.types import Place
 from pytest_brt.types.clue import (
     BaseOfUsed,
+    CalledWrongly,
     LacksMethod,
     OnTraceback,
     RunByReport,
@@ -203,3 +204,62 @@ def test_of_many_functions_that_ran_each_says_less(index: Index) -> None:
     others = {(f"pkg/none{number}.py", "f") for number in range(79)}
     many = find_places(issue, index, ran=ran | others)
     assert {place.function for place in many} == {"render"}
+
+
+WRONG = {
+    "pkg/__init__.py": "",
+    "pkg/levels.py": "def make(level):\n    def _drop(event, **kw): ...\n    return _drop\n",
+    "pkg/log.py": "class Log:\n    def __init__(self, name): ...\n    def info(self, event): ...\n",
+    "pkg/data.py": "class Data:\n    def __init__(self, name): ...\n",
+    "pkg/text.py": "class Text:\n    def __init__(self, name): ...\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("message", "function"),
+    [
+        ("_drop() takes 1 positional argument but 2 were given", "make"),
+        ("make.<locals>._drop() missing 1 required positional argument: 'event'", "make"),
+        ("Log.info() got an unexpected keyword argument 'when'", "Log.info"),
+        ("__init__() takes 1 positional argument but 3 were given", ""),
+        ("_drop() takes long", ""),
+    ],
+)
+def test_what_python_says_was_called_wrongly(tmp_path: Path, message: str, function: str) -> None:
+    write_tree(tmp_path, WRONG)
+    with open_index(tmp_path) as index:
+        found = suspects(f"It fails\n\nTypeError: {message}\n", index)
+    wrong = [
+        place.function
+        for place in found
+        if any(isinstance(clue, CalledWrongly) for clue in place.clues)
+    ]
+    assert wrong == ([function] if function else [])
+
+
+def test_what_an_exception_says_is_not_where_the_bug_is(tmp_path: Path) -> None:
+    words = '"""A border of the table is lost."""'
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/odd.py": f"class Odd(ValueError):\n    {words}\n",
+        "pkg/report.py": f"def show():\n    {words}\n    return 'a longer body', 'of it'\n",
+    }
+    write_tree(tmp_path, files)
+    with open_index(tmp_path) as index:
+        found = suspects("A border of the table is lost", index)
+    assert files_of(found) == ("pkg/report.py", "pkg/odd.py")
+
+
+def test_one_class_does_not_keep_out_all_others(tmp_path: Path) -> None:
+    methods = "".join(f"    def fill_border_{n}(self): ...\n" for n in range(40))
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/page.py": f"class Page:\n{methods}",
+        "pkg/rest.py": "def other():\n    return 'what fills it', 'with a wide border'\n",
+    }
+    write_tree(tmp_path, files)
+    with open_index(tmp_path) as index:
+        found = suspects("Fill the border", index)
+    assert [place.path for place in found[:4]] == ["pkg/page.py"] * 4
+    assert found[4].path == "pkg/rest.py"
+    assert len(found) == 30

@@ -21,13 +21,13 @@ from pytest_brt.types import Place
 #: A gap, where lines are left out; what stands around it may need what is not shown.
 GAP = "# …"
 #: Share of the room that is left which one place may take, and what any may that has the room.
-_SHARE, _SMALL = 0.6, 1_000
+_SHARE, _SMALL = 0.4, 500
 #: Characters of what is outside of functions.
 _PART = 500
 #: Room below which nothing more is shown, and characters that a gap costs.
 _LEAST, _GAP = 250, 12
 #: Lines of a window before and after the line that it is shown for.
-_BEFORE, _AFTER = 2, 4
+_BEFORE, _AFTER = 3, 6
 #: Lines of the head of a definition, at most.
 _HEAD = 12
 #: Characters of the tests that a prompt shows, tests among them, and their share of the room.
