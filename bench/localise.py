@@ -42,11 +42,11 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.layout import is_product
 from pytest_brt.issue.load import load_issue
 from pytest_brt.issue.read import read_report
+from pytest_brt.localise import named, quoted, signs
 from pytest_brt.localise import places as scoring
-from pytest_brt.localise import signs
 from pytest_brt.localise.nearest_tests import nearest_tests
 from pytest_brt.localise.places import files_of
-from pytest_brt.localise.signs import Key
+from pytest_brt.localise.sign import Key
 from pytest_brt.model.base import Prompt, Settings
 from pytest_brt.model.opening import open_model
 from pytest_brt.observe.watch import watch
@@ -62,11 +62,12 @@ FIGURES = ("first", "two", "function", "shown", "host")
 #: What `--without` leaves out: where its worth stands, and what it is without.
 SIGNS: Mapping[str, tuple[Any, str, Any]] = {
     "files": (scoring, "_OF_FILE", 0.0),
-    "tracebacks": (signs, "_TRACEBACK", 0.0),
+    "tracebacks": (quoted, "_TRACEBACK", 0.0),
     "named": (signs, "_NAMED_FILE", 0.0),
     "calls": (signs, "_RAN", 0.0),
-    "used": (signs, "_USED", 0.0),
-    "bases": (signs, "_BASE", 0.0),
+    "used": (named, "_USED", 0.0),
+    "bases": (named, "_BASE", 0.0),
+    "called": (named, "_CALLED", 0.0),
     "modules": (signs, "_MODULE", 0.0),
     "classes": (signs, "_CLASS", 0.0),
     **{

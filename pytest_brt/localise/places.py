@@ -20,7 +20,8 @@ from pytest_brt.code.words import IDENTIFIER, terms_of
 from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.query import query_of
 from pytest_brt.localise.run_signs import signs_of_runs
-from pytest_brt.localise.signs import Key, Sign, signs_of_report
+from pytest_brt.localise.sign import Key, Sign
+from pytest_brt.localise.signs import signs_of_report
 from pytest_brt.localise.spectrum import Coverage, lines_of
 from pytest_brt.types import Issue, Place, TestRun, Verdict
 from pytest_brt.types.clue import CalledWrongly, GivenByUser, RunByTests, SharedWords

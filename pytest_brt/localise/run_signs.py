@@ -10,7 +10,8 @@ from pytest_brt.code.file_facts import DefinitionKind
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.localise.machinery import is_machinery
-from pytest_brt.localise.signs import Sign, miscalled
+from pytest_brt.localise.quoted import miscalled
+from pytest_brt.localise.sign import Sign
 from pytest_brt.localise.spectrum import Coverage, rank_lines
 from pytest_brt.types import Frame, TestRun
 from pytest_brt.types.clue import OnTestStack, RunByTests

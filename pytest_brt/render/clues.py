@@ -7,6 +7,7 @@ from typing import assert_never
 from pytest_brt.types import Clue
 from pytest_brt.types.clue import (
     BaseOfUsed,
+    CalledByNamed,
     CalledWrongly,
     FileNamed,
     GivenByUser,
@@ -33,16 +34,10 @@ def clue_words(clue: Clue) -> str:
             return f"the traceback {'passes' if depth else 'ends'} in {function}"
         case FileNamed(name=name, is_module=is_module):
             return f"the report names {'the module ' if is_module else ''}{name}"
-        case SpokenOf(name=name):
-            return f"the report speaks of {name}"
         case RunByReport():
             return "the report's code runs it"
-        case UsedByReport(name=name):
-            return f"the report's code names {name}"
-        case BaseOfUsed(name=name):
-            return f"a base of {name}, which the report's code names"
-        case CalledWrongly(name=name):
-            return f"an exception says that {name} is called wrongly"
+        case SpokenOf() | UsedByReport() | BaseOfUsed() | CalledByNamed() | CalledWrongly():
+            return _words_of_name(clue)
         case LacksMethod(name=name, defined_in=paths):
             where = f", which {' and '.join(paths)} defines" if paths else ""
             return f"it has no {name}{where}"
@@ -50,6 +45,24 @@ def clue_words(clue: Clue) -> str:
             return f"shares {', '.join(words)} with the report"
         case OnTestStack() | RunByTests():
             return _words_of_runs(clue)
+    assert_never(clue)
+
+
+_Named = SpokenOf | UsedByReport | BaseOfUsed | CalledByNamed | CalledWrongly
+
+
+def _words_of_name(clue: _Named) -> str:
+    match clue:
+        case SpokenOf(name=name):
+            return f"the report speaks of {name}"
+        case UsedByReport(name=name):
+            return f"the report's code names {name}"
+        case BaseOfUsed(name=name):
+            return f"a base of {name}, which the report's code names"
+        case CalledByNamed(name=name):
+            return f"{name}, which the report names, calls it"
+        case CalledWrongly(name=name):
+            return f"an exception says that {name} is called wrongly"
     assert_never(clue)
 
 

@@ -53,6 +53,13 @@ class BaseOfUsed(Fact, frozen=True, kw_only=True):
     name: str
 
 
+class CalledByNamed(Fact, frozen=True, kw_only=True):
+    """A function calls it that the report's sentences name."""
+
+    #: Of the function that the report names.
+    name: str
+
+
 class CalledWrongly(Fact, frozen=True, kw_only=True):
     """An exception says that it was called with the wrong arguments."""
 
@@ -102,6 +109,7 @@ Clue = (
     | RunByReport
     | UsedByReport
     | BaseOfUsed
+    | CalledByNamed
     | CalledWrongly
     | LacksMethod
     | SharedWords

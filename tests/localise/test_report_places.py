@@ -11,6 +11,7 @@ from pytest_brt.localise.places import files_of, find_places
 from pytest_brt.types import Place
 from pytest_brt.types.clue import (
     BaseOfUsed,
+    CalledByNamed,
     CalledWrongly,
     LacksMethod,
     OnTraceback,
@@ -156,6 +157,7 @@ def test_a_class_that_the_code_names_comes_with_its_bases(tmp_path: Path) -> Non
     assert ("pkg/other.py", "odd") not in clues
 
 
+CALLED = CalledByNamed(name="read_lines")
 SHAPES = ("Dot", "Line", "Ring", "Wave", "Knot")
 PRINTERS = {
     "pkg/__init__.py": "",
@@ -263,3 +265,31 @@ def test_one_class_does_not_keep_out_all_others(tmp_path: Path) -> None:
     assert [place.path for place in found[:4]] == ["pkg/page.py"] * 4
     assert found[4].path == "pkg/rest.py"
     assert len(found) == 30
+
+
+CALLS = {
+    "pkg/__init__.py": "",
+    "pkg/client.py": "class Client:\n    def read_lines(self):\n        Splitter().split('a')\n",
+    "pkg/split.py": "class Splitter:\n    tears = 'apart'\n"
+    "    def split(self, tears, apart): ...\n",
+    "pkg/other.py": "def write():\n    return Splitter().split('b')\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "leads"),
+    [
+        ("`client.read_lines()` tears them apart", True),
+        ("read_lines() tears them apart", True),
+        ("It tears them apart\n\n```\nread_lines\n```\n", False),
+        ("The write is odd", False),
+    ],
+)
+def test_what_is_called_by_what_the_sentences_name(tmp_path: Path, text: str, leads: bool) -> None:
+    write_tree(tmp_path, CALLS)
+    with open_index(tmp_path) as index:
+        found = suspects(f"It is odd\n\n{text}\n", index)
+    called = {(place.path, place.function) for place in found if CALLED in place.clues}
+    assert called == (
+        {("pkg/split.py", "Splitter"), ("pkg/split.py", "Splitter.split")} if leads else set()
+    )

@@ -20,7 +20,7 @@ from pytest_brt.issue.read import read_report
 from pytest_brt.localise.nearest_tests import nearest_tests
 from pytest_brt.localise.places import files_of, find_places
 from pytest_brt.localise.query import query_of
-from pytest_brt.localise.signs import Key
+from pytest_brt.localise.sign import Key
 from pytest_brt.observe.watch import Replayed, Seen, watch
 from pytest_brt.reproduce.prompting.excerpts import MOST_TESTS, show_tests
 from pytest_brt.reproduce.prompting.transcript import IMPORTS, Stance, session_of, stance_of
