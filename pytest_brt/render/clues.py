@@ -29,7 +29,7 @@ def clue_words(clue: Clue) -> str:
         case GivenByUser():
             return "given"
         case NamedByModel():
-            return "the model names the file"
+            return "the model names it"
         case OnTraceback(function=function, depth=depth):
             return f"the traceback {'passes' if depth else 'ends'} in {function}"
         case FileNamed(name=name, is_module=is_module):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_brt.agent.report_text import report_text
 from pytest_brt.code.file_facts import DefinitionKind
@@ -24,8 +24,8 @@ _CHOICE = 240
 _ANSWERS = ("first", "second", "third")
 #: Names of a module that are told.
 _NAMES = 12
-#: What it answers in place of a name, and characters of the path that it then gives.
-_NONE, _LONGEST = "none", 120
+#: What it answers in place of a name, and characters of the place that it then gives.
+_NONE, _LONGEST = "none", 160
 
 
 def likeliest_places(
@@ -33,18 +33,18 @@ def likeliest_places(
 ) -> tuple[Place, ...]:
     """Return `suspects` with those first that a model holds for the likeliest.
 
-    It may name another file of the project. All stay: what it does not choose keeps its order.
+    It may name another place of the project. All stay: what it does not choose keeps its order.
     It is not asked about a few, and an answer that cannot be read changes nothing.
 
     Raises:
         ModelProblem: the model cannot be reached, or the report does not fit it.
     """
-    by_name = {f"{s.path}::{s.function}" if s.function else s.path: s for s in suspects}
+    by_name = {_name(suspect): suspect for suspect in suspects}
     if len(by_name) <= _FEW:
         return tuple(suspects)
     choice = Choice(words=(*by_name, _NONE))
     form = Header(
-        fields=(*((name, choice) for name in _ANSWERS), ("other_file", Text(longest=_LONGEST)))
+        fields=(*((name, choice) for name in _ANSWERS), ("other", Text(longest=_LONGEST)))
     )
     named = {name: _about(place, index) for name, place in by_name.items()}
 
@@ -61,10 +61,32 @@ def likeliest_places(
     if not said:
         return tuple(suspects)
     best = [by_name[said[name]] for name in _ANSWERS if said[name] != _NONE]
-    path = index.paths.find(said["other_file"])
-    if path:
-        best.append(Place(path=path, function="", line=1, end_line=0, clues=(NamedByModel(),)))
+    best += [by_name.get(_name(other), other) for other in other_place(said["other"], index)]
     return tuple(dict.fromkeys((*best, *suspects)))
+
+
+def _name(place: Place) -> str:
+    return f"{place.path}::{place.function}" if place.function else place.path
+
+
+def other_place(said: str, index: Index) -> Iterator[Place]:
+    """Yield the file, or the function or class in it, that a model names as PATH or PATH::NAME."""
+    file, _, name = said.partition("::")
+    path = index.paths.find(file)
+    if path is None:
+        return
+    clues = (NamedByModel(),)
+    for one in index.definitions(name) if name else ():
+        if one.path == path and one.kind is not DefinitionKind.VARIABLE:
+            yield Place(
+                path=path,
+                function=one.qualname,
+                line=one.line,
+                end_line=one.end_line,
+                clues=clues,
+            )
+            return
+    yield Place(path=path, function="", line=1, end_line=0, clues=clues)
 
 
 def _about(place: Place, index: Index) -> str:

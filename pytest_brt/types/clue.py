@@ -10,7 +10,7 @@ class GivenByUser(Fact, frozen=True, kw_only=True):
 
 
 class NamedByModel(Fact, frozen=True, kw_only=True):
-    """A model that was to choose among the places names this file instead."""
+    """A model that was to choose among the places names this one instead."""
 
 
 class OnTraceback(Fact, frozen=True, kw_only=True):

@@ -11,10 +11,11 @@ from pytest_brt.agent.prompts import Prompts
 from pytest_brt.code.index import open_index
 from pytest_brt.model.base import Prompt, Settings
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.reproduce.likeliest import likeliest_places
+from pytest_brt.reproduce.likeliest import likeliest_places, other_place
 from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.prompting.fit import Brief
 from pytest_brt.types import Place
+from pytest_brt.types.clue import NamedByModel
 from tests.reproduce.examples import ISSUE
 from tests.reproduce.golden import check
 
@@ -60,7 +61,7 @@ def asked(folder: Path, answer: str, count: int) -> tuple[list[int], list[Prompt
 
 def answered(*names: str, other: str = "") -> str:
     fields = dict(zip(("first", "second", "third"), names, strict=True))
-    return json.dumps({**fields, "other_file": other})
+    return json.dumps({**fields, "other": other})
 
 
 def test_what_the_model_names_comes_first_and_nothing_is_lost(tmp_path: Path) -> None:
@@ -85,6 +86,21 @@ def test_another_file_may_be_named(
     tmp_path: Path, names: tuple[str, str, str], path: str, order: list[int]
 ) -> None:
     assert asked(tmp_path, answered(*names, other=path), 7)[0] == order
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "line"),
+    [("Thing", "Thing", 1), ("walk6", "Thing.walk6", 2), ("Thing.fly", "", 1), ("", "", 1)],
+)
+def test_another_function_or_class_may_be_named(
+    tmp_path: Path, name: str, function: str, line: int
+) -> None:
+    (tmp_path / "pkg").mkdir()
+    (tmp_path / "pkg" / "part6.py").write_text(CODE.format("walk6"), "utf-8")
+    with open_index(tmp_path) as index:
+        (found,) = other_place(f"pkg/part6.py::{name}", index)
+    assert (found.path, found.function, found.line) == ("pkg/part6.py", function, line)
+    assert found.clues == (NamedByModel(),)
 
 
 def test_an_answer_that_names_nothing_known_changes_nothing(tmp_path: Path) -> None:
