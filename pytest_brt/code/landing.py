@@ -53,18 +53,19 @@ def _check_places(tests: Sequence[CandidateTest], root: Path) -> None:
 
 
 def _as_file(tests: Sequence[CandidateTest], issue: Issue, landing: Landing) -> Edit:
-    folder = PurePosixPath(tests[0].path).parent
-    path = _free_path(landing.root, str(folder / f"test_{_slug(issue)}.py"))
-    placement = new_file(_source(tests[0], issue), path)
+    usual = str(PurePosixPath(tests[0].path).parent / f"test_{_slug(issue)}.py")
+    placement = new_file(_source(tests[0], issue), usual)
     nodes = list(placement.nodes)
     for test in tests[1:]:
         try:
-            placement = _place(test, path, placement.edit.after)
+            placement = _place(test, usual, placement.edit.after)
         except EditProblem:
             continue  # its names clash with those before it; the report shows it all the same
         nodes.extend(placement.nodes)
-    after = _marked(path, placement.edit.after, nodes, issue, landing)
-    return Edit(path=path, before=None, after=after)
+    after = _marked(usual, placement.edit.after, nodes, issue, landing)
+    path = _free_path(landing.root, usual, after)
+    is_there = (landing.root / path).exists()
+    return Edit(path=path, before=after if is_there else None, after=after)
 
 
 def _into_host(test: CandidateTest, issue: Issue, landing: Landing) -> Edit:
@@ -113,11 +114,15 @@ def _slug(issue: Issue) -> str:
     return "_".join(words[:6]) or f"issue_{issue.id}"
 
 
-def _free_path(root: Path, path: str) -> str:
-    """Return `path`, or the first of path_2, path_3, … that does not exist yet."""
+def _free_path(root: Path, path: str, content: bytes) -> str:
+    """Return the first of path, path_2, … that does not exist yet, or has this content already."""
     wanted = PurePosixPath(path)
     number = 1
-    while (root / path).exists():
+    while (root / path).exists() and not _holds(root / path, content):
         number += 1
         path = str(wanted.with_stem(f"{wanted.stem}_{number}"))
     return path
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    return path.is_file() and path.read_bytes() == content

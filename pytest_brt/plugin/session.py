@@ -353,6 +353,9 @@ class Session(OwnCollection):
         self.edits = plan_edits(record, self.options, root, cache_folder(self.config))
         if self.options.write in (Write.NEW, Write.INTO):
             for edit in self.edits:
+                if edit.before == edit.after:
+                    self.closing.append(f"already there: {edit.path}")
+                    continue
                 write_bytes(root / edit.path, edit.after)
                 self.closing.append(f"written: {edit.path}")
 

@@ -53,6 +53,9 @@ def test_it_is_shown_and_written_when_that_is_asked_for(project: pytest.Pytester
     shown.stdout.fnmatch_lines(["*not written (--brt-write new --brt-write-unsure writes it)*"])
     result = run(project, "--brt-write=new", "--brt-write-unsure")
     result.stdout.fnmatch_lines(["written: *"])
+    again = run(project, "--brt-write=new", "--brt-write-unsure")
+    again.stdout.fnmatch_lines(["already there: *test_clamp_is_odd.py"])
+    again.stdout.no_fnmatch_line("written: *")
     assert [path.name for path in project.path.rglob("test_*.py")] == ["test_clamp_is_odd.py"]
 
 

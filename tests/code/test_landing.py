@@ -40,6 +40,17 @@ def test_a_file_that_is_there_is_left_alone(tmp_path: Path) -> None:
     assert edit.path == "tests/test_the_mean_of_nothing_crashes_2.py"
 
 
+def test_what_is_there_already_is_not_written_again(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    landing = Landing(root=tmp_path, mark=True)
+    first = plan_edit([candidate()], ISSUE, landing)
+    (tmp_path / first.path).write_bytes(first.after)
+    again = plan_edit([candidate()], ISSUE, landing)
+    assert (again.path, again.before, again.diff()) == (first.path, first.after, "")
+    other = plan_edit([candidate("test_other")], ISSUE, landing)
+    assert (other.path, other.before) == ("tests/test_the_mean_of_nothing_crashes_2.py", None)
+
+
 def test_the_best_test_goes_into_the_file_that_the_user_named(tmp_path: Path) -> None:
     (tmp_path / "test_host.py").write_text(HOST, "utf-8")
     landing = Landing(root=tmp_path, into=True, host="test_host.py", mark=True)
