@@ -53,7 +53,7 @@ def watch(reading: Reading, engine: Engine) -> Replayed:
     steps = reading.steps
     every = [names_of(step.source) for step in steps]
     stars = tuple(dict.fromkeys(star for names in every for star in names.stars))
-    uses = uses_in("\n".join(step.source for step in steps))
+    uses = uses_in(*(step.source for step in steps))
     resolver = Resolver(engine=engine, stars=stars, own=_own_imports(steps), uses=uses)
     bound = accumulate((names.bound for names in every), frozenset.union, initial=frozenset[str]())
     unbound = [names.used - before for names, before in zip(every, bound, strict=False)]

@@ -9,6 +9,7 @@ import dis
 import symtable
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from types import CodeType
 from typing import TypeVar
 
@@ -137,15 +138,15 @@ class Use:
     attributes: frozenset[str] = frozenset()
 
 
-def uses_in(source: str) -> Mapping[str, Use]:
-    """Return what `source` does with each name that it calls or asks something of.
+def uses_in(*sources: str) -> Mapping[str, Use]:
+    """Return what some code does with each name that it calls or asks something of.
 
     Raises:
-        SyntaxError: it is not Python.
+        SyntaxError: one of the sources is not Python.
     """
     called: set[str] = set()
     asked: dict[str, set[str]] = {}
-    for node in ast.walk(parse(source)):
+    for node in chain.from_iterable(ast.walk(parse(source)) for source in sources):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             called.add(node.func.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
