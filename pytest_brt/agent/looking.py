@@ -10,10 +10,12 @@ from pytest_brt.agent.action import Refusal
 from pytest_brt.agent.excerpt import Room, largest, numbered, window
 from pytest_brt.agent.paths import closest
 from pytest_brt.agent.tree import Tree
+from pytest_brt.code.calls import find_calls
 from pytest_brt.code.file_facts import Definition, DefinitionKind, read_facts
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.code.lookup import Hit, files_about, find_calls, find_definitions, wanted_in
+from pytest_brt.code.relevance import files_about
+from pytest_brt.code.search import Hit, find_definitions, wanted_in
 from pytest_brt.code.words import terms_of
 from pytest_brt.syntax.parse import decode
 

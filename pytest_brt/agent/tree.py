@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pytest_brt.agent.action import Refusal
 from pytest_brt.agent.paths import Paths
-from pytest_brt.code.layout import leads_out
+from pytest_brt.code.scan import leads_out
 from pytest_brt.code.source import SourceText, read_source
 from pytest_brt.errors import EditProblem
 from pytest_brt.types import FileChange, Step

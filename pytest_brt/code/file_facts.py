@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from pytest_brt.code.layout import Layout
 from pytest_brt.syntax.parse import Function, bodies, bound_targets, first_line, parse
 
 
@@ -107,7 +106,6 @@ class FileFacts:
 NO_FACTS = FileFacts(definitions=(), imports=(), public=None, dynamic=True)
 #: Characters; what is longer is generated data, and is read as text.
 LONGEST_PARSED = 600_000
-
 _DYNAMIC = re.compile(r"\bglobals\(\)|^def __getattr__\b|\bexec\(|sys\.modules\[|\bsetattr\(", re.M)
 #: Found much sooner than the above, and in few files.
 _MAYBE_DYNAMIC = re.compile(r"globals\(\)|__getattr__|exec\(|sys\.modules|setattr\(")
@@ -234,68 +232,3 @@ def _public(tree: ast.Module) -> frozenset[str] | None:
         added = isinstance(node, ast.AugAssign)
         names = [*(names or ()), *listed] if added else list(listed)
     return None if names is None else frozenset(names)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exports:
-    """The names that a module of the project has."""
-
-    names: frozenset[str]
-    #: Those that ``from module import *`` takes.
-    public: frozenset[str]
-    #: False when it may have more: a star import from elsewhere, or names made at run time.
-    complete: bool
-
-
-def find_exports(
-    module: str,
-    layout: Layout,
-    read: Callable[[str], FileFacts],
-    seen: frozenset[str] = frozenset(),
-) -> Exports:
-    """Return the names that ``from module import name`` finds, submodules included.
-
-    `read` gives the facts of a file by its path. An unknown module has no names, and is not
-    complete. Star imports of the modules `seen` are not followed again.
-    """
-    path = layout.path_of(module)
-    inner = submodules(module, layout)
-    if path is None:
-        return Exports(names=inner, public=frozenset(), complete=bool(inner))
-    facts = read(path)
-    names = {one.name for one in facts.definitions if one.top}
-    complete = not facts.dynamic
-    for item in (item for item in facts.imports if item.top):
-        if item.bound != "*":
-            names.add(item.bound)
-        elif item.module in seen or item.module == module:
-            continue
-        elif layout.path_of(item.module):
-            starred = find_exports(item.module, layout, read, seen | {module})
-            names.update(starred.public)
-            complete = complete and starred.complete
-        else:
-            complete = False
-    public = facts.public
-    if public is None:
-        public = frozenset(name for name in names if name[:1] != "_")
-    below = inner if path.endswith("__init__.py") else frozenset()
-    return Exports(names=frozenset(names) | below | _GIVEN, public=public, complete=complete)
-
-
-def submodules(module: str, layout: Layout) -> frozenset[str]:
-    """Return the simple names of the modules and packages right below `module`."""
-    inner = module.replace(".", "/") + "/"
-    found = set()
-    for root in layout.roots:
-        prefix = f"{root}/{inner}" if root else inner
-        for file in layout.files:
-            if file.startswith(prefix):
-                found.add(file[len(prefix) :].partition("/")[0].removesuffix(".py"))
-    return frozenset(found - {"__init__"})
-
-
-#: What every module has.
-_GIVEN = frozenset(
-    {"__name__", "__file__", "__doc__", "__path__", "__all__", "__dict__", "__package__"}
-)

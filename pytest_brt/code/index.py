@@ -15,31 +15,20 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import Self
 
-from pytest_brt.code.database import (
-    connect,
-    ranked_passages,
-    refresh,
-    stored_facts,
-)
+from pytest_brt.code.database import connect, ranked_passages, refresh, stored_facts
+from pytest_brt.code.exports import Exports, find_exports
 from pytest_brt.code.file_facts import (
     NO_FACTS,
     Definition,
     DefinitionKind,
-    Exports,
     FileFacts,
     Import,
     Passage,
-    find_exports,
 )
 from pytest_brt.code.ini import declared_roots, read_ini
-from pytest_brt.code.layout import (
-    Layout,
-    TreePaths,
-    find_layout,
-    is_beside,
-    is_test_path,
-    leads_out,
-)
+from pytest_brt.code.layout import Layout, find_layout, is_beside, is_test_path
+from pytest_brt.code.scan import leads_out
+from pytest_brt.code.tree_paths import TreePaths
 from pytest_brt.code.ways import shortest
 from pytest_brt.code.words import code_tokens, stem, takes_tests
 from pytest_brt.errors import StoreProblem

@@ -15,7 +15,7 @@ from pathlib import Path
 import iniconfig
 
 from pytest_brt.bounded import bounded_text
-from pytest_brt.code.layout import USUAL, Collected
+from pytest_brt.code.collected import USUAL, Collected
 
 #: Options of `addopts` that say how tests are imported and what they need; all others
 #: (selection, parallel runs, coverage, output) are left out of our runs.

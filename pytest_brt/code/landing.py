@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from pytest_brt.code.layout import leads_out
+from pytest_brt.code.scan import leads_out
 from pytest_brt.code.source import Edit, Placement, new_file
 from pytest_brt.code.xfail import mark_xfail
 from pytest_brt.errors import EditProblem

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.bounded import is_file, is_folder
-from pytest_brt.code.layout import USUAL, Collected, is_test_path
+from pytest_brt.code.collected import USUAL, Collected
+from pytest_brt.code.layout import is_test_path
 
 #: Folders that a private copy of a tree does without.
 LEFT_OUT = frozenset(

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pytest_brt.code.layout import Collected
+from pytest_brt.code.collected import Collected
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.once import Once
 from pytest_brt.types import Cause, FailsBefore, Raised, TestRun, Verdict

@@ -6,7 +6,7 @@ import ast
 from contextlib import suppress
 from textwrap import dedent
 
-from pytest_brt.code.layout import USUAL, Collected
+from pytest_brt.code.collected import USUAL, Collected
 from pytest_brt.guard.suite import ExistingTest, read_tests
 from pytest_brt.syntax.parse import is_constant, parse, parse_or_empty
 from pytest_brt.types import Edit

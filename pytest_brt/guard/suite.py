@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from pytest_brt.code.collected import USUAL, Collected
 from pytest_brt.code.ini import read_ini
-from pytest_brt.code.layout import USUAL, Collected
 from pytest_brt.execute.layout import files_of
 from pytest_brt.syntax.parse import parse_or_empty
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_brt.code.index import Index
-from pytest_brt.code.lookup import is_test, relevance
+from pytest_brt.code.relevance import is_test, relevance
 from pytest_brt.code.words import terms_of
 from pytest_brt.localise.places import files_of
 from pytest_brt.localise.query import query_of

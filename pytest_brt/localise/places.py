@@ -1,9 +1,9 @@
 """The places where the bug may be, from all that is known: the report, stacks, and what tests run.
 
-A passage scores by the words that it shares with the report and by those of its file
-(`code.lookup`), each as a share of the best, and by what else in the report points at it (`signs`).
-To that, as a share of the best, is added what the runs of tests say (`run_signs`), so that a place
-on which two of them agree comes first.
+A passage scores by the words that it shares with the report and by those of its file, each as a
+share of the best (`code.relevance`), and by what else in the report points at it (`signs`). To
+that, as a share of the best, is added what the runs of tests say (`run_signs`), so that a place on
+which two of them agree comes first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pytest_brt.code.file_facts import DefinitionKind, Passage
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product
-from pytest_brt.code.lookup import Relevance, relevance
+from pytest_brt.code.relevance import Relevance, relevance
 from pytest_brt.code.words import IDENTIFIER, terms_of
 from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.query import query_of

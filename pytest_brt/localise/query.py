@@ -2,7 +2,7 @@
 
 The title says what the bug is about, code in a sentence names what the reporter suspects, and the
 output of a program names much that has nothing to do with it. How rare a term is in the project is
-for `code.lookup` to say.
+for `code.relevance` to say.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import ast
 import re
 import textwrap
 
-from pytest_brt.observe.watch import Display, Form
+from pytest_brt.observe.forms import Display, Form
 from pytest_brt.syntax.parse import parse_expression
 
 #: Of a line of a test.

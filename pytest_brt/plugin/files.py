@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_brt import __version__
 from pytest_brt.code.landing import Landing, plan_edit
-from pytest_brt.code.layout import RECORDED_REPORT
+from pytest_brt.code.scan import RECORDED_REPORT
 from pytest_brt.code.source import Edit
 from pytest_brt.codec import to_json
 from pytest_brt.execute.engine import Engine

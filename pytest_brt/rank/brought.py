@@ -14,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
+from pytest_brt.code.collected import Collected
 from pytest_brt.code.ini import read_ini
-from pytest_brt.code.layout import Collected, is_test_path
+from pytest_brt.code.layout import is_test_path
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.guard import Touched

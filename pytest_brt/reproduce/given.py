@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.bounded import bounded_text
+from pytest_brt.code.collected import USUAL
 from pytest_brt.code.ini import read_ini
-from pytest_brt.code.layout import USUAL
 from pytest_brt.code.xfail import marked_tests, unmark
 from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem, UsageProblem

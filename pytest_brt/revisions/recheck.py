@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pytest_brt.bounded import read_bounded
-from pytest_brt.code.layout import RECORDED_REPORT
+from pytest_brt.code.scan import RECORDED_REPORT
 from pytest_brt.codec import content_id, from_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst

@@ -2,15 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from pytest_brt.code.file_facts import (
-    Definition,
-    DefinitionKind,
-    Exports,
-    FileFacts,
-    Import,
-    find_exports,
-    submodules,
-)
+from pytest_brt.code.exports import Exports, find_exports, submodules
+from pytest_brt.code.file_facts import Definition, DefinitionKind, FileFacts, Import
 from pytest_brt.code.layout import find_layout
 
 

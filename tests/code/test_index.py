@@ -14,7 +14,7 @@ import pytest
 from pytest_brt.code import index as index_module
 from pytest_brt.code.database import refresh
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.code.layout import FileStamp
+from pytest_brt.code.scan import FileStamp
 from pytest_brt.errors import StoreProblem
 
 FILES = {

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.code.layout import USUAL, Collected, TreePaths, find_layout, is_test_path
+from pytest_brt.code.collected import USUAL, Collected
+from pytest_brt.code.layout import find_layout, is_test_path
+from pytest_brt.code.tree_paths import TreePaths
 
 FLAT = ["setup.py", "pkg/__init__.py", "pkg/a.py", "pkg/sub/__init__.py", "tests/test_a.py"]
 SRC = [

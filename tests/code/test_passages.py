@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.code.database import FIELDS, read_passages
 from pytest_brt.code.file_facts import read_facts
+from pytest_brt.code.passages import FIELDS, read_passages
 
 MODULE = '''\
 """About slugs."""

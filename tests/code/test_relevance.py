@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.code.lookup import files_about, relevance
+from pytest_brt.code.relevance import files_about, relevance
 from pytest_brt.code.words import terms_of
 from tests.support.trees import write_tree
 

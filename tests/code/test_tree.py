@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_brt.code.layout import leads_out, scan_tree
+from pytest_brt.code.scan import leads_out, scan_tree
 
 
 def test_environments_and_records_of_runs_are_left_out(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.code.layout import USUAL
+from pytest_brt.code.collected import USUAL
 from pytest_brt.execute.engine import Engine, Row, RowResult
 from pytest_brt.guard.baseline import Baseline, SuiteFile
 from pytest_brt.types import Verdict

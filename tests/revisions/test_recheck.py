@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.code.layout import RECORDED_REPORT
+from pytest_brt.code.scan import RECORDED_REPORT
 from pytest_brt.codec import to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine

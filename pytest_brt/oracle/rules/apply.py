@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from pytest_brt.issue.alike import Likeness, is_steady, partly_in, quoted_in
-from pytest_brt.observe.watch import Seen, displays
+from pytest_brt.observe.forms import displays
+from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.equals import equals
 from pytest_brt.oracle.rules.gone import MARKED, SPOKEN, gone

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pytest_brt.issue.alike import Likeness, quoted_in, squeezed, trimmed
-from pytest_brt.observe.watch import Display, Form, Seen, displays, printed_argument
+from pytest_brt.observe.forms import Display, Form, displays, printed_argument
+from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import assertion, loose_assertion
 from pytest_brt.oracle.rules.report_run import (
     PLAIN,

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pytest_brt.issue.alike import Likeness, partly_in, quoted_in, squeezed
 from pytest_brt.issue.mentions import is_runnable
 from pytest_brt.issue.words import plain, wished_part
-from pytest_brt.observe.watch import Display, Seen, can_compare, displays, printed_argument
+from pytest_brt.observe.forms import Display, can_compare, displays, printed_argument
+from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import assertion, one_line
 from pytest_brt.oracle.rules.report_run import ReportRun, called, is_said_to_work, quote, short
 from pytest_brt.oracle.write import Draft

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from pytest_brt.issue.mentions import EXCEPTION
 from pytest_brt.issue.words import wants_an_error
-from pytest_brt.observe.watch import Seen, printed_argument, ran_expression
+from pytest_brt.observe.forms import printed_argument, ran_expression
+from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.judge import is_isolation, is_unset_variable

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pytest_brt.issue.alike import quoted_in
-from pytest_brt.observe.watch import Seen, can_compare, displays, ran_expression
+from pytest_brt.observe.forms import can_compare, displays, ran_expression
+from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import assertion
 from pytest_brt.oracle.rules.report_run import ReportRun, called, short
 from pytest_brt.oracle.write import Draft

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pytest_brt.agent.action import Outcome, Refusal
 from pytest_brt.agent.loop import Turn
 from pytest_brt.agent.report_text import report_text
-from pytest_brt.code.layout import USUAL
+from pytest_brt.code.collected import USUAL
 from pytest_brt.code.source import Edit, is_insertion, new_file
 from pytest_brt.code.words import terms_of
 from pytest_brt.codec import content_id

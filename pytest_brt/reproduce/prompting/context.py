@@ -14,7 +14,7 @@ from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.code.fixtures import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_vendored
-from pytest_brt.code.lookup import relevance
+from pytest_brt.code.relevance import relevance
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.issue.read import read_report
 from pytest_brt.localise.nearest_tests import nearest_tests

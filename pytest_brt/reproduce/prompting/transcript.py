@@ -8,7 +8,8 @@ from enum import StrEnum
 
 from pytest_brt.execute.engine import Observed
 from pytest_brt.issue.alike import Likeness, quoted_in
-from pytest_brt.observe.watch import Replayed, Seen, shown_expression
+from pytest_brt.observe.forms import shown_expression
+from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 
 #: Statements whose results are told, and characters of each result.

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from pytest_brt.issue.alike import quoted_in
-from pytest_brt.observe.watch import Seen, displays
+from pytest_brt.observe.forms import displays
+from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.write import is_import

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.code.lookup import Hit, find_definitions, wanted_in
+from pytest_brt.code.search import Hit, find_definitions, wanted_in
 from tests.support.trees import write_tree
 
 FILES = {

@@ -1,18 +1,11 @@
-"""What of a project has most to do with some words: its passages and files, definitions, calls.
+"""The definitions that have what is looked for, as a model asks for it.
 
-Passages are told by BM25, as SQLite has it: a rare term says more than a usual one, a name more
-than a body, a short passage more than a long one that has the same terms.
-Each term counts once in a field: how often a variable is used says nothing of what a function is
-about. A file has of each term what its best passage has.
-
-Of what is looked for in definitions, a whole identifier counts more than its parts, a name more
-than what stands in a body, and words on one line more than words that are far apart. What has all
-of them comes first.
+A whole identifier counts more than its parts, a name more than what stands in a body, and words on
+one line more than words that are far apart. What has all of them comes first.
 """
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,67 +13,9 @@ from dataclasses import dataclass
 
 from pytest_brt.code.file_facts import Definition, DefinitionKind, read_facts
 from pytest_brt.code.index import Index
-from pytest_brt.code.layout import is_beside, is_product, is_test_path
+from pytest_brt.code.layout import is_test_path
+from pytest_brt.code.relevance import files_about
 from pytest_brt.code.words import IDENTIFIER, split_identifier, stem, terms_of
-from pytest_brt.syntax.parse import called_name, parse
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relevance:
-    """How much the passages and files of a project have to do with a query."""
-
-    #: By the number of the passage; what has none of the terms is left out.
-    passages: Mapping[int, float]
-    #: By path.
-    files: Mapping[str, float]
-    #: What each term is worth where it stands, by term and number of the passage.
-    shares: Mapping[str, Mapping[int, float]]
-    #: What each term is worth anywhere: its weight, times how rare it is.
-    worths: Mapping[str, float]
-
-    def reasons(self, number: int, most: int = 4) -> tuple[str, ...]:
-        """Return the terms that say most of passage `number`, the weightiest first."""
-        own = {term: found[number] for term, found in self.shares.items() if number in found}
-        return tuple(sorted(own, key=lambda term: (-own[term], term))[:most])
-
-
-def relevance(query: Mapping[str, float], index: Index, *, tests: bool = False) -> Relevance:
-    """Return how much the product (or the tests) has to do with the weighted terms of `query`."""
-    is_meant = is_test if tests else is_product
-    meant = {path for path in index.layout.files if is_meant(path)}
-    passages = {n: p.path for n, p in index.passages.items() if p.path in meant}
-    by_passage: dict[int, float] = {}
-    by_file: dict[str, float] = {}
-    shares: dict[str, dict[int, float]] = {}
-    worths: dict[str, float] = {}
-    for term, weight in query.items():
-        own = {n: weight * score for n, score in index.having(term).items() if n in passages}
-        shares[term] = own
-        worths[term] = weight * _rarity(len(own), len(passages))
-        best: dict[str, float] = {}
-        for number, share in own.items():
-            path = passages[number]
-            by_passage[number] = by_passage.get(number, 0.0) + share
-            best[path] = max(best.get(path, 0.0), share)
-        for path, share in best.items():
-            by_file[path] = by_file.get(path, 0.0) + share
-    return Relevance(passages=by_passage, files=by_file, shares=shares, worths=worths)
-
-
-def is_test(path: str) -> bool:
-    """Return whether `path` belongs to the tests of the project itself."""
-    return is_test_path(path) and not is_beside(path)
-
-
-def files_about(terms: Iterable[str], index: Index, *, tests: bool) -> Sequence[str]:
-    """Return the files of the tests, or of the product, that have `terms`, best first."""
-    found = relevance(dict.fromkeys(terms, 1.0), index, tests=tests).files
-    return sorted(found, key=lambda path: (-found[path], path))
-
-
-def _rarity(having: int, every: int) -> float:
-    return math.log(1 + (every - having + 0.5) / (having + 0.5))
-
 
 #: Parts of identifiers that are shorter are everywhere.
 _SHORTEST = 3
@@ -94,7 +29,6 @@ _FILES = 40
 _EQUAL, _NAME, _BODY = 4.0, 2.5, 1.0
 #: How much less the parts of an identifier say, and what stands on one line.
 _PARTS, _ON_A_LINE = 0.5, 0.5
-
 #: Identifiers that are looked for, as they were asked for, each with its parts in lower case.
 Wanted = Mapping[str, Sequence[str]]
 
@@ -228,53 +162,3 @@ def _judged(
         found += [name] if whole else has
         complete = complete and bool(whole or (parts and len(has) == len(parts)))
     return score, tuple(dict.fromkeys(found)), complete
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """A place where something of some name is called."""
-
-    path: str
-    line: int
-    #: The source of the call, on one line.
-    text: str
-    #: Qualified name of the function around it, or "".
-    caller: str
-
-
-def find_calls(name: str, index: Index, *, path: str = "", limit: int = 200) -> tuple[Call, ...]:
-    """Return the calls of anything called `name`: ``name(…)``, ``x.name(…)``.
-
-    With `path` only those in this file; the product's come before the tests'.
-    """
-    files = [path] if path else sorted(index.files_with(name), key=lambda p: (is_test_path(p), p))
-    found: list[Call] = []
-    for file in files:
-        found.extend(_calls_in(file, name, index))
-        if len(found) >= limit:
-            break
-    return tuple(found[:limit])
-
-
-def _calls_in(path: str, name: str, index: Index) -> list[Call]:
-    try:
-        text = index.source(path)
-        if f"{name}(" not in text and f"{name} (" not in text:
-            return []
-        tree = parse(text)
-    except (OSError, SyntaxError):
-        return []
-    found = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and called_name(node) == name:
-            around = index.definition_at(path, node.lineno)
-            source = ast.get_source_segment(text, node) or ast.unparse(node)
-            found.append(
-                Call(
-                    path=path,
-                    line=node.lineno,
-                    text=" ".join(source.split()),
-                    caller=around.qualname if around else "",
-                )
-            )
-    return sorted(found, key=lambda call: call.line)
