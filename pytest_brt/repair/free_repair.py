@@ -21,12 +21,14 @@ from pytest_brt.agent.action import (
     describe,
 )
 from pytest_brt.agent.blocks import fenced_blocks
+from pytest_brt.agent.definitions import list_calls
 from pytest_brt.agent.excerpt import Room, cut, numbered
-from pytest_brt.agent.looking import list_calls, search_code, show_file, show_lines
+from pytest_brt.agent.lines import show_file, show_lines
 from pytest_brt.agent.loop import Turn, run_agent
 from pytest_brt.agent.memory import Counter, conversation
 from pytest_brt.agent.report_text import report_text
 from pytest_brt.agent.running import tell_runs
+from pytest_brt.agent.search import search_code
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Message, Prompt, Sampling
 from pytest_brt.repair.bench import RepairBench

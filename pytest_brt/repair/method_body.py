@@ -7,8 +7,8 @@ import textwrap
 from collections.abc import Sequence
 
 from pytest_brt.agent.blocks import fenced_blocks
+from pytest_brt.agent.definitions import definitions_called
 from pytest_brt.agent.excerpt import cut
-from pytest_brt.agent.looking import definitions_called
 from pytest_brt.agent.loop import Turn
 from pytest_brt.agent.memory import Counter
 from pytest_brt.agent.prompts import fenced

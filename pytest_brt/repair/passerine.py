@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Annotated as A
 
 from pytest_brt.agent.action import File, Outcome, Refusal, action, actions_of
-from pytest_brt.agent.looking import search_code, show_lines
+from pytest_brt.agent.lines import show_lines
 from pytest_brt.agent.loop import Turn, run_agent
 from pytest_brt.agent.memory import Counter, conversation
 from pytest_brt.agent.report_text import fitting_report
 from pytest_brt.agent.running import fails, sort_runs, tell_runs
+from pytest_brt.agent.search import search_code
 from pytest_brt.agent.tree import Tree
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.engine import Row, TestTarget, target_of

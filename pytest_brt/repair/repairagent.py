@@ -14,14 +14,14 @@ from enum import StrEnum
 from typing import Annotated as A
 
 from pytest_brt.agent.action import NO_FILE, File, Outcome, Refusal, action, actions_of, describe
-from pytest_brt.agent.excerpt import cut
-from pytest_brt.agent.looking import (
+from pytest_brt.agent.definitions import (
     list_calls,
     list_definitions,
     search_definitions,
     show_definition,
-    show_lines,
 )
+from pytest_brt.agent.excerpt import cut
+from pytest_brt.agent.lines import show_lines
 from pytest_brt.agent.loop import Turn, run_agent
 from pytest_brt.agent.memory import Counter, Entry, fit_entries
 from pytest_brt.agent.paths import closest

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.agent.excerpt import Room
-from pytest_brt.agent.looking import search_code, show_file
+from pytest_brt.agent.lines import show_file
+from pytest_brt.agent.search import search_code
 from pytest_brt.agent.tree import Tree
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.types import FileChange

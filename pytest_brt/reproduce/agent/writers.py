@@ -21,10 +21,11 @@ from pytest_brt.agent.action import (
     actions_of,
     describe,
 )
-from pytest_brt.agent.looking import search_code, show_file
+from pytest_brt.agent.lines import show_file
 from pytest_brt.agent.loop import Turn
 from pytest_brt.agent.memory import Counter, conversation
 from pytest_brt.agent.report_text import report_text
+from pytest_brt.agent.search import search_code
 from pytest_brt.model.base import Message, Prompt, Sampling
 from pytest_brt.reproduce.agent.edit_test import ask_for_test, refuse_product, write_tests
 from pytest_brt.reproduce.agent.run_test import run_test_file
