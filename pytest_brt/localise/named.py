@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.code.index import Index
@@ -24,6 +25,8 @@ _USED, _BASE, _CALLED = 0.05, 0.5, 0.3
 _LACKS, _FAMILY = 0.3, 5
 #: A name that so many definitions share says of none of them that it is meant.
 _SHARED = 3
+#: Functions that a report names and whose code is read.
+_CALLERS = 40
 
 
 def signs_of_names(
@@ -76,19 +79,21 @@ def _bases(one: Definition, index: Index) -> Iterator[Definition]:
 def _called(issue: Issue, index: Index) -> Iterator[tuple[Key, Sign]]:
     """Yield what the functions call that the report's sentences name, each once."""
     found: dict[Key, Sign] = {}
-    for name in names_in_sentences(issue):
-        for caller in meant(name, index):
-            for called in sorted(_calls(caller, index)):
-                for one in meant(called, index):
-                    sign = Sign(_CALLED, CalledByNamed(name=name))
-                    found.setdefault((one.path, one.qualname), sign)
+    every = ((name, one) for name in names_in_sentences(issue) for one in meant(name, index))
+    callers = ((name, one) for name, one in every if one.kind is not DefinitionKind.CLASS)
+    for name, caller in islice(callers, _CALLERS):
+        for called in sorted(_calls(caller, index)):
+            for one in meant(called, index):
+                sign = Sign(_CALLED, CalledByNamed(name=name))
+                found.setdefault((one.path, one.qualname), sign)
     yield from found.items()
 
 
 def _calls(caller: Definition, index: Index) -> frozenset[str]:
-    if caller.kind is DefinitionKind.CLASS:
-        return frozenset()
-    lines = index.source(caller.path).split("\n")[caller.line - 1 : caller.end_line]
+    try:
+        lines = index.source(caller.path).split("\n")[caller.line - 1 : caller.end_line]
+    except OSError:
+        return frozenset()  # it has just gone
     return called_names(parse_or_empty(textwrap.dedent("\n".join(lines))))
 
 

@@ -293,3 +293,11 @@ def test_what_is_called_by_what_the_sentences_name(tmp_path: Path, text: str, le
     assert called == (
         {("pkg/split.py", "Splitter"), ("pkg/split.py", "Splitter.split")} if leads else set()
     )
+
+
+def test_a_file_that_has_just_gone_leads_nowhere(tmp_path: Path) -> None:
+    write_tree(tmp_path, CALLS)
+    with open_index(tmp_path) as index:
+        (tmp_path / "pkg/client.py").unlink()
+        found = suspects("`read_lines()` tears them apart", index)
+    assert not any(CALLED in place.clues for place in found)
