@@ -17,6 +17,7 @@ from pytest_brt.types.attempt import (
     NotAsked,
     NotTried,
     PlansFailed,
+    PutAtTop,
     Question,
     SamplesBroken,
     SamplesDrawn,
@@ -47,7 +48,7 @@ _UNTRIED = {
 
 
 #: Notes that are shown beside the answer about a report.
-_BESIDE = (Interrupted, WithoutModel)
+_BESIDE = (Interrupted, PutAtTop, WithoutModel)
 
 
 def attempt_words(attempt: Attempt, answer: IssueAnswer | None = None) -> Iterator[str]:
@@ -79,9 +80,9 @@ def notes_beside(attempts: Sequence[Attempt], answer: IssueAnswer | None) -> Ite
 
 
 def warnings(attempts: Sequence[Attempt]) -> Iterator[str]:
-    """Yield why the answer about a report may be incomplete, once each."""
+    """Yield what has to be known of the answer about a report, once each."""
     for note in dict.fromkeys(note for attempt in attempts for note in attempt.notes):
-        if isinstance(note, Interrupted):
+        if isinstance(note, Interrupted | PutAtTop):
             yield note_sentence(note)
         elif isinstance(note, WithoutModel):
             yield f"without the model: {note_sentence(note)}"
@@ -121,6 +122,9 @@ def _words(note: AttemptNote) -> str:
             return said
         case ModelGaveNothing(wrote=wrote):
             return _NONE_STANDS if wrote else _NONE_WRITTEN
+        case PutAtTop(folder=folder, cause=cause, raised=raised):
+            why = cause_words(cause, raised)
+            return f"at the top of the project, as no test can be run in {folder!r} here: {why}"
         case Interrupted():
             return "interrupted: what was found until then"
         case _:

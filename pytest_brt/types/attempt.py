@@ -140,6 +140,15 @@ class ModelGaveNothing(_Note, frozen=True, kw_only=True):
     wrote: bool
 
 
+class PutAtTop(_Note, frozen=True, kw_only=True):
+    """The tests are at the top of the project: where its own tests are, none can be run here."""
+
+    #: The folder of its tests.
+    folder: str
+    cause: Cause
+    raised: Raised | None
+
+
 class Interrupted(_Note, frozen=True, kw_only=True):
     """The attempt was not at its end."""
 
@@ -156,6 +165,7 @@ AttemptNote = (
     | NotAsked
     | WithoutModel
     | ModelGaveNothing
+    | PutAtTop
     | Interrupted
 )
 

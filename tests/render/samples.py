@@ -52,6 +52,7 @@ from pytest_brt.types.attempt import (
     ModelGaveNothing,
     NotTried,
     PlansFailed,
+    PutAtTop,
     SamplesBroken,
     SamplesDrawn,
     SamplingStopped,
@@ -267,6 +268,9 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
             PlansFailed(by="invert", said="no plan of 3 came to a test that fails as reported"),
             DialogueEnded(by="agent", ending=Ending.LOOP, steps=4, said="", wrote=False),
         ),
+    ),
+    "put-at-top": lambda: report(
+        bug_test(), notes=(PutAtTop(folder="tests", cause=NoTest(), raised=None),)
     ),
     "interrupted": lambda: report(bug_test(), notes=(Interrupted(),)),
 }

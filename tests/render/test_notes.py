@@ -17,6 +17,7 @@ from pytest_brt.types.attempt import (
     NotAsked,
     NotTried,
     PlansFailed,
+    PutAtTop,
     Question,
     SamplesBroken,
     SamplesDrawn,
@@ -94,6 +95,7 @@ NOTES: list[AttemptNote] = [
     WithoutModel(said="no connection"),
     ModelGaveNothing(wrote=True),
     ModelGaveNothing(wrote=False),
+    PutAtTop(folder="tests", cause=NoTest(), raised=None),
     Interrupted(),
 ]
 

@@ -31,6 +31,7 @@ from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.syntax.parse import parse_expression, parses
 from pytest_brt.types import (
     Attempt,
+    AttemptNote,
     CandidateTest,
     Evidence,
     Issue,
@@ -41,6 +42,7 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from pytest_brt.types.attempt import PutAtTop
 
 #: Drafts that are run, best first, and those of what may be fixed.
 _MOST, _MOST_SETTLED = 16, 3
@@ -91,10 +93,15 @@ def replay(
     own = [draft for draft in apply_rules(view) if not (commands and draft.own_assertion)]
     drafts = tuple(sorted((*own, *commands), key=lambda draft: -draft.score))
     maker = _Maker(issue=issue, replayed=replayed, engine=engine, repeat=repeat)
-    own_tests = maker.own_tests()
-    tests = maker.tests(drafts)
-    progress(f"trying {len(own_tests) + len(tests)} tests on the unpatched tree")
-    judged = (*maker.judge_own(own_tests), *maker.judge(tests))
+    progress("trying tests on the unpatched tree")
+    judged = maker.judge_all(drafts)
+    notes: tuple[AttemptNote, ...] = ()
+    if broken := _broken_alike(judged, maker.folder):
+        progress("trying them at the top of the project")
+        top = _Maker(issue=issue, replayed=replayed, engine=engine, repeat=repeat, folder=".")
+        there = top.judge_all(drafts)
+        if not _broken_alike(there, maker.folder):
+            maker, judged, notes = top, there, (broken,)
     again = maker.second_chances(drafts, judged)
     if again:
         progress(f"trying {len(again)} tests in another way")
@@ -107,9 +114,18 @@ def replay(
         index=index,
         tests=kept,
         misses=misses_of(view, kept, tool_misses(issue, stage)),
+        notes=notes,
         settled=() if found else maker.settled(view),
         seconds=time.monotonic() - begin,
     )
+
+
+def _broken_alike(judged: Sequence[JudgedTest], folder: str) -> PutAtTop | None:
+    """Return why no test of several can be run in a folder; None where one can."""
+    runs = [run for item in judged for run in item.judgement.runs[:1]]
+    if not runs or folder == "." or any(run.verdict is not Verdict.BROKEN for run in runs):
+        return None
+    return PutAtTop(folder=folder, cause=runs[0].cause, raised=runs[0].raised)
 
 
 #: A test, and the draft that it was written after.
@@ -125,17 +141,21 @@ class _Maker:
     engine: Engine
     #: Runs on the buggy tree that must agree.
     repeat: int
+    #: Where the tests are put; "." is the top of the project.
+    folder: str = ""
     #: Names of the tests so far.
     taken: set[str] = field(default_factory=set)
 
-    def own_tests(self) -> tuple[CandidateTest, ...]:
-        """Return the tests that the report brings."""
-        called = slug(self.issue.title)
-        folder = self.engine.subject.test_root
-        return tuple(own_candidates(self.replayed, folder, called))
+    def __post_init__(self) -> None:
+        """Put the tests where the project has its own, if nothing else is said."""
+        self.folder = self.folder or self.engine.subject.test_root
 
-    def judge_own(self, tests: Sequence[CandidateTest]) -> tuple[JudgedTest, ...]:
-        """Run the reporter's tests on the unpatched tree and judge them."""
+    def judge_all(self, drafts: Sequence[Draft]) -> tuple[JudgedTest, ...]:
+        """Run the reporter's tests and those of the best drafts on the unpatched tree."""
+        return (*self._judge_own(), *self.judge(self.tests(drafts)))
+
+    def _judge_own(self) -> tuple[JudgedTest, ...]:
+        tests = tuple(own_candidates(self.replayed, self.folder, slug(self.issue.title)))
         runs = run_tests(tests, self.engine, self.repeat)
         facts = self._facts(OracleKind.WRITTEN)
         rating = Rating(confidence=OracleKind.WRITTEN.prior, evidence=Evidence.OWN_TEST)
@@ -229,7 +249,7 @@ class _Maker:
         )
 
     def _path(self, name: str) -> str:
-        return (PurePosixPath(self.engine.subject.test_root) / f"{name}.py").as_posix()
+        return (PurePosixPath(self.folder) / f"{name}.py").as_posix()
 
     def _name(self, draft: Draft) -> str:
         about = re.sub(r"[^a-z0-9]+", "_", draft.about.lower()).strip("_")[:30]

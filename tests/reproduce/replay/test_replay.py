@@ -309,7 +309,7 @@ def test_a_package_that_is_missing_is_not_the_bug(engine: Engine) -> None:
 def test_a_suite_that_does_not_run_is_told_of(tmp_path: Path) -> None:
     root = make_project(tmp_path / "project")
     text = "def pytest_ignore_collect(elsewhere):\n    return None\n"
-    (root / "tests" / "conftest.py").write_text(text, encoding="utf-8")
+    (root / "conftest.py").write_text(text, encoding="utf-8")
     with_bug = "double\n\n```\n>>> double(1)\n3\n```\n"
     engine = open_on(root, seconds=20)
     try:
