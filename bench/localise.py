@@ -40,6 +40,7 @@ from pytest_brt.agent.prompts import Prompts
 from pytest_brt.code import database
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.layout import is_product
+from pytest_brt.code.passages import FIELDS
 from pytest_brt.issue.load import load_issue
 from pytest_brt.issue.read import read_report
 from pytest_brt.localise import named, quoted, signs
@@ -70,10 +71,7 @@ SIGNS: Mapping[str, tuple[Any, str, Any]] = {
     "called": (named, "_CALLED", 0.0),
     "modules": (signs, "_MODULE", 0.0),
     "classes": (signs, "_CLASS", 0.0),
-    **{
-        field: (database, "FIELDS", {**database.FIELDS, field: 1.0})
-        for field in ("name", "doc", "string")
-    },
+    **{field: (database, "FIELDS", {**FIELDS, field: 1.0}) for field in ("name", "doc", "string")},
 }
 
 

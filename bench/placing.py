@@ -34,6 +34,7 @@ from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue.load import load_issue
 from pytest_brt.issue.read import read_report
+from pytest_brt.observe.suite_folder import SuiteFolder
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.judge import run_tests
 from pytest_brt.render.causes import run_words
@@ -96,7 +97,7 @@ def try_bug(bug: Mapping[str, Any], data: Mapping[str, Any], most: int) -> Itera
             maker = Maker(
                 issue=issue,
                 index=index,
-                test_root=base.subject.test_root,
+                folder=SuiteFolder(path=base.subject.test_root),
             )
             facts = read_facts(read_report(issue))
             for path, name, code in tests:

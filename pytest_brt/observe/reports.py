@@ -7,6 +7,7 @@ from concurrent.futures import Future
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.read import read_report
+from pytest_brt.observe.suite_folder import SuiteFolder, find_suite_folder
 from pytest_brt.observe.watch import Replayed, watch
 from pytest_brt.types import Issue
 from pytest_brt.types.reading import Reading
@@ -19,6 +20,18 @@ class Reports:
         self._lock = threading.Lock()
         self._readings: dict[str, Reading] = {}
         self._observed: dict[str, Future[Replayed]] = {}
+        self._folder: SuiteFolder | None = None
+
+    def folder(self, engine: Engine) -> SuiteFolder:
+        """Return where tests can be run.
+
+        Raises:
+            SubjectProblem: the subject's interpreter cannot be started.
+        """
+        with self._lock:
+            if self._folder is None:
+                self._folder = find_suite_folder(engine)
+            return self._folder
 
     def reading(self, issue: Issue) -> Reading:
         """Return what a report says."""

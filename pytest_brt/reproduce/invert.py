@@ -193,9 +193,7 @@ class _Inversion:
         self.brief = Brief(
             issue=issue, hints=hints, prompts=bench.prompts, model=bench.model, index=project
         )
-        self.maker = Maker(
-            issue=issue, index=project, test_root=bench.engine.subject.test_root, host=bench.host
-        )
+        self.maker = Maker(issue=issue, index=project, folder=bench.folder, host=bench.host)
         self.facts = read_facts(bench.reading(issue))
         self.opinions = opinions or Opinions(self.brief, self.facts)
         # What the report calls right cannot be turned into a test that fails.

@@ -14,6 +14,7 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.model.base import Model
 from pytest_brt.model.metered import Meter
 from pytest_brt.observe.reports import Reports
+from pytest_brt.observe.suite_folder import SuiteFolder
 from pytest_brt.observe.watch import Replayed
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue
@@ -68,6 +69,15 @@ class Workbench:
     def over(self) -> bool:
         """Whether the time is used up."""
         return time.monotonic() >= self.deadline
+
+    @property
+    def folder(self) -> SuiteFolder:
+        """Where tests can be run.
+
+        Raises:
+            SubjectProblem: the subject's interpreter cannot be started.
+        """
+        return self.reports.folder(self.engine)
 
     def reading(self, issue: Issue) -> Reading:
         """Return what a report says."""

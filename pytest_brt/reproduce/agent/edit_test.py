@@ -210,9 +210,8 @@ def write_tests(task: TestTask, path: str, answer: str, origin: Origin) -> Outco
 def _tests_of(task: TestTask, path: str, answer: str, origin: Origin) -> tuple[Written, ...]:
     """Return the tests of an answer for the file `path`, beside it where it is new."""
     known = task.tree.read(path) is not None
-    test_root = task.bench.engine.subject.test_root
     host = path if known else ""
-    maker = Maker(issue=task.issue, index=task.index, test_root=test_root, host=host)
+    maker = Maker(issue=task.issue, index=task.index, folder=task.bench.folder, host=host)
     made = maker.make(answer, origin)
     return made if known else tuple(replace(i, test=_beside(path, i.test, task)) for i in made)
 

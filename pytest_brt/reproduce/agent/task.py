@@ -76,7 +76,7 @@ class TestTask:
     @property
     def new_test_file(self) -> str:
         """The path of a test file that does not exist yet."""
-        root = self.bench.engine.subject.test_root.strip("/")
+        root = self.bench.folder.path.strip("/")
         name = "test_reported_bug.py"
         return name if root in ("", ".") else f"{root}/{name}"
 

@@ -198,7 +198,7 @@ class Libro:
             index=project,
         )
         self.facts = read_facts(bench.reading(issue))
-        self.notes: list[AttemptNote] = []
+        self.notes: list[AttemptNote] = [note for note in [bench.folder.note] if note]
         #: How each sample ended.
         self.endings: list[Ending] = []
         self._batches = 0
@@ -206,7 +206,7 @@ class Libro:
         self._maker = Maker(
             issue=issue,
             index=project,
-            test_root=bench.engine.subject.test_root,
+            folder=bench.folder,
             host=self.brief.hints.host if self.form is PromptForm.FILES else bench.host,
         )
         self._tests: dict[str, PooledTest] = {}

@@ -18,6 +18,7 @@ from pytest_brt.code.fixtures import PYTEST_FIXTURES, fixtures_in_scope
 from pytest_brt.code.imports import check_imports, find_import, resolve
 from pytest_brt.code.index import Index
 from pytest_brt.codec import content_id
+from pytest_brt.observe.suite_folder import SuiteFolder
 from pytest_brt.oracle.write import slug
 from pytest_brt.reproduce.model_tests.host_file import choose_host, with_names_of
 from pytest_brt.reproduce.model_tests.split import Single, laid_out, parses, split_tests
@@ -39,12 +40,12 @@ class Settled:
     problems: tuple[str, ...]
 
 
-def settle(source: str, index: Index, *, test_root: str, host: str = "") -> Settled:
+def settle(source: str, index: Index, *, folder: SuiteFolder, host: str = "") -> Settled:
     """Return a module that has one test with its names resolved.
 
     It goes to the test file `host`, or without one to that which is most like it; to another one
     where only that has the fixtures that the test asks for. What fits into none goes to the
-    folder `test_root`.
+    `folder` for tests, and so does what would go to a file whose tests cannot be run.
 
     Raises:
         SyntaxError: the module is not Python.
@@ -57,12 +58,12 @@ def settle(source: str, index: Index, *, test_root: str, host: str = "") -> Sett
         source = with_names_of(host, source, index)
     source, unknown = resolve(source, index, near=host, fixtures=fixtures)
     problems = {**check_imports(source, index), **unknown}
-    suite = "" if test_root == "." else test_root.strip("/")
-    folder = host.rpartition("/")[0] if host else suite
+    host = host if folder.has(host) else ""
+    suite = "" if folder.path == "." else folder.path.strip("/")
     return Settled(
         source=laid_out(parse(source).body, source),
         host=host,
-        folder=folder,
+        folder=host.rpartition("/")[0] if host else suite,
         problems=tuple(problems.values()),
     )
 
@@ -118,8 +119,8 @@ class Maker:
 
     issue: Issue
     index: Index
-    #: Folder for tests that fit into no file.
-    test_root: str
+    #: For tests that fit into no file.
+    folder: SuiteFolder
     #: The test file that all go to; "" chooses one for each.
     host: str = ""
 
@@ -140,7 +141,7 @@ class Maker:
         return tuple(found)
 
     def _written(self, single: Single, stem: str, origin: Origin) -> Written:
-        done = settle(single.source, self.index, test_root=self.test_root, host=self.host)
+        done = settle(single.source, self.index, folder=self.folder, host=self.host)
         key = test_key(done.source)
         name = f"test_{stem}_{key[:6]}.py"
         path = f"{done.folder}/{name}" if done.folder else name

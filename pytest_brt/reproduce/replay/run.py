@@ -42,7 +42,6 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
-from pytest_brt.types.attempt import PutAtTop
 
 #: Drafts that are run, best first, and those of what may be fixed.
 _MOST, _MOST_SETTLED = 16, 3
@@ -92,16 +91,17 @@ def replay(
     commands = tool_drafts(issue, stage)
     own = [draft for draft in apply_rules(view) if not (commands and draft.own_assertion)]
     drafts = tuple(sorted((*own, *commands), key=lambda draft: -draft.score))
-    maker = _Maker(issue=issue, replayed=replayed, engine=engine, repeat=repeat)
+    usual = engine.subject.test_root
+    maker = _Maker(issue=issue, replayed=replayed, engine=engine, repeat=repeat, folder=usual)
     progress("trying tests on the unpatched tree")
     judged = maker.judge_all(drafts)
     notes: tuple[AttemptNote, ...] = ()
-    if broken := _broken_alike(judged, maker.folder):
-        progress("trying them at the top of the project")
-        top = _Maker(issue=issue, replayed=replayed, engine=engine, repeat=repeat, folder=".")
-        there = top.judge_all(drafts)
-        if not _broken_alike(there, maker.folder):
-            maker, judged, notes = top, there, (broken,)
+    if judged and all(item.judgement.verdict is Verdict.BROKEN for item in judged):
+        folder = reports.folder(engine)
+        if folder.note:
+            progress("trying them at the top of the project")
+            maker = replace(maker, folder=folder.path, taken=set())
+            judged, notes = maker.judge_all(drafts), (folder.note,)
     again = maker.second_chances(drafts, judged)
     if again:
         progress(f"trying {len(again)} tests in another way")
@@ -120,14 +120,6 @@ def replay(
     )
 
 
-def _broken_alike(judged: Sequence[JudgedTest], folder: str) -> PutAtTop | None:
-    """Return why no test of several can be run in a folder; None where one can."""
-    runs = [run for item in judged for run in item.judgement.runs[:1]]
-    if not runs or folder == "." or any(run.verdict is not Verdict.BROKEN for run in runs):
-        return None
-    return PutAtTop(folder=folder, cause=runs[0].cause, raised=runs[0].raised)
-
-
 #: A test, and the draft that it was written after.
 _Written = tuple[CandidateTest, Draft]
 
@@ -142,13 +134,9 @@ class _Maker:
     #: Runs on the buggy tree that must agree.
     repeat: int
     #: Where the tests are put; "." is the top of the project.
-    folder: str = ""
+    folder: str
     #: Names of the tests so far.
     taken: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        """Put the tests where the project has its own, if nothing else is said."""
-        self.folder = self.folder or self.engine.subject.test_root
 
     def judge_all(self, drafts: Sequence[Draft]) -> tuple[JudgedTest, ...]:
         """Run the reporter's tests and those of the best drafts on the unpatched tree."""

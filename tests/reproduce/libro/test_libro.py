@@ -17,7 +17,9 @@ from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Ending, JudgedTest, Verdict
-from pytest_brt.types.attempt import ModelFailed, SamplesDrawn
+from pytest_brt.types.attempt import ModelFailed, PutAtTop, SamplesDrawn
+from tests.reproduce.bench import bench_of, open_project
+from tests.reproduce.bench import issue_of as issue_of_text
 from tests.reproduce.examples import bench_for, issue_of, open_example, scripted, verdicts_with
 
 NAME = "humanize-precisedelta"
@@ -292,3 +294,22 @@ def test_a_prompt_that_cannot_fit_is_told_and_no_error(
     assert isinstance(made.notes[0], ModelFailed)
     assert "tokens too long for a context of 60" in made.notes[0].said
     assert made.endings == (Ending.TOKENS,) * 50
+
+
+def test_samples_are_run_at_the_top_where_the_suite_cannot_be_run(tmp_path: Path) -> None:
+    root = tmp_path / "project"
+    root.mkdir()
+    engine = open_project(root)
+    (root / "tests/conftest.py").write_text("import no_such_module\n", "utf-8")
+    reply = "def test_nothing():\n    assert mean([]) == 0\n"
+    bench = bench_of(engine, tmp_path, f"=== always if: pytest\n{reply}", samples=1)
+    try:
+        with open_index(root) as index:
+            made = libro(
+                issue_of_text("# mean([]) fails\n\nIt should be 0.", tmp_path), 0, bench, index
+            )
+    finally:
+        engine.close()
+    (test,) = candidates(made)
+    assert "/" not in test.test.path
+    assert any(isinstance(note, PutAtTop) for note in made.notes)

@@ -13,9 +13,12 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.placing import place
 from pytest_brt.errors import EditProblem
 from pytest_brt.issue.load import read_issue
+from pytest_brt.observe.suite_folder import SuiteFolder
 from pytest_brt.reproduce.model_tests.make import Maker, Settled, settle
 from pytest_brt.reproduce.model_tests.split import parses
 from pytest_brt.types import Origin
+from pytest_brt.types.attempt import PutAtTop
+from pytest_brt.types.cause import NoTest
 from tests.reproduce.model_tests.replies import CODE, PIECES
 from tests.support.trees import write_tree
 
@@ -47,7 +50,17 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 
 def settled(source: str, index: Index, host: str = "") -> Settled:
-    return settle(source, index, test_root="tests", host=host)
+    return settle(source, index, folder=SuiteFolder(path="tests"), host=host)
+
+
+def test_what_cannot_be_run_in_its_file_goes_to_the_top(index: Index) -> None:
+    note = PutAtTop(folder="tests", cause=NoTest(), raised=None)
+    top = SuiteFolder(path=".", note=note)
+    source = "def test_a():\n    assert clean('a')\n"
+    found = settle(source, index, folder=top, host="tests/within/test_deep.py")
+    assert (found.host, found.folder) == ("", "")
+    # What the file means by a name counts all the same.
+    assert found.source.startswith("from pkg.text import shout as clean\n")
 
 
 def test_missing_imports_are_added(index: Index) -> None:
@@ -154,7 +167,7 @@ TORN = st.builds(
 @given(text=st.one_of(st.text(max_size=80), st.lists(PIECES, max_size=12).map("".join), TORN))
 def test_post_processing_never_raises_and_what_is_placed_parses(text: str, index: Index) -> None:
     issue = read_issue("# clean() is wrong\n\nclean('a') gives 'b'.", "issue.md")
-    maker = Maker(issue=issue, index=index, test_root="tests")
+    maker = Maker(issue=issue, index=index, folder=SuiteFolder(path="tests"))
     for made in maker.make(text, Origin(strategy="libro")):
         assert parses(made.test.source or "")
         assert made.test.name.rpartition("::")[2].startswith("test")
