@@ -11,7 +11,7 @@ from pytest_brt.guard.baseline import BaselineFile, BaselineTest
 from pytest_brt.guard.changes import Reach, Touched
 from pytest_brt.guard.suite import ExistingTest
 from pytest_brt.types import FailsBefore, Shortfall, Verdict
-from pytest_brt.types.cause import Phase, PhaseFailed
+from pytest_brt.types.cause import CannotRun, Phase, PhaseFailed
 from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
 
 #: Verdicts that mean that something is wrong: what is left out on purpose, or expected to fail, is
@@ -161,7 +161,9 @@ def _shortfalls(
 
 
 def _is_lost(refused: FailsBefore) -> bool:
-    """Say whether a file cannot even be imported."""
+    """Say whether a file cannot even be imported, or a conftest.py above it."""
+    if isinstance(refused.cause, CannotRun):
+        return True
     return isinstance(refused.cause, PhaseFailed) and refused.cause.phase is Phase.COLLECTION
 
 

@@ -179,7 +179,10 @@ def breaks(guarded: Guarded) -> str:
     broken, ran = len(guarded.regressions), guarded.ran
     if ran > 1:
         return f"breaks {broken or 'none'} of {ran} existing tests"
-    return f"breaks {'the only' if broken else 'no'} existing test ({ran or 'none'} ran)"
+    if ran:
+        return f"breaks {'the only' if broken else 'no'} existing test (1 ran)"
+    why = ", ".join(map(shortfall_words, guarded.shortfalls))
+    return f"breaks no existing test (none ran{': ' if why else ''}{why})"
 
 
 def existing(ranks: Sequence[Rank]) -> Iterator[str]:

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_brt.execute.engine import Engine, Row, RowResult
 from pytest_brt.guard import Guard, touched_by
+from pytest_brt.render.ranking import breaks
 from pytest_brt.types import ChosenBy, FileChange, Guarded, Verdict
 from pytest_brt.types.cause import BodyRaised, PhaseFailed
 from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
@@ -334,3 +335,17 @@ def test_examples_of_the_changed_module_are_existing_tests(
     # Words of a docstring are executed by no test, and no test that fails has to do with them.
     failing = ["pkg/core.py::pkg.core.half"] if "return" in new else []
     assert [test.test for test in found.failing] == failing
+
+
+def test_a_conftest_that_cannot_be_imported_is_told_of(tmp_path: Path) -> None:
+    broken = {
+        "tests/conftest.py": "import no_such_module\n",
+        "tests/test_a.py": "def test_a(): ...\n",
+    }
+    write_tree(tmp_path, {"pkg/__init__.py": "", "pkg/core.py": CORE, **broken})
+    with closing(open_on(tmp_path)) as engine:
+        found = check(Guard(engine), tmp_path, BREAKING)
+    assert (found.ran, found.total) == (0, 1)
+    assert found.shortfalls == (NotCollected(path="tests/test_a.py", others=0),)
+    why = "tests/test_a.py cannot be collected on the unpatched tree"
+    assert breaks(found) == f"breaks no existing test (none ran: {why})"
