@@ -14,6 +14,9 @@ SHA-256 of the repository's name, so that one half can be left unseen), and over
     shown      the --most characters of code that a prompt has room for show a line that the fix
                changes; a line that is added counts as shown when the one before it is
 
+With --tests it is done as `--brt-localise` does, with the failing tests that replay makes of the
+report, and reports without one are left out.
+
 Then come the test file chosen (`host`: one that the fix's tests are in), the characters of code and
 CPU seconds per report, medians, with the index warm and the report's code already run.
 The last line is one JSON object of the figures.
@@ -25,7 +28,7 @@ import argparse
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -41,6 +44,7 @@ from pytest_brt.code import database
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.layout import is_product
 from pytest_brt.code.passages import FIELDS
+from pytest_brt.guard import Guard
 from pytest_brt.issue.load import load_issue
 from pytest_brt.issue.read import read_report
 from pytest_brt.localise import named, quoted, signs
@@ -50,13 +54,18 @@ from pytest_brt.localise.places import files_of
 from pytest_brt.localise.sign import Key
 from pytest_brt.model.base import Prompt, Settings
 from pytest_brt.model.opening import open_model
+from pytest_brt.observe.functions_run import functions_run
 from pytest_brt.observe.watch import watch
+from pytest_brt.repair.bug import localise, trusted
 from pytest_brt.reproduce.likeliest import likeliest_places
-from pytest_brt.reproduce.prompting.context import Hints, functions_run, gather_hints
+from pytest_brt.reproduce.prompting.context import Hints, gather_hints
 from pytest_brt.reproduce.prompting.excerpts import show_suspects
 from pytest_brt.reproduce.prompting.fit import Brief
+from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.types import Issue, Place
 
+#: Tests that are kept of a report.
+_KEPT = 5
 #: Hexadecimal digits of the first half.
 _FIRST_HALF = "01234567"
 FIGURES = ("first", "two", "function", "shown", "host")
@@ -103,6 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--half", choices=("A", "B"), help="only this half of the projects")
     parser.add_argument("--most", type=int, default=4_000, help="characters of code shown")
     parser.add_argument("--still", action="store_true", help="run nothing of the reports")
+    parser.add_argument("--tests", action="store_true", help="with the failing tests of replay")
     parser.add_argument("--model", help="let this model choose among the suspects")
     parser.add_argument("--without", choices=sorted(SIGNS), help="leave one sign out")
     parser.add_argument("--only", nargs="*", default=[], help="only these reports")
@@ -127,6 +137,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if options.half not in (None, half) or (options.only and name not in options.only):
                 continue
             found = judge(bug, fixes[name], options)
+            if found is None:
+                continue
             for group in (f"{index.stem} {half}", index.stem, half, "all"):
                 groups.setdefault(group, []).append(found)
             print_found(name, found)
@@ -140,8 +152,8 @@ def half_of(repository: str) -> str:
     return "A" if digest[0] in _FIRST_HALF else "B"
 
 
-def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Found:
-    """Localise one report and compare with its true fix."""
+def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Found | None:
+    """Localise one report and compare with its true fix; None for no test where some are wanted."""
     issue = load_issue(bug["issue"], BytesIO())
     changed = changed_lines(fix["patch"])
     with open_index(Path(bug["base"]), options.cache) as index:
@@ -150,6 +162,10 @@ def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Foun
     with open_index(Path(bug["base"]), options.cache) as index:
         hints = gather_hints(issue, index, ran=ran)
         places, host = hints.suspects, hints.host
+        if options.tests:
+            places = with_tests(bug, issue, index, ran)
+            if not places:
+                return None
         if options.model:
             places = choose(places, issue, index, options.model)
             host = nearest_tests(issue, index, places)
@@ -181,6 +197,18 @@ def judge(bug: Bug, fix: Mapping[str, Any], options: argparse.Namespace) -> Foun
         size=sum(map(len, texts.values())),
         seconds=seconds,
     )
+
+
+def with_tests(bug: Bug, issue: Issue, index: Index, ran: Collection[Key]) -> tuple[Place, ...]:
+    """Return the places as `--brt-localise` has them with replay's tests; () without any."""
+    engine = engine_of(bug, "base")
+    try:
+        failing = trusted(replay(issue, engine=engine, keep=_KEPT).tests)
+        if not failing:
+            return ()
+        return localise(issue, engine, index, failing, Guard(engine), ran=ran).places
+    finally:
+        engine.close()
 
 
 def choose(places: Sequence[Place], issue: Issue, index: Index, spec: str) -> tuple[Place, ...]:

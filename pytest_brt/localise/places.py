@@ -1,9 +1,9 @@
 """The places where the bug may be, from all that is known: the report, stacks, and what tests run.
 
 A passage scores by the words that it shares with the report and by those of its file, each as a
-share of the best (`code.relevance`), and by what else in the report points at it (`signs`). To
-that, as a share of the best, is added what the runs of tests say (`run_signs`), so that a place on
-which two of them agree comes first.
+share of the best (`code.relevance`), and by what else in the report points at it (`signs`). What
+the runs of tests say (`run_signs`) raises that, as a share of the best: the tests that fail may be
+wrong, and they run much that has nothing to do with the bug.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pytest_brt.localise.query import query_of
 from pytest_brt.localise.run_signs import signs_of_runs
 from pytest_brt.localise.sign import Key, Sign
 from pytest_brt.localise.signs import signs_of_report
-from pytest_brt.localise.spectrum import Coverage, lines_of
+from pytest_brt.localise.spectrum import lines_of
 from pytest_brt.types import Issue, Place, TestRun, Verdict
-from pytest_brt.types.clue import CalledWrongly, GivenByUser, RunByTests, SharedWords
+from pytest_brt.types.clue import GivenByUser, RunByTests, SharedWords, SpokenOf
 
 #: What the words of a passage and those of its file are worth, the best of each.
 _WORDS, _OF_FILE = 1.0, 0.5
@@ -36,6 +36,9 @@ _SAYS = 0.8
 _ERROR = re.compile(r"(?:Error|Exception|Warning)\b")
 #: Places of one class, and of one file, that stand before those of others.
 _OF_A_CLASS, _OF_A_FILE = 4, 12
+#: By which share the runs of tests raise what the report says of a place at most, and what they
+#: are worth at most for a place at which it does not point, though it points at others.
+_RAISED, _RUN_ALONE = 0.5, 0.2
 #: Lines of a place that are named.
 _LINES = 8
 
@@ -65,17 +68,24 @@ def find_places(
     good = [lines_of(run) for run in watched if run.verdict is Verdict.PASS]
     seen = signs_of_runs(failing, bad, good, index, reported)
     spelled = _spelled(issue.text)
+    alone = _RUN_ALONE if _points_somewhere(said) else 1.0
     places = []
     for number in {*reported, *seen}:
         runs = seen.get(number, [])
+        run = max((sign.score for sign in runs), default=0.0)
+        own = reported.get(number)
+        score = alone * run if own is None else own * (1 + _RAISED * run)
         words = [spelled.get(term, term) for term in found.reasons(number)]
-        score = reported.get(number, 0.0) + sum(sign.score for sign in runs)
         signs = [*runs, *sorted(said.get(number, ()), key=lambda sign: -sign.score)]
-        place = _place(index.passages[number], score, signs, words)
-        if _may_have_run(place, bad):
-            places.append(place)
+        places.append(_place(index.passages[number], score, signs, words))
     places.sort(key=lambda p: (-p.score, p.path, p.line))
     return tuple(_varied(places)[:limit])
+
+
+def _points_somewhere(said: Mapping[int, Sequence[Sign]]) -> bool:
+    """Say whether a report has more than words: code, a traceback, names of files."""
+    signs = (sign for some in said.values() for sign in some)
+    return any(not isinstance(sign.clue, SpokenOf) for sign in signs)
 
 
 def _varied(places: Iterable[Place]) -> list[Place]:
@@ -161,18 +171,6 @@ def _spelled(text: str) -> dict[str, str]:
 def files_of(places: Iterable[Place]) -> tuple[str, ...]:
     """Return the files of `places`, each once, in their order."""
     return tuple(dict.fromkeys(place.path for place in places))
-
-
-def _may_have_run(place: Place, failed: Sequence[Coverage]) -> bool:
-    """Return whether a failing test runs a line of `place`, as far as such tests were watched.
-
-    Nothing is run of what is called with the wrong arguments.
-    """
-    if any(isinstance(clue, CalledWrongly) for clue in place.clues):
-        return True
-    inside = range(place.line, place.end_line + 1)
-    ran = (line in inside for lines in failed for line in lines.get(place.path, ()))
-    return not failed or not place.end_line or any(ran)
 
 
 def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from pytest_brt.guard import Guard, Touched, touched_by
 from pytest_brt.guard.selection import targets_of
 from pytest_brt.guard.suite import ExistingTest, read_tests
 from pytest_brt.localise.places import find_places, given_places
+from pytest_brt.localise.sign import Key
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.clues import clue_words
 from pytest_brt.repair.trial import Check, Trials, first_runs
@@ -104,14 +105,15 @@ def make_bug(
     hints: frozenset[str],
     prompts: Prompts,
     given: Sequence[str] = (),
+    ran: Callable[[], Collection[Key]] = tuple,
     jobs: int = 2,
 ) -> Bug:
     """Return what the repairs of one issue share; places are looked for when first needed.
 
     The tests that fail because of the bug are candidates, the most trusted first. `check` says
     what existing tests say of a fix that passes them; `hints` are names that the failing tests
-    use. The user may have `given` places, as in PATH:FIRST-LAST. Up to `jobs` fixes are tried at
-    a time.
+    use. The user may have `given` places, as in PATH:FIRST-LAST; `ran` tells the functions that the
+    report's code runs. Up to `jobs` fixes are tried at a time.
 
     Raises:
         UsageProblem: a place that was given does not exist.
@@ -124,7 +126,7 @@ def make_bug(
 
     @cache
     def places() -> tuple[Place, ...]:
-        return known or localise(issue, engine, index, failing, guard).places
+        return known or localise(issue, engine, index, failing, guard, ran=ran()).places
 
     def run_suite(seconds: float | None) -> tuple[TestRun, ...]:
         targets = tuple(TestTarget(id=path, path=path) for path in sorted(guard.suite.files))
@@ -173,9 +175,17 @@ def trusted(tests: Iterable[JudgedTest]) -> tuple[JudgedTest, ...]:
 
 
 def localise(
-    issue: Issue, engine: Engine, index: Index, failing: Sequence[JudgedTest], guard: Guard
+    issue: Issue,
+    engine: Engine,
+    index: Index,
+    failing: Sequence[JudgedTest],
+    guard: Guard,
+    *,
+    ran: Collection[Key] = (),
 ) -> Localised:
     """Return where the bug may be: by the report, the failing tests' stacks, and what they run.
+
+    `ran` are the functions that the report's code runs.
 
     Raises:
         SubjectProblem: the interpreter cannot be started at all.
@@ -185,7 +195,7 @@ def localise(
     watched: tuple[TestRun, ...] = ()
     notes: tuple[str, ...] = ("no failing test: only the report was looked at",)
     if failing:
-        first = find_places(issue, index, failing=runs, limit=_FIRST)
+        first = find_places(issue, index, ran=ran, failing=runs, limit=_FIRST)
         names = tuple(sorted(f"{place.path}::{place.function}" for place in first))
         near = guard.near(Touched(places=names, size=0))[:_NEARBY] if names else ()
         watched = _watch(engine, index, failing, near)
@@ -196,7 +206,7 @@ def localise(
     verdicts = [run.verdict for run in watched]
     return Localised(
         issue=issue.id,
-        places=find_places(issue, index, failing=runs, watched=watched),
+        places=find_places(issue, index, ran=ran, failing=runs, watched=watched),
         failing=verdicts.count(Verdict.FAIL),
         passing=verdicts.count(Verdict.PASS),
         notes=notes,

@@ -13,9 +13,11 @@ from pytest_brt.code.index import Index, open_index
 from pytest_brt.codec import content_id
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.guard import Guard
+from pytest_brt.localise.sign import Key
 from pytest_brt.model.base import Model
 from pytest_brt.model.kept import asked_anew
 from pytest_brt.model.metered import Meter, MeteredModel
+from pytest_brt.observe.functions_run import functions_run
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.rank.disputes import mark_disputed
 from pytest_brt.rank.guarding import hints_of
@@ -175,7 +177,13 @@ class Repairing:
             SubjectProblem: the project's interpreter cannot be started.
         """
         failing = trusted((*given, *(t for one in attempts for t in one.tests)))
-        return localise(issue, self._workbench.engine, self._open(), failing, self._guard)
+        engine, ran = self._workbench.engine, self._ran(issue)
+        return localise(issue, engine, self._open(), failing, self._guard, ran=ran)
+
+    def _ran(self, issue: Issue) -> frozenset[Key]:
+        """Return the functions that a report's code runs."""
+        bench = self._workbench
+        return functions_run(bench.observed(issue), self._open(), bench.engine)
 
     def close(self) -> None:
         """Close the index."""
@@ -208,6 +216,7 @@ class Repairing:
                     hints=hints,
                     prompts=self._workbench.prompts,
                     given=() if Without.PLACE in self.plan.without else self.plan.given,
+                    ran=lambda: self._ran(issue),
                     jobs=self.plan.jobs,
                 )
             return self._bugs[issue.id]

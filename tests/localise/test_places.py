@@ -78,7 +78,7 @@ def ran(verdict: Verdict, **files: set[int]) -> TestRun:
     return TestRun(test="t", node="t", verdict=verdict, cause=caused(verdict), ran=lines)
 
 
-def test_stacks_spectra_and_words_are_added(root: Path, index: Index) -> None:
+def test_what_tests_run_raises_what_the_report_says(root: Path, index: Index) -> None:
     issue = load_issue(str(root / "report.md"), BytesIO())
     frames = (
         Frame(path="tests/test_brt.py", line=5, function="test_big"),
@@ -98,12 +98,22 @@ def test_stacks_spectra_and_words_are_added(root: Path, index: Index) -> None:
     # inner: where the test ends, and Ochiai 1; outer: a caller, named by the report, Ochiai 1.
     words = {p.function: p.score for p in find_places(issue, index)}
     assert words["outer"] == 1.0
-    assert inner.score == pytest.approx(1.0 + 1.0 + words.get("inner", 0.0))
-    assert outer.score == pytest.approx(0.75 + 1.0 + 1.0)
+    assert inner.score == pytest.approx(1.5 * words["inner"], abs=1e-3)
+    assert outer.score == pytest.approx(1.5)
     assert inner.ochiai == 1.0
     assert set(inner.lines) == {8, 9}
     assert inner.clues[0] == RunByTests(failing=1, all_failing=1, passing=0, all_passing=1)
-    assert "Box.grow" not in found
+    assert found["Box.grow"].ochiai is None
+
+
+def test_what_tests_alone_point_at_comes_after_what_the_report_does(index: Index) -> None:
+    watched = [ran(Verdict.FAIL, src__pkg__core={8, 16})]
+    named = read_issue("# It fails\n\n```python\nouter(5)\n```\n", "-")
+    found = {place.function: place.score for place in find_places(named, index, watched=watched)}
+    assert found["outer"] == 1.0
+    assert found["inner"] == found["Box.grow"] == 0.2
+    silent = find_places(read_issue("# It is odd", "-"), index, watched=watched)
+    assert {place.function: place.score for place in silent} == {"inner": 1.0, "Box.grow": 1.0}
 
 
 def test_what_runs_at_import_is_no_place(root: Path, index: Index) -> None:

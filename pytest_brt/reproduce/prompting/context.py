@@ -21,6 +21,7 @@ from pytest_brt.localise.nearest_tests import nearest_tests
 from pytest_brt.localise.places import files_of, find_places
 from pytest_brt.localise.query import query_of
 from pytest_brt.localise.sign import Key
+from pytest_brt.observe.functions_run import functions_run
 from pytest_brt.observe.watch import Replayed, Seen, watch
 from pytest_brt.reproduce.prompting.excerpts import MOST_TESTS, show_tests
 from pytest_brt.reproduce.prompting.transcript import IMPORTS, Stance, session_of, stance_of
@@ -137,29 +138,6 @@ def suspecting(
         fixtures=fixtures_for(host, index) if host else "",
     )
     return replace(found, imports=imports_of(found, issue, index, engine))
-
-
-def functions_run(replayed: Replayed, index: Index, engine: Engine) -> frozenset[Key]:
-    """Return the functions of the project that the statements of a report run, imports left out.
-
-    Raises:
-        SubjectProblem: the subject's interpreter cannot be started.
-    """
-    seen = [item for item in replayed.seen if item.did is not None]
-    prelude = replayed.resolver.imports_for({name for item in seen for name in item.names.used})
-    sources = [item.step.source for item in seen]
-    imports = tuple(source for source in sources if source.startswith(IMPORTS))
-    rest = tuple(source for source in sources if not source.startswith(IMPORTS))
-    if not rest:
-        return frozenset()
-    found = set()
-    before = (*prelude, *imports)
-    program = Program(statements=(*before, *rest), calls_from=len(before))
-    for path, line in engine.observe(program).called:
-        number = index.passage_at(path, line)
-        if number is not None:
-            found.add((path, index.passages[number].function))
-    return frozenset(found)
 
 
 def fixtures_for(host: str, index: Index) -> str:

@@ -1,0 +1,32 @@
+"""Which functions of a project the code of a report runs."""
+
+from __future__ import annotations
+
+from pytest_brt.code.index import Index
+from pytest_brt.execute.engine import Engine, Program
+from pytest_brt.observe.watch import Replayed
+
+_IMPORTS = ("import ", "from ")
+
+
+def functions_run(replayed: Replayed, index: Index, engine: Engine) -> frozenset[tuple[str, str]]:
+    """Return path and qualified name of what the statements of a report run, imports left out.
+
+    Raises:
+        SubjectProblem: the subject's interpreter cannot be started.
+    """
+    seen = [item for item in replayed.seen if item.did is not None]
+    prelude = replayed.resolver.imports_for({name for item in seen for name in item.names.used})
+    sources = [item.step.source for item in seen]
+    imports = tuple(source for source in sources if source.startswith(_IMPORTS))
+    rest = tuple(source for source in sources if not source.startswith(_IMPORTS))
+    if not rest:
+        return frozenset()
+    found = set()
+    before = (*prelude, *imports)
+    program = Program(statements=(*before, *rest), calls_from=len(before))
+    for path, line in engine.observe(program).called:
+        number = index.passage_at(path, line)
+        if number is not None:
+            found.add((path, index.passages[number].function))
+    return frozenset(found)
