@@ -23,7 +23,7 @@ RULE = '''\
 
 import re
 
-from pytest_brt.observe.watch import displays
+from pytest_brt.observe.forms import displays
 from pytest_brt.oracle.write import Draft
 from pytest_brt.types import OracleKind
 
