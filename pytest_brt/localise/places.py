@@ -203,7 +203,6 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
                 function=around.qualname if around else "",
                 line=line,
                 end_line=end,
-                lines=tuple(range(line, end + 1))[:_LINES],
                 clues=(GivenByUser(),),
             )
         )

@@ -232,8 +232,8 @@ _TOLD = 8
 
 
 def tell_places(bug: Bug, most: int = _TOLD) -> str:
-    """Return where the bug may be, as a list for a model."""
-    places = bug.places()[:most]
+    """Return where the bug may be, as a list for a model: `most` places, or all that were given."""
+    places = bug.places()[: None if bug.is_place_given else most]
     if not places:
         return "Nothing points to a place. Search the code for names from the report."
     head = "The most suspicious places, likeliest first:"

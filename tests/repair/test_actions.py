@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_brt.agent.action import File, Refusal
 from pytest_brt.agent.loop import Turn
+from pytest_brt.agent.memory import Counter
 from pytest_brt.code.file_facts import read_facts
 from pytest_brt.code.index import open_index
 from pytest_brt.issue.load import read_issue
@@ -238,7 +239,18 @@ def test_localisation_names_the_buggy_function_first(agent: RepairAgent, turn: T
 def test_a_place_that_was_given_is_told_as_it_is(scene: Scene, tmp_path: Path) -> None:
     bench = scene.bench(scripted(tmp_path, "=== reply\n"), given=(f"{MODULE}:{LINE}",))
     told = RepairAgent(bench).run_fault_localization(turn_of(bench)).observation
-    assert told == f"The bug is here:\n- {MODULE}:{LINE}-{LINE} clamp, lines {LINE}"
+    assert told == f"The bug is here:\n- {MODULE}:{LINE}-{LINE} clamp"
+
+
+def test_all_places_that_were_given_are_told(scene: Scene, tmp_path: Path) -> None:
+    given = tuple(f"{MODULE}:{line}" for line in range(1, LINE + 1))
+    model = scripted(tmp_path, "=== reply\n")
+    bench = scene.bench(model, given=given)
+    told = RepairAgent(bench).run_fault_localization(turn_of(bench)).observation
+    (_, opening) = RepairAgent(bench).messages((), 8_000, Counter(model))
+    for place in given:
+        assert f"- {place}-" in told
+        assert f"- {place}-" in opening.text
 
 
 def fixing(**facts: object) -> Step:
