@@ -19,7 +19,7 @@ from pytest_brt.agent.reply import Unread, read_reply
 from pytest_brt.agent.trajectory import Log
 from pytest_brt.agent.tree import Tree
 from pytest_brt.errors import BrtError, ModelProblem, Overflowed, SubjectProblem
-from pytest_brt.model.base import Completion, Finish, Message, Model, Prompt, Sampling
+from pytest_brt.model.base import Completion, Message, Model, Prompt, Sampling
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.types import (
     Call,
@@ -205,8 +205,7 @@ def _take_step(agent: Agent, steps: Sequence[Step], session: Session) -> Step:
     reply = _ask(agent, steps, allowed, session)
     begin, asked = time.monotonic(), session.meter.cost
     tree = session.tree.after(steps)
-    is_cut = reply.finish is not Finish.STOP
-    read = read_reply(reply.text, allowed, paths=tree.paths, cut=is_cut)
+    read = read_reply(reply.text, allowed, paths=tree.paths, cut=reply.is_cut)
     step = Step(number=len(steps) + 1, reply=reply.text, thought=read.thought)
     if isinstance(read, Unread):
         step = replace(step, result=Unreadable(action=read.action), observation=read.why)

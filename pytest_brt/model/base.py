@@ -118,6 +118,11 @@ class Completion:
     #: For the record.
     notes: tuple[ModelNote, ...] = ()
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether it ended before the model was done."""
+        return self.finish is not Finish.STOP
+
 
 def prompt_id(prompt: Prompt) -> str:
     """Return the id of what is asked; its purpose and time limit are not part of it."""

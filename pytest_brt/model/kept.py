@@ -12,7 +12,7 @@ from pathlib import Path
 from pytest_brt.bounded import bounded_text
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem
-from pytest_brt.model.base import Completion, Finish, Model, Prompt, WrappedModel, prompt_id
+from pytest_brt.model.base import Completion, Model, Prompt, WrappedModel, prompt_id
 from pytest_brt.model.catalogue import digest_of
 from pytest_brt.store import write_text
 
@@ -100,7 +100,7 @@ class KeptAnswers(WrappedModel):
         return known
 
     def _keep(self, key: str, answer: Completion) -> None:
-        if answer.finish is not Finish.STOP:
+        if answer.is_cut:
             return
         with self._lock:
             self._known[key] = answer

@@ -77,7 +77,8 @@ def ask_for_edit(bug: Bug, turn: Turn, path: str, task: str) -> Edited:
     lines = turn.tree.lines(path)
     prompt = edit_prompt(bug, turn, path, task, lines)
     (answer,) = turn.session.editor.complete(prompt)
-    read = read_reply(answer.text, {CHANGE.name: CHANGE}, paths=turn.tree.paths)
+    actions = {CHANGE.name: CHANGE}
+    read = read_reply(answer.text, actions, paths=turn.tree.paths, cut=answer.is_cut)
     if isinstance(read, Unread):
         raise FixProblem(f"the edit could not be read: {read.why}")
     fix = parse_fix(dict(read.call.arguments)["changes"], read.call.code, path)

@@ -197,7 +197,8 @@ class FreeRepair:
             (answer,) = session.model.complete(prompt)
         except ModelProblem:
             return None
-        blocks = fenced_blocks(answer.text)[0][:wanted]
-        new = [tuple(block.removesuffix("\n").split("\n")) for block in blocks]
+        blocks, closed = fenced_blocks(answer.text)
+        whole = blocks[:-1] if answer.is_cut and not closed else blocks
+        new = [tuple(block.removesuffix("\n").split("\n")) for block in whole[:wanted]]
         fixes = [(replace(edit, lines=written),) for written in new]
         return try_others(self.bug, turn, first, fixes)

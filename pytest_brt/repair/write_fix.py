@@ -13,7 +13,7 @@ from pytest_brt.agent.loop import Turn
 from pytest_brt.agent.reply import Unread, read_reply
 from pytest_brt.agent.running import tell_runs
 from pytest_brt.errors import FixProblem, ModelProblem
-from pytest_brt.model.base import Prompt, Sampling
+from pytest_brt.model.base import Completion, Prompt, Sampling
 from pytest_brt.patches import canonical_diff
 from pytest_brt.render.causes import cause_words, run_words
 from pytest_brt.repair.bug import Bug
@@ -210,14 +210,15 @@ def try_variants(bug: Bug, turn: Turn, first: Tried, wanted: int) -> Outcome:
     except ModelProblem as problem:
         alone = fix_outcome(bug, first)
         return replace(alone, observation=f"(no variants: {problem})\n{alone.observation}")
-    replies = dict.fromkeys(completion.text for completion in completions)
-    fixes = [fix for text in replies if (fix := _fix_in(bug, text)) is not None]
+    replies = {completion.text: completion for completion in completions}.values()
+    fixes = [fix for reply in replies if (fix := _fix_in(bug, reply)) is not None]
     return fix_outcome(bug, first, try_others(bug, turn, first, fixes))
 
 
-def _fix_in(bug: Bug, reply: str) -> Fix | None:
+def _fix_in(bug: Bug, reply: Completion) -> Fix | None:
     """Return the fix that a reply has, None for none that can be read."""
-    read = read_reply(reply, {VARIANT.name: VARIANT}, paths=bug.tree.paths)
+    actions = {VARIANT.name: VARIANT}
+    read = read_reply(reply.text, actions, paths=bug.tree.paths, cut=reply.is_cut)
     if isinstance(read, Unread):
         return None
     try:

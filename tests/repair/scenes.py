@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from pytest_brt.code.index import open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.guard import Guard
 from pytest_brt.issue.load import load_issue
-from pytest_brt.model.base import Model, Settings
+from pytest_brt.model.base import Completion, Finish, Model, Prompt, Settings, WrappedModel
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.rank.disputes import mark_disputed
 from pytest_brt.rank.guarding import hints_of
@@ -92,6 +92,19 @@ def scripted(folder: Path, text: str, *, context: int = 0) -> ScriptedModel:
     path = folder / "replies.txt"
     path.write_text(text, encoding="utf-8")
     return ScriptedModel(str(path), Settings(context=context))
+
+
+class ShortModel(WrappedModel):
+    """A model whose answers to one kind of question are too long, and end where they are cut."""
+
+    def __init__(self, model: Model, purpose: str) -> None:
+        super().__init__(model)
+        self.purpose = purpose
+
+    def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
+        answers = self.model.complete(prompt)
+        finish = Finish.LENGTH if prompt.purpose == self.purpose else Finish.STOP
+        return tuple(replace(answer, finish=finish) for answer in answers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,16 @@ from pytest_brt.model.base import Completion, Model, Prompt, WrappedModel
 from pytest_brt.repair.bench import RepairBench
 from pytest_brt.repair.free_repair import run_free_repair
 from pytest_brt.types import Ending, FixSource, OracleKind, Repair, Step
-from tests.repair.scenes import LINE, MODULE, TESTS, WRONG_TEST, Scene, open_scene, scripted
+from tests.repair.scenes import (
+    LINE,
+    MODULE,
+    TESTS,
+    WRONG_TEST,
+    Scene,
+    ShortModel,
+    open_scene,
+    scripted,
+)
 
 RIGHT = "    return max(low, min(value, high))"
 
@@ -94,6 +103,14 @@ def test_other_versions_of_a_failing_fix_come_in_one_answer(scene: Scene, tmp_pa
     # The last two make one program.
     assert len(step.fixes) == 4
     assert [tried.passes for tried in step.fixes] == [False, False, False, True]
+
+
+def test_a_version_that_was_cut_off_is_not_tried(scene: Scene, tmp_path: Path) -> None:
+    versions = f"=== reply\n```python\n    return low\n```\n```python\n{RIGHT}\n"
+    model = ShortModel(scripted(tmp_path, fix("    return high") + versions), "versions")
+    done = run_free_repair(0, scene.bench(model, steps=1))
+    (step,) = steps_of(done)
+    assert [tried.passes for tried in step.fixes] == [False, False]
 
 
 def test_no_question_is_asked_twice(scene: Scene, tmp_path: Path) -> None:

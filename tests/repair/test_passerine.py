@@ -12,7 +12,7 @@ from pytest_brt.agent.memory import Counter
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.repair.passerine import Passerine, run_passerine
 from pytest_brt.types import Ending, FileChange, Repair
-from tests.repair.scenes import LINE, MODULE, Scene, scripted
+from tests.repair.scenes import LINE, MODULE, Scene, ShortModel, scripted
 from tests.support.trees import tree_hash
 
 TEST = "tests/test_interval.py"
@@ -89,6 +89,21 @@ def test_what_is_not_to_be_done_is_refused(done: Repair) -> None:
     told = done.trajectory.steps[7].observation
     assert told.startswith("3 tests: 2 newly fail, 1 passes:\n")
     assert done.trajectory.steps[9].observation == "3 tests: all pass."
+
+
+def test_an_edit_that_was_cut_off_is_not_made(scene: Scene, tmp_path: Path) -> None:
+    text = (
+        "=== reply if: What to change: use high\n"
+        f'{{"thought": "t", "action": "change", "changes": "replace {LINE}"}}\n'
+        "```python\n    return min(value, high)\n"
+        f'=== reply\n{{"thought": "t", "action": "edit", "path": "{MODULE}", '
+        '"prompt": "use high"}\n'
+    )
+    done = run_passerine(1, scene.bench(ShortModel(scripted(tmp_path, text), "edit"), steps=1))
+    assert done.trajectory is not None
+    (step,) = done.trajectory.steps
+    assert step.changes == ()
+    assert "Your code was cut off" in step.observation
 
 
 def test_an_edit_shows_what_it_changed_and_names_the_nearest_tests(done: Repair) -> None:

@@ -19,7 +19,7 @@ from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.store import Journal
 from pytest_brt.types import Call, Ending, FixSource, Repair, Step, Trajectory, Verdict
 from pytest_brt.types.model import ModelNote
-from tests.repair.scenes import LINE, MODULE, Scene, open_scene, scripted
+from tests.repair.scenes import LINE, MODULE, Scene, ShortModel, open_scene, scripted
 from tests.support.trees import tree_hash
 
 REPLIES = f"""\
@@ -477,6 +477,16 @@ def test_variants_are_not_asked_for_twice_of_one_program(scene: Scene, tmp_path:
     asked = [prompt.purpose for prompt in model.asked]
     assert asked == ["repairagent", "repairagent", "variants", "repairagent"]
     assert len({fix.key for step in steps for fix in step.fixes}) == 1
+
+
+def test_a_variant_that_was_cut_off_is_not_tried(scene: Scene, tmp_path: Path) -> None:
+    hypothesis = '{"thought": "t", "action": "express_hypothesis", "hypothesis": "h"}'
+    half = write("max(low, min(value, high))").removesuffix("```\n")
+    half = half.replace("=== reply", "=== always if: Write one variant")
+    script = f"{half}=== reply\n{hypothesis}\n{write('high')}"
+    model = ShortModel(scripted(tmp_path, script), "variants")
+    _, step = run(scene.bench(model, steps=2, variants=2)).steps
+    assert [fix.source for fix in step.fixes] == [FixSource.AGENT]
 
 
 def test_the_code_to_be_changed_is_the_last_to_go() -> None:
