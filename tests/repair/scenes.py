@@ -94,6 +94,21 @@ def scripted(folder: Path, text: str, *, context: int = 0) -> ScriptedModel:
     return ScriptedModel(str(path), Settings(context=context))
 
 
+class Listener(WrappedModel):
+    """A model that keeps what it was asked."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self.asked: list[Prompt] = []
+
+    def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
+        self.asked.append(prompt)
+        return self.model.complete(prompt)
+
+    def texts(self) -> list[str]:
+        return ["\n".join(message.text for message in prompt.messages) for prompt in self.asked]
+
+
 class ShortModel(WrappedModel):
     """A model whose answers to one kind of question are too long, and end where they are cut."""
 

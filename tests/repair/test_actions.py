@@ -20,7 +20,7 @@ from pytest_brt.repair.bench import RepairBench
 from pytest_brt.repair.method_body import head_of
 from pytest_brt.repair.repairagent import STATES, RepairAgent, State, state_after
 from pytest_brt.types import Call, Done, FixSource, FixTried, NotDone, Step
-from tests.repair.scenes import LINE, MODULE, Scene, scripted
+from tests.repair.scenes import LINE, MODULE, Listener, Scene, scripted
 from tests.support.trees import write_tree
 
 SLIDER = File("interval/slider.py")
@@ -176,6 +176,9 @@ def test_search_answers_file_class_method_and_words(agent: RepairAgent, turn: Tu
     assert shown[0] == "interval/slider.py"
     assert "  Slider → moveTo (line 12): moveTo" in shown
     assert "Slider" in agent.search_code_base(turn, "sliders").observation
+    # A part of a name is enough, and so is a word in a body.
+    for words in ("moveFrom", "high"):
+        assert "Slider → moveTo" in agent.search_code_base(turn, words).observation
     assert "Nothing has a name like" in agent.search_code_base(turn, "quux").observation
 
 
@@ -213,6 +216,24 @@ def test_a_method_is_written_from_what_stands_before_it(
     made = agent.generate_method_body(turn, MAIN, "clamp").observation
     assert "    return value" in made
     assert f"now lines {LINE - 2} to {LINE}" in made
+
+
+def test_a_method_is_asked_for_with_what_stands_before_it_in_so_many_tokens(
+    scene: Scene, tmp_path: Path
+) -> None:
+    path = File("interval/big.py")
+    above = "".join(f"X{number} = {number}\n" for number in range(20_000))
+    code = f"{above}def last(value):\n    return value + 12345678\n"
+    model = Listener(scripted(tmp_path, "=== always\nnothing\n", context=40_000))
+    with scene.with_file(path, code, model, tests=False) as bench:
+        RepairAgent(bench).generate_method_body(turn_of(bench), path, "last")
+    (prompt,) = model.asked
+    asked = prompt.messages[-1].text
+    assert prompt.sampling.max_tokens == 4_000
+    assert "X19999 = 19999" in asked
+    assert "def last(value):" in asked
+    assert "12345678" not in asked
+    assert 10_000 < model.count(asked) < 12_100
 
 
 def test_of_a_method_on_one_line_the_body_is_not_shown() -> None:

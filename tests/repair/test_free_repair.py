@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.issue.load import read_issue
-from pytest_brt.model.base import Completion, Model, Prompt, WrappedModel
 from pytest_brt.repair.bench import RepairBench
 from pytest_brt.repair.free_repair import run_free_repair
 from pytest_brt.types import Ending, FixSource, OracleKind, Repair, Step
@@ -18,6 +17,7 @@ from tests.repair.scenes import (
     MODULE,
     TESTS,
     WRONG_TEST,
+    Listener,
     Scene,
     ShortModel,
     open_scene,
@@ -25,18 +25,6 @@ from tests.repair.scenes import (
 )
 
 RIGHT = "    return max(low, min(value, high))"
-
-
-class Listener(WrappedModel):
-    """A model that keeps what it was asked."""
-
-    def __init__(self, model: Model) -> None:
-        super().__init__(model)
-        self.asked: list[Prompt] = []
-
-    def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
-        self.asked.append(prompt)
-        return self.model.complete(prompt)
 
 
 def fix(code: str) -> str:

@@ -211,6 +211,13 @@ def test_only_a_run_that_is_given_the_test_has_it(scene: Scene, tmp_path: Path) 
     assert not any(step.action == "test" and step.is_done for step in other.trajectory.steps)
 
 
+def test_the_given_test_is_in_no_patch(scene: Scene, tmp_path: Path) -> None:
+    brt = scene.bug().failing[0]
+    done = run_passerine(0, scene.bench(scripted(tmp_path, PAPER), brt=brt))
+    (fix,) = done.fixes
+    assert re.findall(r"^\+\+\+ b/(.*)$", fix.patch.text, re.MULTILINE) == [MODULE]
+
+
 def test_a_fix_that_was_broken_again_is_found(scene: Scene, tmp_path: Path) -> None:
     text = (
         f"=== reply if: What to change: right\n"

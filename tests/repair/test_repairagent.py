@@ -10,16 +10,13 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.issue.load import read_issue
-from pytest_brt.model.base import Completion, Prompt
-from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.repair.bench import RepairBench, Without
-from pytest_brt.repair.passerine import STEPS as REACT_STEPS
-from pytest_brt.repair.repairagent import STEPS, entry_of, run_repairagent
+from pytest_brt.repair.passerine import run_passerine
+from pytest_brt.repair.repairagent import entry_of, run_repairagent
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.store import Journal
 from pytest_brt.types import Call, Ending, FixSource, Repair, Step, Trajectory, Verdict
-from pytest_brt.types.model import ModelNote
-from tests.repair.scenes import LINE, MODULE, Scene, ShortModel, open_scene, scripted
+from tests.repair.scenes import LINE, MODULE, Listener, Scene, ShortModel, open_scene, scripted
 from tests.support.trees import tree_hash
 
 REPLIES = f"""\
@@ -110,6 +107,9 @@ def test_a_variant_wins(done: Repair) -> None:
     # The third existing test does not execute the changed line.
     assert (fix.guarded.by, fix.guarded.reached) == ("coverage", 2)
     assert (fix.guarded.ran, fix.guarded.total) == (2, 3)
+    # Thirty variants make two programs that nobody tried before.
+    (tried,) = (step.fixes for step in steps_of(done).steps if step.fixes)
+    assert len(tried) == 3
     assert fix.guarded.regressions == ()
     assert steps_of(done).ending is Ending.FINISH
 
@@ -160,13 +160,21 @@ def test_an_interrupted_repair_goes_on_where_it_stopped(
 
 
 def test_the_defaults_are_those_of_the_papers(scene: Scene, tmp_path: Path) -> None:
-    model = Listener(scripted(tmp_path, READS))
-    bench = scene.bench(model, steps=1)
-    run(bench)
-    sampling = model.asked[0].sampling
+    look = '=== reply\n{"thought": "t", "action": "%s", "path": "%s", "first": %d, "last": 99}\n'
+
+    def looks(action: str) -> Listener:
+        script = "".join(look % (action, MODULE, first) for first in range(1, 50))
+        return Listener(scripted(tmp_path, script))
+
+    agent, react = looks("read_range"), looks("cat")
+    bench = scene.bench(agent)
+    runs = (run(bench), steps_of(run_passerine(1, scene.bench(react))))
+    assert [len(trajectory.steps) for trajectory in runs] == [40, 25]
+    assert bench.variants == 30
+    first, others = (model.asked[0].sampling for model in (agent, react))
     # No top-k: the papers have none.
-    assert (sampling.temperature, sampling.top_k, bench.variants) == (0.0, 0, 30)
-    assert (STEPS, REACT_STEPS) == (40, 25)
+    assert (first.temperature, first.top_k) == (0.0, 0)
+    assert (others.temperature, others.top_p, others.top_k) == (0.2, 0.95, 0)
     assert BUILT_IN["repairagent"].runs == 1
     assert (BUILT_IN["passerine"].runs, BUILT_IN["passerine"].alternates) == (20, True)
 
@@ -217,25 +225,6 @@ def test_steps_are_limited_and_told(scene: Scene, tmp_path: Path) -> None:
     text = "".join(back_and_forth % (n, n) for n in range(30))
     trajectory = run(scene.bench(scripted(tmp_path, text), steps=7))
     assert (trajectory.ending, len(trajectory.steps)) == (Ending.STEPS, 7)
-
-
-class Listener:
-    """A scripted model that keeps what it was asked."""
-
-    notes: tuple[ModelNote, ...] = ()
-
-    def __init__(self, model: ScriptedModel) -> None:
-        self.model = model
-        self.name, self.context = model.name, model.context
-        self.asked: list[Prompt] = []
-        self.count, self.close = model.count, model.close
-
-    def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
-        self.asked.append(prompt)
-        return self.model.complete(prompt)
-
-    def texts(self) -> list[str]:
-        return ["\n".join(m.text for m in prompt.messages) for prompt in self.asked]
 
 
 READS = "".join(
