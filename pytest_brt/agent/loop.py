@@ -272,9 +272,10 @@ def repeated_step(call: Call, steps: Sequence[Step], action: Action) -> Step | N
     """Return the step that did the same with nothing changed since, None without one.
 
     An edit that changed something is not to be done twice either; a repeatable action is compared
-    with the last step only.
+    with the last step only, unless that was refused: it may ask to be sure.
     """
-    for step in reversed(steps[-1:] if action.repeatable else steps):
+    compared = [step for step in steps[-1:] if step.is_done] if action.repeatable else steps
+    for step in reversed(compared):
         if step.call == call and not isinstance(step.result, Repeated):
             return step
         if step.changes:

@@ -11,7 +11,7 @@ from pytest_brt.render.fixes import fix_words
 from pytest_brt.repair.passerine import run_passerine
 from pytest_brt.repair.patch import chosen, files_of
 from pytest_brt.repair.repairagent import run_repairagent
-from pytest_brt.types import FoundFix, Repair
+from pytest_brt.types import Ending, FoundFix, Repair
 from tests.repair.scenes import LINE, MODULE, TESTS, WRONG_TEST, Scene, open_scene, scripted
 
 RIGHT = "    return max(low, min(value, high))\n"
@@ -27,12 +27,12 @@ def disputed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         yield scene
 
 
-def agent(scene: Scene, *fixes: str) -> Repair:
-    """Return what RepairAgent makes of a model that writes `fixes`, and then wants to end."""
+def agent(scene: Scene, *fixes: str, ends: int = 1) -> Repair:
+    """Return what RepairAgent makes of a model that writes `fixes`, and then `ends` so often."""
     head = f'{{"thought": "t", "action": "write_fix", "changes": "{MODULE} replace {LINE}"}}'
     script = '=== reply\n{"thought": "t", "action": "express_hypothesis", "hypothesis": "h"}\n'
     script += "".join(f"=== reply\n{head}\n```python\n{fix}```\n" for fix in fixes)
-    script += '=== reply\n{"thought": "t", "action": "goal_accomplished", "reason": "r"}\n'
+    script += '=== reply\n{"thought": "t", "action": "goal_accomplished", "reason": "r"}\n' * ends
     return run_repairagent(0, scene.bench(scripted(scene.root.parent, script), variants=0))
 
 
@@ -91,6 +91,13 @@ def test_the_model_cannot_end_with_it_but_knows_that_the_user_sees_it(disputed: 
     assert fix.observation.endswith("shown to the user as one that breaks existing tests.")
     assert not end.is_done
     assert end.observation.startswith("The fix breaks existing tests.")
+
+
+def test_the_model_ends_with_it_by_saying_so_again(disputed: Scene) -> None:
+    done = agent(disputed, RIGHT, ends=2)
+    assert done.trajectory is not None
+    assert [step.is_done for step in done.trajectory.steps] == [True, True, False, True]
+    assert done.trajectory.ending is Ending.FINISH
 
 
 def test_what_no_bug_test_speaks_for_is_not_kept_when_it_breaks_something(scene: Scene) -> None:
