@@ -105,6 +105,18 @@ def test_two_steps_in_turn_are_a_loop_too(tmp_path: Path) -> None:
     assert [step.action for step in trajectory.steps].count("finish") == 4
 
 
+def test_what_may_be_done_again_is_a_repeat_only_at_once(tmp_path: Path) -> None:
+    class Back(Finder):
+        @action(repeatable=True)
+        def back(self, turn: Turn) -> Outcome:
+            """Go back."""
+            return Outcome(observation="You are back.")
+
+    look, back = header("code_search", text="x"), header("back")
+    steps = run_agent(Back(), session(script(tmp_path, back, look, back, back), steps=4)).steps
+    assert [isinstance(step.result, Repeated) for step in steps] == [0, 0, 0, 1]
+
+
 def test_an_action_that_each_change_makes_worth_while_is_no_loop(tmp_path: Path) -> None:
     look = header("cat", path="tests/test_new.py")
     writes = [WRITTEN.replace("x = 1", f"x = {number}") for number in range(6)]

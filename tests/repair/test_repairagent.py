@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from itertools import pairwise
@@ -223,8 +224,11 @@ def test_steps_are_limited_and_told(scene: Scene, tmp_path: Path) -> None:
         '=== reply\n{"thought": "t", "action": "discard_hypothesis", "reason": "%d"}\n'
     )
     text = "".join(back_and_forth % (n, n) for n in range(30))
-    trajectory = run(scene.bench(scripted(tmp_path, text), steps=7))
-    assert (trajectory.ending, len(trajectory.steps)) == (Ending.STEPS, 7)
+    model = Listener(scripted(tmp_path, text))
+    trajectory = run(scene.bench(model, steps=11))
+    assert (trajectory.ending, len(trajectory.steps)) == (Ending.STEPS, 11)
+    # All that were given up but the first.
+    assert re.findall(r"Hypothesis that was wrong: (\d)", model.texts()[-1]) == list("1234")
 
 
 READS = "".join(
