@@ -50,6 +50,7 @@ def test_a_proper_reply_is_taken_as_it_is() -> None:
         (header("code_searches", text="x"), "code_search", "x"),
         (header("cat", file_path="pkg/core.py"), "cat", "pkg/core.py"),
         (header("cat", filename="pkg/core.py"), "cat", "pkg/core.py"),
+        (header("cat", file_path="pkg/core.py", encoding="utf-8"), "cat", "pkg/core.py"),
         (header("cat", path="./core.py:17"), "cat", "pkg/core.py"),
         (header("cat", path="/repo/pkg/core.py"), "cat", "pkg/core.py"),
         (header("cat", path="pkg.core"), "cat", "pkg/core.py"),
