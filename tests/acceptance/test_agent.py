@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -71,6 +72,11 @@ def test_every_mistake_is_answered_and_the_trajectory_kept(tree: Path) -> None:
     assert steps[7].verdict is Verdict.FAIL
     assert "more times]" in steps[7].observation
     assert len(steps[7].observation) < 4000
+    # The prompts and replies are kept too.
+    kept_replies = (tree.parent / "run/replies.jsonl").read_text("utf-8").splitlines()
+    asked = [json.loads(line) for line in kept_replies]
+    assert all(one["prompt"]["messages"] and one["completions"] for one in asked)
+    assert [one["purpose"] for one in asked].count("agent") == len(steps)
 
 
 def test_what_it_wrote_tells_right_patches_from_wrong_ones(report: dict[str, Any]) -> None:
