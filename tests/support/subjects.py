@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from pytest_brt.codec import content_id
+
 
 def kept_folder() -> Path:
     """Return where environments are kept between runs."""
@@ -44,7 +46,9 @@ def environment(version: str, *packages: str) -> Path:
     base = interpreter(version)
     if base is None:
         pytest.skip(f"no Python {version} here")
-    folder = kept_folder() / "-".join([f"py{version}", *packages]).replace("==", "")
+    # Another interpreter of the same version may be first on the next run's PATH.
+    which = content_id(str(Path(base).resolve()))[:6]
+    folder = kept_folder() / "-".join([f"py{version}", which, *packages]).replace("==", "")
     python = folder / "bin/python"
     with alone(folder):
         if not (folder / "done").exists():
