@@ -60,15 +60,19 @@ def find_import(
     offering = [package for package in packages if _is_exported(name, package, index)]
     definition = index.unique_definition(name)
     defining = [index.module_of(definition)] if definition else []
-    usual = [i.statement for i in index.imports_in(near) if i.bound == name and i.top]
-    if not is_fixture:
-        usual += filter(None, [_most_common(name, index)])
+    usual = _usual(name, index, near, is_fixture=is_fixture)
     near_by = near_ways(name, packages, offering, use or Use())
     return next(chain(near_by, found_ways(name, defining, usual)), "")
 
 
-def _most_common(name: str, index: Index) -> str:
-    """Return the import that binds `name` most often, in tests if there, else "".
+def _usual(name: str, index: Index, near: str, *, is_fixture: bool) -> Iterator[str]:
+    yield from (i.statement for i in index.imports_in(near) if i.bound == name and i.top)
+    if not is_fixture:
+        yield from _most_common(name, index)
+
+
+def _most_common(name: str, index: Index) -> Iterator[str]:
+    """Yield the import that binds `name` most often, in tests if there.
 
     This is how LIBRO finds the package of a class that it does not know (paper 001,
     requirement 21 of its code).
@@ -77,8 +81,8 @@ def _most_common(name: str, index: Index) -> str:
     for wanted in (True, False):
         counts = Counter(item.statement for item in items if is_test_path(item.path) == wanted)
         if counts:
-            return min(counts, key=lambda statement: (-counts[statement], statement))
-    return ""
+            yield min(counts, key=lambda statement: (-counts[statement], statement))
+            return
 
 
 def _is_exported(name: str, package: str, index: Index) -> bool:
