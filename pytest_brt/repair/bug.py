@@ -14,11 +14,13 @@ from pytest_brt.agent.running import Names
 from pytest_brt.agent.tree import Tree
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
+from pytest_brt.code.relevance import relevance
 from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.guard import Guard, Touched, touched_by
 from pytest_brt.guard.selection import targets_of
 from pytest_brt.guard.suite import ExistingTest, read_tests
 from pytest_brt.localise.places import find_places, given_places
+from pytest_brt.localise.query import query_of
 from pytest_brt.localise.sign import Key
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.clues import clue_words
@@ -191,11 +193,12 @@ def localise(
         SubjectProblem: the interpreter cannot be started at all.
     """
     begin = time.monotonic()
+    found = relevance(query_of(issue), index)
     runs = first_runs(failing)
     watched: tuple[TestRun, ...] = ()
     notes: tuple[str, ...] = ("no failing test: only the report was looked at",)
     if failing:
-        first = find_places(issue, index, ran=ran, failing=runs, limit=_FIRST)
+        first = find_places(issue, index, found=found, ran=ran, failing=runs, limit=_FIRST)
         names = tuple(sorted(f"{place.path}::{place.function}" for place in first))
         near = guard.near(Touched(places=names, size=0))[:_NEARBY] if names else ()
         watched = _watch(engine, index, failing, near)
@@ -206,7 +209,7 @@ def localise(
     verdicts = [run.verdict for run in watched]
     return Localised(
         issue=issue.id,
-        places=find_places(issue, index, ran=ran, failing=runs, watched=watched),
+        places=find_places(issue, index, found=found, ran=ran, failing=runs, watched=watched),
         failing=verdicts.count(Verdict.FAIL),
         passing=verdicts.count(Verdict.PASS),
         notes=notes,
