@@ -119,6 +119,10 @@ class Index:
             raise FileNotFoundError(path)
         return decode((self.root / path).read_bytes())
 
+    def lines(self, path: str, first: int, last: int) -> str:
+        """Return some lines of a file, 1-based, both of them included; raises as `source` does."""
+        return "\n".join(self.source(path).split("\n")[first - 1 : last])
+
     # -- definitions ----------------------------------------------------------------------
 
     @cached_property

@@ -91,10 +91,10 @@ def _called(issue: Issue, index: Index) -> Iterator[tuple[Key, Sign]]:
 
 def _calls(caller: Definition, index: Index) -> frozenset[str]:
     try:
-        lines = index.source(caller.path).split("\n")[caller.line - 1 : caller.end_line]
+        text = index.lines(caller.path, caller.line, caller.end_line)
     except OSError:
         return frozenset()  # it has just gone
-    return called_names(parse_or_empty(textwrap.dedent("\n".join(lines))))
+    return called_names(parse_or_empty(textwrap.dedent(text)))
 
 
 def _lacking(

@@ -98,8 +98,8 @@ def _about(place: Place, index: Index) -> str:
         known = index.definitions_in(place.path)
         names = [one.name for one in known if one.top and one.kind is DefinitionKind.VARIABLE]
         return f": sets {', '.join(dict.fromkeys(names[:_NAMES]))}" if names else ""
-    lines = index.source(place.path).split("\n")[place.line - 1 : place.end_line]
-    body = parse_or_empty(textwrap.dedent("\n".join(lines))).body
+    text = index.lines(place.path, place.line, place.end_line)
+    body = parse_or_empty(textwrap.dedent(text)).body
     found = index.definition_at(place.path, place.line)
     signature = found.signature if found else ""
     if not body or not isinstance(body[0], Function | ast.ClassDef):
