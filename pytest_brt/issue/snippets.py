@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from pytest_brt.syntax.names import names_of
-from pytest_brt.syntax.parse import first_line, parse, parses
+from pytest_brt.syntax.parse import IMPORTS, first_line, parse, parses
 
 _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u2212": "-"})
 _ANNOTATION = re.compile(r"\s*(?:<[-=]+|[-=]{2,}>|←|⇐|<==)\s.*$")
@@ -106,7 +106,7 @@ def _piecemeal(lines: list[str]) -> list[Statement]:
         names = names_of(piece.source) if piece else None
         if piece and names and not names.used & lost:
             lost -= names.bound
-            if piece.source.startswith(("import ", "from ")):
+            if piece.source.startswith(IMPORTS):
                 imported |= names.bound
             pieces.append(piece)
         else:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pytest_brt.code.index import Index
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.observe.watch import Replayed
-
-_IMPORTS = ("import ", "from ")
+from pytest_brt.syntax.parse import IMPORTS
 
 
 def functions_run(replayed: Replayed, index: Index, engine: Engine) -> frozenset[tuple[str, str]]:
@@ -18,8 +17,8 @@ def functions_run(replayed: Replayed, index: Index, engine: Engine) -> frozenset
     seen = [item for item in replayed.seen if item.did is not None]
     prelude = replayed.resolver.imports_for({name for item in seen for name in item.names.used})
     sources = [item.step.source for item in seen]
-    imports = tuple(source for source in sources if source.startswith(_IMPORTS))
-    rest = tuple(source for source in sources if not source.startswith(_IMPORTS))
+    imports = tuple(source for source in sources if source.startswith(IMPORTS))
+    rest = tuple(source for source in sources if not source.startswith(IMPORTS))
     if not rest:
         return frozenset()
     found = set()

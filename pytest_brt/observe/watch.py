@@ -10,7 +10,7 @@ from itertools import accumulate
 from pytest_brt.execute.engine import Engine, Observation, Observed, Program
 from pytest_brt.observe.names import Resolver
 from pytest_brt.syntax.names import Names, names_of, uses_in
-from pytest_brt.syntax.parse import parse
+from pytest_brt.syntax.parse import IMPORTS, parse
 from pytest_brt.types.reading import Reading, ReportStep
 
 _LACKS_MODULE = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")
@@ -118,7 +118,7 @@ def _own_imports(steps: tuple[ReportStep, ...]) -> dict[str, str]:
     """Imports anywhere in the report serve statements that stand above them, too."""
     found: dict[str, str] = {}
     for step in steps:
-        if step.source.startswith(("import ", "from ")) and "*" not in step.source:
+        if step.source.startswith(IMPORTS) and "*" not in step.source:
             for name in names_of(step.source).bound:
                 found.setdefault(name, step.source)
     return found

@@ -15,7 +15,7 @@ from pytest_brt.code.file_facts import read_facts
 from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.oracle.assertion import WIDTH, docstring
 from pytest_brt.syntax.names import names_of, needed, undefined_names
-from pytest_brt.syntax.parse import compiled, parse, parses
+from pytest_brt.syntax.parse import IMPORTS, compiled, parse, parses
 from pytest_brt.types import Evidence, OracleKind, Raised
 
 
@@ -288,7 +288,7 @@ def _hoist(lines: list[str]) -> tuple[list[str], list[str]]:
 
 def is_import(line: str) -> bool:
     """Say whether a statement is an import that stands on one line."""
-    return line.startswith(("import ", "from ")) and "\n" not in line.strip()
+    return line.startswith(IMPORTS) and "\n" not in line.strip()
 
 
 def import_block(lines: list[str], body: str) -> str:

@@ -11,6 +11,7 @@ from pytest_brt.issue.alike import is_steady
 from pytest_brt.oracle.values import accepted, is_written
 from pytest_brt.oracle.write import indented
 from pytest_brt.rank.calls import Call, call_of, varied
+from pytest_brt.syntax.parse import IMPORTS
 from pytest_brt.types import FileChange, Given, JudgedTest, Telling
 
 #: Calls of one test that are tried, those that run in one process, and patches that are compared.
@@ -124,7 +125,7 @@ def saying(judged: JudgedTest, telling: Telling, given: Given) -> JudgedTest:
 
     `judged` is the bug test whose call was varied.
     """
-    imports = [line for line in telling.setup if line.startswith(("import ", "from "))]
+    imports = [line for line in telling.setup if line.startswith(IMPORTS)]
     inner = [line for line in telling.setup if line not in imports]
     if given.raised:
         module, _, name = given.raised.removeprefix("builtins.").rpartition(".")

@@ -13,7 +13,7 @@ from itertools import chain
 from types import CodeType
 from typing import TypeVar
 
-from pytest_brt.syntax.parse import compiled, parse, symbols
+from pytest_brt.syntax.parse import IMPORTS, compiled, parse, symbols
 
 _BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__", "__annotations__"}
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
@@ -193,7 +193,7 @@ def needed(sources: Sequence[str], last: int, wanted: frozenset[str] | None = No
     imported = {
         name
         for source, names in zip(sources, every, strict=False)
-        if source.startswith(("import ", "from "))
+        if source.startswith(IMPORTS)
         for name in names.bound
     }
     chosen: list[int] = []

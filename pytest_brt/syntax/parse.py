@@ -21,6 +21,8 @@ from types import CodeType
 
 #: Held while anything is parsed; also by those who have pytest show a traceback.
 PARSING = RLock()
+#: How a statement begins that imports something.
+IMPORTS = ("import ", "from ")
 #: A function, whether it is to be awaited or not.
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -198,7 +198,9 @@ class Libro:
             index=project,
         )
         self.facts = read_facts(bench.reading(issue))
-        self.notes: list[AttemptNote] = [note for note in [bench.folder.note] if note]
+        self.notes: list[AttemptNote] = []
+        if bench.folder.note:
+            self.notes.append(bench.folder.note)
         #: How each sample ended.
         self.endings: list[Ending] = []
         self._batches = 0

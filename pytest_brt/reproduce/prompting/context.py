@@ -24,7 +24,8 @@ from pytest_brt.localise.sign import Key
 from pytest_brt.observe.functions_run import functions_run
 from pytest_brt.observe.watch import Replayed, Seen, watch
 from pytest_brt.reproduce.prompting.excerpts import MOST_TESTS, show_tests
-from pytest_brt.reproduce.prompting.transcript import IMPORTS, Stance, session_of, stance_of
+from pytest_brt.reproduce.prompting.transcript import Stance, session_of, stance_of
+from pytest_brt.syntax.parse import IMPORTS
 from pytest_brt.types import Attempt, Issue, Place
 
 #: Fixtures that are shown, and characters of all of them together.
@@ -171,8 +172,7 @@ def _code(name: str, host: str, index: Index) -> str:
     if not found:
         return ""
     nearest = max(found, key=lambda definition: len(definition.path))
-    lines = index.source(nearest.path).split("\n")[nearest.line - 1 : nearest.end_line]
-    return "\n".join(lines)
+    return index.lines(nearest.path, nearest.line, nearest.end_line)
 
 
 #: Places of the bug whose imports are told, files that they are in, and imports in all.

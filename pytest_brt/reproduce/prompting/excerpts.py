@@ -15,7 +15,7 @@ from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.words import terms_of
-from pytest_brt.syntax.parse import is_constant, parse_or_empty
+from pytest_brt.syntax.parse import IMPORTS, is_constant, parse_or_empty
 from pytest_brt.types import Place
 
 #: A gap, where lines are left out; what stands around it may need what is not shown.
@@ -34,7 +34,6 @@ _HEAD = 12
 MOST_TESTS, _TESTS, _OWN = 2_000, 3, 0.65
 #: Lines of a value that tests use.
 _VALUE = 8
-_IMPORTS = ("import ", "from ")
 _METHOD_OF = re.compile(r"\b(?:self|cls)\.\w")
 
 
@@ -151,7 +150,7 @@ class _Page:
         if definition is None:
             if not name:
                 lines = self._outside(range(len(self.lines)), "")
-                own = [n for n in lines if not self.lines[n].startswith(_IMPORTS)]
+                own = [n for n in lines if not self.lines[n].startswith(IMPORTS)]
                 self._add_windows(own, min(most, _PART))
         elif self._length(self._span(definition)) <= most:
             self.shown |= {*self._span(definition)}

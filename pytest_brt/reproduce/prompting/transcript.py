@@ -10,12 +10,12 @@ from pytest_brt.execute.engine import Observed
 from pytest_brt.issue.alike import Likeness, quoted_in
 from pytest_brt.observe.forms import shown_expression
 from pytest_brt.observe.watch import Replayed, Seen
+from pytest_brt.syntax.parse import IMPORTS
 from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 
 #: Statements whose results are told, and characters of each result.
 _MOST_SEEN, _MOST_RESULT = 12, 300
 #: How import statements begin.
-IMPORTS = ("import ", "from ")
 _DEFINITIONS = (*IMPORTS, "def ", "async def ", "class ")
 #: What Python says of calls that do not fit the signature.
 _CALL = re.compile(
