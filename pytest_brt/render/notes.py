@@ -124,7 +124,7 @@ def _words(note: AttemptNote) -> str:
             return _NONE_STANDS if wrote else _NONE_WRITTEN
         case PutAtTop(folder=folder, cause=cause, raised=raised):
             why = cause_words(cause, raised)
-            return f"at the top of the project, as no test can be run in {folder!r} here: {why}"
+            return f"put at the top of the project, as no test works in {folder!r} here ({why})"
         case Interrupted():
             return "interrupted: what was found until then"
         case _:
