@@ -93,15 +93,14 @@ def replay(
     drafts = tuple(sorted((*own, *commands), key=lambda draft: -draft.score))
     usual = engine.subject.test_root
     maker = _Maker(issue=issue, replayed=replayed, engine=engine, repeat=repeat, folder=usual)
-    progress("trying tests on the unpatched tree")
-    judged = maker.judge_all(drafts)
+    judged = maker.judge_all(drafts, progress)
     notes: tuple[AttemptNote, ...] = ()
     if judged and all(item.judgement.verdict is Verdict.BROKEN for item in judged):
         folder = reports.folder(engine)
         if folder.note:
-            progress("trying them at the top of the project")
+            progress("none of them works there: moving them to the top of the project")
             maker = replace(maker, folder=folder.path, taken=set())
-            judged, notes = maker.judge_all(drafts), (folder.note,)
+            judged, notes = maker.judge_all(drafts, progress), (folder.note,)
     again = maker.second_chances(drafts, judged)
     if again:
         progress(f"trying {len(again)} tests in another way")
@@ -138,12 +137,17 @@ class _Maker:
     #: Names of the tests so far.
     taken: set[str] = field(default_factory=set)
 
-    def judge_all(self, drafts: Sequence[Draft]) -> tuple[JudgedTest, ...]:
+    def judge_all(
+        self, drafts: Sequence[Draft], progress: Callable[[str], None]
+    ) -> tuple[JudgedTest, ...]:
         """Run the reporter's tests and those of the best drafts on the unpatched tree."""
-        return (*self._judge_own(), *self.judge(self.tests(drafts)))
+        own = tuple(own_candidates(self.replayed, self.folder, slug(self.issue.title)))
+        tests = self.tests(drafts)
+        progress(f"trying {len(own) + len(tests)} tests on the unpatched tree")
+        return (*self._judge_own(own), *self.judge(tests))
 
-    def _judge_own(self) -> tuple[JudgedTest, ...]:
-        tests = tuple(own_candidates(self.replayed, self.folder, slug(self.issue.title)))
+    def _judge_own(self, tests: Sequence[CandidateTest]) -> tuple[JudgedTest, ...]:
+        """Judge the reporter's tests by their runs on the unpatched tree."""
         runs = run_tests(tests, self.engine, self.repeat)
         facts = self._facts(OracleKind.WRITTEN)
         rating = Rating(confidence=OracleKind.WRITTEN.prior, evidence=Evidence.OWN_TEST)
