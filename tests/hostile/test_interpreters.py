@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from pytest_brt.execute import ask_interpreter, zygote
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.process import Deadlines
 from pytest_brt.execute.subject import find_subject
-from tests.support.interval import CLAMP_ISSUE, SOURCE, TESTS
+from tests.support.interval import CLAMP, CLAMP_ISSUE, FIXES, SOURCE, TESTS, diff_of
 from tests.support.trees import write_tree
 from tests.support.users import ORDINARY, ROOT
 
@@ -54,6 +55,50 @@ engine = open_on(Path(sys.argv[1]))
 for source in sys.argv[2:]:
     print(run_one(engine, source).verdict)
 engine.close()
+"""
+#: Tries to write into the project's own folder, however its mounts may be undone.
+WRITES_BACK = """\
+import ctypes, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+root, uid, gid = {root!r}, os.getuid(), os.getgid()
+sys.status = [open("/proc/self/status").read()]
+def undo():
+    for path in ("/", root, root + "/.git/hooks", "/run/brt/base"):
+        for flags in (0, 0x8000):  # that mount alone; all below it
+            clear = struct.pack("=QQQQ", 0, 1, 0, 0)
+            libc.syscall(ctypes.c_long(442), -100, path.encode(), flags, clear, ctypes.c_size_t(32))
+        for name in (root, "/run/brt/base"):
+            try: open(name + "/.git/hooks/post-commit", "w").write("#!/bin/sh\\nid\\n")
+            except OSError: pass
+undo()
+libc.umount2(b"/proc", 2)
+if not os.fork():
+    libc.unshare(0x10020000)  # a user namespace, and mounts of its own
+    for name, text in (("setgroups", "deny"), ("uid_map", "%d %d 1"), ("gid_map", "%d %d 1")):
+        try: open("/proc/self/" + name, "w").write(text % (uid, uid) if "%" in text else text)
+        except OSError: pass
+    undo()
+    for flags in (0, 2):
+        libc.umount2(root.encode(), flags)
+    undo()
+    os._exit(0)
+os.wait()
+"""
+#: Does after that what the library does, in whose place it was loaded.
+STANDS_IN = """\
+from importlib.machinery import PathFinder
+real = PathFinder.find_spec(__name__, [path for path in sys.path if path not in ("", root)])
+__package__, __path__ = __name__, real.submodule_search_locations
+exec(open(real.origin).read())
+"""
+#: Is what the process was, that loaded it, before any test: one without any power.
+POWERLESS = """\
+import sys
+def test_a():
+    lines = dict(line.split(":", 1) for line in sys.status[0].splitlines())
+    powers = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
+    assert not any(int(lines[name], 16) for name in powers)
+    assert lines["NoNewPrivs"].strip() == "1"
 """
 
 
@@ -209,3 +254,94 @@ def test_an_environment_of_a_folder_that_may_not_be_looked_at(
     finally:
         closed.chmod(0o700)
     assert "Possibly reproduced: " in done.stdout, done.stdout + done.stderr
+
+
+def hooks(project: Path) -> Path:
+    """Give the project a repository, and return where what git runs would be."""
+    folder = project / ".git/hooks"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.mark.parametrize("level", ["ns", "landlock"])
+@pytest.mark.parametrize("command", ["issue", "rank"])
+def test_a_module_in_place_of_a_librarys_writes_nothing_into_the_project(
+    project: Path, user: tuple[str, ...], level: str, command: str
+) -> None:
+    shutil.rmtree(project / ".venv")
+    folder = hooks(project)
+    text = f"{WRITES_BACK.format(root=str(project))}{STANDS_IN}"
+    (project / "iniconfig.py").write_text(text, "utf-8")
+    arguments = ["issue", "clamp.md"]
+    if command == "rank":
+        right = diff_of(SOURCE.replace(CLAMP, FIXES["a-right"]))
+        write_tree(project, {"patches/good.diff": right})
+        arguments = ["rank", "patches", "--issue", "clamp.md"]
+    done = run(user, project, "-m", "pytest_brt", *arguments, f"--brt-sandbox={level}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("level", ["ns", "landlock"])
+def test_an_environment_of_the_project_writes_nothing_into_it(
+    project: Path, user: tuple[str, ...], level: str
+) -> None:
+    folder = hooks(project)
+    packages = next((project / ".venv").glob("lib/python*/site-packages"))
+    (packages / "back.py").write_text(WRITES_BACK.format(root=str(project)), "utf-8")
+    (packages / "back.pth").write_text("import back\n", "utf-8")
+    options = ["issue", "clamp.md", f"--brt-sandbox={level}"]
+    done = run(user, project, "-m", "pytest_brt", *options)
+    assert "Possibly reproduced: " in done.stdout, done.stdout + done.stderr
+    assert not list(folder.iterdir())
+
+
+def test_no_code_of_the_project_is_loaded_with_any_power(
+    project: Path, user: tuple[str, ...]
+) -> None:
+    packages = next((project / ".venv").glob("lib/python*/site-packages"))
+    (packages / "back.py").write_text(WRITES_BACK.format(root=str(project)), "utf-8")
+    (packages / "back.pth").write_text("import back\n", "utf-8")
+    done = run(user, project, "-c", READS, str(project), POWERLESS)
+    assert done.stdout.split() == ["PASS"], done.stdout + done.stderr
+
+
+def test_links_to_an_interpreter_are_followed_as_the_kernel_does(
+    project: Path, place: Path, user: tuple[str, ...]
+) -> None:
+    """The way that a text describes leads to a neighbour's folder, the kernel's to a Python."""
+    write_tree(place, {".private/key": "key"})
+    binaries = project / ".venv/bin"
+    shutil.rmtree(binaries)
+    binaries.symlink_to("../a/b/c")
+    (project / "a/b/c").mkdir(parents=True)
+    (project / "a/b/c/python").symlink_to("../../../.private")
+    (project / ".private").symlink_to(os.path.realpath(sys.executable))
+    reads = f"def test_a():\n    assert open('{place}/.private/key').read()\n"
+    done = run(user, project, "-c", READS, str(project), "def test_a(): pass\n", reads)
+    assert done.stdout.split() == ["PASS", "FAIL"], done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("to", ["{place}/.private", "{place}/.private/python"])
+def test_a_link_in_place_of_an_interpreter_shows_nothing_that_is_hidden(
+    project: Path, place: Path, user: tuple[str, ...], to: str
+) -> None:
+    write_tree(place, {".private/python": "#!/bin/sh\necho key >&2\n"})
+    (place / ".private/python").chmod(0o755)
+    python = project / ".venv/bin/python"
+    python.unlink()
+    python.symlink_to(to.format(place=place))
+    done = run(user, project, "-m", "pytest_brt", "issue", "clamp.md")
+    assert done.returncode == 4, done.stdout + done.stderr
+    assert "key" not in done.stdout + done.stderr
+
+
+def test_an_environment_of_the_project_shows_no_neighbours(
+    project: Path, place: Path, user: tuple[str, ...]
+) -> None:
+    write_tree(place, {"work/it.py": "", "work/key": "key"})
+    packages = next((project / ".venv").glob("lib/python*/site-packages"))
+    (packages / "more.pth").write_text("../../../../../work\n", "utf-8")
+    reads = f"def test_a():\n    assert open('{place}/work/key').read()\n"
+    done = run(user, project, "-c", READS, str(project), "def test_a(): pass\n", reads)
+    assert done.stdout.split() == ["PASS", "FAIL"], done.stdout + done.stderr

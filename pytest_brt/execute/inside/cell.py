@@ -59,11 +59,8 @@ class Cell:
         os.chdir(self.request["cwd"])
 
     def _enter_namespaces(self):
-        uid, gid = os.getuid(), os.getgid()
         apart = not self.config["scope"]
-        flags = calls.CLONE_NEWUSER | calls.CLONE_NEWNS
-        calls.unshare(flags | (calls.CLONE_NEWPID if apart else 0))
-        calls.map_own_ids(uid, gid)
+        calls.enter_user_namespace(calls.CLONE_NEWNS | (calls.CLONE_NEWPID if apart else 0))
         overlay.mount_cell(self.config)
         if apart:
             self._become_apart()

@@ -31,7 +31,7 @@ def mount_warm(config):
 
     No code of the project may run in it.
     """
-    calls.unshare(calls.CLONE_NEWNS)
+    calls.enter_user_namespace(calls.CLONE_NEWNS)
     scratch = config["scratch"]
     place = os.path.join(scratch, "warm")
     for name in ("upper", "work"):
@@ -44,7 +44,7 @@ def mount_row(config):
 
     All else of the scratch file system is read-only from then on.
     """
-    calls.unshare(calls.CLONE_NEWNS | calls.CLONE_NEWIPC)
+    calls.enter_user_namespace(calls.CLONE_NEWNS | calls.CLONE_NEWIPC)
     scratch = config["scratch"]
     place = os.path.join(scratch, "row")
     calls.mount_empty(place, 0o700, config["size"])

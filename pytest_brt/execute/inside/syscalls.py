@@ -40,15 +40,13 @@ MOUNT_ATTR_IDMAP = 0x100000
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_SET_KEEPCAPS = 8
+PR_CAPBSET_DROP = 24
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 PR_CAP_AMBIENT = 47
 PR_CAP_AMBIENT_RAISE = 2
 
 CAP_DAC_READ_SEARCH = 2
-CAP_SYS_ADMIN = 21
-#: Capabilities that mounting an overlay takes: its work folder has mode 000.
-FOR_MOUNTING = (0, 1, CAP_DAC_READ_SEARCH, 3, CAP_SYS_ADMIN, 27)
 
 LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET = 1
 LANDLOCK_SCOPE_SIGNAL = 2
@@ -215,6 +213,13 @@ def set_capabilities(wanted, ambient=False):
             prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number)
 
 
+def give_up_capabilities():
+    """Have none any more, and no program that is started from here."""
+    for number in range(64):  # the kernel refuses those that it does not know
+        _LIBC.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(number))
+    set_capabilities(())
+
+
 def ends_before(pid, descriptor):
     """Wait until a process ends or there is something to read; return whether it has ended."""
     if hasattr(os, "pidfd_open"):
@@ -240,8 +245,10 @@ def keep_signals_in():
         os.close(ruleset)
 
 
-def map_own_ids(uid, gid):
-    """In a new user namespace, keep the ids that the process had outside."""
+def enter_user_namespace(kinds):
+    """Leave for a new user namespace, and others of these kinds, with the ids that one has."""
+    uid, gid = os.getuid(), os.getgid()
+    unshare(CLONE_NEWUSER | kinds)
     write_setting("/proc/self/setgroups", b"deny")
     write_setting("/proc/self/uid_map", b"%d %d 1" % (uid, uid))
     write_setting("/proc/self/gid_map", b"%d %d 1" % (gid, gid))

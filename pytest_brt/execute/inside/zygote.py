@@ -1,11 +1,14 @@
 """Waits, with pytest loaded, to be forked. Runs in the subject: Python 3.8+.
 
-The process never runs code of the project. For each row it forks one that does (`row`),
+The process runs no code of the project, but for what an environment in it loads into every
+interpreter, and has no power over anything. For each row it forks one that does run it (`row`),
 waits for its end, and sees to it that nothing of it is left. It alone holds the connection on
 which it is asked; a row gets one of its own, made by the tool, and nothing of any other.
 """
 
 import gc
+import importlib.machinery
+import importlib.util
 import json
 import os
 import socket
@@ -143,6 +146,7 @@ class Zygote:
     def compile(self, paths):
         """Compile modules of the project for all rows, none of which has begun."""
         if self.config["level"] == "ns":
+            syscalls.prctl(syscalls.PR_SET_DUMPABLE, 1)  # else it may not name its ids
             overlay.mount_warm(self.config)
             syscalls.set_capabilities(())
         start.load("warm").compile_modules(paths)
@@ -172,6 +176,21 @@ class Zygote:
         return status
 
 
+def load_pytest(path, config):
+    """Load pytest with no folder of the project on the import path, which is to be `path`.
+
+    Return whether nothing of it would have come from the project, had these been on it.
+    """
+    before = set(sys.modules)
+    sys.path[:] = [entry for entry in path if not rows.is_in_project(entry, config)]
+    if importlib.util.find_spec("pytest") is None:
+        return False  # it is the project
+    beforehand.rehearse(config["packages"])
+    names = {name.partition(".")[0] for name in sys.modules} - before
+    specs = [importlib.machinery.PathFinder.find_spec(name, path) for name in names]
+    return not any(spec and rows.is_in_project(spec.origin or "", config) for spec in specs)
+
+
 def main(descriptor):
     """Load pytest, say so over the connection, and serve."""
     control = Connection(descriptor)
@@ -182,10 +201,10 @@ def main(descriptor):
     # Only now, and not by the variable: a sitecustomize of the project must not be run here.
     outer = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     entries = config["path"]
-    sys.path[:] = entries + [entry for entry in sys.path if entry not in outer + entries]
+    path = entries + [entry for entry in sys.path if entry not in outer + entries]
+    is_apart = config["fork"] and load_pytest(path, config)
+    sys.path[:] = path
     os.environ["PYTHONPATH"] = os.pathsep.join(entries)
-    if config["fork"]:
-        beforehand.rehearse(config["packages"])
     zygote = Zygote(control, config)
     gc.collect()
     gc.freeze()
@@ -194,6 +213,6 @@ def main(descriptor):
     if config["level"] == "ns" and not zygote.shielded:
         control.send("problem", text="no process namespace of its own")
         return
-    forks = not zygote.is_in_tree() and rows.threads() == 1
+    forks = is_apart and not zygote.is_in_tree() and rows.threads() == 1
     control.send("ready", forks=forks)
     zygote.serve()

@@ -2,7 +2,8 @@
 
 It is started by path, without environment and site packages: nothing in this folder needs more
 than the standard library, landlockpy at the level `landlock` aside. It has one thread, as
-leaving for another user namespace demands, and never runs code of the subject.
+leaving for another user namespace demands, and never runs code of the subject. What it starts has
+no power over anything.
 """
 
 from __future__ import annotations

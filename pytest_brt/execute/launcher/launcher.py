@@ -67,8 +67,7 @@ class Launcher:
         """Become the subject's interpreter, with one process in between where needed."""
         if self.spec["level"] == "ns":
             syscalls.fork_from_first((self.control,), lambda code: None)
-            # Over exec only ambient capabilities stay with a user that is not root.
-            syscalls.set_capabilities(syscalls.FOR_MOUNTING, ambient=True)
+            syscalls.give_up_capabilities()
         syscalls.die_with_parent(os.getppid())
         os.close(self.life)
         if self.spec["level"] == "landlock":
@@ -123,6 +122,8 @@ def _readable(spec: Specification) -> Iterator[str]:
     """Yield the folders and files below which everything may be read."""
     yield from ("/proc", "/sys")
     for path in spec["shown"]:
+        if os.path.islink(path):
+            continue  # what it leads to has its own place on the list, if it may be read
         if path == "/etc" and spec["private"]:
             yield from _public_files(path)
         else:

@@ -46,26 +46,22 @@ def drop_user(uid: int | None, *, keep_reading: bool) -> None:
 
 
 def enter_namespaces(spec: Specification) -> None:
-    """Arrange the files, and go on in the namespaces as a user without any power."""
+    """Arrange the files, and go on in namespaces in which nobody can undo that.
+
+    How files were mounted, as that they are read-only, can only be changed by who has power over
+    the user namespace in which that was done: never the one that is gone on in, nor one made in it.
+    """
     user = spec["uid"]
     if user is None:
-        _leave(spec, os.getuid(), os.getgid())
-        _arrange(spec, None)
-        return
-    # As root: arrange the files first, then go on as a user without any power.
-    syscalls.unshare(syscalls.CLONE_NEWNS)
+        syscalls.enter_user_namespace(syscalls.CLONE_NEWNS)
+    else:
+        syscalls.unshare(syscalls.CLONE_NEWNS)
     _arrange(spec, user)
     drop_user(user, keep_reading=False)
-    _leave(spec, user, user)
-
-
-def _leave(spec: Specification, uid: int, gid: int) -> None:
-    """Leave for namespaces of every kind, with the same ids."""
-    spaces = syscalls.CLONE_NEWUSER | syscalls.CLONE_NEWNS | syscalls.CLONE_NEWPID
-    spaces |= syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS
+    kinds = syscalls.CLONE_NEWNS | syscalls.CLONE_NEWPID
+    kinds |= syscalls.CLONE_NEWIPC | syscalls.CLONE_NEWUTS
     is_cut_off = spec["net"] == "none"
-    syscalls.unshare(spaces | (syscalls.CLONE_NEWNET if is_cut_off else 0))
-    syscalls.map_own_ids(uid, gid)
+    syscalls.enter_user_namespace(kinds | (syscalls.CLONE_NEWNET if is_cut_off else 0))
     if is_cut_off:
         _loopback_up()
         _forget_closed_connections()
@@ -81,8 +77,7 @@ def _arrange(spec: Specification, owner: int | None) -> None:
     _enter_new_root(spec, project)
     os.makedirs(scratch)
     syscalls.set_read_only("/")
-    if owner is not None:
-        syscalls.set_writable("/proc")  # the new user's ids are still to be written there
+    syscalls.set_writable("/proc")  # the user's ids in further namespaces are to be written there
     syscalls.mount_empty(scratch, 0o700, spec["size"], owner)
     for name in ("base", "row", "cell", "tmp"):
         os.mkdir(f"{scratch}/{name}")
