@@ -20,7 +20,7 @@ from pytest_brt.execute.inside.tree import is_below
 from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.process import Deadlines, Ended, scrubbed
 from pytest_brt.execute.protocol import CellOrder
-from pytest_brt.execute.sandbox import Sandbox, shown_paths
+from pytest_brt.execute.sandbox import Sandbox, may_be_named, shown_paths
 from pytest_brt.types.subject import Subject
 
 #: Seconds within which an interpreter must have said what it is.
@@ -38,6 +38,8 @@ class SubjectAnswer:
     plugins: tuple[tuple[str, str], ...]
     paths: tuple[str, ...]
     user_base: str
+    #: Folders elsewhere that the project's own environment names, and that are not shown.
+    left_out: tuple[str, ...] = ()
 
 
 def ask(subject: Subject, sandbox: Sandbox) -> SubjectAnswer:
@@ -63,8 +65,20 @@ def ask(subject: Subject, sandbox: Sandbox) -> SubjectAnswer:
             f"{subject.python!r} cannot import pytest: {answer.problem}"
             " (install pytest there, or choose another: --brt-python)"
         )
-    editable = editable_folders(answer.paths, subject.root, subject.python)
-    return replace(answer, paths=(*answer.paths, *editable))
+    editable = tuple(editable_folders(answer.paths, subject.root, subject.python))
+    shown = tuple(path for path in editable if may_be_named(path, apart=_is_projects(subject)))
+    left_out = tuple(path for path in editable if path not in shown)
+    return replace(answer, paths=(*answer.paths, *shown), left_out=left_out)
+
+
+def _is_projects(subject: Subject) -> bool:
+    """Return whether an interpreter came with the project, as far as we know.
+
+    It is its user's where they have started, or activated, its environment.
+    """
+    environment = str(Path(subject.python).parent.parent)
+    is_users = environment in (sys.prefix, os.environ.get("VIRTUAL_ENV"))
+    return is_below(subject.python, subject.root) and not is_users
 
 
 def _is_running(subject: Subject) -> bool:
@@ -106,7 +120,8 @@ def _ask_inside(subject: Subject, sandbox: Sandbox) -> SubjectAnswer:
     """
     # By itself it would look below the HOME of the sandbox.
     env = {"PYTHONUSERBASE": site.getuserbase(), **dict(subject.env)}
-    likely = likely_folders(Path(subject.python), Path(env["PYTHONUSERBASE"]))
+    python, user_base = Path(subject.python), Path(env["PYTHONUSERBASE"])
+    likely = likely_folders(python, user_base, is_projects=_is_projects(subject))
     paths = (*subject.paths, *likely)
     seen = replace(subject, paths=paths, env=tuple(sorted(env.items())))
     spec = _spec(subject, may_import=True)

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from pytest_brt.bounded import is_folder, read_bounded
+from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.inside.tree import is_below
-from pytest_brt.execute.layout import is_environment
-from pytest_brt.execute.sandbox import shows_too_much
+from pytest_brt.execute.sandbox import glob_folders, is_prefix, may_be_named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,18 +32,23 @@ class _Origin:
     dir_info: _Install = _Install()
 
 
-def likely_folders(python: Path, user_base: Path) -> Iterator[str]:
-    """Yield the folders that an interpreter which was not asked yet will import from."""
+def likely_folders(python: Path, user_base: Path, *, is_projects: bool) -> Iterator[str]:
+    """Yield the folders that an interpreter which was not asked yet will import from.
+
+    Of what the environment of a project names elsewhere, only installed packages are among them:
+    any folder could be named.
+    """
     prefixes = {python.parent.parent, python.resolve().parent.parent}
     for environment in list(prefixes):
         prefixes |= _read_base_prefixes(environment)
-    prefixes = {prefix for prefix in prefixes if _is_prefix(prefix)}
+    prefixes = {prefix for prefix in prefixes if is_prefix(prefix)}
     yield from (str(prefix) for prefix in prefixes)
     for place in (*prefixes, user_base):
-        for packages in _glob_folders(place, "lib/python*/site-packages"):
+        for packages in glob_folders(place, "lib/python*/site-packages"):
             if packages.resolve().name == packages.name:  # not a link to something else
                 yield str(packages)
-                yield from _named_in(packages)
+                named = _named_in(packages)
+                yield from (path for path in named if may_be_named(path, apart=is_projects))
 
 
 def editable_folders(paths: Sequence[str], root: str, python: str) -> Iterator[str]:
@@ -73,27 +77,10 @@ def _read_base_prefixes(environment: Path) -> set[Path]:
     return set()
 
 
-def _is_prefix(folder: Path) -> bool:
-    """Return whether a folder is that of an interpreter or an environment: any can be named.
-
-    A home that looks like one, as where Python was installed to it, is shown by nobody's word.
-    """
-    looks_so = is_environment(folder) or bool(_glob_folders(folder, "lib*/py*/encodings"))
-    return looks_so and not shows_too_much(str(folder))
-
-
-def _glob_folders(folder: Path, pattern: str) -> list[Path]:
-    """Return the folders that match a pattern; none where that may not be looked at."""
-    try:
-        return [path for path in folder.glob(pattern) if is_folder(path)]
-    except (OSError, ValueError):  # no folder has a null character in its name
-        return []
-
-
 def _named_in(packages: Path) -> Iterator[str]:
     """Yield the folders elsewhere that a folder of installed packages takes modules from.
 
-    A project may bring an environment in which any folder is named: see `_holds_modules`.
+    A project may bring an environment in which any folder is named: see `may_be_named`.
     """
     named = [path for listed in packages.glob("*.pth") for path in _read_listed(listed)]
     for path in packages.glob("*.dist-info/direct_url.json"):
@@ -101,7 +88,7 @@ def _named_in(packages: Path) -> Iterator[str]:
         # Where modules are found by a finder, no line names their folder.
         if root and not any(is_below(path, root) for path in named):
             named.append(root)
-    yield from filter(_holds_modules, named)
+    yield from filter(os.path.isdir, named)
 
 
 def _read_listed(listed: Path) -> list[str]:
@@ -122,16 +109,3 @@ def _read_editable(path: Path) -> str:
         if origin.dir_info.editable and origin.url.startswith("file:///"):
             return os.path.normpath(unquote(urlsplit(origin.url).path))
     return ""
-
-
-def _holds_modules(path: str) -> bool:
-    """Return whether a folder is one of modules, and not in one that a home hides, as ``.ssh``."""
-    if "\0" in path or shows_too_much(path):
-        return False
-    folder = Path(os.path.realpath(path))
-    is_hidden = any(part.startswith(".") for part in folder.parts)
-    if is_hidden and not any(_is_prefix(parent) for parent in folder.parents):
-        return False
-    with suppress(OSError):
-        return any(any(folder.glob(f"{depth}*.py")) for depth in ("", "*/", "*/*/"))
-    return False

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pytest_brt.bounded import is_folder
 from pytest_brt.execute.inside.tree import is_below
+from pytest_brt.execute.layout import is_environment
 from pytest_brt.execute.process import INSIDE, scrubbed
 from pytest_brt.types.subject import Subject
 from pytest_brt.types.trouble import LevelTrouble
@@ -28,6 +30,8 @@ SAFE_LEVELS = ("ns", "landlock")
 SYSTEM_FOLDERS = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/nix", "/gnu"),
 )
+#: Variables that name folders which tests may read, wherever these are.
+_FOLDERS_TO_READ = ("PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH")
 #: Folders that a sandbox has of its own, or that the kernel makes.
 _OWN_FOLDERS = ("/tmp", "/var/tmp", "/run", "/dev/shm", "/proc", "/sys")
 
@@ -149,9 +153,9 @@ def shown_paths(subject: Subject, tree: str, added: Iterable[str] = ()) -> list[
         for path in (*subject.users_path, *loaded)
         if os.path.isabs(path) and not shows_too_much(path)
     ]
-    paths = {str(INSIDE), *subject.paths, *_links(subject.python), *libraries, *added}
+    paths = {str(INSIDE), *subject.paths, *libraries, *added, *SYSTEM_FOLDERS}
     paths.update([os.path.realpath(path) for path in paths])
-    paths.update((tree, *SYSTEM_FOLDERS))
+    paths.update((tree, *_links(subject.python)))
     return sorted(path for path in paths if os.path.isabs(path) and os.path.exists(path))
 
 
@@ -171,13 +175,54 @@ def _homes() -> set[str]:
     return {os.path.realpath(home) for home in homes if os.path.isdir(home)}
 
 
-def _links(path: str) -> list[str]:
-    """Return each link of the chain that leads to a file, and the file."""
-    found = [path]
-    while os.path.islink(path) and len(found) < 40:
-        path = os.path.normpath(os.path.join(os.path.dirname(path), os.readlink(path)))
-        found.append(path)
-    return found
+def may_be_named(path: str, *, apart: bool = False) -> bool:
+    """Return whether what a project names outside of itself may be read: any path can be named.
+
+    Not where it shows too much, nor what a home hides, as ``.ssh``, but for what is installed in
+    an environment; with `apart` nothing else.
+    """
+    if "\0" in path or shows_too_much(path):
+        return False
+    real = Path(os.path.realpath(path))
+    is_free = not apart and not any(part.startswith(".") for part in real.parts)
+    return is_free or any(map(is_prefix, (real, *real.parents)))
+
+
+def is_prefix(folder: Path) -> bool:
+    """Return whether a folder is that of an interpreter or an environment: any can be named.
+
+    A home that looks like one, as where Python was installed to it, is shown by nobody's word.
+    """
+    looks_so = is_environment(folder) or bool(glob_folders(folder, "lib*/py*/encodings"))
+    return looks_so and not shows_too_much(str(folder))
+
+
+def glob_folders(folder: Path, pattern: str) -> list[Path]:
+    """Return the folders that match a pattern; none where that may not be looked at."""
+    try:
+        return [path for path in folder.glob(pattern) if is_folder(path)]
+    except (OSError, ValueError):  # no folder has a null character in its name
+        return []
+
+
+def find_outside(name: str, value: str, root: Path) -> str:
+    """Return the first folder of a variable that has tests of the project in `root` read more."""
+    for entry in value.split(os.pathsep) if name in _FOLDERS_TO_READ else ():
+        if not is_below(os.path.realpath(root / entry), os.path.realpath(root)):
+            return entry
+    return ""
+
+
+def _links(path: str) -> Iterator[str]:
+    """Yield each link of the chain that leads to a file, as the kernel follows it, and the file."""
+    if os.path.islink(path):
+        yield path
+        # What stands before ".." may be a link itself.
+        path = os.path.join(os.path.realpath(os.path.dirname(path)), os.readlink(path))
+        folder, name = os.path.split(path)
+        yield from _links(os.path.join(os.path.realpath(folder), name))
+    elif os.path.isfile(path) and may_be_named(path):
+        yield from (path, os.path.realpath(path))
 
 
 def tasks_of(uid: int | None) -> int:

@@ -67,6 +67,8 @@ def find_subject(
         found += "; the project's pytest settings cannot be read and are left out"
     if extra.get(DJANGO) and not any(name == "django" for name, _ in answer.plugins):
         found += "; its tests need pytest-django for Django's settings: install it there"
+    if answer.left_out:
+        found += f"; it imports from {answer.left_out[0]}, which is not shown: add --brt-show"
     roots = source_roots(root, (*inner, *ini.pythonpath, *_installed(answer.paths, root)))
     if answer.user_base:
         extra.setdefault("PYTHONUSERBASE", answer.user_base)

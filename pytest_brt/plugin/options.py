@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Meta
 
 from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.sandbox import find_outside
 from pytest_brt.model.base import Settings
 from pytest_brt.plugin.option_list import (
     MODES,
@@ -49,8 +50,6 @@ TYPED = "PYTEST_BRT_TYPED"
 _ENDINGS = (".html", ".md", ".json")
 #: Parts of repairagent that can be switched off.
 _PARTS = ("search", "states", "memory", "place")
-#: Variables that name folders which tests may read, wherever these are.
-_FOLDERS_TO_READ = ("PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH")
 #: Tokens of context in which any prompt of ours may fit.
 _LEAST_CONTEXT = 256
 #: Environment variables that set an option.
@@ -184,12 +183,12 @@ def read_options(
     for name, value in (of_study or {}).items():
         source = f"{config.getoption('brt_study')}: {name}"
         settings[f"--brt-{name.replace('_', '-')}"] = setting_texts(value, several=False), source
-    if config.getoption("brt_env") is None:
-        _check_folders(config, settings.get("--brt-env", _NOTHING)[0])
     _check_together(config)
     values: dict[str, Any] = {}
     for flag, _, metavar, _ in (*OPTIONS, *MORE_OPTIONS):
         texts, source = _given_texts(flag, config, environ, settings)
+        if source.startswith(f"{config.inipath}: "):
+            _check_folders(config.rootpath, texts, source)
         if texts:
             read = [_read(flag, metavar, text, source) for text in texts]
             values[_name(flag)] = tuple(read) if flag in REPEATED else read[-1]
@@ -233,19 +232,19 @@ def _project_settings(config: pytest.Config) -> dict[str, _Said]:
     return found
 
 
-def _check_folders(config: pytest.Config, variables: Sequence[str]) -> None:
+def _check_folders(root: Path, texts: Sequence[str], source: str) -> None:
     """Refuse settings by which a project would show its tests more than itself."""
-    root = config.rootpath.resolve()
-    for line in variables:
-        name, _, value = line.partition("=")
-        if name not in _FOLDERS_TO_READ:
-            continue
-        for entry in value.split(os.pathsep):
-            if not Path(os.path.realpath(root / entry)).is_relative_to(root):
-                raise UsageProblem(
-                    f"{config.inipath}: brt_env: {name} names a folder outside of the project: "
-                    f"{entry!r} (give --brt-env {name}=FOLDERS on the command line)"
-                )
+    for text in texts:
+        name, _, value = text.partition("=")
+        if source.endswith("brt_python"):
+            outside = find_outside("PYTHONPATH", str(Path(text).expanduser().parent), root)
+        else:
+            outside = find_outside(name, value, root)
+        if outside:
+            raise UsageProblem(
+                f"{source}: {name} names a folder outside of the project: {outside!r} "
+                "(give it on the command line)"
+            )
 
 
 def _check_together(config: pytest.Config) -> None:

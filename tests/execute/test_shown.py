@@ -173,6 +173,22 @@ def test_a_library_that_a_finder_finds_is_imported(place: Path, level: str) -> N
 
 
 @LEVELS
+def test_what_a_projects_own_environment_names_elsewhere_is_shown_by_its_user(
+    place: Path, level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By activating it, or by showing the folder: it may have come with the project."""
+    write_tree(place, {"added/added.py": "VALUE = 1\n"})
+    packages = environment(place / "project", ".venv")
+    (packages / "more.pth").write_text(f"{place}/added\n", "utf-8")
+    assert verdict(place, level, ADDED) is Verdict.BROKEN
+    subject = find_subject(place / "project", python=None, env={}, sandbox=open_sandbox(level))
+    assert f"{place}/added, which is not shown: add --brt-show" in subject.found
+    assert verdict(place, level, ADDED, shown=(str(place / "added"),)) is Verdict.PASS
+    monkeypatch.setenv("VIRTUAL_ENV", str(place / "project/.venv"))
+    assert verdict(place, level, ADDED) is Verdict.PASS
+
+
+@LEVELS
 def test_a_project_shows_nothing_of_a_home_that_it_names(
     place: Path, level: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

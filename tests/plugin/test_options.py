@@ -161,6 +161,16 @@ def test_settings_of_a_project_do_not_stop_a_study(pytester: pytest.Pytester) ->
     assert read_options(pytester.parseconfig("--brt-study=a"), {}).study == "a"
 
 
+@pytest.mark.parametrize("python", ["../other/.venv/bin/python", "/usr/bin/python3"])
+def test_a_project_names_no_interpreter_elsewhere(pytester: pytest.Pytester, python: str) -> None:
+    pytester.makeini(f"[pytest]\nbrt_python = {python}\n")
+    result = pytester.runpytest_subprocess("--brt-issue=a.md")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*brt_python: {python} names a folder outside of the project: *"])
+    given = pytester.parseconfig("--brt-issue=a.md", f"--brt-python={python}")
+    assert read_options(given, {}).python == python
+
+
 def test_what_a_study_says_comes_after_the_command_line(pytester: pytest.Pytester) -> None:
     said = {"samples": 20, "guard": 5, "budget": "2h", "strategy": ("libro", "agent")}
     options = read_options(pytester.parseconfig("--brt-study=a", "--brt-guard=no"), {}, said)
