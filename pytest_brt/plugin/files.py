@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
@@ -12,6 +13,7 @@ from pytest_brt.code.landing import Landing, plan_edit
 from pytest_brt.code.scan import RECORDED_REPORT
 from pytest_brt.code.source import Edit
 from pytest_brt.codec import to_json
+from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
 from pytest_brt.plugin.cases import given_test_file
@@ -19,6 +21,9 @@ from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.report import Report, Setting
 from pytest_brt.store import write_bytes, write_text
 from pytest_brt.types import CandidateTest, Issue, RunRecord
+
+#: Where patches of a repair are written, a folder for each report.
+_PATCHES = Path("brt-patches")
 
 
 def plan_edits(
@@ -95,6 +100,9 @@ class Files:
         ours = [path.resolve() for _, path in options.reports]
         if options.record:
             ours.append(options.record.resolve())
+            self._refuse_links(options.record)
+        if options.repair:
+            self._refuse_links(options.out or _PATCHES)
         contents = contents_of(Path(engine.subject.root), without=ours)
         #: The project before the run: what is found is found of this tree.
         self.tree = hash_of(contents)
@@ -143,7 +151,7 @@ class Files:
         ranks = tuple(rank for rank in record.ranks if rank.result.issue == issue.id)
         stem = Path(issue.source).stem
         called = stem if stem.strip("-. ") else issue.id
-        folder = self._options.out or Path("brt-patches", called)
+        folder = self._options.out or _PATCHES / called
         found = chosen(record.repairs, ranks)
         write_fixes(folder, found, issue)
         if not found:
@@ -169,6 +177,16 @@ class Files:
         name, text = rendered(kind, report)
         write_text(path, text)
         return f"{name} report: {path}"
+
+    def _refuse_links(self, folder: Path) -> None:
+        """Refuse a folder of ours that leads elsewhere: a project may bring what looks like one."""
+        text, root = Path(os.path.normpath(folder.absolute())), self._engine.subject.root
+        is_link = text.is_relative_to(root) and text != folder.resolve()
+        if is_link or any((folder / name).is_symlink() for name in ("tests", "patches", "alike")):
+            raise StoreProblem(
+                f"{str(folder)!r} is a link, or has one in it, through which nothing is written "
+                "(give another folder)"
+            )
 
     def _keep(self, report: Report, record: RunRecord) -> str:
         """Keep the run: its report, the candidate tests, and the patches as they were given."""
