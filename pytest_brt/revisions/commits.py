@@ -21,6 +21,8 @@ _NOTHING = "000000"
 #: To see whether a submodule differs, git would run itself in it, with the programs that its own
 #: configuration names. A patch cannot change a submodule's files, so nothing is lost.
 _NO_SUBMODULES = ("--ignore-submodules=all",)
+#: Before every name: a repository can have a branch that is called as an option.
+_END_OF_OPTIONS = "--end-of-options"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +60,7 @@ class History:
         Raises:
             UsageProblem: there is none, or git refuses to look.
         """
-        if name.startswith("-"):
-            raise UsageProblem(f"not a revision: {name!r} (give a commit, branch or tag)")
-        wanted = ("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        wanted = ("--verify", "--quiet", _END_OF_OPTIONS, f"{name}^{{commit}}")
         none = f"no such revision: {name!r} (in a shallow clone: fetch it first)"
         return self._described(self._git("rev-parse", *wanted, none=none))
 
@@ -83,8 +83,9 @@ class History:
         """Return the files of the project that a commit changes, against its first parent."""
         options = ("--name-only", "-z", "--no-renames", "--relative", "--root", "-m")
         listed = self._git(
-            "diff-tree", "-r", "--no-commit-id", "--first-parent", *options, revision.sha, "--"
-        )
+            "diff-tree", "-r", "--no-commit-id", "--first-parent", *options,
+            _END_OF_OPTIONS, revision.sha, "--",
+        )  # fmt: skip
         return tuple(dict.fromkeys(decode(name) for name in listed.split(b"\0") if name))
 
     def fork(self, base: Revision, head: Revision) -> Revision:
@@ -97,13 +98,15 @@ class History:
             f"{base.short} and {head.short} have no commit in common (in a shallow clone: "
             "fetch the whole history, as with 'git fetch --unshallow')"
         )
-        return self._described(self._git("merge-base", base.sha, head.sha, none=none))
+        names = (_END_OF_OPTIONS, base.sha, head.sha)
+        return self._described(self._git("merge-base", *names, none=none))
 
     def changes_to(self, wanted: Revision, start: Revision | None = None) -> tuple[FileChange, ...]:
         """Return what makes the tree of `start`, or else the working tree, that of `wanted`."""
         options = ("--raw", "-z", "--no-abbrev", "--no-renames", "--relative", "--no-ext-diff")
         ends = [revision.sha for revision in (wanted, start) if revision is not None]
-        fields = self._git("diff", *_NO_SUBMODULES, *options, *ends, "--").split(b"\0")
+        names = (_END_OF_OPTIONS, *ends, "--")
+        fields = self._git("diff", *_NO_SUBMODULES, *options, *names).split(b"\0")
         changes = []
         for head, path in zip(fields[::2], fields[1::2], strict=False):
             mode, _, blob, _, _ = head.decode().lstrip(":").split(" ")
@@ -111,14 +114,15 @@ class History:
             if mode == _NOTHING:
                 changes.append(FileChange(path=name, content=None))
             elif mode in _FILES:
-                content = self._git("cat-file", "blob", blob)
+                content = self._git("cat-file", "blob", _END_OF_OPTIONS, blob)
                 changes.append(FileChange(path=name, content=content, executable=_FILES[mode]))
         return tuple(changes)
 
     def text(self, revision: Revision, path: str) -> str | None:
         """Return the text of a file in a revision; None when it is not there."""
         blob = f"{revision.sha}:./{path}"
-        done = run_git(self.root, "cat-file", "blob", blob, repository=self._repository)
+        command = ("cat-file", "blob", _END_OF_OPTIONS, blob)
+        done = run_git(self.root, *command, repository=self._repository)
         return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
 
     def branches(self, pattern: str) -> tuple[str, ...]:
@@ -139,7 +143,7 @@ class History:
 
     def author_of(self, branch: str) -> str:
         """Return the address of who wrote the last commit of a branch, in small letters."""
-        found = self._git("log", "-1", "--format=%ae", branch, "--")
+        found = self._git("log", "-1", "--format=%ae", _END_OF_OPTIONS, branch, "--")
         return found.decode("utf-8", "replace").strip().casefold()
 
     def diff_of(self, branch: str) -> bytes:
@@ -150,12 +154,13 @@ class History:
         """
         form = ("--binary", "--full-index", "--no-renames", "--no-color", "--no-ext-diff")
         names = ("--relative", "--src-prefix=a/", "--dst-prefix=b/")
-        return self._git("diff", *_NO_SUBMODULES, *form, *names, f"HEAD...{branch}", "--")
+        ends = (_END_OF_OPTIONS, f"HEAD...{branch}", "--")
+        return self._git("diff", *_NO_SUBMODULES, *form, *names, *ends)
 
     def _described(self, sha: bytes) -> Revision:
         name = sha.decode().strip()
-        about = self._git("log", "-1", "--format=%cs %an: %s", name).decode("utf-8", "replace")
-        return Revision(sha=name, about=about.strip())
+        about = self._git("log", "-1", "--format=%cs %an: %s", _END_OF_OPTIONS, name, "--")
+        return Revision(sha=name, about=about.decode("utf-8", "replace").strip())
 
     def _git(self, *arguments: str, none: str = "") -> bytes:
         """Return what git gives; `none` says what it means where git fails without a word."""

@@ -86,3 +86,15 @@ def test_what_is_no_patch_is_said(
     with pytest.raises(UsageProblem, match=words):
         write_branches(History(repository.root), pattern, tmp_path / "p")
     assert not (tmp_path / "p").exists()
+
+
+def test_a_branch_that_is_called_as_an_option(repository: Repository) -> None:
+    """Git makes none, and reads any that a repository comes with."""
+    sha = repository.git("rev-parse", "fix/a")
+    packed = f"{sha} refs/heads/--output=written\n"
+    (repository.root / ".git/packed-refs").write_text(packed, "utf-8")
+    done = repository.run("pytest", "--rank-fixes=git:--out*", "--brt-tests=other")
+    assert "INTERNALERROR" not in done.stdout + done.stderr
+    assert not (repository.root / "written").exists()
+    assert History(repository.root).author_of("--output=written") == "a@example.org"
+    assert not (repository.root / "written").exists()
