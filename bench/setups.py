@@ -17,6 +17,7 @@ import argparse
 import ast
 import json
 import re
+import shutil
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -153,7 +154,7 @@ def main() -> None:
         (place / "fix.diff").write_text(row["patch"], "utf-8")
         (place / "tests.diff").write_text(row["test_patch"], "utf-8")
         if not (place / "tree").exists():
-            (place / "tree").symlink_to(bug.base.resolve())
+            shutil.copytree(bug.base, place / "tree", symlinks=True)
         environments[name] = {
             "python": tree["python"],
             "pythonpath": tree["pythonpath"],

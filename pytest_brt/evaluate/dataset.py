@@ -6,6 +6,7 @@ report and the tree) by `study`, not here.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from pathlib import Path
 import msgspec
 
 from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.inside.tree import is_below
+from pytest_brt.execute.sandbox import may_be_named
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +92,15 @@ def read_dataset(path: Path) -> tuple[Instance, ...]:
         found = _read_file(path)
     else:
         raise UsageProblem(f"study: no such file or folder: {str(path)!r}")
+    folder = path if path.is_dir() else path.parent
     seen: set[str] = set()
     for instance in found:
+        tree = os.path.realpath(instance.tree)
+        if instance.tree and not (is_below(tree, os.path.realpath(folder)) and may_be_named(tree)):
+            raise UsageProblem(
+                f"study: the tree of {instance.id!r} is outside of the data set's folder, or "
+                f"hidden: {instance.tree!r} (copy it into that folder)"
+            )
         if instance.id in seen:
             raise UsageProblem(f"study: two bugs are called {instance.id!r}")
         if not instance.id or any(mark in instance.id for mark in ("::", "[", "/")):

@@ -5,6 +5,7 @@ Trees are made in a scratch folder; clones and one's own trees are only read.
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,6 +15,8 @@ import msgspec
 
 from pytest_brt.errors import BrtError, SubjectProblem
 from pytest_brt.evaluate.dataset import Instance
+from pytest_brt.execute.inside.tree import is_below
+from pytest_brt.execute.sandbox import find_outside
 from pytest_brt.patches.git import Repository, find_repository, run_git
 from pytest_brt.patches.text import decode
 from pytest_brt.store import write_text
@@ -71,6 +74,12 @@ def make_tree(
     else:
         clone = _clone_of(instance.repo, repos)
         _check_out(clone, instance.base_commit, tree, scratch / "index")
+    for name, value in (*instance.env.items(), *(("PYTHONPATH", p) for p in instance.pythonpath)):
+        if outside := find_outside(name, value, tree):
+            raise SubjectProblem(
+                f"the data set's {name} names a folder outside of the tree: {outside!r} (name it "
+                "in 'environments' of study.toml)"
+            )
     for path, text in environment.files.items():
         place = (tree / path).resolve()
         if not place.is_relative_to(tree.resolve()):
@@ -87,7 +96,8 @@ def _clone_of(repo: str, repos: Path | None) -> Repository:
     for spelt in (repo, repo.replace("/", "__"), repo.replace("/", "+"), name):
         for end in ("", ".git"):
             place = repos / f"{spelt}{end}"
-            found = find_repository(place) if place.is_dir() else None
+            is_within = is_below(os.path.normpath(place), os.path.normpath(repos))
+            found = find_repository(place) if is_within and place.is_dir() else None
             if found is not None and found.work == place:  # not one that `repos` lies in
                 return found
     raise SubjectProblem(
@@ -100,7 +110,7 @@ def _check_out(clone: Repository, commit: str, tree: Path, index: Path) -> None:
     """Write the files of `commit` to `tree`: all of them, which `git archive` does not promise."""
     tree.mkdir(parents=True)
     repository = replace(clone, work=tree)
-    for command in (("read-tree", commit), ("checkout-index", "-a", "-q")):
+    for command in (("read-tree", "--end-of-options", commit), ("checkout-index", "-a", "-q")):
         try:
             done = run_git(
                 tree, *command, repository=repository, env={"GIT_INDEX_FILE": str(index)}
