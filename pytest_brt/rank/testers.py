@@ -20,9 +20,10 @@ from pytest_brt.types import FileChange
 
 #: In names, and in texts: "pytest" may be looked for in `sys.modules`.
 _TESTING = re.compile(
-    r"\b(_?pytest|pluggy|_brt_\w*|PYTEST_\w+|pytest_\w+|unittest|TestCase|TestResult|TextTestRunner"
+    r"\b(_?pytest|pluggy|_brt_\w*|PYTEST\w*|pytest_\w+|unittest|TestCase|TestResult|TextTestRunner"
     r"|runtest\w*|CallInfo|TestReport|__builtins__|builtins|_getframe|_current_frames|f_back"
-    r"|get_objects|get_referrers|meta_path|linecache|_exit|settrace|setprofile)\b"
+    r"|get_objects|get_referrers|meta_path|linecache|_exit|settrace|setprofile|exec[lv]p?e?"
+    r"|(?:proc/(?:self|thread-self|\d+)|dev)/fd)\b"
 )
 #: Functions of `inspect` that lead to the frames of callers.
 _FRAMES = frozenset({"stack", "currentframe", "getouterframes", "trace", "getinnerframes"})

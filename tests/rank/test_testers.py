@@ -30,12 +30,20 @@ DECEIT = {
     "import inspect\nf = inspect.stack()[1].frame\n": "inspect.stack",
     "from inspect import currentframe\nf = currentframe()\n": "inspect.currentframe",
     "import os\nos._exit(0)\n": "_exit",
+    "import os\nos.execv('/bin/true', ['true'])\n": "execv",
+    "from os import execlpe\n": "execlpe",
+    "import os\nopen(f'/proc/self/fd/{7}', 'w')\n": "proc/self/fd",
+    "import os\nos.listdir('/proc/1/fd')\n": "proc/1/fd",
+    "import os\nos.listdir('/dev/fd')\n": "dev/fd",
+    "import os\nif any(name.startswith('PYTEST') for name in os.environ): pass\n": "PYTEST",
     "# -*- coding: utf-7 -*-\nimport p+AHk-test\n": "pytest",
 }
 INNOCENT = (
     OLD + "# pytest\n",
     '"""Is tested by pytest."""\n' + OLD,
     "class A:\n    def __eq__(self, other):\n        return other is self\n",
+    "import os\nf = open('/proc/self/status')\n",
+    "def execute(executor, execution): return '/dev/fd0'\n",
     "import numpy, inspect\nf = numpy.stack([inspect.signature(int)])\n",
 )
 
