@@ -140,7 +140,8 @@ class CellOrder:
     args: Sequence[str] = ()
     #: The file of tests, relative to the tree.
     target: str = ""
-    deselect: Sequence[str] = ()
+    #: Whole node ids that are not run again.
+    skip: Sequence[str] = ()
     #: Nodes below the file, to be run before the others.
     first: Sequence[str] = ()
     #: For a new interpreter, in a row that was not: a script of `inside/`, by its name.

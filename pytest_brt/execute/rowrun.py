@@ -267,12 +267,13 @@ class RowRun:
             target=target.path,
         )
         if fork:
-            return replace(order, args=target.arguments, deselect=skip, first=target.first)
+            return replace(order, args=target.arguments, skip=skip, first=target.first)
         options = pytest_options(self.setting.subject, talk.view.tree)
         spec: dict[str, object] = {
-            "args": [*target.arguments, *options, *(f"--deselect={name}" for name in skip)],
+            "args": [*target.arguments, *options],
             "packages": self.setting.subject.packages,
             "target": target.path,
+            "skip": skip,
             "first": target.first,
             "root": talk.view.tree,
             "touched": self.touched,

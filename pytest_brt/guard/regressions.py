@@ -36,8 +36,6 @@ LOOKING = 4.0
 SILENT = 5.0
 #: Files of the first row of the search; each row has four times as many as the one before it.
 _FILES = 4
-#: Newly failing tests, at most, that are run a second time, with another hash seed.
-_CONFIRMED = 6
 
 
 class Guard:
@@ -54,8 +52,6 @@ class Guard:
         self._baseline = Baseline(engine, self.suite.collected)
         #: What tests do there when they are run a second time.
         self._without: Once[str, Verdict] = Once()
-        #: Tests that pass again there, and failed twice with some patch: not by chance.
-        self._steady: set[str] = set()
 
     def near(self, touched: Touched) -> tuple[ExistingTest, ...]:
         """Return the existing tests of the nearest files, likeliest to notice what is touched."""
@@ -193,23 +189,15 @@ class Guard:
     def _confirm(
         self, changes: tuple[FileChange, ...], tests: Sequence[BaselineTest]
     ) -> frozenset[str]:
-        """Return those that fail again with the changes and pass again without them.
-
-        Where it is more than a few they are taken as they are: so much does not fail by chance. So
-        are those for which that was found out with another patch.
-        """
-        names = frozenset(test.name for test in tests)
-        if len(tests) > _CONFIRMED:
-            return names
-        doubted = [test for test in tests if test.name not in self._steady]
-        again = zip(doubted, self._run_again(changes, doubted), strict=True)
+        """Return those that fail again with the changes and pass again without them."""
+        again = zip(tests, self._run_again(changes, tests), strict=True)
         still = {test.name: test for test, verdict in again if verdict in BROKEN}
         without = self._without.get_all(
             still, lambda unknown: self._run_again((), [still[name] for name in unknown])
         )
-        passing = (name for name, it in zip(still, without, strict=True) if it is Verdict.PASS)
-        self._steady.update(passing)
-        return names.intersection(self._steady)
+        return frozenset(
+            name for name, it in zip(still, without, strict=True) if it is Verdict.PASS
+        )
 
     def _run_again(
         self, changes: tuple[FileChange, ...], tests: Sequence[BaselineTest]

@@ -143,7 +143,7 @@ def test_the_unpatched_tree_is_run_once_for_all_patches(engine: Engine, root: Pa
     assert [len(item.regressions) for item in found] == [1, 2, 1]
 
 
-def test_new_failures_are_named_and_believed_with_other_patches(engine: Engine, root: Path) -> None:
+def test_new_failures_are_named_and_confirmed_with_each_patch(engine: Engine, root: Path) -> None:
     counting = Counting(engine)
     guard = Guard(counting)  # type: ignore[arg-type]
     found, later = (check(guard, root, after) for after in (BREAKING, f"{BREAKING}\n\nMORE = 1\n"))
@@ -159,7 +159,7 @@ def test_new_failures_are_named_and_believed_with_other_patches(engine: Engine, 
     assert isinstance(failing.cause, BodyRaised)
     assert found.by is ChosenBy.COVERAGE
     assert len(later.regressions) == 2
-    assert counting.again == 2  # with the first patch, and without it
+    assert counting.again == 3  # with each patch, and once without
 
 
 def test_a_test_that_fails_by_chance_is_no_regression(engine: Engine, root: Path) -> None:

@@ -113,10 +113,9 @@ class Cell:
         # The row's pytest has read its options already, and other cells want no docstrings.
         config.option.doctestmodules = args[0] == "--doctest-modules"
         config.args[:] = args[1:] if config.option.doctestmodules else args
-        if self.request["deselect"]:
-            config.option.deselect = list(self.request["deselect"])
         self.wire = start.Wire(self.writer)
         self.row.probe.wire = self.wire
+        self.row.probe.skip = self.request["skip"]
         self.row.probe.first = self.request["first"]
         self.row.probe.target = os.path.join(self.config["root"], self.request["target"])
         self.wire.send("start")  # by which process: another may speak later

@@ -83,6 +83,8 @@ class Probe:
         self.wire = wire
         #: The one file that is to be collected, "" for whatever pytest finds.
         self.target = ""
+        #: Node ids of it that are left out: ``--deselect`` would take others that begin alike.
+        self.skip = []
         #: Nodes of it, without parameters, that come before its others.
         self.first = []
         self.packages = frozenset(packages)
@@ -147,7 +149,9 @@ class Probe:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
-        """Bring to the front what is to come first, in its order."""
+        """Leave out what is to be skipped, and bring to the front what is to come first."""
+        skip = frozenset(self.skip)
+        items[:] = [item for item in items if item.nodeid not in skip]
         places = {node: place for place, node in enumerate(self.first)}
         if places:
             last = len(places)

@@ -12,6 +12,7 @@ def main(spec, wire):
 
     probe = start.load("probe").Probe(wire, spec["packages"])
     probe.target = os.path.join(os.path.realpath(spec["root"]), spec["target"])
+    probe.skip = spec["skip"]
     probe.first = spec["first"]
     touched = start.load("touched").Touched(spec["root"], spec["touched"], spec["watch"])
     touched.watch()
