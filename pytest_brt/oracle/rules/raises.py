@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from pytest_brt.issue.mentions import EXCEPTION
 from pytest_brt.issue.words import wants_an_error
@@ -26,6 +28,7 @@ from pytest_brt.oracle.rules.report_run import (
     wanted_words,
 )
 from pytest_brt.oracle.write import Draft, indented, script
+from pytest_brt.syntax.parse import Function, covers, parse_or_empty
 from pytest_brt.types import Evidence, OracleKind, Raised
 from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 
@@ -43,6 +46,7 @@ _REPORTED = OracleKind.NO_RAISE.prior + 0.05
 _OUTSIDE = 0.5
 #: The most that is believed then: that the exception goes says little of what should come.
 _INSTEAD = 0.55
+_WORD = re.compile(r"\w+")
 #: The reason of a test whose assertion the report wrote itself.
 _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
 
@@ -71,6 +75,9 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
             wanted = f"`{short(body)}` may raise an error, but not {shown[:160]}."
             score = min(score, _INSTEAD)
             reasons = (*reasons, "the report may want a different exception instead")
+        elif not own and (allowed := _own_errors(view, raised)):
+            lines = _own_may_come(body, allowed)
+            wanted = f"`{short(body)}` may raise {' or '.join(allowed)}, but not {shown[:160]}."
         yield Draft(
             kind=OracleKind.NO_RAISE,
             index=index,
@@ -99,6 +106,41 @@ def _may_want_another(view: ReportRun, raised: Raised) -> bool:
     shown |= set(map(simple, raised.bases))
     named = (match for text in sentences for match in EXCEPTION.finditer(text))
     return any(simple(match["type"]) not in shown for match in named)
+
+
+def _own_errors(view: ReportRun, raised: Raised) -> tuple[str, ...]:
+    """Return exceptions of the project that the functions which an exception came through raise.
+
+    So say their code and docstrings; the exception itself and its bases are not among them.
+    """
+    resolver = view.replayed.resolver
+    root = Path(resolver.engine.subject.root)
+    names: set[str] = set()
+    for frame in raised.frames:
+        if frame.project and (root / frame.path).is_file():
+            names |= _errors_around((root / frame.path).read_bytes(), frame.line)
+    names -= {"Exception", "BaseException", *map(simple, (raised.type, *raised.bases))}
+    return resolver.own_errors(names) if names else ()
+
+
+def _errors_around(source: bytes, line: int) -> set[str]:
+    """Return what the functions around a line raise, and what of their module they document."""
+    found: set[str] = set()
+    tree = parse_or_empty(source)
+    defined = {getattr(node, "name", "") for node in ast.walk(tree)}  # of imports, too
+    for function in ast.walk(tree):
+        if isinstance(function, Function) and covers(function, line):
+            found |= defined.intersection(_WORD.findall(ast.get_docstring(function) or ""))
+            raises = [node.exc for node in ast.walk(function) if isinstance(node, ast.Raise)]
+            kinds = (one.func if isinstance(one, ast.Call) else one for one in raises)
+            found |= {simple(ast.unparse(kind)) for kind in kinds if kind is not None}
+    return {name for name in found if name[:1].isupper()}
+
+
+def _own_may_come(source: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the body of a test that exceptions of the project do not fail."""
+    kinds = allowed[0] if len(allowed) == 1 else f"({', '.join(allowed)})"
+    return (f"try:\n{indented(source)}\nexcept {kinds}:\n    pass",)
 
 
 def _is_own_assertion(raised: Raised) -> bool:
