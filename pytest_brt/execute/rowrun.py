@@ -219,6 +219,7 @@ class RowRun:
             level=self.setting.sandbox.level,
             seconds=self.limits.seconds,
             touched=bool(self.touched),
+            watch=bool(self.row.watch),
         )
         runs: list[TestRun] = []
         skip: tuple[str, ...] = ()

@@ -67,6 +67,8 @@ class Scene:
     seconds: float = 60.0
     #: Modules of the project were changed, and the process must have told what it loaded.
     touched: bool = False
+    #: Which lines of some files each test executes was to be told.
+    watch: bool = False
 
     def outcome(self, verdict: Verdict, cause: Cause, raised: Raised | None = None) -> TestRun:
         """Return a run of the target of which no more is known."""
@@ -224,6 +226,7 @@ def _runs(scene: Scene, ended: Ended, items: Iterable[_Item]) -> Iterator[TestRu
             used_project=next((r.used for r in reversed(reports) if r.when == "call"), None),
             output=next((r.output for r in reversed(reports) if r.output), said)[-OUTPUT_LIMIT:],
             ran=end.ran if end else (),
+            exercised=end.lines if end and scene.watch else None,
             cpu=end.cpu if end else 0.0,
             loading=collected.cpu if collected else 0.0,
         )

@@ -47,6 +47,8 @@ class BaselineTest:
     seconds: float
     #: By path, the lines of the watched files that it executes, as the bits of a number.
     ran: Mapping[str, int]
+    #: Whether that is all that it executes: it started no process, in which more may have run.
+    is_watched: bool = False
 
     @property
     def node(self) -> str:
@@ -157,6 +159,7 @@ def _learnt(file: SuiteFile, runs: Sequence[TestRun], crowding: float) -> Baseli
                 raised=run.raised_briefly,
                 seconds=_LEAST + (run.cpu or run.seconds / crowding),
                 ran={path: int(lines, 16) for path, lines in run.ran},
+                is_watched=run.exercised is not None and run.used_project is not None,
             )
             for name, run in each.items()
         ),

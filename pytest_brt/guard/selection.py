@@ -11,12 +11,14 @@ from pytest_brt.guard.baseline import BaselineFile, BaselineTest
 from pytest_brt.guard.changes import Reach, Touched
 from pytest_brt.guard.suite import ExistingTest
 from pytest_brt.types import FailsBefore, Shortfall, Verdict
-from pytest_brt.types.cause import CannotRun, Phase, PhaseFailed
+from pytest_brt.types.cause import is_uncollected
 from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
 
 #: Verdicts that mean that something is wrong: what is left out on purpose, or expected to fail, is
 #: not.
 BROKEN = (Verdict.FAIL, Verdict.BROKEN, Verdict.TIMEOUT, Verdict.CRASH)
+#: Files of which one test is run where none runs what is changed.
+_NEAREST = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +28,8 @@ class Selection:
     tests: tuple[BaselineTest, ...] = ()
     #: Those near the patches that do not pass on the unpatched tree, and so can tell nothing.
     failing: tuple[FailsBefore, ...] = ()
-    #: Whether it could be seen which lines the tests execute.
-    has_lines: bool = False
+    #: Whether it was seen which lines every test that could be chosen executes.
+    is_watched: bool = False
     #: Why there are no more of them.
     shortfalls: tuple[Shortfall, ...] = ()
     #: Tests that the project has, as far as is known.
@@ -47,10 +49,9 @@ class Selection:
 
     def reaching(self, touched: Touched) -> int | None:
         """Return how many of them run what a patch changes; None when that could not be seen."""
-        if not self.has_lines:
-            return None
         reaches = [touched.reach(test.ran) for test in self.tests]
-        return reaches.count(Reach.LINE) or reaches.count(Reach.FILE)
+        found = reaches.count(Reach.LINE) or reaches.count(Reach.FILE)
+        return found or (0 if self.is_watched else None)
 
 
 def select_tests(
@@ -65,22 +66,24 @@ def select_tests(
 
     Where those are the whole suite (`is_whole`), that is every test that runs what any of the
     patches changes; else as many of them as take `allowance` seconds, those in turn that each patch
-    is likeliest to break. Where none runs what is changed, or that cannot be seen, any that pass.
+    is likeliest to break. Where none runs what is changed, one of each of the nearest files shows
+    that they can still be imported; where that cannot be seen, it is any that pass.
     """
     known = [test for file in files for test in file.tests]
     passing = [test for test in known if test.verdict is Verdict.PASS]
     reaching = list(_in_turns(passing, pool))
-    useful = reaching or passing
+    is_watched = bool(passing) and all(test.is_watched for test in passing)
+    useful = reaching or (_first_of_each(passing) if is_watched else passing)
     loading = {file.path: file.loading for file in files}
     are_all = is_whole and bool(reaching)
     chosen = reaching if are_all else _affordable(useful, loading, allowance)
     failing = [test for test in known if test.verdict in BROKEN and _is_near(test, pool)]
-    lost = [file.refused for file in files if file.refused is not None and _is_lost(file.refused)]
+    lost = [file.refused for file in files if file.refused and is_uncollected(file.refused.cause)]
     seconds = sum(test.seconds for test in chosen)
     return Selection(
         tests=tuple(chosen),
         failing=(*lost, *map(_fails_before, failing)),
-        has_lines=any(test.ran for test in passing),
+        is_watched=is_watched,
         shortfalls=tuple(
             _shortfalls(lost, failing, passing, len(chosen) < len(useful), is_whole, allowance)
         ),
@@ -103,6 +106,14 @@ def targets_of(tests: Iterable[BaselineTest | ExistingTest]) -> tuple[TestTarget
         )
         for path, group in files.items()
     )
+
+
+def _first_of_each(tests: Iterable[BaselineTest]) -> list[BaselineTest]:
+    """Return the first test of each of the nearest files."""
+    firsts: dict[str, BaselineTest] = {}
+    for test in tests:
+        firsts.setdefault(test.path, test)
+    return list(firsts.values())[:_NEAREST]
 
 
 def _in_turns(passing: Sequence[BaselineTest], pool: Sequence[Touched]) -> Iterator[BaselineTest]:
@@ -158,13 +169,6 @@ def _shortfalls(
         yield BudgetSpent(seconds=allowance)
     if failing:
         yield FailBefore(tests=len(failing), all_of_them=not passing)
-
-
-def _is_lost(refused: FailsBefore) -> bool:
-    """Say whether a file cannot even be imported, or a conftest.py above it."""
-    if isinstance(refused.cause, CannotRun):
-        return True
-    return isinstance(refused.cause, PhaseFailed) and refused.cause.phase is Phase.COLLECTION
 
 
 def _fails_before(test: BaselineTest) -> FailsBefore:

@@ -14,6 +14,8 @@ from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, Regression,
 
 #: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).
 EACH = 2.0
+#: Seconds for all patches together where there is no bug test, so that the order is no evidence.
+_WITHOUT = 4.0
 #: Names in nearly every test, which tell nothing about what it is about.
 _COMMON = frozenset({"pytest", "raises", "test", "self", "print", "str", "repr", "len", "list"})
 
@@ -34,10 +36,12 @@ class Guarding:
     _touched: Once[tuple[Patch, ...], tuple[Touched, ...]] = field(default_factory=Once, init=False)
     _chosen: Once[tuple[Touched, ...], Selection] = field(default_factory=Once, init=False)
 
-    @property
-    def seconds(self) -> float:
-        """The seconds for each patch."""
-        return EACH if self.total is None else self.total / (len(self.patches) + LOOKING)
+    def seconds(self, tests: Sequence[JudgedTest]) -> float:
+        """Return the seconds for each patch; where no test ranks them, fewer for all together."""
+        if self.total is None and tests:
+            return EACH
+        total = _WITHOUT if self.total is None else self.total
+        return total / (len(self.patches) + LOOKING)
 
     def choose(self, name: str, touched: Touched, tests: Sequence[JudgedTest]) -> Selection:
         """Return the existing tests to be run with the patch `name`, ranked by `tests`.
@@ -56,7 +60,8 @@ class Guarding:
         return chosen.for_patch(touched)
 
     def _choose(self, pool: tuple[Touched, ...], tests: Sequence[JudgedTest]) -> Selection:
-        return self.guard.select(pool, allowance=self.seconds, hints=hints_of(tests), say=self.say)
+        seconds = self.seconds(tests)
+        return self.guard.select(pool, allowance=seconds, hints=hints_of(tests), say=self.say)
 
     def judge(
         self,

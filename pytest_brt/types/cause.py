@@ -222,3 +222,10 @@ Untrusted = (
     | NotStarted
 )
 Cause = Finished | CutShort | Untrusted
+
+
+def is_uncollected(cause: Cause) -> bool:
+    """Say whether a file cannot even be imported, or a conftest.py above it."""
+    if isinstance(cause, CannotRun):
+        return True
+    return isinstance(cause, PhaseFailed) and cause.phase is Phase.COLLECTION

@@ -30,6 +30,7 @@ def known(name: str, *lines: int, seconds: float = 0.5, passes: bool = True) -> 
         raised=None,
         seconds=seconds,
         ran={CORE: sum(1 << line for line in lines)} if lines else {},
+        is_watched=bool(lines),
     )
 
 
@@ -80,6 +81,15 @@ def test_where_no_line_was_seen_tests_that_pass_are_chosen() -> None:
     found = choose([known("a"), known("b", passes=False)], [touching(1)], is_whole=True)
     assert names(found) == ["a"]
     assert found.reaching(touching(1)) is None
+
+
+def test_where_none_runs_a_change_one_test_shows_that_its_file_is_still_imported() -> None:
+    tests = [known(name, 7, seconds=0.01) for name in "abcd"]
+    found = choose(tests, [touching(1)], is_whole=True)
+    assert names(found) == ["a"]
+    assert found.reaching(touching(1)) == 0
+    unseen = choose([*tests, known("e", seconds=0.01)], [touching(1)], is_whole=True)
+    assert unseen.reaching(touching(1)) is None
 
 
 def test_a_test_that_takes_half_of_the_time_comes_last() -> None:

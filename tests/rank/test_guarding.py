@@ -101,10 +101,11 @@ def test_what_is_not_believed_or_not_stated_excuses_no_patch(engine: Engine) -> 
 
 def test_the_seconds_are_shared_between_the_patches_and_the_search(engine: Engine) -> None:
     patches = tuple(Patch(id=name, name=name, text="") for name in "abcdefg")
-    assert Guarding(guard=Guard(engine), patches=patches).seconds == EACH
-    assert Guarding(guard=Guard(engine), patches=patches, total=60.0).seconds == 60.0 / (
-        7 + LOOKING
-    )
+    usual = Guarding(guard=Guard(engine), patches=patches)
+    assert usual.seconds((judged(0),)) == EACH
+    assert usual.seconds(()) * (7 + LOOKING) < EACH * LOOKING
+    given = Guarding(guard=Guard(engine), patches=patches, total=60.0)
+    assert given.seconds((judged(0),)) == given.seconds(()) == 60.0 / (7 + LOOKING)
 
 
 def test_the_unpatched_tree_is_watched_for_the_files_of_all_patches(engine: Engine) -> None:
