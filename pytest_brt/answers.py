@@ -151,16 +151,17 @@ def answer_ranking(ranks: Sequence[Rank], not_run: NotRun | None = None) -> Rank
     """
     if not_run is not None:
         return Unfinished(missing=len(not_run.patches), of=not_run.of)
-    tried = [rank for rank in ranks if rank.epr is not None]
-    if not tried and any(rank.place for rank in ranks):
-        return NoneFixes(lack=Lack.NO_BUG_TEST)
-    if not tried:
-        return NoneFixes(lack=Lack.NO_TEST_RAN)
-    if tried[0].contradiction is not None:
+    tried = [rank for rank in ranks if rank.epr is not None or rank.score is not None]
+    if tried and tried[0].contradiction is not None:
         return tried[0].contradiction
-    if not any(rank.passed for rank in tried):
+    if any(rank.passed for rank in tried):
+        return _leading(tried)
+    if any(rank.result.passes_own for rank in ranks):
+        return NoneFixes(lack=Lack.OWN_TESTS)
+    if any(rank.epr is not None for rank in tried):
         return NoneFixes(lack=Lack.NONE_PASSES)
-    return _leading(tried)
+    is_ordered = not tried and any(rank.place for rank in ranks)
+    return NoneFixes(lack=Lack.NO_BUG_TEST if is_ordered else Lack.NO_TEST_RAN)
 
 
 def _leading(tried: Sequence[Rank]) -> RankingAnswer:
@@ -168,7 +169,7 @@ def _leading(tried: Sequence[Rank]) -> RankingAnswer:
     if len(tried) == 1 + len(leader.copies):
         return OnlyOne(patch=leader.name)
     if leader.standing is Standing.TIED:
-        return NoLeader(patches=_level_with(leader, tried), level=Level.BEHAVIOUR)
+        return NoLeader(patches=_level_with(leader, tried), level=Level.TESTS)
     if leader.standing is Standing.CLOSE:
         return NoLeader(patches=_level_with(leader, tried), level=Level.ODDS)
     if leader.standing is Standing.UNSURE:

@@ -158,7 +158,7 @@ class Files:
             return f"no patch was written: {why_no_patch(record.repairs)}"
         many = count(len(found), "patch")
         more = sum(len(alike) - 1 for alike in found)
-        those = f" ({more} more that behave the same in its folder alike)" if more else ""
+        those = f" ({more} more that pass the same tests in its folder alike)" if more else ""
         firsts = [alike[0][0] for alike in found]
         broken = [fix.patch.name for fix in firsts if fix.broken]
         verb = "breaks" if len(broken) == 1 else "break"

@@ -165,7 +165,7 @@ class PatchItem(Work):
         self.keep(patch_entry(result))
         if result.refused is not None:
             raise GoalMissed(refusal_sentence(result.refused), NOT_APPLIED)
-        if not result.verdicts:
+        if not (result.verdicts or result.passes_own):
             raise GoalMissed("no bug test could be run on it")
         tests = self.work.tests(self.case)
         trusted = {t.test.id: t.judgement.counts for t in tests if t.judgement.candidate}

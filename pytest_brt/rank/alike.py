@@ -37,12 +37,12 @@ def agreement_of(results: Sequence[PatchResult]) -> tuple[float, ...]:
 
 
 def groups_of(results: Sequence[PatchResult]) -> tuple[int, ...]:
-    """Number the groups of patches that behave alike on everything that was run.
+    """Number the groups of patches that pass the same tests.
 
-    Alike means the same verdict on every test with a valid cell, the same existing tests newly
-    failing, and code that singles out the reported input in both or in neither. A patch that does
-    not apply, or on which no candidate ran, is in no group: 0. Numbers start at 1, in order of
-    appearance.
+    That is the same verdict on every test with a valid cell, the same existing tests newly
+    failing, and code that singles out the reported input in both or in neither. A patch on which no
+    candidate ran is in a group of its own, and one that does not apply in none: 0. Numbers start at
+    1, in order of appearance.
     """
     numbers: dict[tuple[object, ...], int] = {(): 0}
     return tuple(numbers.setdefault(_behaviour(result), len(numbers)) for result in results)
@@ -51,7 +51,9 @@ def groups_of(results: Sequence[PatchResult]) -> tuple[int, ...]:
 def _behaviour(result: PatchResult) -> tuple[object, ...]:
     valid = [c for c in (*result.cells, *result.own_cells) if c.verdict is not Verdict.INVALID]
     passing = tuple(sorted((cell.test, cell.verdict is Verdict.PASS) for cell in valid))
-    if not result.applies or not passing:
+    if not result.applies:
         return ()
+    if not passing:
+        return (result.patch.name,)
     broken = tuple(sorted(regression.test for regression in result.regressions))
     return (passing, broken, bool(result.special))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
+from pytest_brt.syntax.names import needed
 from pytest_brt.syntax.parse import is_constant, parse_or_empty
 from pytest_brt.types import CandidateTest
 
@@ -58,8 +59,28 @@ def call_of(test: CandidateTest) -> Call | None:
     asked = _asked(body[-1], whole=prints) if body else None
     if asked is None:
         return None
-    setup = [node for node in tree.body if node is not function] + body[:-1]
-    return Call(setup=tuple(map(ast.unparse, setup)), expression=ast.unparse(asked), prints=prints)
+    setup = (*_around(tree, function), *map(ast.unparse, body[:-1]))
+    return Call(setup=setup, expression=ast.unparse(asked), prints=prints)
+
+
+def _around(tree: ast.Module, function: ast.FunctionDef) -> list[str]:
+    """Return the statements of a module that one of its tests builds on: none of other tests.
+
+    They are its imports, its calls, which may set something for all, and what these or the test
+    name.
+    """
+    nodes = [node for node in tree.body if node is not function]
+    sources = [ast.unparse(node) for node in (*nodes, function)]
+    chosen = {*needed(sources, len(nodes))}
+    for place, node in enumerate(nodes):
+        if isinstance(node, ast.Expr) and not is_constant(node):
+            chosen |= {place, *needed(sources, place)}
+    is_import = (isinstance(node, ast.Import | ast.ImportFrom) for node in nodes)
+    return [
+        source
+        for place, (source, keeps) in enumerate(zip(sources, is_import, strict=False))
+        if keeps or place in chosen
+    ]
 
 
 def _asked(node: ast.stmt, *, whole: bool) -> ast.stmt | ast.expr | None:
@@ -68,7 +89,7 @@ def _asked(node: ast.stmt, *, whole: bool) -> ast.stmt | ast.expr | None:
         return node
     if isinstance(node, ast.Assert):
         return node.test.left if isinstance(node.test, ast.Compare) else node.test
-    if isinstance(node, ast.With):
+    if isinstance(node, ast.With | ast.Try):
         return _asked(node.body[-1], whole=whole)
     return node.value if isinstance(node, ast.Expr) else None
 

@@ -39,7 +39,7 @@ from pytest_brt.types import (
     Value,
     Verdict,
 )
-from pytest_brt.types.cause import LacksSurroundings
+from pytest_brt.types.cause import LacksSurroundings, is_uncollected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,9 @@ def run_patch(
     if special:
         odd.append(SinglesOutInput(comparison=special[0]))
     ran = share(normal, lambda: _run(patch.name, applied.changes, touched, tests, engine, guarding))
-    own = {judged.test.id for judged in tests if is_own(judged, patch)}
+    brought = {judged.test.id for judged in tests if is_own(judged, patch)}
+    # That its code cannot be imported is nothing that a patch's own test would favour.
+    own = {c.test for c in ran.cells if c.test in brought and not is_uncollected(c.cause)}
     return PatchResult(
         patch=patch,
         issue=issue,

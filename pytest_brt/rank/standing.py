@@ -15,9 +15,10 @@ MARGIN = 1.0
 def with_standings(ranks: Sequence[Rank], tests: Sequence[JudgedTest] = ()) -> tuple[Rank, ...]:
     """Return `ranks`, ordered best first and scored, with the standing of each.
 
-    Patches that behave like the leading one are tied with it, whatever ordered them; a copy of
-    the leading patch is the same patch and ties nothing. When no test passes on any patch, there
-    is no evidence for one either. A patch that nothing could be compared with has no standing.
+    Patches that pass the same tests as the leading one are tied with it, whatever ordered them; a
+    copy of the leading patch is the same patch and ties nothing. When no test passes on any patch,
+    there is no evidence for one either. A patch that nothing could be compared with has no
+    standing.
     `tests` are the candidates that have a vote.
     """
     rated = [rank for rank in ranks if rank.score is not None]
@@ -70,6 +71,8 @@ def _standing(rank: Rank, leader: Rank, rated: list[Rank]) -> Standing | None:
 def _compare(rank: Rank, leader: Rank) -> Standing:
     if rank.group and rank.group == leader.group:
         return Standing.TIED
+    if leader.epr is None and rank.passed:
+        return Standing.CLOSE  # nothing is known of what stands first
     # A short patch may stand first, but being short is no evidence.
     by_length = length_odds(leader.result) - length_odds(rank.result)
     lead = _odds(leader) - _odds(rank) - max(0.0, by_length)

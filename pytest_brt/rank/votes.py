@@ -25,15 +25,18 @@ def count_votes(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> 
     A test contradicts the existing tests when every patch that passes it makes some of them fail,
     and another patch does not. Two tests contradict each other when each passes on some patch that
     did not bring it and fails the other, and both on none: then the one that is trusted less has no
-    vote, or neither where they are equal.
+    vote, or neither where they are equal. A test that passes on nothing but patches that bring it
+    is the word of their authors: it has a vote only where no other test is passed.
     """
     outcomes = _outcomes(results, tests)
+    claims = [judged for judged in tests if outcomes[judged.test.id].is_claim]
+    others = [judged for judged in tests if judged not in claims]
     breaking = {result.patch.name for result in results if result.regressions}
     # Where no patch leaves them whole, that says nothing.
     are_whole = any(result.guarded and not result.regressions for result in results)
     agreed = [
         judged
-        for judged in tests
+        for judged in others
         if not are_whole or not _is_within(outcomes[judged.test.id].passing, breaking)
     ]
     having = tuple(
@@ -45,10 +48,10 @@ def count_votes(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> 
             for other in agreed
         )
     )
-    passed = [judged for judged in tests if outcomes[judged.test.id].passing]
+    passed = [judged for judged in others if outcomes[judged.test.id].passing]
     lost = [judged for judged in passed if judged not in having]
     return Votes(
-        having=having,
+        having=having if passed else (*having, *claims),
         is_any_passed=len(lost) < len(passed),
         contradicted=_contradicted(lost, outcomes, results) if lost else None,
     )
@@ -64,8 +67,13 @@ class _Outcomes:
 
     passing: set[str] = field(default_factory=set)
     failing: set[str] = field(default_factory=set)
-    #: The patches that brought it.
+    #: The patches that brought it, and their copies.
     own: set[str] = field(default_factory=set)
+
+    @property
+    def is_claim(self) -> bool:
+        """Whether it passes, and only where it came from."""
+        return _is_within(self.passing, self.own)
 
     def oppose(self, other: _Outcomes) -> bool:
         """Say whether each passes on some patch that fails the other, and both on none."""
@@ -84,9 +92,10 @@ def _outcomes(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> di
                 found[cell.test].passing.add(name)
             elif cell.test in found and cell.verdict is not Verdict.INVALID:
                 found[cell.test].failing.add(name)
+        alike = {r.patch.name for r in results if result.normal and r.normal == result.normal}
         for cell in result.own_cells:
             if cell.test in found:
-                found[cell.test].own.add(name)
+                found[cell.test].own |= {name} | alike
     return found
 
 

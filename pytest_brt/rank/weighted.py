@@ -27,9 +27,10 @@ def rank_by_weight(
 ) -> tuple[Rank, ...]:
     """Order `results` by the probability that each is right, best first.
 
-    Plain EPR is kept on each rank. Patches without EPR (they do not apply, or no candidate test
-    could be run) come last and have no score; without any candidate test the order is that of
-    what existing tests say, and of agreement. See docs/ranking.md for the model.
+    Plain EPR is kept on each rank. A patch on which no candidate test could be run stands where one
+    does of which nothing is known; those that do not apply come last and have no score, and neither
+    has any where no candidate ran at all. Without any candidate test the order is that of what
+    existing tests say, and of agreement. See docs/ranking.md for the model.
 
     Existing tests that are in dispute are no regressions in the ranks that come out.
     """
@@ -37,8 +38,10 @@ def rank_by_weight(
     tests = settled.tests
     candidates = [judged for judged in tests if judged.judgement.candidate]
     plain = {rank.name: rank for rank in rank_by_epr(settled.results, tests)}
-    rated = [result for result in settled.results if plain[result.patch.name].epr is not None]
-    rest = _unrated([rank for rank in plain.values() if rank.epr is None], bool(candidates))
+    is_tried = any(result.verdicts or result.passes_own for result in settled.results)
+    rated = [result for result in settled.results if is_tried and result.applies]
+    known = {result.patch.name for result in rated}
+    rest = _unrated([rank for rank in plain.values() if rank.name not in known], bool(candidates))
     ranks = [
         replace(plain[result.patch.name], copies=copies, group=group)
         for result, copies, group in zip(rated, copies_of(rated), groups_of(rated), strict=True)
@@ -54,7 +57,8 @@ def rank_by_weight(
 def _is_upside_down(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> bool:
     """Say whether a patch that passes no bug test stands above one that passes those believed."""
     believed = [judged.test.id for judged in tests if judged.judgement.counts]
-    at_none = next((at for at, rank in enumerate(ranks) if not rank.passed), len(ranks))
+    failing = (at for at, rank in enumerate(ranks) if rank.total and not rank.passed)
+    at_none = next(failing, len(ranks))
     below = (rank.result.verdicts for rank in ranks[at_none:])
     return bool(believed) and any(
         all(verdicts.get(test) is Verdict.PASS for test in believed) for verdicts in below
@@ -63,7 +67,7 @@ def _is_upside_down(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> bool:
 
 def _without_leader(ranks: Sequence[Rank], contradiction: Contradicted) -> Iterator[Rank]:
     """Yield ranks in the order of EPR, without places: no test is left to decide between them."""
-    for rank in sorted(ranks, key=lambda rank: (rank.rank, rank.name)):
+    for rank in sorted(ranks, key=lambda rank: (rank.rank or len(ranks), rank.name)):
         yield replace(
             rank,
             place=None,
@@ -85,11 +89,18 @@ def _scored(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
         scored.append(replace(rank, score=score, interval=interval, because=fact.reasons))
     # Differences that only the order of additions makes are none.
     keys = {name: (fact.is_at_fault, -round(fact.odds, 9)) for name, fact in facts.items()}
-    return _placed(scored, keys)
+    ordered = _placed(scored, keys)
+    best = {rank.group: rank for rank in reversed(ordered)}
+    # Those that pass the same tests are as likely right as the best of them.
+    return [
+        replace(rank, score=lead.score, interval=lead.interval, because=lead.because)
+        for rank in ordered
+        for lead in (best[rank.group],)
+    ]
 
 
 def _placed(ranks: list[Rank], keys: Mapping[str, tuple[bool, float]]) -> list[Rank]:
-    """Order by `keys` and give places, one for all that behave alike; the rank stays that of EPR.
+    """Order by `keys` and give places, one for a group; the rank stays that of EPR.
 
     A group stands where its best one does, so that it is not torn apart; groups are numbered in
     that order.

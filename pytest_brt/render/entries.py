@@ -35,7 +35,7 @@ from pytest_brt.render.report import (
     Setting,
     TestEntry,
 )
-from pytest_brt.render.values import telling_sentence, values
+from pytest_brt.render.values import values
 from pytest_brt.types import (
     Attempt,
     Cell,
@@ -182,13 +182,14 @@ def _ranking(record: RunRecord, issue: str, top: int | None, threshold: float | 
     ranks = [rank for rank in record.ranks if rank.result.issue == issue]
     not_run = next((lacking for lacking in record.not_run if lacking.issue == issue), None)
     answer = answer_ranking(ranks, not_run)
-    begins, goes_on = ranking_words(answer, ranks)
     patches = tuple(
         patch_entry(rank.result, rank, place)
         for rank, place in zip(ranks, places(ranks), strict=True)
     )
     disputes = tuple(dispute for dispute in record.disputes if dispute.issue == issue)
     tellings = tuple(telling for telling in record.tellings if telling.issue == issue)
+    brought = [t for t in record.brought if t.judgement.candidate and t.test.issue == issue]
+    begins, goes_on = ranking_words(answer, ranks, tellings, brought)
     return Ranking(
         issue=issue,
         answer=answer,
@@ -202,7 +203,6 @@ def _ranking(record: RunRecord, issue: str, top: int | None, threshold: float | 
         notes=(
             *existing(ranks),
             *map(dispute_sentence, disputes),
-            *map(telling_sentence, tellings),
             *values(patches),
         ),
     )
@@ -251,7 +251,8 @@ def _note(result: PatchResult, rank: Rank | None) -> str:
         return refusal_sentence(result.refused)
     parts = []
     if rank is not None and rank.epr is None:
-        parts.append("no bug test could be run on it")
+        alone = "passes only bug tests that it brings"
+        parts.append(alone if rank.result.passes_own else "no bug test could be run on it")
         why = {run_words(cell) for cell in result.cells if cell.verdict is Verdict.INVALID}
         if len(why) == 1:
             parts += why

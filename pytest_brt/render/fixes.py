@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import assert_never
 
 from pytest_brt.render.answer import MORE
-from pytest_brt.render.ranking import breaks, what_it_does
+from pytest_brt.render.ranking import beside, what_it_does
 from pytest_brt.types import Ending, FixSource, FoundFix, Repair
 
 #: Existing tests that a fix breaks, by name.
@@ -33,7 +33,7 @@ def fix_words(fix: FoundFix) -> str:
     if fix.total:
         text = what_it_does(len(fix.passed), fix.total, guarded)
     else:
-        text = "no bug test judges it" + (f", and it {breaks(guarded)}" if guarded else "")
+        text = "is judged by no bug test" + (beside(guarded) if guarded else "")
     broken = [item.test for item in guarded.regressions] if guarded else []
     more = f" and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
     return text + (f": {', '.join(broken[:_NAMED])}{more}" if broken else "")

@@ -117,7 +117,7 @@ class Section:
 
     @property
     def groups(self) -> list[list[PatchEntry]]:
-        """The patches that behave alike, where there are several."""
+        """The patches that pass the same tests, where there are several."""
         groups: dict[int, list[PatchEntry]] = {}
         for patch in self.patches:
             if patch.group:

@@ -8,12 +8,14 @@ from typing import assert_never
 from pytest_brt.render.causes import shortfall_words
 from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import warning_words
+from pytest_brt.render.values import telling_sentence
 from pytest_brt.render.words import count, listed
 from pytest_brt.types import (
     ChosenBy,
     Contradicted,
     Doubt,
     Guarded,
+    JudgedTest,
     Lack,
     Leader,
     Level,
@@ -23,9 +25,11 @@ from pytest_brt.types import (
     PatchResult,
     Rank,
     RankingAnswer,
+    Telling,
     Unfinished,
     Verdict,
 )
+from pytest_brt.types.shortfall import BudgetSpent
 
 
 def shortcoming(result: PatchResult, trusted: Mapping[str, bool]) -> str:
@@ -45,12 +49,36 @@ def shortcoming(result: PatchResult, trusted: Mapping[str, bool]) -> str:
     return " and ".join(parts)
 
 
-def ranking_words(answer: RankingAnswer, ranks: Sequence[Rank]) -> tuple[str, str]:
-    """Return how the answer of a ranking begins, and how it goes on, in one or two sentences.
+def ranking_words(
+    answer: RankingAnswer,
+    ranks: Sequence[Rank],
+    tellings: Sequence[Telling] = (),
+    brought: Sequence[JudgedTest] = (),
+) -> tuple[str, str]:
+    """Return how the answer of a ranking begins, and how it goes on, in a few sentences.
 
-    As in "Best: a.diff", ": passes 2 of 2 bug tests."; `ranks` say what each patch does.
+    As in "Best: a.diff", ": passes 2 of 2 bug tests."; `ranks` say what each patch does, `tellings`
+    on which call leading patches differ, and `brought` are the bug tests that patches bring.
     """
-    by_name = {rank.name: rank for rank in ranks}
+    begins, goes_on = _answer_words(answer, {rank.name: rank for rank in ranks})
+    more = [f"They differ: {telling_sentence(telling)}." for telling in tellings]
+    return begins, " ".join([goes_on, *more, *_whose(brought)])
+
+
+def _whose(tests: Sequence[JudgedTest]) -> Iterator[str]:
+    """Yield which bug tests came with which patches, as in "test_a came with a.diff."."""
+    names: dict[str, list[str]] = {}
+    for judged in tests:
+        names.setdefault(listed(judged.test.origin.patches), []).append(judged.test.name)
+    if len(names) > _AUTHORS:
+        yield f"{count(len(tests), 'bug test')} came with {len(names)} patches."
+        return
+    for patches, some in names.items():
+        few = listed(some) if len(some) <= _AUTHORS else count(len(some), "bug test")
+        yield f"{few} came with {patches}."
+
+
+def _answer_words(answer: RankingAnswer, by_name: Mapping[str, Rank]) -> tuple[str, str]:
     match answer:
         case Leader(patch=name, doubt=Doubt() as doubt):
             did = does(by_name[name])
@@ -63,6 +91,12 @@ def ranking_words(answer: RankingAnswer, ranks: Sequence[Rank]) -> tuple[str, st
             return f"Only {name}", f"{_aside(by_name[name])} could be tried: it {did}."
         case NoLeader(patches=names, level=level):
             return _NONE, f": {_level(level, [by_name[name] for name in names])}."
+        case NoneFixes(lack=Lack.NO_BUG_TEST):
+            return "No bug test", _ORDERED
+        case NoneFixes(lack=Lack.OWN_TESTS):
+            owners = [rank.name for rank in by_name.values() if rank.result.passes_own]
+            passes = "pass a bug test, each" if len(owners) > 1 else "passes a bug test,"
+            return _NONE, f": only {listed(owners)} {passes} its own."
         case NoneFixes(lack=lack):
             return _NONE, f": {_LACKS[lack]}"
         case Contradicted():
@@ -75,14 +109,16 @@ def ranking_words(answer: RankingAnswer, ranks: Sequence[Rank]) -> tuple[str, st
 
 
 _NONE = "No patch stands out"
+_ORDERED = (
+    ", so nothing says which patch is right: they are ordered by the existing tests that they "
+    "break, and by how many others change the same code."
+)
 _LACKS = {
-    Lack.NO_BUG_TEST: (
-        "there is no bug test. They are ordered by the existing tests they break, and by how many "
-        "others change the same code."
-    ),
     Lack.NO_TEST_RAN: "no bug test could be run on a patch.",
     Lack.NONE_PASSES: "none passes a bug test.",
 }
+#: Patches whose tests are named, and tests of one.
+_AUTHORS = 3
 
 
 def doubt_clause(doubt: Doubt) -> str:
@@ -136,8 +172,8 @@ def _level(level: Level, ranks: Sequence[Rank]) -> str:
         case Level.BUG_TESTS:
             names = [_called(ranks[0]), *(rank.name for rank in ranks[1:])]
             return f"{listed(names)} pass the same tests"
-        case Level.BEHAVIOUR:
-            like = "behave alike in everything that ran"
+        case Level.TESTS:
+            like = "pass the same tests"
         case Level.ODDS:
             like = "are too close to call"
         case _:
@@ -152,7 +188,7 @@ def _what_each_does(level: Sequence[Rank]) -> str:
     found = [rank.result.guarded for rank in level if rank.result.guarded]
     ran = sorted(guarded.ran for guarded in found)
     passed = {rank.passed for rank in level}
-    broken = len(found) < len(level) or any(guarded.regressions for guarded in found)
+    broken = len(found) < len(level) or any(g.regressions or is_unreached(g) for g in found)
     if len(passed) == 1 and not broken and ran[0]:
         tests = f"passes {level[0].passed} of {count(level[0].total, 'bug test')}"
         return f"each {tests} and breaks no existing test ({ran[0]} to {ran[-1]} ran)"
@@ -161,17 +197,36 @@ def _what_each_does(level: Sequence[Rank]) -> str:
 
 def does(rank: Rank) -> str:
     """Return what a patch does: "passes 4 of 4 bug tests and breaks 1 of 9 existing tests"."""
-    return what_it_does(rank.passed, rank.total, rank.result.guarded)
+    if rank.total:
+        return what_it_does(rank.passed, rank.total, rank.result.guarded)
+    tests = (
+        "passes only bug tests that it brings"
+        if rank.result.passes_own
+        else "was tried by no bug test"
+    )
+    return tests + beside(rank.result.guarded)
 
 
 def what_it_does(passed: int, total: int, guarded: Guarded | None) -> str:
     """Return `does` of a patch that need not be ranked: bug tests it passes, and existing tests."""
-    tests = f"passes {passed} of {count(total, 'bug test')}"
+    return f"passes {passed} of {count(total, 'bug test')}{beside(guarded)}"
+
+
+def beside(guarded: Guarded | None) -> str:
+    """Return how it goes on with a patch: " and breaks none of 43 existing tests"."""
     if guarded is None:
-        return f"{tests} (no existing test ran)"
+        return " (no existing test ran)"
     if not guarded.total:
-        return f"{tests} (the project has no existing tests)"
-    return f"{tests} and {breaks(guarded)}"
+        return " (the project has no existing tests)"
+    if not is_unreached(guarded):
+        return f" and {breaks(guarded)}"
+    is_cut = any(isinstance(short, BudgetSpent) for short in guarded.shortfalls)
+    return f", and no existing test {'was found that ' * is_cut}runs the changed lines"
+
+
+def is_unreached(guarded: Guarded) -> bool:
+    """Say whether existing tests ran, and none of them runs what the patch changes."""
+    return guarded.ran > 0 and guarded.reached == 0 and not guarded.regressions
 
 
 def breaks(guarded: Guarded) -> str:

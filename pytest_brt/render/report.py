@@ -282,7 +282,7 @@ class PatchEntry:
     interval: tuple[float, float] | None = None
     #: How sure the order is at its place; null by EPR alone, or for a single patch.
     standing: Standing | None = None
-    #: Patches with the same number behave alike on everything that ran; 0 for none.
+    #: Patches with the same number pass the same tests; 0 for none.
     group: int = 0
     #: Names of the patches that make the same program.
     copies: tuple[str, ...] = ()
@@ -324,7 +324,7 @@ class Ranking:
     disputes: tuple[Dispute, ...]
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...]
-    #: What there is to say about the existing tests, disputes, calls and values.
+    #: What there is to say about the existing tests, disputes and values.
     notes: tuple[str, ...]
 
 

@@ -20,7 +20,6 @@ from pytest_brt.render.report import (
     TestEntry,
     candidates,
 )
-from pytest_brt.render.values import telling_sentence
 from pytest_brt.render.words import count, listed, shortened
 from pytest_brt.types import Author, Localised, Place, Verdict
 
@@ -82,12 +81,12 @@ def columns_of(
     if weighted:
         columns.append(("score", _score if whole else lambda patch: _figure(patch.score)))
     if weighted and whole:
-        columns.append(("alike", lambda patch: str(patch.group or "-")))
+        columns.append(("group", lambda patch: str(patch.group or "-")))
     return columns
 
 
 def place_words(patch: PatchEntry) -> str:
-    """Return a patch's rank, or the ranks that patches which behave alike share: 2-4."""
+    """Return a patch's rank, or the ranks that patches share: 2-4."""
     if patch.place is None:
         return "-"
     first, last = patch.place
@@ -95,7 +94,10 @@ def place_words(patch: PatchEntry) -> str:
 
 
 def _broken(existing: ExistingTests | None) -> str:
-    return f"{len(existing.broken)}/{existing.ran} break" if existing else "-"
+    if existing is None:
+        return "-"
+    is_reached = existing.broken or not existing.ran or existing.reached != 0
+    return f"{len(existing.broken)}/{existing.ran} break" if is_reached else "none run it"
 
 
 def _figure(value: float | None) -> str:
@@ -117,8 +119,8 @@ def brief_notes(ranking: Ranking) -> Iterator[str]:
     for dispute in ranking.disputes:
         if dispute.is_told:
             yield dispute_sentence(dispute)
-    for telling in ranking.tellings:
-        yield f"{telling_sentence(telling)} (say which is right: 'pytest-brt review')"
+    if ranking.tellings:
+        yield "say which result is right: 'pytest-brt review'"
 
 
 def grounds(patches: Sequence[PatchEntry], tests: Sequence[TestEntry]) -> Iterator[str]:

@@ -33,13 +33,13 @@ def values(patches: Sequence[PatchEntry]) -> Iterator[str]:
 
 
 def telling_sentence(telling: Telling) -> str:
-    """Return a call and what it gives, as in "`f(1)`: a.diff gives `2`; b.diff raises KeyError"."""
+    """Return what a call gives, as in "for `f(1)` a.diff gives `2`, b.diff raises KeyError"."""
     parts = []
     for given in telling.gives:
         several = len(given.patches) > 1
         does = f"{'raise' if given.raised else 'give'}{'' if several else 's'}"
         parts.append(f"{listed(given.patches)} {does} {_result(given)}")
-    return f"`{_call(telling)}`: {'; '.join(parts)}"
+    return f"for `{_call(telling)}` {', '.join(parts)}"
 
 
 def given_sentence(telling: Telling, given: Given) -> str:

@@ -84,7 +84,7 @@ def write_fixes(folder: Path, found: Sequence[Alike], issue: Issue) -> None:
 
 
 def chosen(repairs: Sequence[Repair], ranks: Sequence[Rank]) -> tuple[Alike, ...]:
-    """Return the fixes to write in their ranks' order, those together that behave alike.
+    """Return the fixes to write in their ranks' order, those together that pass the same tests.
 
     Those that break existing tests come last.
 
@@ -120,7 +120,7 @@ def _place(rank: Rank | None, unranked: int) -> tuple[int, int]:
 def with_header(fix: FoundFix, repair: Repair, issue: Issue, alike: int = 0) -> str:
     """Return the text of a patch: what git reads, below lines for people.
 
-    The fix was found by `repair`; `alike` counts others that behave the same on all that was run.
+    The fix was found by `repair`; `alike` counts others that pass the same tests.
     """
     by = f"{repair.strategy}, run {repair.index + 1}, {fix_source_words(fix.source)}"
     lines = [
@@ -141,7 +141,7 @@ def with_header(fix: FoundFix, repair: Repair, issue: Issue, alike: int = 0) -> 
         )
     if alike:
         many = f"{alike} more fixes" if alike > 1 else "one more fix"
-        lines.append(f"# In the folder alike: {many} with the same behaviour on every test")
+        lines.append(f"# In the folder alike: {many} that pass the same tests")
     return "\n".join(map(on_a_line, lines)) + "\n" + fix.patch.text
 
 

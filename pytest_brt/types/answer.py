@@ -107,9 +107,9 @@ class Doubt(StrEnum):
 class Level(StrEnum):
     """In what the patches that share the first place are level."""
 
-    #: They behave alike in everything that ran.
-    BEHAVIOUR = "behaviour"
-    #: They behave differently, and neither is clearly better.
+    #: The same tests pass on them, and the same fail.
+    TESTS = "tests"
+    #: Tests tell them apart, and neither is clearly better.
     ODDS = "odds"
     #: They pass the same bug tests, which is all that was weighed.
     BUG_TESTS = "bug-tests"
@@ -121,6 +121,8 @@ class Lack(StrEnum):
     NO_BUG_TEST = "no-bug-test"
     NO_TEST_RAN = "no-test-ran"
     NONE_PASSES = "none-passes"
+    #: Bug tests pass on the patches that brought them, and on no other.
+    OWN_TESTS = "own-tests"
 
 
 class Leader(Fact, frozen=True, kw_only=True):
@@ -147,7 +149,7 @@ class OnlyOne(Fact, frozen=True, kw_only=True):
 
 
 class NoneFixes(Fact, frozen=True, kw_only=True):
-    """No patch passes a bug test, or none could be tried by one."""
+    """No patch passes a bug test of another's, or none could be tried by one."""
 
     lack: Lack
 

@@ -187,6 +187,11 @@ class PatchResult:
         }
 
     @property
+    def passes_own(self) -> bool:
+        """Whether it passes a bug test that it brings."""
+        return any(cell.verdict is Verdict.PASS for cell in self.own_cells)
+
+    @property
     def regressions(self) -> tuple[Regression, ...]:
         """The existing tests that it makes fail, and should not."""
         return self.guarded.regressions if self.guarded else ()

@@ -114,7 +114,7 @@ class Standing(StrEnum):
     SEPARATED = "separated"
     #: The odds tell it from the leading patch.
     BEHIND = "behind"
-    #: It behaves like a leading patch on everything that could be run.
+    #: The same tests pass on it as on a leading patch.
     TIED = "tied"
     #: It behaves differently from the leading patch, but not so that one is clearly better.
     CLOSE = "too-close"
@@ -149,7 +149,7 @@ class Rank:
     doubt: Doubt | None = None
     #: Why no patch of the ranking leads, on each of them.
     contradiction: Contradicted | None = None
-    #: Number of its group: patches that behave alike on every test; 0 for none.
+    #: Number of its group: patches on which the same tests pass; 0 for none.
     group: int = 0
     #: Names of the patches that make the same program.
     copies: tuple[str, ...] = ()

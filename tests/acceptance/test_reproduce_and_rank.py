@@ -78,7 +78,7 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(
             "*clamp() always returns the lower bound*",
             "Possibly reproduced: test_clamp_always_returns_lower_gives_expected fails, as *",
             "*= patch ranking =*",
-            "No patch stands out: a-right.diff and d-right-too.diff behave alike*",
+            "No patch stands out: a-right.diff and d-right-too.diff pass the same tests*",
             "*1-? *a-right.diff *4/4 pass*",
             "*e-stale.diff*does not apply*",
         ]

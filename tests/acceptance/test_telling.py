@@ -50,9 +50,9 @@ def test_the_call_is_shown_and_what_is_right_decides(project: pytest.Pytester) -
     )
     result.stdout.fnmatch_lines(
         [
-            "No patch stands out: a.diff and b.diff behave alike in everything that ran: *",
-            "  `size('*')`: a.diff *; b.diff raises ValueError "
-            "(say which is right: 'pytest-brt review')",
+            "No patch stands out: a.diff and b.diff pass the same tests: * "
+            "They differ: for `size('*')` a.diff *, b.diff raises ValueError.",
+            "  say which result is right: 'pytest-brt review'",
         ]
     )
     (ranking,) = read_report(project.path.joinpath("out.json"))["rankings"]

@@ -157,7 +157,7 @@ def test_patches_are_ranked_by_the_tests_that_were_accepted(project: pytest.Pyte
     # The literal patch passes the only test that counts now.
     result.stdout.fnmatch_lines(
         [
-            "No patch stands out: a-right.diff and d-right-too.diff behave alike*",
+            "No patch stands out: a-right.diff and d-right-too.diff pass the same tests*",
             "*b-literal.diff * 1/1 pass *may handle only the reported input: value == 5",
         ]
     )

@@ -20,11 +20,11 @@ def test_copies_are_equal_after_normalisation() -> None:
 
 def test_groups_are_numbered_in_order_of_appearance() -> None:
     results = (row("a", "pf"), row("b", "fp"), row("c"), row("d", "pf"), row("e", "pp"))
-    assert groups_of(results) == (1, 2, 0, 1, 3)
+    assert groups_of(results) == (1, 2, 3, 1, 4)
 
 
-def test_what_did_not_run_is_in_no_group_and_no_part_of_behaviour() -> None:
-    assert groups_of((row("a"), row("b", "??"), row("c", "pp", refused=EmptyPatch()))) == (0, 0, 0)
+def test_what_did_not_run_shares_no_group_and_is_no_part_of_behaviour() -> None:
+    assert groups_of((row("a"), row("b", "??"), row("c", "pp", refused=EmptyPatch()))) == (1, 2, 0)
     assert groups_of((row("a", "p?"), row("b", "p"))) == (1, 1)
 
 

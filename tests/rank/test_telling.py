@@ -65,7 +65,7 @@ def test_what_the_bug_test_asks_is_tried_first(engine: Engine) -> None:
     assert telling is not None
     assert telling.expression == "size('1.5KB')"
     assert telling.gives == (Given(patches=("a",), text="1536.0"), Given(patches=("d",), text="7"))
-    assert telling_sentence(telling) == "`size('1.5KB')`: a gives `1536.0`; d gives `7`"
+    assert telling_sentence(telling) == "for `size('1.5KB')` a gives `1536.0`, d gives `7`"
     assert given_sentence(telling, telling.gives[1]) == "size('1.5KB') gives 7 (d)"
 
 

@@ -120,10 +120,11 @@ def test_every_patch_is_ranked_once_and_in_order(columns: list[str]) -> None:
     assert best == sorted(best, reverse=True)
     groups = [rank.group for rank in ranks if rank.group]
     assert set(groups) == set(range(1, len(set(groups)) + 1))
+    is_tried = any(rank.total for rank in ranks)
     for rank in ranks:
-        is_open = rank.standing is Standing.CONTRADICTED
-        assert (rank.score is None) == (rank.epr is None or is_open)
-        assert rank.place is not None or rank.epr is None or is_open
+        is_open = rank.standing is Standing.CONTRADICTED or not is_tried
+        assert (rank.score is None) == (not rank.result.applies or is_open)
+        assert rank.place is not None or not rank.result.applies or is_open
         # Only what could be compared with nothing but its copies has none.
         alone = {*names(ranks[:1]), *ranks[0].copies} >= {
             other.result.patch.name for other in ranks if other.score is not None
@@ -223,7 +224,7 @@ def test_few_tests_leave_a_wide_interval() -> None:
 
 def test_length_counts_only_where_no_existing_test_ran() -> None:
     def scores(**facts: object) -> list[float | None]:
-        rows = (row("short", "pp", size=2, **facts), row("long", "pp", size=200, **facts))
+        rows = (row("short", "p?", size=2, **facts), row("long", "pp", size=200, **facts))
         return [rank.score for rank in rank_by_weight(rows, TESTS)]
 
     short, long = scores(guarded=broken(0, ran=0))

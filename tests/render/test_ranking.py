@@ -107,7 +107,7 @@ def test_of_patches_alike_it_is_said_how_many_existing_tests_ran_on_each() -> No
         row("c", "ff", guarded=broken(0)),
     )
     assert of_ranking(rank_by_weight(rows, TESTS)) == (
-        "No patch stands out: a and b behave alike in everything that ran: each passes 2 of 2 "
+        "No patch stands out: a and b pass the same tests: each passes 2 of 2 "
         "bug tests and breaks no existing test (7 to 28 ran)."
     )
 
@@ -115,7 +115,7 @@ def test_of_patches_alike_it_is_said_how_many_existing_tests_ran_on_each() -> No
 def test_patches_that_nothing_tells_apart_do_not_stand_out() -> None:
     tied = rank_by_weight((row("a", "pp"), row("b", "pp"), row("c", "ff")), TESTS)
     assert of_ranking(tied) == (
-        "No patch stands out: a and b behave alike in everything that ran: each passes 2 of 2 "
+        "No patch stands out: a and b pass the same tests: each passes 2 of 2 "
         "bug tests (no existing test ran)."
     )
     close = rank_by_weight(
@@ -143,7 +143,7 @@ def test_tests_that_may_not_be_about_the_bug_make_no_best_patch() -> None:
 
 def test_without_evidence_nothing_is_said_of_patches() -> None:
     none_run = rank_by_weight((row("a"), row("b", refused=EmptyPatch())), ())
-    assert of_ranking(none_run).startswith("No patch stands out: there is no bug test. They are")
+    assert of_ranking(none_run).startswith("No bug test, so nothing says which patch is right: ")
     none_ran = rank_by_weight((row("a", "?"), row("b", refused=EmptyPatch())), TESTS)
     assert of_ranking(none_ran) == "No patch stands out: no bug test could be run on a patch."
     none_pass = rank_by_weight((row("a", "ff"), row("b", "ff")), TESTS)

@@ -1,0 +1,199 @@
+"""What an order of patches rests on is said as it is: whose tests, and what nothing tells."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pytest
+
+from pytest_brt.patches import canonical_diff
+from pytest_brt.types import FileChange
+from tests.support.reports import patches_of, read_report
+from tests.support.trees import write_tree
+
+pytestmark = pytest.mark.usefixtures("once")
+
+CORE = '''\
+class Refused(Exception):
+    pass
+
+
+def size(items):
+    return len(items) - 1
+
+
+def opened(door, key):
+    """Open a door that the key fits."""
+    lock = door["lock"]
+    if lock != key:
+        raise Refused(lock)
+    return True
+'''
+SIZE = "return len(items) - 1"
+LOCK = 'lock = door["lock"]'
+SUITE = "import core\n\n\ndef test_size_is_a_number():\n    assert core.size([1, 2]) >= 0\n"
+BUG_TESTS = """\
+import core
+
+
+def test_other():
+    assert core.opened({"lock": "a"}, "a")
+
+
+def test_size():
+    assert core.size([1, 2]) == 2
+"""
+REPORT = """\
+# opened() ends in a KeyError
+
+```pycon
+>>> from core import opened
+>>> opened({}, "a")
+Traceback (most recent call last):
+  File "core.py", line 11, in opened
+    lock = door["lock"]
+KeyError: 'lock'
+```
+"""
+
+
+class Found(NamedTuple):
+    """What a run says of its patches."""
+
+    code: int
+    ranking: dict[str, Any]
+    patches: dict[str, Any]
+    markdown: str
+
+
+def rank(pytester: pytest.Pytester, *arguments: str, **patches: tuple[str, str, str]) -> Found:
+    """Rank patches, each with what it replaces, by what, and the body of a test that it brings."""
+    root = pytester.path
+    written = {"core.py": CORE, "test_core.py": SUITE, "pyproject.toml": "", "issue.md": REPORT}
+    write_tree(root, written)
+    (root / "patches").mkdir()
+    for name, (old, new, body) in patches.items():
+        test = f"{SUITE}\n\ndef test_of_{name}():\n    {body}\n" if body else SUITE
+        changes = tuple(
+            FileChange(path=path, content=text.encode())
+            for path, text in (("core.py", CORE.replace(old, new)), ("test_core.py", test))
+        )
+        (root / f"patches/{name}.diff").write_text(canonical_diff(changes, root), "utf-8")
+    out, page = root / "out.json", root / "out.md"
+    reports = (f"--brt-report={out}", f"--brt-report={page}")
+    done = pytester.runpytest_subprocess("--rank-fixes=patches", *reports, *arguments)
+    found = read_report(out)
+    (ranking,) = found["rankings"]
+    return Found(int(done.ret), ranking, patches_of(found), page.read_text("utf-8"))
+
+
+NOTHING = (SIZE, "n = len(items)\n    return n - 1", "")
+RIGHT = (SIZE, "return len(items)", "")
+
+
+def test_a_patch_that_alone_passes_its_own_test_is_first_and_does_not_lead(
+    pytester: pytest.Pytester,
+) -> None:
+    """One whose code cannot be imported fails all, its own test too."""
+    found = rank(
+        pytester,
+        right=(*RIGHT[:2], "assert core.size([1, 2]) == 2"),
+        nothing=NOTHING,
+        unread=(SIZE, "return len(items", "assert core.size([1, 2]) == 2"),
+    )
+    assert found.code == 7
+    assert found.ranking["answer"]["lack"] == "own-tests"
+    assert next(iter(found.patches)) == "right.diff"
+    assert "test_of_right came with right.diff and unread.diff" in found.ranking["verdict"]
+    assert found.patches["unread.diff"]["passed"] == 0
+    assert found.patches["unread.diff"]["total"] == 1
+
+
+def test_a_wrong_patch_does_not_lead_by_tests_that_only_it_passes(
+    pytester: pytest.Pytester,
+) -> None:
+    evil = (SIZE, "return len(items) or 7", "assert (core.size([]), core.size([1])) == (7, 1)")
+    found = rank(
+        pytester,
+        "--brt-guard=no",
+        a_evil=evil,
+        right=RIGHT,
+        third=(SIZE, "return max(len(items), 0) + 0 * 2", "assert core.size([1, 2]) == 2"),
+    )
+    assert found.code == 7
+    assert {"a_evil.diff", "right.diff"} <= set(found.ranking["answer"]["patches"])
+    assert found.patches["right.diff"]["place"][0] == 1
+    assert "test_of_a_evil came with a_evil.diff" in found.ranking["verdict"]
+
+
+def test_a_call_on_which_patches_differ_stands_in_every_report(
+    pytester: pytest.Pytester,
+) -> None:
+    """The call has nothing of other tests of its file."""
+    write_tree(pytester.path, {"given/test_given.py": BUG_TESTS})
+    found = rank(
+        pytester,
+        "--brt-tests=given/test_given.py",
+        "--brt-guard=no",
+        right=RIGHT,
+        two=(SIZE, "return len(items) if items[1:] else 5", ""),
+    )
+    assert found.code == 7
+    assert found.ranking["answer"]["level"] == "tests"
+    (told,) = found.ranking["tellings"]
+    assert told["setup"] == ["import core"]
+    assert told["expression"] == "core.size([1])"
+    for text in (found.ranking["verdict"], found.markdown.replace("\\", "")):
+        assert "for `core.size([1])` right.diff gives `1`, two.diff gives `5`" in text
+        assert "alike" not in text
+
+
+def test_it_is_said_that_no_existing_test_runs_what_a_patch_changes(
+    pytester: pytest.Pytester,
+) -> None:
+    found = rank(
+        pytester,
+        "--brt-issue=issue.md",
+        a=(LOCK, 'lock = door.get("lock", key)', ""),
+        b=(LOCK, 'if "lock" not in door:\n        return None\n    lock = door["lock"]', ""),
+    )
+    assert [patch["existing"]["reached"] for patch in found.patches.values()] == [0, 0]
+    assert "no existing test runs the changed lines" in found.ranking["verdict"]
+    assert "existing tests" not in found.ranking["verdict"]
+    assert len({patch["score"] for patch in found.patches.values()}) == 1
+
+
+def test_the_projects_own_exception_may_come_in_place_of_the_reported_one(
+    pytester: pytest.Pytester,
+) -> None:
+    found = rank(
+        pytester,
+        "--brt-issue=issue.md",
+        hole=(LOCK, 'lock = door.get("lock", key)', ""),
+        nothing=(LOCK, 'name = "lock"\n    lock = door[name]', ""),
+        right=(LOCK, 'lock = door.get("lock")', ""),
+    )
+    assert found.code == 7
+    assert {*found.ranking["answer"]["patches"]} == {"hole.diff", "right.diff"}
+    assert "right.diff raises core.Refused" in found.ranking["verdict"]
+    assert found.patches["nothing.diff"]["passed"] == 0
+
+
+def test_without_a_bug_test_no_verdict_is_given_and_little_is_run(
+    pytester: pytest.Pytester,
+) -> None:
+    slow = (
+        "import core\nimport time\nimport pytest\n\n\n"
+        "@pytest.mark.parametrize('n', range(40))\ndef test_it(n):\n"
+        "    end = time.process_time() + 0.25\n"
+        "    while time.process_time() < end:\n        core.size([1, 2])\n"
+    )
+    pytester.mkdir("more").joinpath("test_slow.py").write_text(slow, "utf-8")
+    report = "# opened() is too slow\n\nPlease make it faster.\n"
+    pytester.path.joinpath("vague.md").write_text(report, "utf-8")
+    found = rank(pytester, "--brt-issue=vague.md", nothing=NOTHING, right=RIGHT)
+    assert found.ranking["headline"] == "No bug test"
+    assert found.ranking["answer"]["lack"] == "no-bug-test"
+    for patch in found.patches.values():
+        (cut,) = [one for one in patch["existing"]["shortfalls"] if one["kind"] == "BudgetSpent"]
+        assert cut["seconds"] < 1
