@@ -176,7 +176,7 @@ def _leading(tried: Sequence[Rank]) -> RankingAnswer:
         return Leader(patch=leader.name, doubt=leader.doubt)
     if leader.standing is None and leader.placed_with:
         patches = (leader.name, *leader.placed_with)
-        return NoLeader(patches=patches, level=Level.BUG_TESTS)
+        return NoLeader(patches=patches, level=Level.TESTS)
     alone = leader.standing is not Standing.SEPARATED
     return Leader(patch=leader.name, by_bug_tests_alone=alone)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pytest_brt.code.ways import found_ways, near_ways, standard_ways
@@ -48,17 +48,6 @@ class Resolver:
         """Return the statements that import `names`, as far as they are known, without doubles."""
         found = dict.fromkeys(self.known.get(name, "") for name in sorted(names))
         return tuple(filter(None, found))
-
-    def own_errors(self, names: Collection[str]) -> tuple[str, ...]:
-        """Return those of `names` that are exceptions which the project itself defines."""
-        self.resolve(names)
-        known = sorted(name for name in names if self.known.get(name))
-        imports = [self.known[name] for name in known]
-        checks = [f"issubclass({n}, Exception) and {n}.__module__.split('.')[0]" for n in known]
-        observed = self.engine.observe(Program(statements=(*imports, *checks))).observed
-        homes = set(map(repr, self.engine.subject.packages))
-        told = zip(known, observed[len(known) :], strict=False)
-        return tuple(name for name, one in told if one.value and one.value.repr in homes)
 
     def missing(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return those of `names` that nothing has."""

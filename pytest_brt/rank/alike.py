@@ -1,4 +1,4 @@
-"""Which patches are alike: they make the same program, change the same, or behave the same."""
+"""Which patches are alike: they make the same program, or pass the same tests."""
 
 from __future__ import annotations
 
@@ -17,23 +17,6 @@ def copies_of(results: Sequence[PatchResult]) -> tuple[tuple[str, ...], ...]:
         )
         for result in results
     )
-
-
-def agreement_of(results: Sequence[PatchResult]) -> tuple[float, ...]:
-    """Return, for each patch, the share of the others that change a definition which it changes.
-
-    Copies count once: several people who write the same are one more voice, not ten.
-    """
-    found = []
-    for result in results:
-        others: dict[str, bool] = {}
-        for other in results:
-            is_copy = other is result or (result.normal and other.normal == result.normal)
-            if other.applies and other.places and not is_copy:
-                is_near = not set(result.places).isdisjoint(other.places)
-                others.setdefault(other.normal or other.patch.name, is_near)
-        found.append(sum(others.values()) / len(others) if others else 0.0)
-    return tuple(found)
 
 
 def groups_of(results: Sequence[PatchResult]) -> tuple[int, ...]:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
-from pytest_brt.syntax.names import needed
-from pytest_brt.syntax.parse import is_constant, parse_or_empty
+from pytest_brt.syntax.parse import Function, is_constant, is_test_class, parse_or_empty
 from pytest_brt.types import CandidateTest
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set)
@@ -59,28 +58,15 @@ def call_of(test: CandidateTest) -> Call | None:
     asked = _asked(body[-1], whole=prints) if body else None
     if asked is None:
         return None
-    setup = (*_around(tree, function), *map(ast.unparse, body[:-1]))
-    return Call(setup=setup, expression=ast.unparse(asked), prints=prints)
+    setup = [node for node in tree.body if not _is_test(node)] + body[:-1]
+    return Call(setup=tuple(map(ast.unparse, setup)), expression=ast.unparse(asked), prints=prints)
 
 
-def _around(tree: ast.Module, function: ast.FunctionDef) -> list[str]:
-    """Return the statements of a module that one of its tests builds on: none of other tests.
-
-    They are its imports, its calls, which may set something for all, and what these or the test
-    name.
-    """
-    nodes = [node for node in tree.body if node is not function]
-    sources = [ast.unparse(node) for node in (*nodes, function)]
-    chosen = {*needed(sources, len(nodes))}
-    for place, node in enumerate(nodes):
-        if isinstance(node, ast.Expr) and not is_constant(node):
-            chosen |= {place, *needed(sources, place)}
-    is_import = (isinstance(node, ast.Import | ast.ImportFrom) for node in nodes)
-    return [
-        source
-        for place, (source, keeps) in enumerate(zip(sources, is_import, strict=False))
-        if keeps or place in chosen
-    ]
+def _is_test(node: ast.stmt) -> bool:
+    """Say whether a statement is a test, or a class of tests: nothing that others build on."""
+    if isinstance(node, ast.ClassDef):
+        return is_test_class(node)
+    return isinstance(node, Function) and node.name.startswith("test")
 
 
 def _asked(node: ast.stmt, *, whole: bool) -> ast.stmt | ast.expr | None:

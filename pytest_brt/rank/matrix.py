@@ -103,7 +103,6 @@ def run_patch(
         seconds=time.perf_counter() - started,
         normal=normal,
         size=touched.size,
-        places=touched.places,
         special=special,
         values=ran.values,
         edits=_edits(patch, root) if may_bring_tests(patch) else (),

@@ -26,17 +26,17 @@ def count_votes(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> 
     and another patch does not. Two tests contradict each other when each passes on some patch that
     did not bring it and fails the other, and both on none: then the one that is trusted less has no
     vote, or neither where they are equal. A test that passes on nothing but patches that bring it
-    is the word of their authors: it has a vote only where no other test is passed.
+    is the word of their authors, and has none.
     """
     outcomes = _outcomes(results, tests)
-    claims = [judged for judged in tests if outcomes[judged.test.id].is_claim]
-    others = [judged for judged in tests if judged not in claims]
+    found = ((judged, outcomes[judged.test.id]) for judged in tests)
+    tests = [judged for judged, seen in found if not _is_within(seen.passing, seen.own)]
     breaking = {result.patch.name for result in results if result.regressions}
     # Where no patch leaves them whole, that says nothing.
     are_whole = any(result.guarded and not result.regressions for result in results)
     agreed = [
         judged
-        for judged in others
+        for judged in tests
         if not are_whole or not _is_within(outcomes[judged.test.id].passing, breaking)
     ]
     having = tuple(
@@ -48,10 +48,10 @@ def count_votes(results: Sequence[PatchResult], tests: Sequence[JudgedTest]) -> 
             for other in agreed
         )
     )
-    passed = [judged for judged in others if outcomes[judged.test.id].passing]
+    passed = [judged for judged in tests if outcomes[judged.test.id].passing]
     lost = [judged for judged in passed if judged not in having]
     return Votes(
-        having=having if passed else (*having, *claims),
+        having=having,
         is_any_passed=len(lost) < len(passed),
         contradicted=_contradicted(lost, outcomes, results) if lost else None,
     )
@@ -69,11 +69,6 @@ class _Outcomes:
     failing: set[str] = field(default_factory=set)
     #: The patches that brought it, and their copies.
     own: set[str] = field(default_factory=set)
-
-    @property
-    def is_claim(self) -> bool:
-        """Whether it passes, and only where it came from."""
-        return _is_within(self.passing, self.own)
 
     def oppose(self, other: _Outcomes) -> bool:
         """Say whether each passes on some patch that fails the other, and both on none."""

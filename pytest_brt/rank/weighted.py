@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pytest_brt.rank.alike import agreement_of, copies_of, groups_of
+from pytest_brt.rank.alike import copies_of, groups_of
 from pytest_brt.rank.disputes import settle
 from pytest_brt.rank.epr import placed, rank_by_epr
 from pytest_brt.rank.score import facts_of, score_interval, sigmoid
@@ -30,7 +30,7 @@ def rank_by_weight(
     Plain EPR is kept on each rank. A patch on which no candidate test could be run stands where one
     does of which nothing is known; those that do not apply come last and have no score, and neither
     has any where no candidate ran at all. Without any candidate test the order is that of what
-    existing tests say, and of agreement. See docs/ranking.md for the model.
+    existing tests say. See docs/ranking.md for the model.
 
     Existing tests that are in dispute are no regressions in the ranks that come out.
     """
@@ -47,7 +47,8 @@ def rank_by_weight(
         for result, copies, group in zip(rated, copies_of(rated), groups_of(rated), strict=True)
     ]
     votes = count_votes(rated, candidates)
-    scored = _scored(ranks, votes.having)
+    # Where none has a vote, what patches say of themselves is better than nothing.
+    scored = _scored(ranks, votes.having or candidates)
     is_decided = votes.is_any_passed and not _is_upside_down(scored, candidates)
     if votes.contradicted is not None and not is_decided:
         return (*_without_leader(ranks, votes.contradicted), *rest)
@@ -57,8 +58,7 @@ def rank_by_weight(
 def _is_upside_down(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> bool:
     """Say whether a patch that passes no bug test stands above one that passes those believed."""
     believed = [judged.test.id for judged in tests if judged.judgement.counts]
-    failing = (at for at, rank in enumerate(ranks) if rank.total and not rank.passed)
-    at_none = next(failing, len(ranks))
+    at_none = next((at for at, rank in enumerate(ranks) if not rank.passed), len(ranks))
     below = (rank.result.verdicts for rank in ranks[at_none:])
     return bool(believed) and any(
         all(verdicts.get(test) is Verdict.PASS for test in believed) for verdicts in below
@@ -81,22 +81,18 @@ def _scored(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
     """Return the ranks, best first, with scores: none at fault has more than one that is not."""
     facts = {rank.name: facts_of(rank.result, tests) for rank in ranks}
     most = min((fact.odds for fact in facts.values() if not fact.is_at_fault), default=math.inf)
+    # Those that pass the same tests are as likely right as the best of them.
+    by_odds = sorted(ranks, key=lambda rank: facts[rank.name].odds)
+    best = {rank.group: facts[rank.name] for rank in by_odds}
     scored = []
     for rank in ranks:
-        fact = facts[rank.name]
+        fact = best[rank.group]
         score = sigmoid(min(fact.odds, most) if fact.is_at_fault else fact.odds)
         interval = score_interval(score, fact.observations)
         scored.append(replace(rank, score=score, interval=interval, because=fact.reasons))
     # Differences that only the order of additions makes are none.
     keys = {name: (fact.is_at_fault, -round(fact.odds, 9)) for name, fact in facts.items()}
-    ordered = _placed(scored, keys)
-    best = {rank.group: rank for rank in reversed(ordered)}
-    # Those that pass the same tests are as likely right as the best of them.
-    return [
-        replace(rank, score=lead.score, interval=lead.interval, because=lead.because)
-        for rank in ordered
-        for lead in (best[rank.group],)
-    ]
+    return _placed(scored, keys)
 
 
 def _placed(ranks: list[Rank], keys: Mapping[str, tuple[bool, float]]) -> list[Rank]:
@@ -120,13 +116,10 @@ def _placed(ranks: list[Rank], keys: Mapping[str, tuple[bool, float]]) -> list[R
 def _unrated(ranks: Sequence[Rank], tested: bool) -> list[Rank]:
     """Order patches without EPR; where there is no test at all, those that apply get places.
 
-    What is known then is how many existing tests they break, and how many others change the same.
+    What is known then is how many existing tests they break.
     """
     results = [rank.result for rank in ranks]
-    keys = {
-        result.patch.name: (not result.applies, len(result.regressions), -agreement)
-        for result, agreement in zip(results, agreement_of(results), strict=True)
-    }
+    keys = {r.patch.name: (not r.applies, len(r.regressions)) for r in results}
     found = [
         replace(rank, copies=copies, standing=Standing.NO_EVIDENCE)
         for rank, copies in zip(ranks, copies_of(results), strict=True)

@@ -17,7 +17,7 @@ from pytest_brt.render.causes import cause_words, run_words, shortfall_words
 from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.render.fixes import fix_words
 from pytest_brt.render.notes import attempt_words, name_of, notes_beside, warnings
-from pytest_brt.render.ranking import does, existing, ranking_words
+from pytest_brt.render.ranking import does, existing, more_words, ranking_words
 from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import remark_sentence
 from pytest_brt.render.report import (
@@ -182,6 +182,7 @@ def _ranking(record: RunRecord, issue: str, top: int | None, threshold: float | 
     ranks = [rank for rank in record.ranks if rank.result.issue == issue]
     not_run = next((lacking for lacking in record.not_run if lacking.issue == issue), None)
     answer = answer_ranking(ranks, not_run)
+    begins, goes_on = ranking_words(answer, ranks)
     patches = tuple(
         patch_entry(rank.result, rank, place)
         for rank, place in zip(ranks, places(ranks), strict=True)
@@ -189,11 +190,10 @@ def _ranking(record: RunRecord, issue: str, top: int | None, threshold: float | 
     disputes = tuple(dispute for dispute in record.disputes if dispute.issue == issue)
     tellings = tuple(telling for telling in record.tellings if telling.issue == issue)
     brought = [t for t in record.brought if t.judgement.candidate and t.test.issue == issue]
-    begins, goes_on = ranking_words(answer, ranks, tellings, brought)
     return Ranking(
         issue=issue,
         answer=answer,
-        verdict=begins + goes_on,
+        verdict=begins + goes_on + more_words(tellings, brought),
         headline=begins,
         patches=patches,
         not_run=not_run,

@@ -29,7 +29,6 @@ from pytest_brt.types import (
     Unfinished,
     Verdict,
 )
-from pytest_brt.types.shortfall import BudgetSpent
 
 
 def shortcoming(result: PatchResult, trusted: Mapping[str, bool]) -> str:
@@ -49,36 +48,12 @@ def shortcoming(result: PatchResult, trusted: Mapping[str, bool]) -> str:
     return " and ".join(parts)
 
 
-def ranking_words(
-    answer: RankingAnswer,
-    ranks: Sequence[Rank],
-    tellings: Sequence[Telling] = (),
-    brought: Sequence[JudgedTest] = (),
-) -> tuple[str, str]:
-    """Return how the answer of a ranking begins, and how it goes on, in a few sentences.
+def ranking_words(answer: RankingAnswer, ranks: Sequence[Rank]) -> tuple[str, str]:
+    """Return how the answer of a ranking begins, and how it goes on, in one or two sentences.
 
-    As in "Best: a.diff", ": passes 2 of 2 bug tests."; `ranks` say what each patch does, `tellings`
-    on which call leading patches differ, and `brought` are the bug tests that patches bring.
+    As in "Best: a.diff", ": passes 2 of 2 bug tests."; `ranks` say what each patch does.
     """
-    begins, goes_on = _answer_words(answer, {rank.name: rank for rank in ranks})
-    more = [f"They differ: {telling_sentence(telling)}." for telling in tellings]
-    return begins, " ".join([goes_on, *more, *_whose(brought)])
-
-
-def _whose(tests: Sequence[JudgedTest]) -> Iterator[str]:
-    """Yield which bug tests came with which patches, as in "test_a came with a.diff."."""
-    names: dict[str, list[str]] = {}
-    for judged in tests:
-        names.setdefault(listed(judged.test.origin.patches), []).append(judged.test.name)
-    if len(names) > _AUTHORS:
-        yield f"{count(len(tests), 'bug test')} came with {len(names)} patches."
-        return
-    for patches, some in names.items():
-        few = listed(some) if len(some) <= _AUTHORS else count(len(some), "bug test")
-        yield f"{few} came with {patches}."
-
-
-def _answer_words(answer: RankingAnswer, by_name: Mapping[str, Rank]) -> tuple[str, str]:
+    by_name = {rank.name: rank for rank in ranks}
     match answer:
         case Leader(patch=name, doubt=Doubt() as doubt):
             did = does(by_name[name])
@@ -93,10 +68,6 @@ def _answer_words(answer: RankingAnswer, by_name: Mapping[str, Rank]) -> tuple[s
             return _NONE, f": {_level(level, [by_name[name] for name in names])}."
         case NoneFixes(lack=Lack.NO_BUG_TEST):
             return "No bug test", _ORDERED
-        case NoneFixes(lack=Lack.OWN_TESTS):
-            owners = [rank.name for rank in by_name.values() if rank.result.passes_own]
-            passes = "pass a bug test, each" if len(owners) > 1 else "passes a bug test,"
-            return _NONE, f": only {listed(owners)} {passes} its own."
         case NoneFixes(lack=lack):
             return _NONE, f": {_LACKS[lack]}"
         case Contradicted():
@@ -110,15 +81,24 @@ def _answer_words(answer: RankingAnswer, by_name: Mapping[str, Rank]) -> tuple[s
 
 _NONE = "No patch stands out"
 _ORDERED = (
-    ", so nothing says which patch is right: they are ordered by the existing tests that they "
-    "break, and by how many others change the same code."
+    ", so no patch is known to be right: they are ordered by how many existing tests they break."
 )
 _LACKS = {
     Lack.NO_TEST_RAN: "no bug test could be run on a patch.",
     Lack.NONE_PASSES: "none passes a bug test.",
+    Lack.OWN_TESTS: "none passes a bug test but its own.",
 }
-#: Patches whose tests are named, and tests of one.
-_AUTHORS = 3
+#: Tests that patches bring and that are named.
+_NAMED = 3
+
+
+def more_words(tellings: Sequence[Telling], brought: Sequence[JudgedTest]) -> str:
+    """Return what else belongs to an answer: calls on which patches differ, and whose tests are."""
+    said = [f"{t.test.name} came with {listed(t.test.origin.patches)}" for t in brought]
+    more = [f"They differ: {telling_sentence(telling)}." for telling in tellings]
+    if said:
+        more.append(f"{'; '.join(said[:_NAMED])}{'; …' * (len(said) > _NAMED)}.")
+    return "".join(f" {sentence}" for sentence in more)
 
 
 def doubt_clause(doubt: Doubt) -> str:
@@ -168,43 +148,22 @@ def _warning(rank: Rank) -> str:
 
 
 def _level(level: Level, ranks: Sequence[Rank]) -> str:
-    match level:
-        case Level.BUG_TESTS:
-            names = [_called(ranks[0]), *(rank.name for rank in ranks[1:])]
-            return f"{listed(names)} pass the same tests"
-        case Level.TESTS:
-            like = "pass the same tests"
-        case Level.ODDS:
-            like = "are too close to call"
-        case _:
-            assert_never(level)
+    like = "pass the same tests" if level is Level.TESTS else "are too close to call"
     return f"{listed([_called(rank) for rank in ranks])} {like}: {_what_each_does(ranks)}"
 
 
 def _what_each_does(level: Sequence[Rank]) -> str:
-    """Return what patches do: once where it is the same, but for how many existing tests ran."""
+    """Return what patches do: once where it is the same."""
     if len({does(rank) for rank in level}) == 1:
         return f"each {does(level[0])}"
-    found = [rank.result.guarded for rank in level if rank.result.guarded]
-    ran = sorted(guarded.ran for guarded in found)
-    passed = {rank.passed for rank in level}
-    broken = len(found) < len(level) or any(g.regressions or is_unreached(g) for g in found)
-    if len(passed) == 1 and not broken and ran[0]:
-        tests = f"passes {level[0].passed} of {count(level[0].total, 'bug test')}"
-        return f"each {tests} and breaks no existing test ({ran[0]} to {ran[-1]} ran)"
     return "; ".join(f"{_called(rank)} {does(rank)}" for rank in level[:3])
 
 
 def does(rank: Rank) -> str:
     """Return what a patch does: "passes 4 of 4 bug tests and breaks 1 of 9 existing tests"."""
-    if rank.total:
-        return what_it_does(rank.passed, rank.total, rank.result.guarded)
-    tests = (
-        "passes only bug tests that it brings"
-        if rank.result.passes_own
-        else "was tried by no bug test"
-    )
-    return tests + beside(rank.result.guarded)
+    if not rank.total:
+        return f"was tried by no bug test{beside(rank.result.guarded)}"
+    return what_it_does(rank.passed, rank.total, rank.result.guarded)
 
 
 def what_it_does(passed: int, total: int, guarded: Guarded | None) -> str:
@@ -220,8 +179,8 @@ def beside(guarded: Guarded | None) -> str:
         return " (the project has no existing tests)"
     if not is_unreached(guarded):
         return f" and {breaks(guarded)}"
-    is_cut = any(isinstance(short, BudgetSpent) for short in guarded.shortfalls)
-    return f", and no existing test {'was found that ' * is_cut}runs the changed lines"
+    known = "was found that " if guarded.shortfalls else ""
+    return f", and no existing test {known}runs the changed lines"
 
 
 def is_unreached(guarded: Guarded) -> bool:

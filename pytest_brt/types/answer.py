@@ -111,8 +111,6 @@ class Level(StrEnum):
     TESTS = "tests"
     #: Tests tell them apart, and neither is clearly better.
     ODDS = "odds"
-    #: They pass the same bug tests, which is all that was weighed.
-    BUG_TESTS = "bug-tests"
 
 
 class Lack(StrEnum):

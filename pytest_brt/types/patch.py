@@ -163,8 +163,6 @@ class PatchResult:
     normal: str = ""
     #: Lines added and removed.
     size: int = 0
-    #: Definitions that it changes, as in "pkg/core.py::Thing.walk".
-    places: tuple[str, ...] = ()
     #: Its new comparisons that only the reported input meets, as in "word == 'Old technology'".
     special: tuple[str, ...] = ()
     #: What the expressions of bug tests give that only say what is wrong.

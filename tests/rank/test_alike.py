@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.rank.alike import agreement_of, copies_of, groups_of
+from pytest_brt.rank.alike import copies_of, groups_of
 from pytest_brt.types import PatchResult
 from pytest_brt.types.refused import EmptyPatch
 from tests.support.rows import broken, row
@@ -43,15 +43,3 @@ def test_only_passing_or_not_counts() -> None:
 def test_a_verdict_or_a_regression_more_is_another_behaviour(other: PatchResult) -> None:
     own = row("a", "pp", guarded=broken(1))
     assert groups_of((own, own, other)) == (1, 1, 2)
-
-
-def test_patches_agree_that_change_the_same_definition_and_copies_are_one_voice() -> None:
-    rows = (
-        row("a", "p", places=("m.py::f",), normal="1"),
-        row("b", "p", places=("m.py::f", "m.py::g"), normal="2"),
-        row("b again", "p", places=("m.py::f", "m.py::g"), normal="2"),
-        row("c", "p", places=("m.py::g",), normal="3"),
-        row("lost", places=("m.py::f",), refused=EmptyPatch()),
-    )
-    assert agreement_of(rows) == (1 / 2, 1.0, 1.0, 1 / 2, 2 / 3)
-    assert agreement_of((row("a", "p"),)) == (0.0,)

@@ -100,18 +100,6 @@ def test_copies_of_the_best_patch_are_the_same_patch() -> None:
     assert of_ranking(alone).startswith("Only a (b: the same patch) could be tried: it passes 1")
 
 
-def test_of_patches_alike_it_is_said_how_many_existing_tests_ran_on_each() -> None:
-    rows = (
-        row("a", "pp", guarded=broken(0, ran=28)),
-        row("b", "pp", guarded=broken(0, ran=7)),
-        row("c", "ff", guarded=broken(0)),
-    )
-    assert of_ranking(rank_by_weight(rows, TESTS)) == (
-        "No patch stands out: a and b pass the same tests: each passes 2 of 2 "
-        "bug tests and breaks no existing test (7 to 28 ran)."
-    )
-
-
 def test_patches_that_nothing_tells_apart_do_not_stand_out() -> None:
     tied = rank_by_weight((row("a", "pp"), row("b", "pp"), row("c", "ff")), TESTS)
     assert of_ranking(tied) == (
@@ -123,7 +111,9 @@ def test_patches_that_nothing_tells_apart_do_not_stand_out() -> None:
     )
     assert of_ranking(close).startswith("No patch stands out: a and b are too close to call: a ")
     plain = rank_by_epr((row("a", "p"), row("b", "p"), row("c", "f")), TESTS)
-    assert of_ranking(plain) == "No patch stands out: a and b pass the same tests."
+    assert of_ranking(plain).startswith(
+        "No patch stands out: a and b pass the same tests: each passes"
+    )
 
 
 def test_a_patch_does_not_stand_out_for_being_short() -> None:
@@ -143,7 +133,7 @@ def test_tests_that_may_not_be_about_the_bug_make_no_best_patch() -> None:
 
 def test_without_evidence_nothing_is_said_of_patches() -> None:
     none_run = rank_by_weight((row("a"), row("b", refused=EmptyPatch())), ())
-    assert of_ranking(none_run).startswith("No bug test, so nothing says which patch is right: ")
+    assert of_ranking(none_run).startswith("No bug test, so no patch is known to be right: ")
     none_ran = rank_by_weight((row("a", "?"), row("b", refused=EmptyPatch())), TESTS)
     assert of_ranking(none_ran) == "No patch stands out: no bug test could be run on a patch."
     none_pass = rank_by_weight((row("a", "ff"), row("b", "ff")), TESTS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 import sys
 from collections.abc import Iterator
@@ -46,7 +47,10 @@ _REPORTED = OracleKind.NO_RAISE.prior + 0.05
 _OUTSIDE = 0.5
 #: The most that is believed then: that the exception goes says little of what should come.
 _INSTEAD = 0.55
-_WORD = re.compile(r"\w+")
+#: The package that something is imported from.
+_HOME = re.compile(r"from (\w+)")
+#: How code and docstrings say what a function raises.
+_RAISES = re.compile(r"(?i:\braises?\b)[\s:`~]*(?:\w+\.)*([A-Z]\w+)")
 #: The reason of a test whose assertion the report wrote itself.
 _TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
 
@@ -76,7 +80,8 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
             score = min(score, _INSTEAD)
             reasons = (*reasons, "the report may want a different exception instead")
         elif not own and (allowed := _own_errors(view, raised)):
-            lines = _own_may_come(body, allowed)
+            handlers = (f"\nexcept {name}:\n    pass" for name in allowed)
+            lines = (f"try:\n{indented(body)}{''.join(handlers)}",)
             wanted = f"`{short(body)}` may raise {' or '.join(allowed)}, but not {shown[:160]}."
         yield Draft(
             kind=OracleKind.NO_RAISE,
@@ -108,39 +113,25 @@ def _may_want_another(view: ReportRun, raised: Raised) -> bool:
     return any(simple(match["type"]) not in shown for match in named)
 
 
-def _own_errors(view: ReportRun, raised: Raised) -> tuple[str, ...]:
+def _own_errors(view: ReportRun, raised: Raised) -> list[str]:
     """Return exceptions of the project that the functions which an exception came through raise.
 
     So say their code and docstrings; the exception itself and its bases are not among them.
     """
     resolver = view.replayed.resolver
-    root = Path(resolver.engine.subject.root)
-    names: set[str] = set()
-    for frame in raised.frames:
-        if frame.project and (root / frame.path).is_file():
-            names |= _errors_around((root / frame.path).read_bytes(), frame.line)
-    names -= {"Exception", "BaseException", *map(simple, (raised.type, *raised.bases))}
-    return resolver.own_errors(names) if names else ()
-
-
-def _errors_around(source: bytes, line: int) -> set[str]:
-    """Return what the functions around a line raise, and what of their module they document."""
-    found: set[str] = set()
-    tree = parse_or_empty(source)
-    defined = {getattr(node, "name", "") for node in ast.walk(tree)}  # of imports, too
-    for function in ast.walk(tree):
-        if isinstance(function, Function) and covers(function, line):
-            found |= defined.intersection(_WORD.findall(ast.get_docstring(function) or ""))
-            raises = [node.exc for node in ast.walk(function) if isinstance(node, ast.Raise)]
-            kinds = (one.func if isinstance(one, ast.Call) else one for one in raises)
-            found |= {simple(ast.unparse(kind)) for kind in kinds if kind is not None}
-    return {name for name in found if name[:1].isupper()}
-
-
-def _own_may_come(source: str, allowed: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the body of a test that exceptions of the project do not fail."""
-    kinds = allowed[0] if len(allowed) == 1 else f"({', '.join(allowed)})"
-    return (f"try:\n{indented(source)}\nexcept {kinds}:\n    pass",)
+    subject = resolver.engine.subject
+    names = {
+        name
+        for frame in raised.frames
+        if frame.project and Path(subject.root, frame.path).is_file()
+        for node in ast.walk(parse_or_empty(Path(subject.root, frame.path).read_bytes()))
+        if isinstance(node, Function) and covers(node, frame.line)
+        for name in _RAISES.findall(ast.unparse(node))
+    }
+    names -= {*dir(builtins), *map(simple, (raised.type, *raised.bases))}
+    resolver.resolve(names)
+    homes = {name: _HOME.match(resolver.known[name]) for name in sorted(names)}
+    return [name for name, home in homes.items() if home and home[1] in subject.packages]
 
 
 def _is_own_assertion(raised: Raised) -> bool:
