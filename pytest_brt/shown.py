@@ -23,12 +23,12 @@ def plain(text: str) -> str:
 
 
 def on_a_line(text: str) -> str:
-    r"""Return `text` without control characters, ends of lines among them.
+    r"""Return `text` without control characters; the end of a line is shown as in a literal.
 
     >>> on_a_line("a\nb\u202e")
-    'a?b?'
+    'a\\nb?'
     """
-    return "".join(c if c.isprintable() else "?" for c in text)
+    return plain(text.replace("\n", "\\n").replace("\t", " "))
 
 
 def in_a_log(text: str) -> str:

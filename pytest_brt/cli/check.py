@@ -24,9 +24,9 @@ from pytest_brt.types.finding import Examined
 def set_up(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.description = (
-        "Say whether a test, whoever wrote it, is a bug test of a report: it fails on this tree, "
-        "every time, lacks nothing here, fails for the reported reason, and demands nothing that "
-        "the report complains about. Exit code 0: all of that, of each test; 1: not, or it cannot "
+        "Say whether a test, whoever wrote it, is a bug test for a report: it fails on this tree, "
+        "every time, with nothing missing that it needs, for the reported reason, and does not "
+        "assert the buggy behaviour. Exit code 0: all of that, of each test; 1: not, or it cannot "
         "be told; 4: wrong use."
     )
     parser.add_argument(
@@ -56,6 +56,9 @@ def _check(arguments: argparse.Namespace) -> int:
         for examined in found:
             for line in examined_lines(examined, issue.source):
                 say(on_a_line(line))
+        if len(found) > 1:
+            right = sum(examined.is_bug_test for examined in found)
+            say(on_a_line(f"bug tests for {issue.source}: {right} of {len(found)}"))
     return 0 if all(examined.is_bug_test for examined in found) else 1
 
 

@@ -93,7 +93,8 @@ def _review(arguments: argparse.Namespace) -> None:
     save_last_run(folder, replace(last, tests=(*tests, *rest), ruled=ruled))
     for existing, is_right in said.ruled.items():
         say(f"{on_a_line(existing)}: you said that it is {'right' if is_right else 'wrong'}")
-    say(f"{reviewed(tests) or 'you accepted and rejected none'}, of {count(len(tests), 'test')}")
+    of, reviews = count(len(tests), "test"), reviewed(tests)
+    say(f"{reviews} of {of}" if reviews else f"{of}, not reviewed yet")
 
 
 def _known(

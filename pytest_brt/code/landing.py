@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from pytest_brt.code.fitting import WIDTH, fitted
+from pytest_brt.code.import_order import with_sorted_imports
+from pytest_brt.code.placing import place
 from pytest_brt.code.scan import leads_out
-from pytest_brt.code.source import Edit, Placement, new_file
+from pytest_brt.code.source import Edit, new_file, read_source
 from pytest_brt.code.xfail import mark_xfail
 from pytest_brt.errors import EditProblem
+from pytest_brt.render.words import shortened
 from pytest_brt.types import CandidateTest, Issue
 
 
@@ -58,11 +63,11 @@ def _as_file(tests: Sequence[CandidateTest], issue: Issue, landing: Landing) -> 
     nodes = list(placement.nodes)
     for test in tests[1:]:
         try:
-            placement = _place(test, usual, placement.edit.after)
+            placement = place(fitted(test.source or ""), usual, placement.edit.after)
         except EditProblem:
             continue  # its names clash with those before it; the report shows it all the same
         nodes.extend(placement.nodes)
-    after = _marked(usual, placement.edit.after, nodes, issue, landing)
+    after = _marked(usual, b"", placement.edit.after, nodes, issue, landing)
     path = _free_path(landing.root, usual, after)
     is_there = (landing.root / path).exists()
     return Edit(path=path, before=after if is_there else None, after=after)
@@ -74,10 +79,10 @@ def _into_host(test: CandidateTest, issue: Issue, landing: Landing) -> Edit:
         return _as_file([test], issue, landing)
     before = (landing.root / host).read_bytes()
     try:
-        placement = _place(test, host, before)
+        placement = place(fitted(test.source or ""), host, before)
     except EditProblem:
         return _as_file([test], issue, landing)  # its names clash with those of the file
-    after = _marked(host, placement.edit.after, placement.nodes, issue, landing)
+    after = _marked(host, before, placement.edit.after, placement.nodes, issue, landing)
     return Edit(path=host, before=before, after=after)
 
 
@@ -89,23 +94,28 @@ def _likeliest_host(test: CandidateTest, landing: Landing) -> str:
     return next(iter(rank_hosts(test.source or "", index.test_tokens)), "")
 
 
-def _place(test: CandidateTest, path: str, host: bytes) -> Placement:
-    from pytest_brt.code.placing import place  # libcst takes half a second
+def _marked(
+    path: str, before: bytes, data: bytes, nodes: Sequence[str], issue: Issue, landing: Landing
+) -> bytes:
+    """Return a file with its new tests marked if asked for, and its imports in order if they were.
 
-    return place(test.source or "", path, host)
-
-
-def _marked(path: str, data: bytes, nodes: Sequence[str], issue: Issue, landing: Landing) -> bytes:
-    if landing.mark:
-        for node in nodes:
-            data = mark_xfail(path, data, node, f"{issue.title} ({issue.source})")
-    return data
+    The mark names the report without its folder, which may be of this machine alone.
+    """
+    report = issue.source if "://" in issue.source else PurePosixPath(issue.source).name
+    for node in nodes if landing.mark else ():
+        data = mark_xfail(path, data, node, f"{shortened(issue.title, 45)} ({report})")
+    old, new = read_source(path, before), read_source(path, data)
+    is_sorted = with_sorted_imports(old.text, landing.root) == old.text
+    return new.encode(with_sorted_imports(new.text, landing.root)) if is_sorted else data
 
 
 def _source(test: CandidateTest, issue: Issue) -> str:
-    """Return the module with a line above it that says where it comes from."""
-    origin = f"{test.origin.strategy} of pytest-brt"
-    return f"# A test for {' '.join(issue.title.split())!r}; written by {origin}.\n\n{test.source}"
+    """Return the module with a comment above it that says where it comes from."""
+    about = f"{' '.join(issue.title.split())!r}; written by {test.origin.strategy} of pytest-brt"
+    lines = textwrap.wrap(
+        f"A test for {about}.", WIDTH, initial_indent="# ", subsequent_indent="# "
+    )
+    return "\n".join([*lines, "", fitted(test.source or "")])
 
 
 def _slug(issue: Issue) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from pytest_brt.code.fitting import broken_line
+from pytest_brt.code.needed_imports import add_needed_imports
 from pytest_brt.code.source import SourceText, lines_of, parse_source, read_source
 from pytest_brt.errors import EditProblem
 from pytest_brt.syntax.parse import Function, first_line
@@ -23,8 +26,6 @@ def mark_xfail(path: str, data: bytes, node: str, reason: str) -> bytes:
     Raises:
         EditProblem: there is no such test, or the file is not Python.
     """
-    from pytest_brt.code.needed_imports import add_needed_imports  # libcst takes half a second
-
     source = read_source(path, data)
     function = _find(source, node)
     if any(map(_is_xfail, function.decorator_list)):
@@ -33,8 +34,9 @@ def mark_xfail(path: str, data: bytes, node: str, reason: str) -> bytes:
     at = first_line(function) - 1
     margin = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
     quoted = json.dumps(" ".join(reason.split()), ensure_ascii=False)
-    mark = f"{margin}@pytest.mark.xfail(strict=True, reason={quoted}){source.newline}"
-    marked = replace(source, text="".join([*lines[:at], mark, *lines[at:]]))
+    mark = broken_line(f"{margin}@pytest.mark.xfail(strict=True, reason={quoted})")
+    lines[at:at] = [f"{line}{source.newline}" for line in mark]
+    marked = replace(source, text="".join(lines))
     return source.encode(add_needed_imports(marked, [("pytest", "", "pytest")]))
 
 
@@ -54,9 +56,13 @@ def unmark(path: str, data: bytes, node: str) -> bytes:
     tree = parse_source(unmarked)
     if any(isinstance(node, ast.Name) and node.id == "pytest" for node in ast.walk(tree)):
         return source.encode(unmarked.text)
-    lines = lines_of(unmarked.text)
-    idle = [node for node in tree.body if lines[node.lineno - 1].split() == ["import", "pytest"]]
-    return source.encode(_without(unmarked.text, idle[:1]))
+    return source.encode(_PYTEST.sub("", unmarked.text, count=1))
+
+
+#: An import of pytest, with the blank line below it where it is a section of its own.
+_PYTEST = re.compile(
+    r"(?:\A|(?<=\n\n))import pytest\n\n(?=import |from )|^import pytest\r?\n", re.MULTILINE
+)
 
 
 def marked_tests(path: str, data: bytes) -> tuple[str, ...]:

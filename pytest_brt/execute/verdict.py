@@ -7,6 +7,7 @@ counts for nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -314,4 +315,10 @@ def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("ERROR:", "E  "))]
     chosen = (errors or lines)[-1:]
-    return chosen[0].removeprefix("ERROR:").removeprefix("E  ").strip() if chosen else ""
+    said = chosen[0].removeprefix("ERROR:").removeprefix("E  ").strip() if chosen else ""
+    conftest = _CONFTEST.search(text)
+    return f"{conftest[1]} cannot be imported: {said}" if conftest else said
+
+
+#: How pytest begins to say that a conftest.py cannot be loaded.
+_CONFTEST = re.compile(r"^ImportError while loading conftest .*\n(\S+?):\d+: in ", re.MULTILINE)

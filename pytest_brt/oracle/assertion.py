@@ -6,11 +6,13 @@ import ast
 import re
 import textwrap
 
+from pytest_brt.code.fitting import WIDTH
 from pytest_brt.observe.forms import Display, Form
 from pytest_brt.syntax.parse import parse_expression
 
-#: Of a line of a test.
-WIDTH = 96
+#: Characters of a string that needs a line of its own, and of the parts that it is broken into.
+_LONG = 60
+_PART = re.compile(r".{1,65}$|.{1,65}(?<= )|.{1,65}", re.DOTALL)
 #: Types of what is compared by identity; "" is not known.
 _SINGLETONS = frozenset({"", "bool", "NoneType"})
 
@@ -70,6 +72,8 @@ def _grouped(expression: str) -> str:
     node = parse_expression(text)
     if isinstance(node, ast.Tuple) and text.startswith("("):
         return expression
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(text) > _LONG:
+        return literal(node.value)
     weak = (ast.Compare, ast.BoolOp, ast.IfExp, ast.Lambda, ast.NamedExpr, ast.Tuple)
     is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
     return f"({expression})" if isinstance(node, weak) or is_not or "\n" in text else expression
@@ -103,21 +107,20 @@ def one_line(text: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Return a Python string literal for `text`; several lines as adjacent literals.
+    """Return a Python string literal for `text`; one that is long as adjacent literals.
 
     >>> literal("a")
     '"a"'
     """
-    if "\n" not in text or len(text) <= 60:
+    if len(text) <= _LONG:
         return quoted(text)
     return "(\n" + "\n".join(f"    {part}" for part in pieces(text)) + "\n)"
 
 
 def pieces(text: str) -> list[str]:
-    """Return one string literal per line of `text`."""
-    lines = text.split("\n")
-    parts = [quoted(line + "\n") for line in lines[:-1]]
-    return [*parts, quoted(lines[-1])] if lines[-1] else parts
+    """Return string literals that make up `text`, one per line of it, or more where it is long."""
+    lines = text.splitlines(keepends=True)
+    return [quoted(part) for line in lines for part in _PART.findall(line)]
 
 
 def quoted(text: str) -> str:

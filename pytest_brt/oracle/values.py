@@ -108,7 +108,7 @@ def stating(judged: JudgedTest, value: Value) -> JudgedTest:
     text = value.text if is_written(value.text) and not _is_text(weak) else repr(value.text)
     line = f"assert {given} == {text}"
     source = _with_assertion(judged.test.source or "", weak.statement, line)
-    name = judged.test.name.removesuffix("_not_as_reported") + "_gives_expected"
+    name = f"{judged.test.name}_as_you_said"
     source = source.replace(f"def {judged.test.name}(", f"def {name}(")
     return accepted(judged, name, source, "You said that this value is right.")
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import ast
 import inspect
-import io
 import re
-import textwrap
-import tokenize
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 from pytest_brt.code.file_facts import read_facts
+from pytest_brt.code.fitting import indented
+from pytest_brt.code.import_order import sorted_imports
+from pytest_brt.observe.names import Resolver
 from pytest_brt.observe.watch import Replayed, Seen
-from pytest_brt.oracle.assertion import WIDTH, docstring
+from pytest_brt.oracle.assertion import docstring
 from pytest_brt.syntax.names import names_of, needed, undefined_names
-from pytest_brt.syntax.parse import IMPORTS, compiled, parse, parses
+from pytest_brt.syntax.parse import IMPORTS, called_name, compiled, parse, parses
 from pytest_brt.types import Evidence, OracleKind, Raised
 
 
@@ -47,8 +48,6 @@ class Draft:
     against: str = ""
     #: It is an assertion of the report's own code that fails.
     own_assertion: bool = False
-    #: Has to do with the name of the test: the function at fault.
-    about: str = ""
     evidence: Evidence = Evidence.OTHER
 
     @property
@@ -57,8 +56,6 @@ class Draft:
         return f'{self.sentence} Report: "{self.quote}"' if self.quote else self.sentence
 
 
-#: Tokens that may go over several lines; Python 3.12 takes f-strings apart.
-_TEXTS = frozenset({tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)})
 _SMALL = frozenset(
     {
         "the", "and", "for", "with", "from", "that", "this", "when", "then", "than", "are",
@@ -107,7 +104,7 @@ def module(draft: Draft, replayed: Replayed, name: str) -> str | None:
     if awaits and not has_loop:
         imports = [*imports, "import asyncio"]
     used = "\n".join([*body, *marks, "asyncio" if awaits else ""])
-    header = import_block([*imports, "import pytest"], used)
+    header = import_block([*imports, "import pytest"], used, replayed.resolver)
     definitions, body = _definitions(body, header)
     arguments = ", ".join(draft.fixtures)
     parts = [f"@{mark}" for mark in marks]
@@ -154,19 +151,6 @@ def _asked_database(seen: Seen) -> bool:
     return seen.did is not None and seen.did.database
 
 
-def indented(source: str) -> str:
-    """Return statements one level deeper; lines that begin in a string stay as they are."""
-    inside: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type in _TEXTS:
-            inside.update(range(token.start[0] + 1, token.end[0] + 1))
-    lines = source.split("\n")
-    return "\n".join(
-        line if number in inside or not line.strip() else f"    {line}"
-        for number, line in enumerate(lines, 1)
-    )
-
-
 def _definitions(body: list[str], header: str) -> tuple[list[str], list[str]]:
     """Split off the functions and classes that need nothing of the test: to the module's top.
 
@@ -196,7 +180,7 @@ def script(draft: Draft, replayed: Replayed) -> str | None:
     if parts_found is None or is_awaiting("\n".join(parts_found[1])):
         return None
     imports, body = parts_found
-    header = import_block(imports, "\n".join(body))
+    header = import_block(imports, "\n".join(body), replayed.resolver)
     return "\n".join([*header.split("\n"), *body] if header else body) + "\n"
 
 
@@ -226,7 +210,11 @@ def _setup(draft: Draft, replayed: Replayed) -> list[Seen]:
         return []
     about = replayed.seen[draft.index]
     before = replayed.seen if about.step.inline else replayed.seen[: draft.index]
-    usable = [seen for seen in before if not seen.step.inline and _ran(seen)]
+    usable = [
+        seen
+        for seen in before
+        if not seen.step.inline and _ran(seen) and not _prints_names(seen.step.source)
+    ]
     if draft.whole:
         return [seen for seen in usable if not _is_idle(seen.step.source)]
     sources = [seen.step.source for seen in usable]
@@ -264,10 +252,15 @@ def _is_idle(source: str) -> bool:
     return isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call)
 
 
+def _prints_names(source: str) -> bool:
+    """Return whether a statement prints something, and does nothing else."""
+    calls = (node for node in ast.walk(parse(source)) if isinstance(node, ast.Call))
+    return source.startswith("print(") and list(map(called_name, calls)) == ["print"]
+
+
 def tidy(source: str) -> str:
-    """Return the statement without comments, on lines that are not too long."""
-    is_long = any(len(line) > WIDTH for line in source.split("\n"))
-    if is_long or any(mark in source for mark in ("#", '"""', "'''")):
+    """Return the statement without comments."""
+    if any(mark in source for mark in ("#", '"""', "'''")):
         return ast.unparse(parse(source))
     return source.strip()
 
@@ -291,26 +284,9 @@ def is_import(line: str) -> bool:
     return line.startswith(IMPORTS) and "\n" not in line.strip()
 
 
-def import_block(lines: list[str], body: str) -> str:
-    """Return the import block: only what `body` uses, one line per module, sorted."""
+def import_block(lines: list[str], body: str, resolver: Resolver) -> str:
+    """Return the imports of `lines` that `body` uses, in order."""
     used = {node.id for node in ast.walk(parse(body)) if isinstance(node, ast.Name)}
-    items = [item for item in read_facts("\n".join(lines)).imports if item.bound in used]
-    members: dict[str, set[str]] = {}
-    for item in items:
-        if item.name:
-            text = item.name if item.name == item.bound else f"{item.name} as {item.bound}"
-            members.setdefault(item.module, set()).add(text)
-    result = sorted({item.statement for item in items if not item.name})
-    if result and members:
-        result.append("")
-    for module_path in sorted(members):
-        result += _from(module_path, sorted(members[module_path]))
-    return "\n".join(result)
-
-
-def _from(module_path: str, names: list[str]) -> list[str]:
-    line = f"from {module_path} import {', '.join(names)}"
-    if len(line) <= WIDTH:
-        return [line]
-    wrapped = textwrap.wrap(", ".join(names) + ",", WIDTH - 4)
-    return [f"from {module_path} import (", *(f"    {part}" for part in wrapped), ")"]
+    imports = read_facts("\n".join(lines)).imports
+    root = Path(resolver.engine.subject.root)
+    return sorted_imports((item for item in imports if item.bound in used), root)

@@ -57,6 +57,18 @@ def plan_edits(
     return tuple(edits)
 
 
+def unwritten(record: RunRecord, options: Options) -> Iterator[str]:
+    """Yield why no test is written for an issue, and what would write one."""
+    for issue in record.issues:
+        if _kept(record, issue, options.keep, unsure=options.write_unsure):
+            continue
+        unsure = _kept(record, issue, 1, unsure=True)
+        why = f"no test for {issue.source} was found"
+        if unsure:
+            why = f"{unsure[0].name} is less certain (--brt-write-unsure writes it)"
+        yield f"not written: {why}"
+
+
 def _kept(record: RunRecord, issue: Issue, keep: int, *, unsure: bool) -> list[CandidateTest]:
     """Return the best tests of an issue, whatever strategy made them.
 
@@ -158,12 +170,12 @@ class Files:
             return f"no patch was written: {why_no_patch(record.repairs)}"
         many = count(len(found), "patch")
         more = sum(len(alike) - 1 for alike in found)
-        those = f" ({more} more that pass the same tests in its folder alike)" if more else ""
+        those = f" ({more} more that pass the same tests, in its folder alike)" if more else ""
         firsts = [alike[0][0] for alike in found]
         broken = [fix.patch.name for fix in firsts if fix.broken]
         verb = "breaks" if len(broken) == 1 else "break"
         wrong = f"; {listed(broken)} {verb} existing tests" if broken else ""
-        return f"{many} in {folder}{those}, not applied (git apply takes one){wrong}"
+        return f"{many} in {folder}{those}, not applied ('git apply FILE' applies one){wrong}"
 
     def _changed(self, _record: RunRecord) -> str:
         if contents_of(Path(self._engine.subject.root), CODE) == self._code:

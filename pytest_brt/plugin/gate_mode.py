@@ -105,10 +105,10 @@ class GateSession(OwnCollection):
         if not self.files:
             text = "gate: no test is added or changed"
         elif self.proofs:
-            text = (
-                f"gate: {proven} of {len(self.proofs)} changed tests fail without the change "
-                "and pass with it"
-            )
+            text = "gate: the changed test fails without the change and passes with it"
+            if not proven == len(self.proofs) == 1:
+                does = f"{proven} fail without the change and pass with it"
+                text = f"gate: of {count(len(self.proofs), 'changed test')}, {does}"
         else:
             return
         show(terminalreporter, text, green=proven > 0, red=proven == 0)

@@ -22,7 +22,7 @@ from pytest_brt.render.ranking import shortcoming
 from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import AttemptKey, Case
-from pytest_brt.shown import show
+from pytest_brt.shown import on_a_line, show
 from pytest_brt.types import Attempt, Localised, Patch, PatchResult, Repair
 
 T = TypeVar("T")
@@ -37,8 +37,9 @@ POSSIBLE = Status(
 )
 NOT_REPRODUCED = Status(category="not reproduced", letter="F", word="NOT REPRODUCED")
 PASSING = Status(category="passing", letter=".", word="PASSES")
-FAILING = Status(category="failing", letter="F", word="FAILS", unmet="no patch passes")
-NOT_APPLIED = Status(category="not applied", letter="F", word="DOES NOT APPLY")
+#: A candidate that does not fix the bug is what a ranking is for: no failure of the run.
+FAILING = Status(category="failing", letter="x", word="FAILS", unmet="no patch passes")
+NOT_APPLIED = Status(category="not applied", letter="x", word="DOES NOT APPLY")
 NO_PATCH = Status(category="without a patch", letter="F", word="NO PATCH")
 DISPUTED = Status(
     category="without a patch",
@@ -49,7 +50,7 @@ DISPUTED = Status(
 NO_PLACE = Status(category="without a place", letter="F", word="NO PLACE")
 
 #: Seconds of silence after which long work is shown to go on.
-SIGN_OF_LIFE = 30.0
+SIGN_OF_LIFE = 10.0
 
 
 class Work(OwnItem):
@@ -116,11 +117,6 @@ class AttemptItem(Work):
         self.key = key
         self.attempt: Attempt | None = None
 
-    def show(self) -> None:
-        """Show how far it is; what takes a moment needs no account of it."""
-        if self.work.plan.strategies[self.key.strategy].asks:
-            super().show()
-
     def runtest(self) -> None:
         """Wait for the attempt; where no model ever answered, nothing of ours is broken."""
         try:
@@ -156,9 +152,14 @@ class AttemptItem(Work):
 
 
 class PatchItem(Work):
-    """One row: all tests on one patch."""
+    """One row: all tests on one patch. Its id is the name of the patch."""
 
     nothing = "no patch could be ranked"
+
+    def reportinfo(self) -> tuple[Any, int | None, str]:
+        """Return the heading of a failure."""
+        path, line, name = super().reportinfo()
+        return path, line, f"patch {name}"
 
     def tell(self, result: PatchResult) -> None:
         """Keep the row; a patch that does not fix the bug says why."""
@@ -244,11 +245,14 @@ def of_issue(parent: pytest.File, run: Run, case: Case, *, localise: bool) -> It
 def of_patches(
     parent: pytest.File, run: Run, case: Case, patches: tuple[Patch, ...]
 ) -> Iterator[Work]:
-    """Yield ``epr``, and ``epr-2``, … for further patches in a mailbox."""
-    for number, patch in enumerate(patches, start=1):
-        name = "epr" if number == 1 else f"epr-{number}"
+    """Yield an item per patch; the first of a file is called as the file is."""
+    for patch in patches:
+        name = on_a_line(patch.name)
+        called = parent.nodeid if patch is patches[0] else f"{parent.nodeid}::{name}"
         start = partial(run.row, case, patch)
-        yield PatchItem.from_parent(parent, name=name, run=run, case=case, start=start)
+        yield PatchItem.from_parent(
+            parent, name=name, nodeid=called, run=run, case=case, start=start
+        )
 
 
 def _name(key: AttemptKey, runs: int) -> str:

@@ -27,7 +27,7 @@ from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.plugin.agents import is_agent
 from pytest_brt.plugin.cases import absolutepath, more_patches
 from pytest_brt.plugin.collection import OwnCollection
-from pytest_brt.plugin.files import Files, plan_edits, rendered
+from pytest_brt.plugin.files import Files, plan_edits, rendered, unwritten
 from pytest_brt.plugin.inputs import cache_folder, read_inputs
 from pytest_brt.plugin.items import (
     PatchItem,
@@ -188,9 +188,10 @@ class Session(OwnCollection):
         }
 
     def outside_name(self, path: Path) -> str:
-        """Return its path from the project, or its name where it was written for this run."""
+        """Return its path from the project; what was written for this run has a name alone."""
         if path.is_relative_to(self._scratch.path):
-            return path.relative_to(self._scratch.path).as_posix()
+            _, patches = self.files[path]
+            return patches[0].name if patches else path.relative_to(self._scratch.path).as_posix()
         return super().outside_name(path)
 
     # -- the loop -----------------------------------------------------------------------
@@ -358,6 +359,7 @@ class Session(OwnCollection):
                     continue
                 write_bytes(root / edit.path, edit.after)
                 self.closing.append(f"written: {edit.path}")
+            self.closing += unwritten(record, self.options)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the tests and the ranking."""

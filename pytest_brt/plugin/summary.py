@@ -31,7 +31,7 @@ from pytest_brt.render.table import (
     with_harm,
     write_option,
 )
-from pytest_brt.render.words import shortened
+from pytest_brt.render.words import count, shortened
 from pytest_brt.shown import show
 
 #: Longest reason that is shown on one line, and most lines of a test; -v shows all of it.
@@ -148,10 +148,10 @@ class Summary:
             self._say(f"{issue.source}: {issue.title}")
         about = f"{issue.source}: " if self.quiet and len(report.issues) > 1 else ""
         self._say(about + issue.verdict, bold=True, green=sure, yellow=not sure)
-        if self.quiet:
-            return
         for warning in issue.warnings:
             self._say(warning, yellow=True)
+        if self.quiet:
+            return
         if self.verbose:
             self._show_considered(tests)
         elif failing and not brief:
@@ -167,7 +167,7 @@ class Summary:
         for note in shown:
             self._say(f"  {note}")
         if len(shown) < len(notes):
-            self._say(f"  … and {len(notes) - len(shown)} more notes (-v shows them)")
+            self._say(f"  … and {count(len(notes) - len(shown), 'more note')} (-v shows all)")
 
     def _show_best(self, failing: Sequence[TestEntry]) -> None:
         failure = failing[0].failure

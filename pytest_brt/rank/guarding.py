@@ -60,6 +60,7 @@ class Guarding:
         return chosen.for_patch(touched)
 
     def _choose(self, pool: tuple[Touched, ...], tests: Sequence[JudgedTest]) -> Selection:
+        self.say("running existing tests without a patch")
         seconds = self.seconds(tests)
         return self.guard.select(pool, allowance=seconds, hints=hints_of(tests), say=self.say)
 

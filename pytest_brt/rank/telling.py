@@ -6,10 +6,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
+from pytest_brt.code.fitting import indented
 from pytest_brt.execute.engine import Engine, Observed, Program
 from pytest_brt.issue.alike import is_steady
 from pytest_brt.oracle.values import accepted, is_written
-from pytest_brt.oracle.write import indented
 from pytest_brt.rank.calls import Call, call_of, varied
 from pytest_brt.syntax.parse import IMPORTS
 from pytest_brt.types import FileChange, Given, JudgedTest, Telling

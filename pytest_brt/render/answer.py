@@ -52,8 +52,8 @@ _SAY_WHAT_IS_RIGHT = (
 )
 _ACCEPT = "read the test, and accept it with 'pytest-brt review' if it is right"
 _READ_IT = f"the report may mean something else; {_ACCEPT}"
-#: What is known of tests of stated values: the fix of a project often gives another one.
-_STATED = "as the value that the report states does not come out"
+#: How tests of stated values fail: the fix of a project often gives another value.
+_STATED = "it does not return the value the report expects"
 #: What to do where no test runs: the project's own set-up, mostly.
 _OTHER_PYTHON = (
     "if the project's own tests do not run with this interpreter either, choose another: "
@@ -116,7 +116,7 @@ def issue_words(answer: IssueAnswer) -> tuple[str, str]:
 def _doubts(answer: PossiblyReproduced) -> str:
     sure = how_sure(answer.confidence, answer.evidence, answer.measured)
     if answer.evidence is Evidence.STATED_VALUE:
-        return f", {_STATED} ({sure}); {_ACCEPT}"
+        return f": {_STATED} ({sure}); {_ACCEPT}"
     return f" ({sure}), but {_SAY_WHAT_IS_RIGHT if answer.needs_value else _READ_IT}"
 
 

@@ -74,7 +74,7 @@ def account(attempts: Sequence[AttemptEntry]) -> Iterator[str]:
         if attempt.cost.calls:
             yield (
                 f"{attempt.name}: {cost(attempt.cost)}; {attempt.seconds:.0f} s in all; "
-                f"{attempt.candidates} of {attempt.tests} tests fail as reported"
+                f"{attempt.candidates} of {count(attempt.tests, 'test')} failing as reported"
             )
 
 
@@ -101,19 +101,11 @@ def prospect(budget: float, spent: Cost) -> str:
     """Return how far the time goes, by what earlier runs with the same model took here.
 
     >>> prospect(900, Cost(calls=10, tokens=800, evaluated=4000, seconds=45))
-    'at most 15m with the model: enough for about 200 answers, by earlier runs here'
+    'the model gets at most 15 minutes, enough for about 200 answers by earlier runs here'
     """
-    time = f"at most {duration(budget)} with the model"
+    time = f"{budget / 60:g} minutes" if budget >= 120 else f"{budget:g} seconds"
+    most = f"the model gets at most {time}"
     if not spent.calls or spent.seconds <= 0:
-        return f"{time}; how far that goes is known after the first run"
+        return most
     answers = max(1, round(budget / (spent.seconds / spent.calls)))
-    return f"{time}: enough for about {answers:,} answers, by earlier runs here"
-
-
-def duration(seconds: float) -> str:
-    """Return a time as `--brt-budget` takes it.
-
-    >>> duration(900), duration(90), duration(5400)
-    ('15m', '90s', '90m')
-    """
-    return f"{seconds / 60:g}m" if seconds >= 120 and seconds % 60 == 0 else f"{seconds:g}s"
+    return f"{most}, enough for about {count(answers, 'answer')} by earlier runs here"

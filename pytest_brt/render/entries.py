@@ -96,7 +96,7 @@ def _issue_entry(issue: Issue, attempts: Sequence[Attempt]) -> IssueEntry:
         answer=answer,
         verdict=begins + goes_on,
         headline=begins,
-        warnings=tuple(warnings(made)),
+        warnings=tuple(warnings(made, answer)),
         notes=tuple(notes_beside(made, answer)),
         attempts=tuple(attempt_entry(attempt, name_of(attempt, made)) for attempt in made),
     )

@@ -9,9 +9,9 @@ from pytest_brt.types.finding import Examined, Finding, Question
 _ASKED = {
     Question.FAILS: "fails on this tree",
     Question.STEADY: "fails every time",
-    Question.EQUIPPED: "lacks nothing here",
+    Question.EQUIPPED: "nothing it needs is missing",
     Question.AS_REPORTED: "fails for the reported reason",
-    Question.HONEST: "demands nothing that the report complains about",
+    Question.HONEST: "does not assert the buggy behaviour",
 }
 _ANSWERS = {True: "yes", False: "no", None: "?"}
 
@@ -22,14 +22,14 @@ def examined_lines(examined: Examined, report: str) -> Iterator[str]:
     for finding in examined.findings:
         yield f"  {_ANSWERS[finding.answer]:4} {_ASKED[finding.question]}{_why(finding)}"
     if examined.is_bug_test:
-        yield f"  It is a bug test of {report}."
+        yield f"  This is a bug test for {report}."
     elif any(finding.answer is False for finding in examined.findings):
-        yield f"  It is no bug test of {report}."
+        yield f"  This is not a bug test for {report}."
     else:
-        yield f"  Whether it is a bug test of {report} cannot be told: read it."
+        yield f"  This may be a bug test for {report}: read it."
 
 
 def _why(finding: Finding) -> str:
     if finding.answer is None and not finding.said:
-        return ": not known, as it did not get so far"
+        return ": not checked"
     return f": {finding.said}" if finding.said else ""

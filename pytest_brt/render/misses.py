@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from pytest_brt.render.causes import cause_words
+from pytest_brt.render.words import count
 from pytest_brt.types import Miss
 from pytest_brt.types.miss import (
     AlreadyRight,
@@ -33,14 +34,18 @@ from pytest_brt.types.miss import (
 _NAMES, _VALUES = 8, 4
 
 
+_NO_CALL = "the report has a traceback, but no Python code that leads to it"
+_NO_CODE = (
+    "the report has no Python code that could be read (in code fences, indented blocks, '>>>' and "
+    "'In [1]:' sessions, and inline code)"
+)
+
+
 def miss_sentence(miss: Miss) -> str:
     """Return why a report gave no bug test, as far as this says it."""
     match miss:
-        case NoCode():
-            return (
-                "the report has no Python code that could be read (in code fences, indented "
-                "blocks, '>>>' and 'In [1]:' sessions, and inline code)"
-            )
+        case NoCode(has_traceback=has_traceback):
+            return _NO_CALL if has_traceback else _NO_CODE
         case CodeInShell(line=line):
             return f"the report's code is given to Python by a shell (line {line})"
         case CodeLeftOut():
@@ -52,9 +57,8 @@ def miss_sentence(miss: Miss) -> str:
                 f"`{command}` ends in {exception} on this tree, which the report does not mention"
             )
         case CodeRead(statements=statements, blocks=blocks):
-            places = f"in {blocks} code block{'s' * (blocks != 1)} and inline"
-            found = f"found {statements} statement{'s' * (statements != 1)}"
-            return f"{found} {places if blocks else 'in the text'}"
+            places = f"in {count(blocks, 'code block')} and inline" if blocks else "in the text"
+            return f"found {count(statements, 'statement')} {places}"
         case UndefinedNames(names=names, of_python_2=of_python_2):
             whose = "only Python 2" if of_python_2 else "neither it nor the project"
             named = ", ".join(names[:_NAMES])
@@ -65,10 +69,9 @@ def miss_sentence(miss: Miss) -> str:
         case StatementRaised():
             return _raised_words(miss)
         case PassingTests(tests=tests):
-            made = "1 test" if tests == 1 else f"{tests} tests"
             return (
-                f"passing on this tree: {made} made from the report (is this the version that the "
-                "report is about?)"
+                f"passing on this tree: {count(tests, 'test')} made from the report (is this the "
+                "version that the report is about?)"
             )
         case OwnTestPasses() | OwnTestUnused():
             return _own_test_words(miss)
@@ -150,11 +153,9 @@ def _advice_on_exception(miss: StatementRaised) -> str:
 def _lacking(miss: Incomplete) -> str:
     """Return what a report lacks."""
     match miss:
-        case NoCode():
-            return (
-                "a few lines of Python that show the bug, what they give (or the traceback), and "
-                "what they should give"
-            )
+        case NoCode(has_traceback=has_traceback):
+            gives = "" if has_traceback else " what they give (or the traceback),"
+            return f"a few lines of Python that show the bug,{gives} and what they should give"
         case CodeInShell():
             return "the code in a block of its own, without the command around it"
         case CodeLeftOut():

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from pytest_brt.render.causes import cause_words
 from pytest_brt.render.misses import miss_advice, miss_sentence
+from pytest_brt.render.words import count
 from pytest_brt.types import Attempt, AttemptNote, Ending, IssueAnswer, Repair
 from pytest_brt.types.answer import MendMiss, NotReproduced
 from pytest_brt.types.attempt import (
@@ -27,13 +28,14 @@ from pytest_brt.types.attempt import (
     Untried,
     WithoutModel,
 )
+from pytest_brt.types.cause import CannotRun
 from pytest_brt.types.miss import Mendable
 
 _ENDED = {
     Ending.FINISH: "the model ended it",
     Ending.STEPS: "its steps ran out",
     Ending.TOKENS: "the context is full",
-    Ending.TIME: "the time is used up",
+    Ending.TIME: "time limit reached",
     Ending.LOOP: "it went round in circles",
     Ending.ERROR: "the model failed",
 }
@@ -48,7 +50,7 @@ _UNTRIED = {
 
 
 #: Notes that are shown beside the answer about a report.
-_BESIDE = (Interrupted, PutAtTop, WithoutModel)
+_BESIDE = (Interrupted, NotTried, PutAtTop, WithoutModel)
 
 
 def attempt_words(attempt: Attempt, answer: IssueAnswer | None = None) -> Iterator[str]:
@@ -79,12 +81,13 @@ def notes_beside(attempts: Sequence[Attempt], answer: IssueAnswer | None) -> Ite
             yield f"{by}{words}"
 
 
-def warnings(attempts: Sequence[Attempt]) -> Iterator[str]:
-    """Yield what has to be known of the answer about a report, once each."""
+def warnings(attempts: Sequence[Attempt], answer: IssueAnswer | None) -> Iterator[str]:
+    """Yield what has to be known of the answer about a report and is not in it, once each."""
+    why = answer.why if isinstance(answer, NotReproduced) else None
     for note in dict.fromkeys(note for attempt in attempts for note in attempt.notes):
-        if isinstance(note, Interrupted | PutAtTop):
+        if isinstance(note, Interrupted | NotTried | PutAtTop):
             yield note_sentence(note)
-        elif isinstance(note, WithoutModel):
+        elif isinstance(note, WithoutModel) and note != why:
             yield f"without the model: {note_sentence(note)}"
 
 
@@ -112,7 +115,7 @@ def _words(note: AttemptNote) -> str:
         case DialogueEnded(ending=ending, steps=steps, said=said, wrote=wrote):
             more = f" ({said})" if said else ""
             missing = "" if wrote else "; no test was written"
-            return f"{steps} step{'s' * (steps != 1)}: {_ENDED[ending]}{more}{missing}"
+            return f"{count(steps, 'step')}: {_ENDED[ending]}{more}{missing}"
         case NotTried(what=what):
             untried = ", ".join(_UNTRIED[one] for one in what)
             return f"more time (--brt-budget) would add: {untried}"
@@ -122,13 +125,18 @@ def _words(note: AttemptNote) -> str:
             return said
         case ModelGaveNothing(wrote=wrote):
             return _NONE_STANDS if wrote else _NONE_WRITTEN
-        case PutAtTop(folder=folder, cause=cause, raised=raised):
-            why = cause_words(cause, raised)
-            return f"put at the top of the project, as no test works in {folder!r} here ({why})"
+        case PutAtTop():
+            return f"placed in the project root, because {_why_at_top(note)}"
         case Interrupted():
-            return "interrupted: what was found until then"
+            return "interrupted: this is what had been found by then"
         case _:
             assert_never(note)
+
+
+def _why_at_top(note: PutAtTop) -> str:
+    if isinstance(note.cause, CannotRun) and "conftest" in note.cause.said:
+        return note.cause.said
+    return f"no test can be run in {note.folder!r} ({cause_words(note.cause, note.raised)})"
 
 
 _NONE_WRITTEN = (
@@ -136,17 +144,17 @@ _NONE_WRITTEN = (
     "some), and read its replies with --brt-record DIR"
 )
 _NONE_STANDS = (
-    "no test of the model's stands: give the exact input and the right result in the report, say "
+    "no test by the model holds up: give the exact input and the right result in the report, say "
     "where the bug is with --brt-buggy-file, or try a larger model ('pytest-brt models list')"
 )
 
 
 def _drawn_words(note: SamplesDrawn) -> str:
-    drawn = f"{note.samples} sample{'s' * (note.samples != 1)}"
+    drawn = count(note.samples, "sample")
     if not note.tests:
         return f"{drawn}: no test that parses"
     did = ", ".join(f"{count.tests} {count.verdict}" for count in note.verdicts) or "not run"
-    words = f"{drawn}: {note.tests} different test{'s' * (note.tests != 1)} ({did})"
+    words = f"{drawn}: {count(note.tests, 'different test')} ({did})"
     if note.unreadable:
         return f"{words}; {note.unreadable} of them had no test that parses"
     return words
@@ -155,13 +163,13 @@ def _drawn_words(note: SamplesDrawn) -> str:
 def _stopped_words(note: SamplingStopped) -> str:
     match note.why:
         case StopReason.ALLOWED:
-            return f"{note.samples} samples were allowed"
+            return f"limit of {count(note.samples, 'sample')} reached"
         case StopReason.NONE_FAILS:
-            return f"none of {note.samples} samples fails as the report says"
+            return f"none of {count(note.samples, 'sample')} fails as the report says"
         case StopReason.AGREE:
             alike = f"{note.alike} of {note.samples} samples fail alike"
             return f"{alike}, and more do not change that"
         case StopReason.TIME:
-            return "the time for it is used up"
+            return "time limit reached"
         case _:
             assert_never(note.why)

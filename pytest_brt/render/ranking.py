@@ -68,6 +68,8 @@ def ranking_words(answer: RankingAnswer, ranks: Sequence[Rank]) -> tuple[str, st
             return _NONE, f": {_level(level, [by_name[name] for name in names])}."
         case NoneFixes(lack=Lack.NO_BUG_TEST):
             return "No bug test", _ORDERED
+        case NoneFixes(lack=Lack.NO_TEST_RAN) if all(rank.result.refused for rank in ranks):
+            return _NONE, ": no patch could be applied."
         case NoneFixes(lack=lack):
             return _NONE, f": {_LACKS[lack]}"
         case Contradicted():
@@ -84,7 +86,7 @@ _ORDERED = (
     ", so no patch is known to be right: they are ordered by how many existing tests they break."
 )
 _LACKS = {
-    Lack.NO_TEST_RAN: "no bug test could be run on a patch.",
+    Lack.NO_TEST_RAN: "no bug test could be run on any patch.",
     Lack.NONE_PASSES: "none passes a bug test.",
     Lack.OWN_TESTS: "none passes a bug test but its own.",
 }

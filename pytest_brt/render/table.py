@@ -57,7 +57,7 @@ def table(patches: Sequence[PatchEntry], *, whole: bool = False) -> Iterator[Tab
     yield TableLine(text="  ".join([*heads, "note"]))
     for patch in shown:
         cells = [cell(patch).ljust(width) for (_, cell), width in zip(columns, widths, strict=True)]
-        text = "  ".join([*cells, shortened(patch.note, None if whole else NOTE)])
+        text = "  ".join([*cells, shortened(patch.note, None if whole or patch.refusal else NOTE)])
         leads = patch.place is not None and patch.place[0] == 1
         yield TableLine(text=text.rstrip(), good=leads and patch.passed > 0)
     if len(shown) < len(patches):
@@ -166,7 +166,7 @@ def _failing_before(patches: Sequence[PatchEntry]) -> Iterator[str]:
     for test in islice(found.values(), _LEFT_OUT):
         yield f"{test.test} does not pass without a patch ({shortened(test.reason, _REASON)})"
     if len(found) > _LEFT_OUT:
-        yield f"{count(len(found) - _LEFT_OUT, 'more existing test')} fail without a patch"
+        yield f"… and {len(found) - _LEFT_OUT} more that fail without a patch"
 
 
 #: How a test's verdict on a patch stands in the matrix.
@@ -239,9 +239,8 @@ def places(report: Report) -> Iterator[str]:
 def _watched(found: Localised) -> str:
     if not (found.failing or found.passing):
         return "by the report alone"
-    return (
-        f"by the report, and by what {found.failing} failing and {found.passing} passing tests run"
-    )
+    passing = count(found.passing, "passing test")
+    return f"by the report, and by what {found.failing} failing and {passing} run"
 
 
 def _table_of_places(found: Sequence[Place]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_brt.errors import OutOfTime, UsageProblem
+from pytest_brt.errors import ModelProblem, OutOfTime, UsageProblem
 from pytest_brt.model.base import Model
 from pytest_brt.model.kept import asked_anew
 from pytest_brt.model.metered import Meter, MeteredModel
@@ -26,6 +26,8 @@ class Attempting:
         self.plan = plan
         self.workbench = workbench
         self._so_far: dict[AttemptKey, Attempt] = {}
+        #: Why attempts ended that needed a model.
+        self._problems: dict[AttemptKey, str] = {}
 
     def attempt(self, key: AttemptKey, deadline: float) -> Attempt:
         """Make one attempt; models are not asked after `deadline`, by `time.monotonic`.
@@ -63,12 +65,16 @@ class Attempting:
             attempt = Attempt(
                 issue=key.issue, strategy=key.strategy, index=key.index, tests=(), notes=told
             )
+        except ModelProblem as problem:
+            self._problems[key] = str(problem)
+            raise
         return self._accounted(issue, attempt, meter, time.perf_counter() - started)
 
     def so_far(self, key: AttemptKey) -> Attempt | None:
         """Return what an attempt that did not end had found, None for nothing."""
-        attempt = self._so_far.get(key)
-        return attempt and replace(attempt, notes=(*attempt.notes, Interrupted()))
+        attempt, said = self._so_far.get(key), self._problems.get(key)
+        note = Interrupted() if said is None else WithoutModel(said=said)
+        return attempt and replace(attempt, notes=(*attempt.notes, note))
 
     def _accounted(self, issue: Issue, attempt: Attempt, meter: Meter, seconds: float) -> Attempt:
         tests = tuple(self._accepted(issue, judged) for judged in attempt.tests)

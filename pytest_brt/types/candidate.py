@@ -17,29 +17,27 @@ class OracleKind(StrEnum):
     ``bench/replay.py`` measured the priors.
     """
 
-    #: What the names of such tests end in.
-    called: str
     #: Share of F→P tests, in 0..1, where the report states plainly what the test rests on.
     prior: float
     #: What the test sees on the unpatched tree is the value that the report complains about.
     sees_wrong_value: bool
 
-    def __new__(cls, slug: str, called: str, prior: float, sees_wrong_value: bool = False) -> Self:
+    def __new__(cls, slug: str, prior: float, sees_wrong_value: bool = False) -> Self:
         """Make the member of one row."""
         member = str.__new__(cls, slug)
         member._value_ = slug
-        member.called, member.prior = called, prior
+        member.prior = prior
         member.sees_wrong_value = sees_wrong_value
         return member
 
-    NO_RAISE = ("no-raise", "does_not_raise", 0.70)
-    MUST_RAISE = ("must-raise", "raises", 0.40)
-    EQUALS = ("equals-expected", "gives_expected", 0.50, True)
-    GONE = ("observed-gone", "not_as_reported", 0.42, True)
-    NO_PRINT = ("output-lacks", "output_not_as_reported", 0.45, True)
-    EXIT_STATUS = ("exit-status", "exit_status", 0.50)
+    NO_RAISE = ("no-raise", 0.70)
+    MUST_RAISE = ("must-raise", 0.40)
+    EQUALS = ("equals-expected", 0.50, True)
+    GONE = ("observed-gone", 0.42, True)
+    NO_PRINT = ("output-lacks", 0.45, True)
+    EXIT_STATUS = ("exit-status", 0.50)
     #: By a person or a model, not by a rule.
-    WRITTEN = ("written", "holds", 0.60)
+    WRITTEN = ("written", 0.60)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,9 @@ from pytest_brt.types.outcome import Raised
 class NoCode(Fact, frozen=True, kw_only=True):
     """The report has no Python code that can be read."""
 
+    #: It shows what the bug ends in.
+    has_traceback: bool = False
+
 
 class CodeInShell(Fact, frozen=True, kw_only=True):
     """The report's code stands in a command of a shell, and nowhere else."""

@@ -137,7 +137,7 @@ def test_the_hook_asks_for_a_test_that_fails_without_the_change(tmp_path: Path) 
         shlex.split(entry), cwd=tmp_path, env=environment, check=False, capture_output=True
     )
     assert ran.returncode == 0, ran.stdout
-    assert b"1 of 1 changed tests fail without the change and pass with it" in ran.stdout
+    assert b"gate: the changed test fails without the change and passes with it" in ran.stdout
     assert b"1 passed in " in ran.stdout
     assert repository.git("status", "--porcelain") == before
 

@@ -39,7 +39,7 @@ def test_branches_are_ranked_like_files(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         [
             "brt: fix/b-nothing: no changes against the commit that is checked out; left out",
-            "branches/fix/a-right.diff::epr PASSES*",
+            "fix/a-right PASSES*",
             " *1 *fix/a-right *4/4 pass*",
             " *2 *fix/c-wrong *3/4 pass*too close to the first to call*",
             "again: * --brt-issue=clamp.md '--rank-fixes=git:fix/[*]'",
@@ -95,9 +95,9 @@ def test_patches_may_be_what_a_shell_makes_of_a_pattern_and_settings_what_pytest
         *("--brt-issue=clamp.md", "--collect-only", "-q", "--rank-fixes"),
         *(f"patches/{name}.diff" for name in names),
     )
-    assert [line for line in same.outlines if "::" in line] == [
+    assert [line for line in same.outlines if "." in line.split(" ")[0]] == [
         "clamp.md::replay",
-        *(f"patches/{name}.diff::epr" for name in names),
+        *(f"patches/{name}.diff" for name in names),
     ]
 
 

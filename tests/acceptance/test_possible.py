@@ -35,7 +35,7 @@ def test_it_is_listed_as_possible_and_not_written_but_one_that_says_what_should_
     result.stdout.fnmatch_lines(
         [
             "Possibly reproduced: *not_as_reported fails (* such tests *), but it only*; add to*",
-            "Possibly reproduced: *gives_expected fails, as the value that the report states *",
+            "Possibly reproduced: * fails: it does not return the value the report expects *",
             "written: *",
             "*2 possibly reproduced*in*",
         ]

@@ -125,7 +125,7 @@ def test_a_report_that_does_not_fit_the_model_is_not_called_beyond_repair(
 @pytest.mark.slow
 def test_the_model_says_which_of_several_tests_is_given(project: pytest.Pytester) -> None:
     """Passerine is given it, and its patch takes the place of old ones in the default folder."""
-    believed = r"def test_clamp_always_returns_lower_not_as_reported\("
+    believed = r"def test_clamp_always_returns_lower\("
     judge = "What it demands"
     quote = json.dumps({f"words_{n}": "clamp() always returns the lower bound" for n in (1, 2, 3)})
     none = json.dumps({f"words_{n}": "none" for n in (1, 2, 3)})
@@ -158,7 +158,7 @@ def test_the_model_says_which_of_several_tests_is_given(project: pytest.Pytester
     )
     assert result.ret == 0, result.stdout.str()
     (repair,) = report["repairs"]
-    given = "test_clamp_always_returns_lower_not_as_reported"
+    given = "test_clamp_always_returns_lower"
     assert repair["given"] == given, "others are trusted more by rules"
     names = {path.name for path in old.iterdir()}
     assert names == {"fix-mine.diff", repair["fixes"][0]["patch"]}

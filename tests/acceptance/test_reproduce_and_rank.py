@@ -44,7 +44,7 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(
     assert tree_hash(project.path) == before
     properties = junit.read_text("utf-8")  # they carry the record
     assert properties.count('<property name="brt"') == 6
-    assert 'name="epr"' in properties
+    assert 'name="patches.a-right.diff"' in properties
     assert "does not apply" in properties or "e-stale" in properties
     assert report["schema"] == 2
     assert [issue["source"] for issue in report["issues"]] == ["clamp.md"]
@@ -76,7 +76,7 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(
         [
             "*= bug report =*",
             "*clamp() always returns the lower bound*",
-            "Possibly reproduced: test_clamp_always_returns_lower_gives_expected fails, as *",
+            "Possibly reproduced: test_clamp_always_returns_lower fails: *",
             "*= patch ranking =*",
             "No patch stands out: a-right.diff and d-right-too.diff pass the same tests*",
             "*1-? *a-right.diff *4/4 pass*",

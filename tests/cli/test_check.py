@@ -80,7 +80,7 @@ def test_each_question_has_an_answer_and_why(project: Path, name: str) -> None:
     assert [line.split()[0] for line in rest] == ANSWERS[name], done.stdout
     is_one = ANSWERS[name] == ["yes"] * 5
     assert done.returncode == (0 if is_one else 1)
-    assert ("It is a bug test of issue.md." in last) == is_one
+    assert ("This is a bug test for issue.md." in last) == is_one
 
 
 def test_one_that_depends_on_chance_is_seen(project: Path) -> None:

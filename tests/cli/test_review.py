@@ -39,7 +39,7 @@ def test_tests_are_listed_with_what_was_said(
     kept: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["review", "--accept", "T1", "--reject", SECOND.test.name]) == 0
-    assert capsys.readouterr().out == "you accepted 1 and rejected 1, of 2 tests\n"
+    assert capsys.readouterr().out == "you accepted 1 and rejected 1 of 2 tests\n"
     assert reviews(kept) == [Review.ACCEPTED, Review.REJECTED]
     assert main(["review"]) == 0
     assert f"T2  {SECOND.test.name}  (65% sure, rejected)" in capsys.readouterr().out
@@ -132,7 +132,7 @@ def test_each_test_is_asked_about_on_a_terminal(kept: Path, tmp_path: Path) -> N
     os.close(ours)
     os.close(theirs)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "you accepted 1 and rejected 1, of 2 tests" in done.stdout
+    assert "you accepted 1 and rejected 1 of 2 tests" in done.stdout
     first, second = find_last_run(".", WRITTEN)[2].tests
     assert (first.review, second.review) == (Review.REJECTED, Review.ACCEPTED)
     assert second.test.name == "test_mine"

@@ -21,7 +21,7 @@ REPORT = "# f is wrong\n\n```python\n>>> from pkg import f\n>>> f(1)\n1\n```\nEx
         pytest.param(
             "[pytest]\nrequired_plugins = nosuch-plugin\nminversion = 99\n",
             (),
-            "test_wrong_f_gives_expected fails, as the value that the report states",
+            "test_wrong_f fails: it does not return the value",
             id="wants",
         ),
         pytest.param("[pytest\nbroken\n", ("--collect-only",), "1 test collected", id="broken"),

@@ -62,7 +62,8 @@ def test_function_at_the_end() -> None:
         from __future__ import annotations
 
         import os
-        from pkg import area, render
+        from pkg import render
+        from pkg import area
 
 
         def test_old(): ...
@@ -85,6 +86,8 @@ def test_no_final_newline_and_taken_names() -> None:
         '''\
         import pkg
         from pkg import area
+
+
         def test_bug(): pass
 
 
@@ -155,7 +158,7 @@ def test_helpers_and_values_stand_above_the_test() -> None:
 
 def test_star_import_becomes_names() -> None:
     text = placed("def test_old(): ...\n", "from pkg import *\n\ndef test_a():\n    area(LIMIT)\n")
-    assert text.startswith("from pkg import LIMIT, area\n")
+    assert text.startswith("from pkg import LIMIT\nfrom pkg import area\n")
 
 
 def test_method_of_the_class_that_fits() -> None:

@@ -33,8 +33,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 def weak(assertion: str, kind: OracleKind = OracleKind.GONE) -> JudgedTest:
     made = judged(0, kind=kind)
-    source = f"from core import name\n\n\ndef test_a_not_as_reported():\n    {assertion}\n"
-    test = replace(made.test, source=source, name="test_a_not_as_reported")
+    source = f"from core import name\n\n\ndef test_a():\n    {assertion}\n"
+    test = replace(made.test, source=source, name="test_a")
     return replace(made, test=test)
 
 
@@ -108,7 +108,7 @@ def test_a_value_that_is_called_right_becomes_a_test(
     (value,) = given(engine, body, test)
     stated = stating(test, value)
     assert (stated.review, stated.test.oracle.kind) == (Review.ACCEPTED, OracleKind.EQUALS)
-    assert stated.test.name == "test_a_gives_expected"
+    assert stated.test.name == "test_a_as_you_said"
     right = FileChange(path="core.py", content=f"def name(n):\n    {body}\n".encode())
     target = target_of(stated.test)
     for changes, verdict in (((), Verdict.FAIL), ((right,), Verdict.PASS)):

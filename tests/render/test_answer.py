@@ -116,7 +116,7 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
                 notes=(DialogueEnded(ending=Ending.TIME, steps=1, said="", wrote=False),),
                 trajectories=(Trajectory(steps=(), ending=Ending.TIME),),
             ),
-            "Not reproduced: 1 step: the time is used up; no test was written; give the model "
+            "Not reproduced: 1 step: time limit reached; no test was written; give the model "
             "more time (--brt-budget), or try --brt-strategy auto.",
         ),
         (

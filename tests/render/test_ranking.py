@@ -135,7 +135,7 @@ def test_without_evidence_nothing_is_said_of_patches() -> None:
     none_run = rank_by_weight((row("a"), row("b", refused=EmptyPatch())), ())
     assert of_ranking(none_run).startswith("No bug test, so no patch is known to be right: ")
     none_ran = rank_by_weight((row("a", "?"), row("b", refused=EmptyPatch())), TESTS)
-    assert of_ranking(none_ran) == "No patch stands out: no bug test could be run on a patch."
+    assert of_ranking(none_ran) == "No patch stands out: no bug test could be run on any patch."
     none_pass = rank_by_weight((row("a", "ff"), row("b", "ff")), TESTS)
     assert of_ranking(none_pass) == "No patch stands out: none passes a bug test."
     missing = NotRun(issue="", patches=("f",), of=7)

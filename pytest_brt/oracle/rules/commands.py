@@ -316,7 +316,6 @@ def _draft(
         reasons=(why,),
         fixtures=("tmp_path",),
         imports=("import subprocess", "import sys"),
-        about=played.command.name,
     )
 
 
@@ -324,9 +323,6 @@ def command_lines(played: CommandRun) -> tuple[str, ...]:
     """Return statements that write the files, run the command and bind `done` to its result."""
     words = [quoted(word) for word in (*played.start, *played.command.arguments)]
     command = f"command = [sys.executable, {', '.join(words)}]"
-    if len(command) > 90:
-        lines = "\n".join(f"    {word}," for word in words)
-        command = f"command = [\n    sys.executable,\n{lines}\n]"
     run = (
         "done = subprocess.run(\n"
         '    command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False\n'

@@ -14,7 +14,6 @@ from pytest_brt.oracle.assertion import assertion, loose_assertion
 from pytest_brt.oracle.rules.report_run import (
     PLAIN,
     ReportRun,
-    called,
     is_said_of_the_call,
     quote,
     short,
@@ -99,7 +98,6 @@ def _in_place_of(index: int, seen: Seen, raised: Raised) -> Iterator[Draft]:
             score=score,
             reasons=(reason,),
             expects=raised,
-            about=called(seen.step.source),
             evidence=Evidence.OTHER if printed else Evidence.STATED_VALUE,
         )
 
@@ -198,7 +196,6 @@ def _equals(
         score=score if "\n" not in text else score - _OF_LINES,
         reasons=(reason,),
         fixtures=("capsys",) if capsys else (),
-        about=called(seen.step.source),
     )
 
 

@@ -11,7 +11,7 @@ from pytest_brt.issue.words import plain, wished_part
 from pytest_brt.observe.forms import Display, can_compare, displays, printed_argument
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import assertion, one_line
-from pytest_brt.oracle.rules.report_run import ReportRun, called, is_said_to_work, quote, short
+from pytest_brt.oracle.rules.report_run import ReportRun, is_said_to_work, quote, short
 from pytest_brt.oracle.write import Draft
 from pytest_brt.types import BlockKind, Evidence, OracleKind
 from pytest_brt.types.reading import BlockInContext, Claim, ClaimKind, ClaimRole
@@ -53,7 +53,6 @@ def gone(view: ReportRun) -> Iterator[Draft]:
                 score=score,
                 reasons=reasons,
                 fixtures=("capsys",) if capsys else (),
-                about=called(seen.step.source),
                 evidence=Evidence.REPORTED_VALUE if score >= _PLAIN else Evidence.OTHER,
             )
             break

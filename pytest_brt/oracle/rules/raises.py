@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from pytest_brt.code.fitting import indented
 from pytest_brt.issue.mentions import EXCEPTION
 from pytest_brt.issue.words import wants_an_error
 from pytest_brt.observe.forms import printed_argument, ran_expression
@@ -28,7 +29,7 @@ from pytest_brt.oracle.rules.report_run import (
     short,
     wanted_words,
 )
-from pytest_brt.oracle.write import Draft, indented, script
+from pytest_brt.oracle.write import Draft, script
 from pytest_brt.syntax.parse import Function, covers, parse_or_empty
 from pytest_brt.types import Evidence, OracleKind, Raised
 from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
@@ -92,7 +93,6 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
             score=score,
             reasons=reasons,
             expects=raised,
-            about=called(seen.step.source),
             own_assertion=own,
             evidence=(Evidence.REPORTED_EXCEPTION if score >= _REPORTED else Evidence.EXCEPTION),
         )
@@ -229,7 +229,9 @@ def _statement(seen: Seen, raised: Raised) -> str:
     source = seen.step.source
     inner = printed_argument(source)
     project = [frame for frame in raised.frames if frame.project]
-    if inner and project and project[0].function not in _TEXT_METHODS:
+    # Outside of the project it is one that is said of a `__str__` which gives no text.
+    in_text = project[0].function in _TEXT_METHODS if project else "__str__" in raised.message
+    if inner and not in_text:
         return inner
     return ran_expression(source) or source
 
@@ -298,7 +300,6 @@ def _must_raise(
         score=score,
         reasons=("the report says that this should be an error",),
         imports=("import pytest",),
-        about=called(seen.step.source),
     )
 
 
@@ -346,7 +347,6 @@ def must_end(view: ReportRun) -> Iterator[Draft]:
             # What subprocess says of it is no message that anybody has seen.
             expects=Raised(type="TimeoutExpired" if hangs else "CalledProcessError", message=""),
             imports=("import subprocess", "import sys"),
-            about=called(seen.step.source),
         )
         code = script(draft, view.replayed)
         if code is not None:

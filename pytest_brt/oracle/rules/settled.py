@@ -8,7 +8,7 @@ from pytest_brt.issue.alike import quoted_in
 from pytest_brt.observe.forms import can_compare, displays, ran_expression
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import assertion
-from pytest_brt.oracle.rules.report_run import ReportRun, called, short
+from pytest_brt.oracle.rules.report_run import ReportRun, short
 from pytest_brt.oracle.write import Draft
 from pytest_brt.syntax.parse import is_literal
 from pytest_brt.types import OracleKind
@@ -43,7 +43,6 @@ def _without_exception(index: int, seen: Seen) -> Iterator[Draft]:
                 sentence=f"`{short(expression)}` does not raise {said.exception}.",
                 score=_weight(said),
                 expects=said.raised,
-                about=called(seen.step.source),
             )
 
 
@@ -68,7 +67,6 @@ def _with_value(index: int, seen: Seen) -> Iterator[Draft]:
             sentence=f"`{short(seen.step.source)}` {gives}.",
             score=_weight(said) + (0.3 if wanted else 0.0),
             fixtures=("capsys",) if capsys else (),
-            about=called(seen.step.source),
         )
 
 

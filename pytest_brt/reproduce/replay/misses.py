@@ -11,7 +11,7 @@ from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.write import is_import
-from pytest_brt.types import BlockKind, Issue, JudgedTest, Miss, Verdict
+from pytest_brt.types import BlockKind, JudgedTest, Miss, Verdict
 from pytest_brt.types.miss import (
     AlreadyRight,
     CodeInShell,
@@ -28,7 +28,7 @@ from pytest_brt.types.miss import (
     StatementRaised,
     UndefinedNames,
 )
-from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
+from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole, Reading
 
 _CODE = (BlockKind.PYTHON, BlockKind.REPL)
 #: Code that a shell gives to Python, on the command line or below it.
@@ -55,7 +55,7 @@ def misses_of(
         return ()
     ran = [seen for seen in view.seen if not (seen.missing and seen.step.inline)]
     if not ran:
-        return (*view.reading.misses, *(commands or [_no_code(view.issue)]))
+        return (*view.reading.misses, *(commands or [_no_code(view.reading)]))
     blocks = sum(block.kind in _CODE for block in view.issue.blocks)
     told, untold = _raised(ran)
     hindered = [*commands, *_undefined(ran), *_ended(ran), *untold, *_own_tests(tests)]
@@ -71,11 +71,11 @@ def misses_of(
     return (read, *hindered, *told, *view.reading.misses)
 
 
-def _no_code(issue: Issue) -> NoCode | CodeInShell:
-    for number, line in enumerate(issue.text.split("\n"), 1):
+def _no_code(reading: Reading) -> NoCode | CodeInShell:
+    for number, line in enumerate(reading.issue.text.split("\n"), 1):
         if _SHELL.search(line):
             return CodeInShell(line=number)
-    return NoCode()
+    return NoCode(has_traceback=any(raised.frames for raised in reading.named))
 
 
 def _only_imports(view: ReportRun) -> bool:

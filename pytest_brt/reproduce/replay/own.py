@@ -50,5 +50,5 @@ def _module(own: OwnTest, resolver: Resolver) -> str | None:
     if resolver.missing(loose):
         return None
     body = "\n\n\n".join([*rest, own.source])
-    header = import_block([*imports, *resolver.imports_for(loose)], body)
+    header = import_block([*imports, *resolver.imports_for(loose)], body, resolver)
     return "\n\n\n".join(part for part in (header, body) if part) + "\n"

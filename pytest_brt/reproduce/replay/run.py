@@ -219,7 +219,7 @@ class _Maker:
         return found
 
     def _test(self, draft: Draft) -> CandidateTest | None:
-        name = self._name(draft)
+        name = self._name()
         source = module(draft, self.replayed, name)
         if source is None:
             return None
@@ -243,11 +243,8 @@ class _Maker:
     def _path(self, name: str) -> str:
         return (PurePosixPath(self.folder) / f"{name}.py").as_posix()
 
-    def _name(self, draft: Draft) -> str:
-        about = re.sub(r"[^a-z0-9]+", "_", draft.about.lower()).strip("_")[:30]
-        called = slug(self.issue.title)
-        parts = [called, "" if about in called.split("_") else about, draft.kind.called]
-        stem = "test_" + "_".join(part for part in parts if part)
+    def _name(self) -> str:
+        stem = f"test_{slug(self.issue.title)}"
         name, number = stem, 2
         while name in self.taken:
             name, number = f"{stem}_{number}", number + 1

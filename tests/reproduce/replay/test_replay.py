@@ -150,7 +150,7 @@ def test_setup_is_only_what_the_claim_needs(engine: Engine) -> None:
     (best,) = candidates(made)
     assert best.test.source == (
         "from pkg.core import Box, render\n\n\n"
-        "def test_box_render_not_as_reported():\n"
+        "def test_box_render():\n"
         '    """`render(b)` must no longer return \'[[2]]\'. Report: "returns `\'[[2]]\'`." """\n'
         "    b = Box(1)\n"
         "    b.fill(2)\n"

@@ -1,0 +1,120 @@
+"""What is printed where little was found: who is at fault, what was not done, and what to do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.interval import SOURCE, diff_of
+
+pytestmark = pytest.mark.usefixtures("once")
+
+CLAMP = (
+    "# clamp is odd\n\n```\n>>> from interval import clamp\n>>> clamp(5, 0, 10)\n0\n```\n"
+    "{}\n\nIn docs/usage.md it is right.\n"
+)
+TRACEBACK = """\
+# mean() crashes
+
+```
+Traceback (most recent call last):
+  File "report.py", line 3, in <module>
+    main()
+  File "interval/__init__.py", line 9, in mean
+    return sum(values) / len(values)
+ZeroDivisionError: division by zero
+```
+"""
+#: Nobody answers there.
+CLOSED = "--brt-model=server:http://127.0.0.1:9"
+
+
+def verdict(result: pytest.RunResult) -> str:
+    """Return the answer about a report."""
+    return next(line for line in result.outlines if line.startswith(("Not ", "Possibly ")))
+
+
+@pytest.mark.parametrize("kind", ["new", "into"])
+def test_where_nothing_is_written_it_is_said_what_writes_it(
+    project: pytest.Pytester, kind: str
+) -> None:
+    project.path.joinpath("odd.md").write_text(CLAMP.format(""), "utf-8")
+    result = project.runpytest_subprocess("--brt-issue=odd.md", f"--brt-write={kind}", "-q")
+    assert [line for line in result.outlines if "written" in line] == [
+        "not written: test_clamp_odd is less certain (--brt-write-unsure writes it)"
+    ]
+    project.path.joinpath("none.md").write_text("# mean() is slow\n\nSometimes.\n", "utf-8")
+    result = project.runpytest_subprocess("--brt-issue=none.md", f"--brt-write={kind}")
+    assert "not written: no test for none.md was found" in result.outlines
+
+
+def test_a_traceback_is_not_asked_for_where_there_is_one(project: pytest.Pytester) -> None:
+    project.path.joinpath("issue.md").write_text(TRACEBACK, "utf-8")
+    said = verdict(project.runpytest_subprocess("--brt-issue=issue.md", "-q"))
+    assert "traceback" in said.partition(";")[0]
+    assert "traceback" not in said.partition(";")[2]
+
+
+def test_a_model_that_is_away_interrupts_nothing(project: pytest.Pytester) -> None:
+    project.path.joinpath("none.md").write_text("# mean() is slow\n\nSometimes.\n", "utf-8")
+    result = project.runpytest_subprocess("--brt-issue=none.md", CLOSED)
+    assert result.ret == 6
+    assert "interrupted" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["Not reproduced: *", "without the model: *127.0.0.1:9*"])
+
+
+def test_a_conftest_that_cannot_be_imported_is_named(project: pytest.Pytester) -> None:
+    project.path.joinpath("tests/conftest.py").write_text("import no_such_package\n", "utf-8")
+    project.path.joinpath("odd.md").write_text(CLAMP.format("It should be `5`."), "utf-8")
+    result = project.runpytest_subprocess("--brt-issue=odd.md")
+    result.stdout.fnmatch_lines(
+        [
+            "placed in the project root, because tests/conftest.py cannot be imported: "
+            "ModuleNotFoundError: No module named 'no_such_package'"
+        ]
+    )
+
+
+def test_patches_that_are_none_are_not_said_to_lack_tests(project: pytest.Pytester) -> None:
+    project.path.joinpath("notes.diff").write_text("Change clamp, please.\n" * 9, "utf-8")
+    deep = diff_of(SOURCE.replace("low", "least"), path=f"{'deep/' * 30}core.py")
+    project.path.joinpath("deep.diff").write_text(deep, "utf-8")
+    result = project.runpytest_subprocess(
+        "--brt-issue=clamp.md", "--rank-fixes=notes.diff", "deep.diff"
+    )
+    assert "No patch stands out: no patch could be applied." in result.outlines
+    result.stdout.fnmatch_lines(["notes.diff x *", "deep.diff x *"])
+    refused = [line for line in result.outlines if line.startswith("  -")]
+    assert sorted(line.split()[1] for line in refused) == ["deep.diff", "notes.diff"]
+    assert all(not line.endswith("…") for line in refused), "why it does not apply is said in full"
+
+
+@pytest.mark.slow
+def test_long_work_is_shown_to_go_on(project: pytest.Pytester) -> None:
+    report = "# clamp is slow\n\n```\nimport time\ntime.sleep(13)\nraise ValueError\n```\n"
+    project.path.joinpath("slow.md").write_text(report, "utf-8")
+    result = project.runpytest_subprocess("--brt-issue=slow.md", "--brt-timeout=60")
+    result.stdout.fnmatch_lines(["*running 3 statements of the report (* s ago)"])
+
+
+def test_many_tests_that_are_checked_have_a_summary(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def half(n):\n    return n / 0\n", "utf-8")
+    (tmp_path / "issue.md").write_text(
+        "# half() raises\n\n```\n>>> from a import half\n>>> half(2)\n"
+        "ZeroDivisionError: division by zero\n```\n",
+        "utf-8",
+    )
+    (tmp_path / "test_a.py").write_text(
+        "from a import half\n\ndef test_half():\n    half(2)\n\ndef test_more():\n    pass\n",
+        "utf-8",
+    )
+    command = [sys.executable, "-m", "pytest_brt", "check", "test_a.py", "--issue=issue.md"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "bug tests for issue.md: 1 of 2"
+    assert "  This is a bug test for issue.md." in lines
+    assert "  This is not a bug test for issue.md." in lines

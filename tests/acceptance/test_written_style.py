@@ -1,0 +1,125 @@
+"""A test that is written looks as if somebody of the project had written it."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("once")
+
+SOURCE = """\
+import fractions
+
+
+class Reader:
+    def __init__(self, text, *, sep=",", quote="'", strict=False):
+        self.text, self.sep = text, sep
+
+    def row(self, number, default=None):
+        return [fractions.Fraction(cell) for cell in self.text.split(self.sep)][number]
+
+
+def describe(reader, title):
+    return f"{title}: {reader.text}"
+"""
+REPORT = """\
+# Reader cannot read an empty cell of a table that somebody has pasted from a spreadsheet program
+
+```python
+import sys
+from collections import OrderedDict
+from table.core import describe, Reader
+import json
+print(sys.version)
+options = OrderedDict(sep=json.loads('";"'))
+print(options)
+text = "1;2;3;;4;5;6;7;8;9;10;11"
+reader = Reader(text, sep=options["sep"], quote='"', strict=bool([1, 2, 3, 4, 5, 6, 7, 8]))
+print(reader.row(3))
+```
+
+```
+Traceback (most recent call last):
+  File "report.py", line 9, in <module>
+    print(reader.row(3))
+ValueError: Invalid literal for Fraction: ''
+```
+
+It should be `None`.
+"""
+HOST = """\
+import json
+
+import pytest
+
+from table import core
+from table.core import Reader
+
+
+@pytest.fixture
+def reader():
+    return Reader("1,2")
+
+
+class TestReader:
+    def test_row(self, reader):
+        assert reader.row(0) == 1 == json.loads("1")
+
+    def test_core(self):
+        assert core.describe(Reader("1"), "a") == "a: 1"
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    package = pytester.mkpydir("table")
+    package.joinpath("core.py").write_text(SOURCE, "utf-8")
+    pytester.mkdir("tests").joinpath("test_table.py").write_text(HOST, "utf-8")
+    pytester.path.parent.joinpath("given").mkdir(exist_ok=True)
+    return pytester
+
+
+def written(project: pytest.Pytester, kind: str) -> Path:
+    """Return the file that a run writes for a report that lies outside of the project."""
+    report = project.path.parent / "given" / "issue.md"
+    report.write_text(REPORT, "utf-8")
+    result = project.runpytest_subprocess(
+        f"--brt-issue={report}", f"--brt-write={kind}", "--brt-mark=xfail", "--brt-write-unsure"
+    )
+    result.stdout.fnmatch_lines(["written: *"])
+    (line,) = [line for line in result.outlines if line.startswith("written: ")]
+    return project.path / line.removeprefix("written: ")
+
+
+@pytest.mark.parametrize("kind", ["new", "into"])
+def test_no_linter_has_anything_to_say(project: pytest.Pytester, kind: str) -> None:
+    path = written(project, kind)
+    text = path.read_text("utf-8")
+    assert max(map(len, text.splitlines())) <= 88, text
+    assert str(project.path) not in text
+    assert str(project.path.parent) not in text
+    assert "print" not in text
+    functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    assert all(len(node.name) <= 45 for node in functions)
+    assert any(" (issue.md)" in line for line in text.splitlines()), text
+    sections = text.partition("\n\n\n")[0].split("\n\n")[-3:]
+    assert [section.split()[1].partition(".")[0] for section in sections][-2:] == [
+        "pytest",
+        "table",
+    ]
+    for section in sections:
+        lines = [line for line in section.splitlines() if line.startswith(("import", "from"))]
+        assert lines == sorted(lines, key=lambda line: (line.startswith("from"), line)), section
+    ruff = shutil.which("ruff", path=str(Path(sys.executable).parent))
+    if ruff is not None:
+        command = [ruff, "check", "--isolated", "--select=E501,F,I", "--line-length=88", str(path)]
+        checked = subprocess.run(command, cwd=project.path, capture_output=True, check=False)
+        assert checked.returncode == 0, checked.stdout.decode() + text
+    project.runpytest_subprocess(str(path), "-p", "no:randomly").assert_outcomes(
+        xfailed=1, passed=0 if kind == "new" else 2
+    )
