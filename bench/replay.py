@@ -11,11 +11,11 @@ Replay is given the report and the tree `base`, nothing else. Each test it holds
 candidate is then run as a pytest file, by this project's engine, on `base` and on `fixed`: it
 is fail-to-pass (F→P) when it fails on the first every time and passes on the second. Printed
 are, per repository and over all, the shares of reports with a candidate and with an F→P test at
-rank 1, in the top 3, in the top 5 and at all; the precision of each oracle; how far the
-confidence can be believed; and seconds per report. Then, for each data set and for all but each
-project in turn: the shares of reports with an F→P test, how many tests stand above the line from
-which a test is said to reproduce the report, and the shares of them, and of those at rank 1, that
-are right. The last line is one JSON object of shares.
+rank 1, in the top 3, in the top 5 and at all; the precision of each oracle; that of each evidence,
+beside the confidence that its tests have; and seconds per report. Then, for each data set and for
+all but each project in turn: the shares of reports with an F→P test, how many tests count, and the
+shares of them, and of those at rank 1, that are right, and the same of the tests that are said to
+reproduce the report. The last line is one JSON object of shares.
 
 With --cpu the reports are taken one by one, and CPU seconds are told too: of all of replay, from
 starting the subject to the last candidate, beside those of importing the subject once.
@@ -34,7 +34,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -47,11 +46,10 @@ from pytest_brt.execute.sandbox import Sandbox
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue.load import load_issue
 from pytest_brt.reproduce.replay.run import replay
-from pytest_brt.types import COUNTS, JudgedTest, Verdict
+from pytest_brt.types import JudgedTest, Verdict
 from pytest_brt.types.subject import Subject
 
 QUICK = 6
-BUCKETS = (0.0, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 1.01)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +57,10 @@ class Tried:
     """A candidate and what the true fix makes of it."""
 
     rule: str
+    evidence: str
     confidence: float
+    counts: bool
+    reproduces: bool
     f2p: bool
     name: str
 
@@ -106,7 +107,8 @@ def main() -> int:
             if arguments.tests:
                 for rank, one in enumerate(outcome.tried, 1):
                     mark = "F→P" if one.f2p else "   "
-                    print(f"    {rank:2} {mark} {one.confidence:.2f} {one.rule:18} {one.name}")
+                    kinds = f"{one.rule:15} {one.evidence:18}"
+                    print(f"    {rank:2} {mark} {one.confidence:.2f} {kinds} {one.name}")
     _tables(outcomes)
     _line_table(outcomes)
     print(json.dumps(_shares(outcomes)))
@@ -167,7 +169,10 @@ def _measure(entry: Mapping[str, Any], arguments: argparse.Namespace) -> Outcome
         tried = tuple(
             Tried(
                 rule=str(item.test.oracle.kind),
+                evidence=str(item.judgement.evidence),
                 confidence=item.judgement.confidence,
+                counts=item.judgement.counts,
+                reproduces=item.judgement.reproduces,
                 f2p=item.test.id in passing,
                 name=item.test.name,
             )
@@ -279,13 +284,12 @@ def _tables(outcomes: Sequence[Outcome]) -> None:
         of_rule = [one for one in tried if one.rule == rule]
         right = sum(one.f2p for one in of_rule)
         print(f"{rule:19} {len(of_rule):10}  {right:3}  {right / len(of_rule):9.2f}")
-    print("\nconfidence    candidates  mean  F→P share")
-    for low, high in pairwise(BUCKETS):
-        inside = [one for one in tried if low <= one.confidence < high]
-        if inside:
-            mean = sum(one.confidence for one in inside) / len(inside)
-            share = sum(one.f2p for one in inside) / len(inside)
-            print(f"{low:.1f} to {min(high, 1):.1f}  {len(inside):11}  {mean:.2f}  {share:9.2f}")
+    print("\nevidence            candidates  F→P  precision  confidence")
+    for evidence in sorted({one.evidence for one in tried}):
+        inside = [one for one in tried if one.evidence == evidence]
+        right = sum(one.f2p for one in inside)
+        share, number = right / len(inside), inside[0].confidence
+        print(f"{evidence:19} {len(inside):10}  {right:3}  {share:9.2f}  {number:10.2f}")
     seconds = sorted(outcome.seconds for outcome in outcomes)
     if seconds:
         print(f"\nseconds per report: median {median(seconds):.1f}, longest {seconds[-1]:.1f}\n")
@@ -298,8 +302,11 @@ def _tables(outcomes: Sequence[Outcome]) -> None:
 
 
 def _line_table(outcomes: Sequence[Outcome]) -> None:
-    """Print how far what is said to reproduce a report can be believed."""
-    print(f"data set                  n  rank 1    any  tests >= {COUNTS:.2f}  right  first right")
+    """Print how far tests that count, and those said to reproduce a report, can be believed."""
+    print(
+        "data set                  n  rank 1    any  tests that count  right  first right"
+        "  reproduced  right"
+    )
     sets: dict[str, list[Outcome]] = {"all": list(outcomes)}
     for outcome in outcomes:
         sets.setdefault(outcome.data, []).append(outcome)
@@ -311,12 +318,13 @@ def _line_table(outcomes: Sequence[Outcome]) -> None:
         }
     for name, group in sets.items():
         ranks = [outcome.first() for outcome in group]
-        above = [one for out in group for one in out.tried if one.confidence >= COUNTS]
-        first = [o.tried[0] for o in group if o.tried and o.tried[0].confidence >= COUNTS]
+        above = [one for out in group for one in out.tried if one.counts]
+        first = [out.tried[0] for out in group if out.tried and out.tried[0].counts]
+        said = [one for one in first if one.reproduces]
         print(
             f"{name[:22]:22} {len(group):4}  {sum(r == 1 for r in ranks) / len(group):6.0%}"
-            f"  {sum(r > 0 for r in ranks) / len(group):5.0%}  {len(above):13}"
-            f"  {_right(above):>5}  {_right(first):>11}"
+            f"  {sum(r > 0 for r in ranks) / len(group):5.0%}  {len(above):16}"
+            f"  {_right(above):>5}  {_right(first):>11}  {len(said):10}  {_right(said):>5}"
         )
 
 

@@ -45,10 +45,8 @@ from pytest_brt.types.miss import CodeRead, Mendable
 
 def bug_tests(tests: Iterable[JudgedTest]) -> tuple[tuple[JudgedTest, ...], tuple[JudgedTest, ...]]:
     """Return the bug tests that count, and the others, which are less certain; best first."""
-    failing = sorted(
-        (test for test in tests if test.judgement.candidate),
-        key=lambda judged: (not judged.test.is_reporters, -judged.judgement.confidence),
-    )
+    candidates = (test for test in tests if test.judgement.candidate)
+    failing = sorted(candidates, key=lambda judged: -judged.judgement.confidence)
     sure = tuple(test for test in failing if test.judgement.counts)
     return sure, tuple(test for test in failing if not test.judgement.counts)
 

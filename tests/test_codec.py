@@ -51,7 +51,7 @@ def test_decode_encode_is_the_same(
                     name=name,
                     issue="i",
                     origin=Origin(strategy="replay"),
-                    oracle=Oracle(kind=kind, sentence=name, prior=0.5),
+                    oracle=Oracle(kind=kind, sentence=name),
                     path="tests/test_a.py",
                     source=source,
                 ),

@@ -83,7 +83,7 @@ def attempt(issue, index, bench):
             name=f"test_line_{block.line}",
             issue=issue.id,
             origin=Origin(strategy="own"),
-            oracle=Oracle(kind=OracleKind.WRITTEN, sentence="The report asserts it.", prior=0.7),
+            oracle=Oracle(kind=OracleKind.WRITTEN, sentence="The report asserts it."),
             path=f"tests/test_line_{block.line}.py",
             source=f"def test_line_{block.line}():\\n{textwrap.indent(block.text, '    ')}\\n",
         )

@@ -17,7 +17,7 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.oracle.values import stating, weak_assertion
 from pytest_brt.rank.telling import saying
-from pytest_brt.render.answer import reviewed
+from pytest_brt.render.answer import how_sure, reviewed
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.render.values import given_sentence
@@ -220,7 +220,8 @@ def _answer(question: str) -> str:
 def _show(judged: JudgedTest, number: int, *, whole: bool) -> None:
     test, judgement = judged.test, judged.judgement
     state = "" if judged.review is Review.OPEN else f", {judged.review}"
-    say(on_a_line(f"T{number + 1}  {test.name}  ({judgement.confidence:.0%} sure{state})"))
+    sure = how_sure(judgement.confidence, judgement.measured)
+    say(on_a_line(f"T{number + 1}  {test.name}  ({sure}{state})"))
     say(textwrap.indent(textwrap.fill(test.oracle.sentence, 96), "    "))
     if judgement.runs:
         say(f"    now: {run_words(judgement.runs[0])}")

@@ -52,17 +52,18 @@ def with_contradictions(
     asserts = failing[0].text
     if len(failing) < len(runs):
         return replace(regression, asserts=asserts)
-    contradicted = [
-        Contradiction(
-            bug_test=judged.test.id,
-            demands=demand.text,
-            is_settled=judged.judgement.counts and _is_stated(judged),
-        )
+    demands = {
+        judged: demand.text
         for judged in tests
         if (demand := _demand(judged, root)) is not None
         and all(
             contradict(one, demand) or _is_same_raise(one, test, demand, judged) for one in failing
         )
+    }
+    is_settled = any(one.judgement.counts for one in demands) and any(map(_is_stated, demands))
+    contradicted = [
+        Contradiction(bug_test=judged.test.id, demands=text, is_settled=is_settled)
+        for judged, text in demands.items()
     ]
     return replace(regression, asserts=asserts, contradicts=tuple(contradicted))
 

@@ -57,14 +57,14 @@ _WORDS = re.compile(r"[a-z_]{2,}")
 class Rating:
     """How likely a failing test is F→P, and why."""
 
-    #: In 0..1.
-    confidence: float
+    #: In 0..1, where no evidence says it.
+    confidence: float = 0.0
     #: Few words each.
     reasons: tuple[str, ...] = ()
     #: Samples or runs that fail alike, this one too, and how many there were.
     agree: int = 1
     samples: int = 1
-    #: What it rests on, where a rule or the report's own test says so.
+    #: What it rests on: how often such tests were right is then how likely it is.
     evidence: Evidence | None = None
 
 
@@ -109,16 +109,18 @@ def judge(
     if why_not:
         return JudgedTest(test=test, judgement=refused(verdict, why_not, runs))
     rating = rate(runs[0])
+    figures = measured(rating.evidence) if rating.evidence else None
+    confidence = rating.confidence if figures is None else figures.confidence
     judgement = Judgement(
         verdict=Verdict.FAIL,
         candidate=True,
         reason="; ".join(part for part in (told(test, runs[0]), *rating.reasons) if part),
-        confidence=round(min(max(rating.confidence, 0.01), 1.0 if facts is None else 0.95), 2),
+        confidence=round(min(max(confidence, 0.01), 1.0 if facts is None else 0.95), 2),
         runs=runs,
         agree=rating.agree,
         samples=rating.samples,
         evidence=rating.evidence,
-        measured=measured(rating.evidence) if rating.evidence else None,
+        measured=figures,
     )
     return JudgedTest(test=test, judgement=judgement)
 
@@ -307,7 +309,10 @@ def rescored(judged: JudgedTest, confidence: float, reason: str = "") -> JudgedT
     """Return the same test with another confidence, and a further reason."""
     old = judged.judgement
     text = "; ".join(part for part in (old.reason, reason) if part)
-    return replace(judged, judgement=replace(old, confidence=round(confidence, 2), reason=text))
+    # Another number than its own is none that was measured.
+    figures = old.measured if confidence == old.confidence else None
+    new = replace(old, confidence=round(confidence, 2), measured=figures, reason=text)
+    return replace(judged, judgement=new)
 
 
 def _verdict(runs: tuple[TestRun, ...]) -> Verdict:

@@ -32,7 +32,7 @@ class Draft:
     #: One sentence, and the report's words that it rests on, or "".
     sentence: str
     quote: str = ""
-    #: Probability that it is F→P, by the rule and what the report says, in 0..1.
+    #: How plainly the report says it, in 0..1: the order in which drafts are tried.
     score: float
     #: Few words each: why the score is what it is.
     reasons: tuple[str, ...] = ()

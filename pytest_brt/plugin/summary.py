@@ -18,7 +18,7 @@ from pytest_brt.execute.launch import weaknesses
 from pytest_brt.execute.layout import passed_over
 from pytest_brt.plugin.inputs import Inputs
 from pytest_brt.plugin.options import Options, Write
-from pytest_brt.render.answer import reviewed
+from pytest_brt.render.answer import percent, reviewed
 from pytest_brt.render.dialogue import HEADING, account, columns, prospect, total
 from pytest_brt.render.models import note_words
 from pytest_brt.render.report import IssueEntry, Ranking, Report, TestEntry, candidates
@@ -215,7 +215,8 @@ class Summary:
 
     def _show_test(self, test: TestEntry, *, wide: bool) -> None:
         said = f"  {columns(test)}" if wide else ""
-        self._say(f"    {test.confidence:4.0%}{said}  {test.name}  ({test.oracle})")
+        sure = percent(test.confidence, test.measured)
+        self._say(f"    {sure:>4}{said}  {test.name}  ({test.oracle})")
         failed = (test.failure.reason, test.failure.at) if test.failure else ()
         for line in dict.fromkeys(filter(None, (*failed, test.reason))):
             self._say(f"          {self._cut(line)}")

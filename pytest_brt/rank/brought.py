@@ -30,6 +30,7 @@ from pytest_brt.syntax.normal import test_key
 from pytest_brt.syntax.parse import parse_or_empty
 from pytest_brt.types import (
     CandidateTest,
+    Evidence,
     FileChange,
     JudgedTest,
     Oracle,
@@ -40,9 +41,6 @@ from pytest_brt.types import (
     Verdict,
 )
 
-#: Share of right ones among the failing tests of published patches: they fail before, and pass with
-#: the true fix (docs/measurements.md). One weight for all of them, not fitted.
-WORTH = 0.38
 #: Tests of one patch that are looked at.
 _MOST = 20
 #: Wall-clock seconds of one of them, and of all.
@@ -139,7 +137,7 @@ def _candidate(path: str, node: str, source: str, support: tuple[FileChange, ...
         name=node,
         issue="",
         origin=Origin(strategy="patch"),
-        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Came with a patch.", prior=WORTH),
+        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Came with a patch."),
         path=path,
         source=source,
         support=support,
@@ -194,7 +192,7 @@ def _judged(
     facts: Facts | None,
 ) -> JudgedTest:
     """Judge one test; `pool` is None where it cannot be seen which lines it runs."""
-    judged = judge(test, runs, facts, lambda _: Rating(confidence=WORTH))
+    judged = judge(test, runs, facts, lambda _: Rating(evidence=Evidence.PATCH_TEST))
     if not judged.judgement.candidate:
         return judged
     if getattr(runs[0].cause, "mismatch", False):

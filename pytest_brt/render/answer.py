@@ -88,7 +88,7 @@ def reviewed(tests: Iterable[JudgedTest]) -> str:
 def issue_sentence(answer: IssueAnswer) -> str:
     """Return the answer about a report.
 
-    As in "Reproduced: test_a fails, probably because of this bug (67% sure)."
+    As in "Reproduced: test_a fails, probably because of this bug (85% sure)."
     """
     return "".join(issue_words(answer))
 
@@ -96,12 +96,12 @@ def issue_sentence(answer: IssueAnswer) -> str:
 def issue_words(answer: IssueAnswer) -> tuple[str, str]:
     """Return how the answer about a report begins, and how it goes on."""
     match answer:
-        case Reproduced(best=name, confidence=confidence, tests=tests, measured=measured):
+        case Reproduced(best=name, tests=tests):
             best = f"{name} fails, probably because of this bug"
             if tests > 1:
                 fail = f"{tests} bug tests fail, probably because of this bug"
                 best = f"{fail}; the best is {name}"
-            return "Reproduced", f": {best} ({how_sure(confidence, None, measured)})."
+            return "Reproduced", f": {best} ({how_sure(answer.confidence, answer.measured)})."
         case PossiblyReproduced():
             return "Possibly reproduced", f": {answer.best} fails{_doubts(answer)}."
         case NotHere(seen=seen, fix=fix):
@@ -114,7 +114,7 @@ def issue_words(answer: IssueAnswer) -> tuple[str, str]:
 
 
 def _doubts(answer: PossiblyReproduced) -> str:
-    sure = how_sure(answer.confidence, answer.evidence, answer.measured)
+    sure = how_sure(answer.confidence, answer.measured)
     if answer.evidence is Evidence.STATED_VALUE:
         return f": {_STATED} ({sure}); {_ACCEPT}"
     return f" ({sure}), but {_SAY_WHAT_IS_RIGHT if answer.needs_value else _READ_IT}"
@@ -141,20 +141,21 @@ def _not_here(seen: str, fix: Fix | None) -> str:
             assert_never(fix)
 
 
-#: Tests from which on a share of them says something.
+#: Measured tests from which on a share of them says something.
 _MANY = 10
 
 
-def how_sure(confidence: float, evidence: Evidence | None, measured: Measured | None) -> str:
-    """Return how likely a test is right: by what was measured, or as in "67% sure"."""
-    if measured is not None:
-        were = "was" if measured.right == 1 else "were"
-        if measured.of < _MANY:
-            return f"only {measured.of} such tests were measured: {measured.right} {were} right"
-        return f"{measured.right} of {measured.of} such tests {were} right"
-    if evidence is Evidence.OWN_TEST:
-        return "the reporter's own test; how often these are right was not measured"
-    return f"{confidence:.0%} sure"
+def how_sure(confidence: float, measured: Measured | None) -> str:
+    """Return how likely a test is right, as in "85% sure"."""
+    share = percent(confidence, measured)
+    if share:
+        return f"{share} sure"
+    return "taken as right" if confidence == 1 else "how often such tests are right is not known"
+
+
+def percent(confidence: float, measured: Measured | None) -> str:
+    """Return a confidence as in "85%", "" where too little was measured."""
+    return f"{confidence:.0%}" if measured is not None and measured.of >= _MANY else ""
 
 
 def _because(why: OtherTests | Miss | AttemptNote | None) -> str:

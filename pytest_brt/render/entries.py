@@ -129,18 +129,8 @@ def _test_entries(record: RunRecord) -> tuple[TestEntry, ...]:
     ]
     given = [judged_entry(judged, judged.test.issue, given=True) for judged in record.given]
     brought = [judged_entry(judged, judged.test.issue) for judged in record.brought]
-    first = {judged.test.id for judged in record.tests if judged.test.is_reporters}
-    return tuple(
-        sorted(
-            (*made, *given, *brought),
-            key=lambda test: (
-                not test.candidate,
-                not test.counts,
-                test.candidate and test.id not in first,
-                -test.confidence,
-            ),
-        )
-    )
+    every = (*made, *given, *brought)
+    return tuple(sorted(every, key=lambda test: (not test.candidate, -test.confidence)))
 
 
 def judged_entry(judged: JudgedTest, issue: str, *, given: bool = False) -> TestEntry:
@@ -158,7 +148,7 @@ def judged_entry(judged: JudgedTest, issue: str, *, given: bool = False) -> Test
         brought_by=test.origin.patches,
         oracle=test.oracle.kind,
         file=test.path,
-        sure=how_sure(judgement.confidence, judgement.evidence, judgement.measured),
+        sure=how_sure(judgement.confidence, judgement.measured),
         failure=_failure(judgement.runs[0]) if judgement.runs else None,
     )
 

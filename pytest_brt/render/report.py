@@ -130,17 +130,20 @@ class TestEntry:
     source: str | None
     #: It fails on the unpatched tree, every time, and may be about the report's bug.
     candidate: bool
-    #: That is likely enough to decide which patch leads: a confidence of 0.6 or more.
+    #: It decides which patch leads, and is written: a confidence of 0.6 or more.
     counts: bool
-    #: It may be said that it reproduces the report: nine in ten such tests were right.
+    #: It may be said that it reproduces the report: a confidence of 0.8 or more, of at least twenty
+    #: such tests, or a person's word.
     reproduces: bool
-    #: What it rests on; null for tests of people, models and patches.
+    #: What it rests on; null for tests of people and models.
     evidence: Evidence | None
-    #: How many tests with such evidence were right, and how many were measured.
+    #: How many tests with such evidence were right, and how many were measured; null where
+    #: something else, such as a model's word, speaks for or against the test.
     measured: Measured | None
-    #: How much it counts when patches are ranked, 0 to 1.
+    #: How likely it is right, 0 to 1, and how much it counts when patches are ranked: (right + 2) /
+    #: (of + 4) of what was measured; 1 for a test that was given or accepted.
     confidence: float
-    #: How likely it is right, in words.
+    #: The same in words; without a number where fewer than ten were measured.
     sure: str
     #: What it does on the unpatched tree, and why it is judged so.
     verdict: Verdict

@@ -15,7 +15,16 @@ from pytest_brt.errors import EditProblem, UsageProblem
 from pytest_brt.execute.engine import Engine, TestTarget
 from pytest_brt.execute.layout import files_of
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
-from pytest_brt.types import CandidateTest, JudgedTest, Oracle, OracleKind, Origin, Review, TestRun
+from pytest_brt.types import (
+    CandidateTest,
+    JudgedTest,
+    Judgement,
+    Oracle,
+    OracleKind,
+    Origin,
+    Review,
+    TestRun,
+)
 
 
 def load_targets(
@@ -107,6 +116,11 @@ def _rated(confidence: float) -> Callable[[TestRun], Rating]:
     return lambda _: Rating(confidence=confidence)
 
 
+def _as_before(judgement: Judgement) -> Callable[[TestRun], Rating]:
+    evidence = judgement.evidence if judgement.measured else None
+    return lambda _: Rating(confidence=judgement.confidence, evidence=evidence)
+
+
 def _test(target: TestTarget, node: str) -> CandidateTest:
     """Return a file of tests, or the one of them that `node` names, as a test."""
     return CandidateTest(
@@ -114,7 +128,7 @@ def _test(target: TestTarget, node: str) -> CandidateTest:
         name=node,
         issue="",
         origin=Origin(strategy="given"),
-        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Written by hand.", prior=1.0),
+        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Written by hand."),
         path=target.path,
         source=target.source,
     )
@@ -133,8 +147,8 @@ def rejudge(tests: tuple[JudgedTest, ...], engine: Engine, repeat: int) -> tuple
     found = []
     for judged in before:
         if judged in counting:
-            sure = _rated(1.0 if accepted else judged.judgement.confidence)
-            again = judge(judged.test, runs[judged.test.id], None, sure)
+            rate = _rated(1.0) if accepted else _as_before(judged.judgement)
+            again = judge(judged.test, runs[judged.test.id], None, rate)
         else:
             reason = f"{judged.review} by you"
             again = replace(judged, judgement=refused(judged.judgement.verdict, reason, ()))

@@ -138,6 +138,8 @@ def with_opinion(item: JudgedTest, opinion: Opinion, *, agrees: bool) -> JudgedT
         return item
     if not opinion.right:
         return rescored(item, with_odds(judgement.confidence, SAYS_NO), opinion.reason)
+    if judgement.measured and judgement.counts:
+        return rescored(item, judgement.confidence, opinion.reason)
     likelier = with_odds(judgement.confidence, CONFIRMED if agrees else SAYS_YES)
     # It ends the search, so it counts: of what a large model wrote and held for right, nearly all
     # was right, however few samples agreed.

@@ -22,12 +22,12 @@ _ORDER = (Verdict.FAIL, Verdict.PASS, Verdict.FLAKY, Verdict.TIMEOUT, Verdict.CR
 def select(judged: Sequence[JudgedTest], keep: int | None = None) -> tuple[JudgedTest, ...]:
     """Return all tests, best first; beyond `keep` candidates the rest are none any more.
 
-    The reporter's own tests stand first. Candidates go by confidence, but one per cluster (same
+    Candidates go by confidence, and in their order where it is the same, but one per cluster (same
     oracle and same failure) before the second of any, as long as the next cluster is not much less
     likely.
     """
-    candidates = sorted((j for j in judged if j.judgement.candidate), key=_candidate_key)
-    every = without_doubles(candidates)
+    candidates = [item for item in judged if item.judgement.candidate]
+    every = without_doubles(sorted(candidates, key=lambda item: -item.judgement.confidence))
     ordered = _round_robin([item for item in every if item.judgement.candidate])
     if keep is not None and len(ordered) > keep:
         reason = f"not kept: {keep} likelier ones were found"
@@ -78,13 +78,7 @@ def _round_robin(items: list[JudgedTest]) -> list[JudgedTest]:
         key = cluster_key(item)
         weighed.append((item.judgement.confidence * 0.8 ** before[key], item))
         before[key] += 1
-    by_weight = [item for _, item in sorted(weighed, key=lambda pair: -pair[0])]
-    return sorted(by_weight, key=lambda item: not item.test.is_reporters)
-
-
-def _candidate_key(item: JudgedTest) -> tuple[bool, float, int, str]:
-    judgement, test = item.judgement, item.test
-    return (not test.is_reporters, -judgement.confidence, len(test.source or ""), test.id)
+    return [item for _, item in sorted(weighed, key=lambda pair: -pair[0])]
 
 
 def _rest_key(item: JudgedTest) -> tuple[int, str]:
@@ -156,8 +150,9 @@ def together(
 ) -> tuple[JudgedTest, ...]:
     """Return the tests of all ways, best first, as `select` does.
 
-    A candidate that fails in the same way as one of another origin becomes likelier, and says
-    with which it agrees; not those with ids in `doubted`, which a model holds for wrong.
+    A candidate that fails in the same way as one of another origin says with which it agrees, and
+    becomes likelier unless that was measured; not those with ids in `doubted`, which a model holds
+    for wrong.
     """
     origins: dict[str, set[str]] = defaultdict(set)
     for item in tests:
@@ -173,5 +168,6 @@ def _raised(item: JudgedTest, origins: set[str]) -> JudgedTest:
     others = sorted(origins - {item.test.origin.strategy})
     if not item.judgement.candidate or not others:
         return item
-    likelier = with_odds(item.judgement.confidence, _GAIN)
+    value, figures = item.judgement.confidence, item.judgement.measured
+    likelier = value if figures else with_odds(value, _GAIN)
     return rescored(item, likelier, f"{', '.join(others)} found the same")

@@ -12,12 +12,9 @@ from pytest_brt.types.patch import FileChange
 
 
 class OracleKind(StrEnum):
-    """A kind of oracle: one row each; a rule of `oracle.rules` drafts tests of it.
+    """A kind of oracle: one row each; a rule of `oracle.rules` drafts tests of it."""
 
-    ``bench/replay.py`` measured the priors.
-    """
-
-    #: Share of F→P tests, in 0..1, where the report states plainly what the test rests on.
+    #: Where its drafts begin in the order in which they are tried, in 0..1.
     prior: float
     #: What the test sees on the unpatched tree is the value that the report complains about.
     sees_wrong_value: bool
@@ -49,8 +46,6 @@ class Oracle:
     sentence: str
     #: Of the report, as it stands in the sentence; or "".
     quote: str = ""
-    #: Probability, in 0..1, that a test that fails so is F→P.
-    prior: float
 
 
 class Author(StrEnum):
@@ -115,8 +110,10 @@ class CandidateTest:
 
 
 #: From this confidence on a failing test counts: it decides which patch leads, is written, and ends
-#: the search. What is said of it is another matter: see `Judgement.reproduces`.
+#: the search.
 COUNTS = 0.6
+#: From this confidence on, of at least so many tests measured, it is said to reproduce the report.
+_REPRODUCES, _ENOUGH = 0.8, 20
 
 
 class Evidence(StrEnum):
@@ -133,6 +130,8 @@ class Evidence(StrEnum):
     OTHER = "other"
     #: The reporter's own test.
     OWN_TEST = "own-test"
+    #: A patch brought the test.
+    PATCH_TEST = "patch-test"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +140,11 @@ class Measured:
 
     right: int
     of: int
-    #: Nine in ten of enough tests.
-    reliable: bool
+
+    @property
+    def confidence(self) -> float:
+        """How likely the next such test is right: a half where none was measured."""
+        return (self.right + 2) / (self.of + 4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,11 +155,12 @@ class Judgement:
     #: FAIL on the buggy tree, every time, for a reason that can be named.
     candidate: bool
     reason: str
-    #: How much the test counts, in 0..1, 0 when not a candidate.
+    #: How likely the test is right, in 0..1: 0 when not a candidate, 1 where a person says so.
     confidence: float
     runs: tuple[TestRun, ...] = ()
-    #: What it rests on, where that is not for the confidence alone to say.
+    #: What it rests on; None for tests of people and models.
     evidence: Evidence | None = None
+    #: Where the confidence is from; None where something else speaks for or against the test.
     measured: Measured | None = None
     #: Samples or runs of its strategy that fail alike, this one too, and how many there were.
     agree: int = 1
@@ -172,12 +175,11 @@ class Judgement:
     def reproduces(self) -> bool:
         """Whether it may be said that the test reproduces the report.
 
-        Evidence of the rules must have been right in nine of ten cases; of a person's or a model's
-        test the confidence alone decides.
+        That was measured often enough, or a person says so.
         """
-        if self.evidence is None:
-            return self.counts
-        return self.counts and self.measured is not None and self.measured.reliable
+        if self.measured is None:
+            return self.candidate and self.confidence == 1
+        return self.confidence >= _REPRODUCES and self.measured.of >= _ENOUGH
 
 
 class Review(StrEnum):
@@ -203,5 +205,7 @@ def doubting(tests: Iterable[JudgedTest], doubted: Collection[str]) -> tuple[Jud
 
 
 def _possible(judged: JudgedTest) -> JudgedTest:
-    confidence = min(judged.judgement.confidence, COUNTS - 0.01)
-    return replace(judged, judgement=replace(judged.judgement, confidence=confidence))
+    if not judged.judgement.counts:
+        return judged
+    judgement = replace(judged.judgement, confidence=COUNTS - 0.01, measured=None)
+    return replace(judged, judgement=judgement)

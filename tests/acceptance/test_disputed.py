@@ -84,7 +84,7 @@ def test_the_right_patch_is_first_and_the_test_is_named(toy: pytest.Pytester) ->
         [
             "Best: a-right.diff: passes * and breaks none of *",
             f"*{WRONG} asserts what the report complains about (`assert result == -1`) "
-            "(bug test: `assert clamp(-1) == 0`): it counts against no patch*",
+            "(bug test: `assert clamp(-1) != -1`): it counts against no patch*",
         ]
     )
     patches, (dispute,) = found_in(toy.path / "found.json")

@@ -290,7 +290,7 @@ def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) ->
             runs = workbench.engine.run(Row(targets=(target,))).runs
             test = CandidateTest(
                 id="echo", name="test_echo", issue=issue.id, origin=Origin(strategy="echo"),
-                oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Echoed.", prior=0.5),
+                oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Echoed."),
                 path=target.path, source=source,
             )
             judged = judge(test, runs, None, lambda _: Rating(confidence=1.0))

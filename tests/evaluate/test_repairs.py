@@ -145,7 +145,7 @@ def judged_test(name: str, path: str) -> JudgedTest:
         name=name,
         issue="i",
         origin=Origin(strategy="given"),
-        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="", prior=0.5),
+        oracle=Oracle(kind=OracleKind.WRITTEN, sentence=""),
         path=path,
         source="",
     )

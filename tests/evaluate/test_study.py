@@ -305,7 +305,7 @@ def flaw(engine: Engine, source: str) -> Flaw:
         name="test_new",
         issue="",
         origin=Origin(strategy="agent"),
-        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="", prior=0.5),
+        oracle=Oracle(kind=OracleKind.WRITTEN, sentence=""),
         path="tests/test_interval.py",
         source=source,
     )
@@ -380,7 +380,7 @@ def judged_test(name: str) -> JudgedTest:
         name=name,
         issue="x",
         origin=Origin(strategy="agent"),
-        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="", prior=0.5),
+        oracle=Oracle(kind=OracleKind.WRITTEN, sentence=""),
         path="tests/test_x.py",
         source="",
     )

@@ -16,47 +16,55 @@ PAGE = (Path(__file__).parents[2] / "docs/measurements.md").read_text("utf-8")
 def interval(right: int, of: int) -> str:
     """Return Wilson's 95 % interval as the page has it."""
     z = 1.959964
+    if not of:
+        return "not measured"
     share = right / of
     middle = (share + z * z / (2 * of)) / (1 + z * z / of)
     half = z / (1 + z * z / of) * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
     return f"{100 * (middle - half):.0f} to {100 * (middle + half):.0f} %"
 
 
+def judgement(confidence: float, figures: Measured | None) -> Judgement:
+    return Judgement(
+        verdict=Verdict.FAIL, candidate=True, reason="", confidence=confidence, measured=figures
+    )
+
+
 @pytest.mark.parametrize("evidence", Evidence)
 def test_the_page_has_the_rows_of_the_table(evidence: Evidence) -> None:
     (row,) = [line for line in PAGE.split("\n") if line.startswith(f"| `{evidence}`:")]
     found = measured(evidence)
-    if found is None:
-        assert row.endswith("| – | – | not measured |")
-    else:
-        shown = f"| {found.right} | {found.of} | {interval(found.right, found.of)} |"
-        assert row.endswith(shown), shown
-
-
-def test_only_nine_in_ten_of_enough_tests_are_reliable() -> None:
-    reliable = {kind for kind in Evidence if (found := measured(kind)) and found.reliable}
-    assert reliable == {Evidence.REPORTED_EXCEPTION}
+    made = judgement(found.confidence, found)
+    word = "reproduced" if made.reproduces else "possibly reproduced"
+    shown = [
+        f"{found.right} | {found.of}" if found.of else "– | –",
+        interval(found.right, found.of),
+        f"{found.confidence:.2f}",
+        f"{word}, counts" if made.counts else word,
+    ]
+    assert row.endswith(f"| {' | '.join(shown)} |"), shown
 
 
 @pytest.mark.parametrize(
-    ("evidence", "figures", "said"),
+    ("right", "of", "counts", "reproduces"),
     [
-        (None, None, True),
-        (Evidence.OWN_TEST, None, False),
-        (Evidence.STATED_VALUE, Measured(right=9, of=10, reliable=False), False),
-        (Evidence.REPORTED_EXCEPTION, Measured(right=19, of=20, reliable=True), True),
+        (0, 0, False, False),
+        (2, 11, False, False),
+        (29, 38, True, False),
+        (18, 19, True, False),
+        (18, 20, True, True),
+        (17, 20, True, False),
     ],
 )
-def test_what_counts_reproduces_only_where_its_kind_is_reliable(
-    evidence: Evidence | None, figures: Measured | None, said: bool
+def test_one_number_decides_whether_a_test_counts_and_what_is_said_of_it(
+    right: int, of: int, counts: bool, reproduces: bool
 ) -> None:
-    judgement = Judgement(
-        verdict=Verdict.FAIL,
-        candidate=True,
-        reason="",
-        confidence=0.8,
-        evidence=evidence,
-        measured=figures,
-    )
-    assert judgement.counts
-    assert judgement.reproduces is said
+    figures = Measured(right=right, of=of)
+    assert figures.confidence == (right + 2) / (of + 4)
+    made = judgement(figures.confidence, figures)
+    assert (made.counts, made.reproduces) == (counts, reproduces)
+
+
+def test_what_was_not_measured_reproduces_only_by_a_persons_word() -> None:
+    assert not judgement(0.95, None).reproduces
+    assert judgement(1.0, None).reproduces

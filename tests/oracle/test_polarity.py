@@ -12,7 +12,7 @@ def _test(source: str) -> CandidateTest:
         name="test_a",
         issue="",
         origin=Origin(strategy="given"),
-        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="", prior=0.5),
+        oracle=Oracle(kind=OracleKind.WRITTEN, sentence=""),
         path="test_a.py",
         source=source,
     )

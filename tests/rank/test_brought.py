@@ -12,7 +12,6 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.guard import touched_of
 from pytest_brt.patches import canonical_diff
 from pytest_brt.rank.brought import (
-    WORTH,
     by_conftests,
     find_brought,
     is_own,
@@ -21,7 +20,7 @@ from pytest_brt.rank.brought import (
 )
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.types import FileChange, JudgedTest, Patch, Verdict
+from pytest_brt.types import Evidence, FileChange, JudgedTest, Patch, Verdict
 from tests.support.projects import open_on
 from tests.support.trees import write_tree
 
@@ -94,7 +93,7 @@ def test_the_right_patch_is_first_by_the_tests_of_all_without_any_report(engine:
         "test_large",
         "test_rounds",
     ]
-    assert {found.judgement.confidence for found in tests} == {WORTH}
+    assert {found.judgement.evidence for found in tests} == {Evidence.PATCH_TEST}
     ranks = rank_by_weight(tuple(run_patch(p, "", tests, engine) for p in patches), tests)
     assert (ranks[0].name, ranks[0].placed_with) == ("right", ())
     by_name = {rank.name: rank for rank in ranks}

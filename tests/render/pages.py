@@ -17,7 +17,8 @@ from tests.support.rows import judged
 def record(*rows: PatchResult, title: str = "It is wrong", source: str = "x = 1\n") -> RunRecord:
     issue = Issue(id="i", title=title, text="", source="issue.md")
     tests = tuple(
-        replace(test, test=replace(test.test, source=source)) for test in (judged(0), judged(1))
+        replace(test, test=replace(test.test, source=source))
+        for test in (judged(0, 0.85), judged(1, 0.85))
     )
     attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests)
     ranks = rank_by_weight(tuple(replace(row, issue="i") for row in rows), tests)

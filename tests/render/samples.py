@@ -103,7 +103,7 @@ OWN = Frame(path="tests/test_clamp.py", line=6, function="test_clamp_gives_expec
 
 def bug_test(
     name: str = "test_clamp_gives_expected",
-    confidence: float = 0.72,
+    confidence: float = 0.85,
     kind: OracleKind = OracleKind.EQUALS,
 ) -> JudgedTest:
     """Return a test that fails on the unpatched tree."""

@@ -68,8 +68,8 @@ def called(name: str, confidence: float) -> JudgedTest:
 
 
 def test_a_report_is_reproduced_by_its_best_test_whatever_attempt_found_it() -> None:
-    one = attempt(called("test_a", 0.7), called("test_weak", 0.2))
-    assert of_report([one]) == "Reproduced: test_a fails, probably because of this bug (70% sure)."
+    one = attempt(called("test_a", 0.8), called("test_weak", 0.2))
+    assert of_report([one]) == "Reproduced: test_a fails, probably because of this bug (80% sure)."
     two = attempt(called("test_b", 0.9))
     assert of_report([one, two]) == (
         "Reproduced: 2 bug tests fail, probably because of this bug; the best is test_b (90% sure)."

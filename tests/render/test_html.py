@@ -26,7 +26,7 @@ def test_all_that_was_found_is_on_it() -> None:
         "It is wrong", "Best: a.diff", "Reproduced: 2 bug tests", "2 of 20",
         "tests/test_x.py::test_0", "does not apply: 'pkg/gone.py' is not there any more",
         "AssertionError: assert 0", "2 bug tests, 20 of 100 existing tests",
-        "T1bug test test_a, made from the report: 65% sure", "by the bug tests",
+        "T1bug test test_a, made from the report: 85% sure", "by the bug tests",
     ):  # fmt: skip
         assert text in outline.text, text
     assert outline.text.count("✓") == 1 + 3, "in the legend, and three tests that pass"

@@ -46,7 +46,7 @@ def judged(
         name=name,
         issue="i",
         origin=Origin(strategy="agent"),
-        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="", prior=0.5),
+        oracle=Oracle(kind=OracleKind.WRITTEN, sentence=""),
         path="tests/test_x.py",
         source="",
     )

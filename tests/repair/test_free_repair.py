@@ -82,7 +82,7 @@ def test_other_versions_of_a_failing_fix_come_in_one_answer(scene: Scene, tmp_pa
         f"```python\n{code}\n```"
         for code in ("    return low", "    return min(low, high)", RIGHT, RIGHT + "  # again")
     )
-    model = Listener(scripted(tmp_path, fix("    return high") + f"=== reply\n{versions}\n"))
+    model = Listener(scripted(tmp_path, fix("    return high - high") + f"=== reply\n{versions}\n"))
     done = run_free_repair(0, scene.bench(model))
     (found,) = done.fixes
     assert (found.source, found.plausible) == (FixSource.VARIANT, True)
@@ -95,7 +95,7 @@ def test_other_versions_of_a_failing_fix_come_in_one_answer(scene: Scene, tmp_pa
 
 def test_a_version_that_was_cut_off_is_not_tried(scene: Scene, tmp_path: Path) -> None:
     versions = f"=== reply\n```python\n    return low\n```\n```python\n{RIGHT}\n"
-    model = ShortModel(scripted(tmp_path, fix("    return high") + versions), "versions")
+    model = ShortModel(scripted(tmp_path, fix("    return high - high") + versions), "versions")
     done = run_free_repair(0, scene.bench(model, steps=1))
     (step,) = steps_of(done)
     assert [tried.passes for tried in step.fixes] == [False, False]

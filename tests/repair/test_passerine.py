@@ -225,7 +225,7 @@ def test_a_fix_that_was_broken_again_is_found(scene: Scene, tmp_path: Path) -> N
         "```python\n    return max(low, min(value, high))\n```\n"
         f"=== reply if: What to change: wrong\n"
         f'{{"thought": "t", "action": "change", "changes": "replace {LINE}"}}\n'
-        "```python\n    return high\n```\n"
+        "```python\n    return high - high\n```\n"
         f'=== reply\n{{"thought": "t", "action": "edit", "path": "{MODULE}", "prompt": "right"}}\n'
         f'=== reply\n{{"thought": "t", "action": "edit", "path": "{MODULE}", "prompt": "wrong"}}\n'
         f'=== always\n{{"thought": "t", "action": "cat", "path": "{MODULE}", "first": 1}}\n'

@@ -33,7 +33,7 @@ def judged(
             name="test_a",
             issue="i",
             origin=Origin(strategy="agent", model="m"),
-            oracle=Oracle(kind=OracleKind.WRITTEN, sentence="", prior=0.5),
+            oracle=Oracle(kind=OracleKind.WRITTEN, sentence=""),
             path="test_a.py",
             source=f"def test_{number}():\n    assert f({number})\n",
         ),

@@ -33,7 +33,7 @@ def written(
         name="test_a",
         issue="i",
         origin=Origin(strategy="replay"),
-        oracle=Oracle(kind=kind, sentence="s", prior=0.5),
+        oracle=Oracle(kind=kind, sentence="s"),
         path="tests/test_a.py",
         source=source,
         expects=expects,

@@ -25,7 +25,7 @@ from pytest_brt.reproduce.opinion import (
 )
 from pytest_brt.reproduce.prompting.context import Hints
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
-from pytest_brt.types import Frame, JudgedTest, Oracle, OracleKind
+from pytest_brt.types import Frame, JudgedTest, Measured, Oracle, OracleKind
 from tests.reproduce.examples import scripted
 from tests.reproduce.model_tests.judging import CRASH, PRODUCT, judged, run
 
@@ -204,6 +204,21 @@ def test_a_test_that_stands_counts_however_few_samples_agreed() -> None:
     assert standing.judgement.counts
 
 
+def test_a_yes_leaves_a_measured_number_that_counts_alone_and_lets_others_count() -> None:
+    item = judged(run())
+    for figures, right, told in (
+        (Measured(right=21, of=23), True, True),
+        (Measured(right=21, of=23), False, False),
+        (Measured(right=1, of=5), True, False),
+    ):
+        measured = replace(
+            item.judgement, candidate=True, confidence=figures.confidence, measured=figures
+        )
+        said = with_opinion(replace(item, judgement=measured), Opinion(right=right), agrees=False)
+        assert said.judgement.counts is right
+        assert (said.judgement.measured is not None) is told
+
+
 def test_execution_agrees_where_the_failure_is_the_reported_one_or_most_fail_alike() -> None:
     far = Facts(text="something else", crash=False, context="")
     near = Facts(text="it gives 'a-b'", crash=False, context="")
@@ -213,5 +228,5 @@ def test_execution_agrees_where_the_failure_is_the_reported_one_or_most_fail_ali
     alike = replace(item, judgement=replace(item.judgement, agree=4, samples=5))
     assert is_confirmed(alike, far)
     # What rules made has its own figures.
-    oracle = Oracle(kind=OracleKind.EQUALS, sentence="s", prior=0.5)
+    oracle = Oracle(kind=OracleKind.EQUALS, sentence="s")
     assert not is_confirmed(replace(item, test=replace(item.test, oracle=oracle)), near)

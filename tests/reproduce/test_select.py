@@ -35,7 +35,7 @@ def judged(
         name=f"test_{name}",
         issue="i",
         origin=Origin(strategy="replay"),
-        oracle=Oracle(kind=kind, sentence="s", prior=confidence),
+        oracle=Oracle(kind=kind, sentence="s"),
         path=f"tests/test_{name}.py",
         source=f'def test_{name}():\n    """Of {name}."""\n    {body or name}\n',
     )

@@ -68,7 +68,7 @@ class Counting:
             name="test_it",
             issue=issue.id,
             origin=Origin(strategy="counting"),
-            oracle=Oracle(kind=OracleKind.WRITTEN, sentence="", prior=0.5),
+            oracle=Oracle(kind=OracleKind.WRITTEN, sentence=""),
             path=target.path,
             source=TEST,
         )

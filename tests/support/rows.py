@@ -6,9 +6,11 @@ from pytest_brt.types import (
     CandidateTest,
     Cell,
     ChosenBy,
+    Evidence,
     Guarded,
     JudgedTest,
     Judgement,
+    Measured,
     Oracle,
     OracleKind,
     Origin,
@@ -48,7 +50,10 @@ def judged(
     message: str | None = None,
     seed: int = 0,
 ) -> JudgedTest:
-    """Return candidate t<number>; each fails in its own way unless `message` says so."""
+    """Return candidate t<number>; each fails in its own way unless `message` says so.
+
+    So many of a hundred such tests were right that it is as likely as `confidence` says.
+    """
     said = f"assert {number}" if message is None else message
     run = TestRun(
         test=f"t{number}",
@@ -62,12 +67,18 @@ def judged(
         name="test_a",
         issue="",
         origin=Origin(strategy="replay", seed=seed),
-        oracle=Oracle(kind=kind, sentence="", prior=confidence),
+        oracle=Oracle(kind=kind, sentence=""),
         path=f"test_{number}.py",
         source="",
     )
     judgement = Judgement(
-        verdict=Verdict.FAIL, candidate=True, reason="", confidence=confidence, runs=(run,)
+        verdict=Verdict.FAIL,
+        candidate=True,
+        reason="",
+        confidence=confidence,
+        runs=(run,),
+        evidence=Evidence.OTHER,
+        measured=Measured(right=round(104 * confidence) - 2, of=100),
     )
     return JudgedTest(test=test, judgement=judgement)
 

@@ -154,7 +154,6 @@ class Maker:
             oracle=Oracle(
                 kind=OracleKind.WRITTEN,
                 sentence=f"Written by a model from the report {title!r}.",
-                prior=OracleKind.WRITTEN.prior,
             ),
             path=path,
             source=done.source,

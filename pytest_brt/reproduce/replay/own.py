@@ -31,11 +31,7 @@ def own_candidates(replayed: Replayed, folder: str, called: str) -> Iterator[Can
             name=own.name,
             issue=issue.id,
             origin=Origin(strategy="replay"),
-            oracle=Oracle(
-                kind=OracleKind.WRITTEN,
-                sentence="The report brings this test.",
-                prior=OracleKind.WRITTEN.prior,
-            ),
+            oracle=Oracle(kind=OracleKind.WRITTEN, sentence="The report brings this test."),
             path=path,
             source=source,
         )

@@ -150,7 +150,7 @@ class _Maker:
         """Judge the reporter's tests by their runs on the unpatched tree."""
         runs = run_tests(tests, self.engine, self.repeat)
         facts = self._facts(OracleKind.WRITTEN)
-        rating = Rating(confidence=OracleKind.WRITTEN.prior, evidence=Evidence.OWN_TEST)
+        rating = Rating(evidence=Evidence.OWN_TEST)
         return tuple(judge(test, runs[test.id], facts, lambda _: rating) for test in tests)
 
     def tests(self, drafts: Sequence[Draft], most: int = _MOST) -> list[_Written]:
@@ -176,7 +176,7 @@ class _Maker:
 
     def _judged(self, test: CandidateTest, draft: Draft, runs: tuple[TestRun, ...]) -> JudgedTest:
         facts = self._facts(draft.kind)
-        rating = Rating(confidence=draft.score, reasons=draft.reasons, evidence=draft.evidence)
+        rating = Rating(reasons=draft.reasons, evidence=draft.evidence)
         judged = judge(test, runs, facts, lambda _: rating)
         if draft.against and judged.judgement.candidate:
             return replace(judged, judgement=refused(Verdict.FAIL, draft.against, runs))
@@ -229,12 +229,7 @@ class _Maker:
             name=name,
             issue=self.issue.id,
             origin=Origin(strategy="replay"),
-            oracle=Oracle(
-                kind=draft.kind,
-                sentence=draft.docstring,
-                quote=draft.quote,
-                prior=round(draft.score, 2),
-            ),
+            oracle=Oracle(kind=draft.kind, sentence=draft.docstring, quote=draft.quote),
             path=path,
             source=source,
             expects=draft.expects,

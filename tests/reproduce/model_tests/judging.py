@@ -33,7 +33,7 @@ def candidate(source: str = "def test_a():\n    assert f(1) == 'ab'\n") -> Candi
         name="test_a",
         issue="i",
         origin=Origin(strategy="libro"),
-        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="s", prior=0.6),
+        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="s"),
         path="tests/test_a.py",
         source=source,
     )

@@ -71,8 +71,8 @@ def test_a_value_is_believed_little_in_another_state_than_the_reports(engine: En
     )
     same = candidates(attempt(engine, report.format(by=1)))
     other = candidates(attempt(engine, report.format(by=7)))
-    assert max(item.judgement.confidence for item in same) > 0.5
-    assert max(item.judgement.confidence for item in other) <= 0.3
+    assert any(item.judgement.counts for item in same)
+    assert not any(item.judgement.counts for item in other)
 
 
 CRASH = """\
@@ -176,7 +176,7 @@ def test_what_is_said_of_no_python_is_said_of_nothing(engine: Engine) -> None:
          '  File "x.py", line 1, in f\nIndexError: no such item in the pool\n```\n', False),
     ],
 )  # fmt: skip
-def test_only_what_was_right_nine_times_in_ten_reproduces_a_report(
+def test_only_a_kind_that_was_nearly_always_right_reproduces_a_report(
     engine: Engine, report: str, sure: bool
 ) -> None:
     found = candidates(attempt(engine, report))
@@ -188,12 +188,13 @@ def test_only_what_was_right_nine_times_in_ten_reproduces_a_report(
     ("report", "counts"),
     [
         ("double\n\n`double(2)` gives `5` but should be `4`.\n", True),
-        ("double\n\n`double(2)` should return `4`.\n", True),
+        # Fixes often give another value than the stated one.
+        ("double\n\n`double(2)` should return `4`.\n", False),
         ("double\n\n```\n>>> double(2)\n```\n\nIt should return `4`.\n", False),
-        ("double is wrong\n\n```\n>>> double(2)\n5\n```\n", False),
+        ("double is wrong\n\n```\n>>> double(2)\n5\n```\n", True),
     ],
 )
-def test_what_the_report_states_plainly_counts(engine: Engine, report: str, counts: bool) -> None:
+def test_a_complaint_about_what_comes_out_counts(engine: Engine, report: str, counts: bool) -> None:
     found = candidates(attempt(engine, report))
     assert found[0].judgement.counts is counts, found[0].judgement.reason
 

@@ -58,7 +58,7 @@ def test_it_stands_as_it_was_written_with_its_imports(engine: Engine) -> None:
     assert best.test.source == head + CLASS
 
 
-def test_it_stands_before_likelier_tests_of_what_the_report_shows(engine: Engine) -> None:
+def test_it_stands_behind_likelier_tests_of_what_the_report_shows(engine: Engine) -> None:
     report = f"""double is wrong
 
 >>> from pkg import double
@@ -72,7 +72,9 @@ def test_it_stands_before_likelier_tests_of_what_the_report_shows(engine: Engine
 ```
 """
     found = candidates(attempt(engine, report, repeat=2))
-    assert [item.test.is_reporters for item in found[:2]] == [True, False]
+    assert [item.test.is_reporters for item in found[:2]] == [False, True]
+    numbers = [item.judgement.confidence for item in found]
+    assert numbers == sorted(numbers, reverse=True)
 
 
 def test_one_that_passes_is_told_of(engine: Engine) -> None:

@@ -53,14 +53,14 @@ CASES = {
     ),
     "expected value": Case(
         "double is off\n\n```python\nx = double(4)\nx\n```\nThis gives `9` instead of `8`.\n",
-        OracleKind.EQUALS,
-        "    assert x == 8",
+        OracleKind.GONE,
+        "    assert x != 9",
     ),
     "sections": Case(
         "double is off\n\n```python\nfrom pkg import double\nprint(double(2))\n```\n\n"
         "### Expected\n\n```\n4\n```\n\n### Actual\n\n```\n5\n```\n",
-        OracleKind.EQUALS,
-        '    assert str(double(2)) == "4"',
+        OracleKind.GONE,
+        '    assert str(double(2)) != "5"',
     ),
     "comment": Case(
         "double is off\n\n```python\nfrom pkg import double\ndouble(2)  # 5, should be 4\n```\n",
@@ -74,8 +74,8 @@ CASES = {
     ),
     "text that is no Python": Case(
         "encode is off\n\n`encode('a b')` gives `A B` but should be `a-b c`.\n",
-        OracleKind.EQUALS,
-        "    assert encode('a b') == \"a-b c\"",
+        OracleKind.GONE,
+        "    assert encode('a b') != 'A B'",
     ),
     "must raise": Case(
         "check accepts negatives\n\n`check(-1)` should raise a `ValueError`.\n",
@@ -455,9 +455,9 @@ PRINTED = "double is off\n\n```python\nfrom pkg import double\nprint(double(2))\
     ],
 )
 def test_an_expected_value_is_compared_with_what_is_printed(engine: Engine, report: str) -> None:
-    (best, *_) = candidates(attempt(engine, report))
-    assert best.test.oracle.kind is OracleKind.EQUALS
-    assert (best.test.source or "").rstrip().endswith('assert str(double(2)) == "4"')
+    found = candidates(attempt(engine, report))
+    (wanted,) = [it for it in found if it.test.oracle.kind is OracleKind.EQUALS]
+    assert (wanted.test.source or "").rstrip().endswith('assert str(double(2)) == "4"')
 
 
 @pytest.mark.parametrize(
