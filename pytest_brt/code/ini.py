@@ -43,6 +43,8 @@ class PytestIni:
     norecursedirs: tuple[str, ...] = _NO_TESTS
     addopts: tuple[str, ...] = ()
     required_plugins: tuple[str, ...] = ()
+    #: What becomes of warnings, a line each.
+    filterwarnings: tuple[str, ...] = ()
     #: What it takes for tests.
     collected: Collected = USUAL
     #: Names of all keys set, as in "asyncio_mode".
@@ -251,11 +253,16 @@ def _settings(name: str, section: Mapping[str, object]) -> PytestIni:
         norecursedirs=_words(section.get("norecursedirs", _NO_TESTS)),
         addopts=_words(section.get("addopts", ())),
         required_plugins=_words(section.get("required_plugins", ())),
+        filterwarnings=_lines(section.get("filterwarnings", ())),
         collected=collected,
         keys=tuple(section),
         django_settings=str(section.get("DJANGO_SETTINGS_MODULE", "")).strip(),
         cache_dir=str(section.get("cache_dir", "")).strip(),
     )
+
+
+def _lines(value: object) -> tuple[str, ...]:
+    return _words(value.splitlines() if isinstance(value, str) else value)
 
 
 def _words(value: object) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ class LocalEngine:
 
     def observe(self, program: Program) -> Observation:
         """Run the statements of `program`; see `Engine.observe`."""
-        order = order_for(program, self.subject.packages, self._slots.setting.limits.seconds)
+        order = order_for(program, self.subject, self._slots.setting.limits.seconds)
         with self._slots.turns.beside(""), self._slots.lend() as slot:
             ended = self._cell(slot, order, program.changes)
             places = self._slots.setting.places(slot.view.tree)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from pytest_brt.execute.engine import Observation, Observed, Program
@@ -11,6 +11,7 @@ from pytest_brt.execute.process import Deadlines, Ended, Places, ToldException
 from pytest_brt.execute.protocol import CellOrder
 from pytest_brt.render.causes import status_words
 from pytest_brt.types import FileChange
+from pytest_brt.types.subject import Subject
 
 #: Seconds for starting Python and importing the project, at least.
 STARTUP = 60.0
@@ -18,7 +19,7 @@ STARTUP = 60.0
 _STATEMENT = 5.0
 
 
-def order_for(program: Program, packages: Sequence[str], limit: float) -> CellOrder:
+def order_for(program: Program, subject: Subject, limit: float) -> CellOrder:
     """Return what the process of a program is to do, where a test has `limit` seconds."""
     seconds = max(limit * program.statement_share, _STATEMENT)
     total = max(limit, seconds)
@@ -32,7 +33,8 @@ def order_for(program: Program, packages: Sequence[str], limit: float) -> CellOr
         script="observe",
         spec={
             "statements": program.statements,
-            "packages": packages,
+            "packages": subject.packages,
+            "warnings": subject.warnings,
             "calls_from": program.calls_from,
         },
         in_work=True,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import pwd
 import re
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +37,34 @@ UNWANTED = frozenset(
 
 #: The environment variable that names Django's settings.
 DJANGO = "DJANGO_SETTINGS_MODULE"
+
+
+#: Files by which a folder declares itself a project.
+_DECLARING = ("pyproject.toml", "setup.py", "setup.cfg", "tox.ini", "pytest.ini")
+#: Where a project that declares nothing has its code, or the projects that it is made of.
+_CODE = ("*.py", "*/*.py", "src/*/*.py", "lib/*/*.py", "*/pyproject.toml")
+
+
+def demand_project(root: Path) -> None:
+    """Say so where a folder is no Python project, before anything is looked for in it.
+
+    It declares that it is one, or has code or tests, no deeper than a package in a source root. A
+    home folder, that of temporary files and the root of a disk hold whatever there is: these have
+    to declare it.
+
+    Raises:
+        SubjectProblem: it is none.
+    """
+    shared = [root.anchor, tempfile.gettempdir()]
+    with contextlib.suppress(KeyError):  # a user of a container, who is in no list
+        shared.append(pwd.getpwuid(os.getuid()).pw_dir)
+    holds_all = root.resolve() in [Path(place).resolve() for place in shared]
+    patterns = _DECLARING if holds_all else (*_DECLARING, *_CODE)
+    if not any(found for pattern in patterns for found in root.glob(pattern)):
+        raise SubjectProblem(
+            "no Python project here (no pyproject.toml, setup.py, package or tests): "
+            f"{str(root)!r} (run it in the project's folder)"
+        )
 
 
 def find_subject(
@@ -82,6 +113,7 @@ def find_subject(
         test_root=suite_folder(root, ini.testpaths, ini.collected),
         env=tuple(sorted(extra.items())),
         pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.keys, *extra)),
+        warnings=ini.filterwarnings if "error" in " ".join(ini.filterwarnings) else (),
         ini=ini.file,
         paths=tuple(path for path in answer.paths if _is_outside(path, root)),
     )

@@ -16,7 +16,7 @@ from markdown_it.ruler import RuleOptionsType
 from markdown_it.rules_block import StateBlock, fence
 from markdown_it.token import Token
 
-from pytest_brt.issue.kinds import code_strength, kind_of, opens_traceback
+from pytest_brt.issue.kinds import code_strength, kind_of, opens_traceback, with_prompts
 from pytest_brt.issue.sessions import is_prompt
 from pytest_brt.types import Block, BlockKind
 
@@ -183,7 +183,7 @@ def _read_code(token: Token, above: str) -> Iterator[Block]:
     line = first + 2 if token.type == "fence" else first + 1
     language = (token.info.split() or [""])[0].strip("{}.:,").lower()
     text = token.content if token.type == "fence" else token.content.expandtabs(4)
-    text = _dedented(text).strip("\n")
+    text = with_prompts(_dedented(text).strip("\n"))
     kind = _CODES[token.type] or kind_of(text, language, above)
     lines = text.split("\n")
     start = next((at for at, one in enumerate(lines) if opens_traceback(one)), 0)

@@ -72,6 +72,8 @@ _INSTEAD = re.compile(
 )
 
 
+#: What a variable holds, written as its assignment.
+_ASSIGNED = re.compile(r"(?P<name>\w+) ?= ?(?P<value>[^=].*)", re.DOTALL)
 _RESULT = r"(?:result|output|answer|value)"
 #: What comes out, or should, by the name that it has in a sentence.
 _RESULT_BEFORE = re.compile(rf"\b{_RESULT}\s*$", re.IGNORECASE)
@@ -100,6 +102,9 @@ class _Words:
         What follows as "instead of" something is of the opposite role.
         """
         text, end = self.object_at(start)
+        named = _ASSIGNED.fullmatch(text) if not subject else None
+        if named and named["name"] in self.known and is_literal(named["value"]):
+            subject, text = named["name"], named["value"]
         claim = _claim(subject, text, role)
         is_value = claim.kind is ClaimKind.VALUE
         nobodys = is_value and not subject and self._is_one_of_several(end)

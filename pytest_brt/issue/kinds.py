@@ -33,6 +33,14 @@ _OUTPUT_CUE = re.compile(
 )
 
 
+def with_prompts(text: str) -> str:
+    """Return a text in which ``> `` stands before each line of code as a session; else as it is."""
+    typed = re.findall(r"^> (.*)$", text, re.MULTILINE)
+    if not text.startswith("> ") or not code_strength("\n".join(typed)):
+        return text
+    return re.sub(r"^> (?=(\s)?)", lambda more: "... " if more[1] else ">>> ", text, flags=re.M)
+
+
 def kind_of(text: str, language: str, before: str) -> BlockKind:
     """Say what a block is, by its fence's tag in lower case and the prose right above it."""
     lines = [line for line in text.split("\n") if line.strip()]
@@ -60,7 +68,8 @@ def _guess(text: str, before: str) -> BlockKind:
     strength = code_strength(text) or min(code_strength(_start(text)), 1)
     if strength >= 2 or (strength == 1 and not announced):
         return BlockKind.PYTHON
-    return BlockKind.FILE if _RST.search(text) else BlockKind.OUTPUT
+    formulas = any(map(_is_formula, parse_or_empty(text).body)) and not announced
+    return BlockKind.FILE if formulas or _RST.search(text) else BlockKind.OUTPUT
 
 
 def _start(text: str) -> str:
@@ -82,10 +91,22 @@ def code_strength(text: str) -> int:
         if not isinstance(statement, ast.Expr):
             if isinstance(statement, ast.AnnAssign) and statement.value is None:
                 continue  # "word: word" in plain text
+            if _is_formula(statement):
+                continue
             return 2
         if any(isinstance(node, ast.Call | ast.Attribute) for node in ast.walk(statement)):
             strength = max(strength, 1)
     return strength if strength == 0 or len(body) == 1 else 2
+
+
+def _is_formula(node: ast.stmt) -> bool:
+    """Say whether an assignment has nothing but names that it takes for known, and operators.
+
+    As a rule of a grammar has them, a formula, or a setting of a program.
+    """
+    kinds = [type(inner) for inner in ast.walk(node)]
+    acts = {ast.Call, ast.Attribute, ast.Subscript, ast.Lambda, ast.comprehension}
+    return isinstance(node, ast.Assign) and kinds.count(ast.Name) > 1 and not acts & {*kinds}
 
 
 def opens_traceback(text: str) -> bool:

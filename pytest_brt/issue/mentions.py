@@ -6,7 +6,7 @@ import ast
 import re
 from dataclasses import replace
 
-from pytest_brt.syntax.parse import is_literal, parse, parses
+from pytest_brt.syntax.parse import is_literal, parse, parse_or_empty, parses
 from pytest_brt.types.reading import Sentence, Span
 
 #: An exception by its name, and its message where that follows.
@@ -72,6 +72,14 @@ def is_runnable(text: str) -> bool:
         return isinstance(node.func, ast.Attribute) and not isinstance(node.func.value, ast.Name)
     kinds = (ast.Call, ast.BinOp, ast.Subscript, ast.Compare, ast.UnaryOp)
     return any(isinstance(child, kinds) for child in ast.walk(node)) and not is_literal(text)
+
+
+def binds_call(text: str) -> bool:
+    """Say whether `text` assigns the result of a call to a name, as in ``x = f(1)``."""
+    match parse_or_empty(text.strip()).body:
+        case [ast.Assign(targets=[ast.Name()], value=ast.Call())]:
+            return len(text) <= 400
+    return False
 
 
 def is_word(text: str) -> bool:

@@ -40,6 +40,7 @@ class Progress:
         """Add code from a sentence, or what is said of it when it is there already."""
         new = ReportStep(source=source, line=line, block=-1 - len(self.inline), inline=True)
         self.inline[source] = claimed(self.inline.get(source, new), *claims)
+        self.bound |= names_of(source).bound
 
     def add_steps(self, statement: Statement, line: int, block: int, *claims: Claim) -> int:
         """Add the statements of one input and return the index of the last."""

@@ -9,7 +9,7 @@ from itertools import islice
 
 from pytest_brt.issue.claims import claims
 from pytest_brt.issue.listings import read_output, read_python, read_repl, read_traceback
-from pytest_brt.issue.mentions import EXCEPTION, code_in, is_runnable
+from pytest_brt.issue.mentions import EXCEPTION, binds_call, code_in, is_runnable
 from pytest_brt.issue.own_tests import own_tests
 from pytest_brt.issue.progress import Progress, claimed
 from pytest_brt.issue.prose import sentences
@@ -111,7 +111,8 @@ def _read_sentences(progress: Progress, place: BlockInContext) -> None:
             _give(progress, claim, sentence, ahead=place.number == 0 if heading else ahead)
         # Code in a sentence is worth running even when nothing clear is said about it.
         for code in code_in(sentence) if not heading else ():
-            if is_runnable(code.text) and not _is_form(code.text):
+            runs = is_runnable(code.text) or binds_call(code.text)
+            if runs and not _is_form(code.text):
                 progress.add_inline(code.text, sentence.line)
 
 

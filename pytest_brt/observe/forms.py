@@ -7,13 +7,15 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_brt.issue.alike import is_steady
+from pytest_brt.issue.alike import ADDRESS, Likeness, is_steady, quoted_in
 from pytest_brt.observe.watch import Seen
-from pytest_brt.syntax.parse import bodies, parse
+from pytest_brt.syntax.parse import bodies, is_literal, parse
 
 _ENVIRONMENT = re.compile(
     r"__version__|show_versions|\bplatform\.|sys\.version|\.version\b|print_versions|__file__"
 )
+#: What an object looks like that says nothing of itself.
+_ADDRESS_ALONE = re.compile(rf"<[^<>]* at {ADDRESS.pattern}>")
 
 
 class Form(StrEnum):
@@ -112,6 +114,15 @@ def printed_argument(source: str) -> str:
     return ""
 
 
+def quotes(text: str, display: Display) -> Likeness:
+    """Say how well `text` quotes a result; of a string, a literal quotes the value alone."""
+    if display.form is Form.STR and display.type == "str" and is_literal(text):
+        return Likeness.NONE
+    return quoted_in(display.text, text)
+
+
 def can_compare(display: Display) -> bool:
-    """Say whether the result looks the same in every run and is not too long to read."""
-    return is_steady(display.text) and len(display.text) <= 4000
+    """Say whether the result says the same in every run, addresses aside, and is not too long."""
+    steady = display.form is not Form.STDOUT or is_steady(display.text)
+    alone = _ADDRESS_ALONE.fullmatch(display.text.strip())
+    return steady and not alone and len(display.text) <= 4000

@@ -34,8 +34,9 @@ class Resolver:
         self._try({name: self._near(name) for name in unknown})
         rest = [name for name in unknown if name not in self.known]
         if rest:
-            found = find_mentions(self.engine.subject, rest)
-            self._try({name: self._far(name, found.get(name)) for name in rest})
+            parts = {part for name in rest for part in self._use(name).attributes}
+            found = find_mentions(self.engine.subject, {*rest, *parts})
+            self._try({name: self._far(name, found) for name in rest})
         for name in unknown:
             self.known.setdefault(name, "")
 
@@ -59,16 +60,25 @@ class Resolver:
             yield self.own[name]
         packages = main_packages(self.engine.subject)
         offering = [*filter(None, self.stars), *packages]
-        yield from near_ways(name, packages, offering, self.uses.get(name, Use()))
+        yield from near_ways(name, packages, offering, self._use(name))
 
-    def _far(self, name: str, mentions: Mentions | None) -> Iterator[str]:
-        """Yield how the project's files import a name, and the standard library."""
-        if mentions is not None:
+    def _use(self, name: str) -> Use:
+        return self.uses.get(name, Use())
+
+    def _far(self, name: str, found: Mapping[str, Mentions]) -> Iterator[str]:
+        """Yield how the project's files import a name, and the standard library.
+
+        What a class is asked of may be the one module that has it, under another name.
+        """
+        if mentions := found.get(name):
             yield from found_ways(name, mentions.defining, mentions.imports)
             # A short name that several define says nothing.
             several = mentions.defining[:_MOST_MODULES] if len(name) >= _TELLING else ()
             yield from (f"from {module} import {name}" for module in several)
-        yield from standard_ways(name, self.uses.get(name, Use()))
+        use = self._use(name)
+        yield from standard_ways(name, use)
+        homes = (found[part].defining for part in use.attributes if part[0].isupper())
+        yield from (f"import {home[0]} as {name}" for home in homes if len(home) == 1)
 
     def _try(self, ways: Mapping[str, Iterable[str]]) -> None:
         """Run every way of importing and keep the first that works."""

@@ -7,6 +7,7 @@ import re
 import textwrap
 
 from pytest_brt.code.fitting import WIDTH
+from pytest_brt.issue.alike import ADDRESS, is_steady
 from pytest_brt.observe.forms import Display, Form
 from pytest_brt.syntax.parse import parse_expression
 
@@ -38,7 +39,10 @@ def assertion(display: Display, other: str, *, differs: bool) -> tuple[tuple[str
     if display.form is Form.STR and display.type == "str":
         return (*lines, f"assert {expression} {same} {text}"), False
     wrap = "repr" if display.form is Form.VALUE else "str"
-    return (*lines, f"assert {wrap}({display.expression}) {same} {text}"), False
+    shown = f"{wrap}({display.expression})"
+    if not is_steady(text):
+        shown, text = f're.sub(r"{ADDRESS.pattern}", "0x", {shown})', ADDRESS.sub("0x", text)
+    return (*lines, f"assert {shown} {same} {text}"), False
 
 
 def loose_assertion(display: Display, other: str, *, part: bool) -> tuple[tuple[str, ...], bool]:

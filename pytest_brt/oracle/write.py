@@ -209,11 +209,12 @@ def _setup(draft: Draft, replayed: Replayed) -> list[Seen]:
     if draft.index is None:
         return []
     about = replayed.seen[draft.index]
-    before = replayed.seen if about.step.inline else replayed.seen[: draft.index]
+    # Code of a sentence is for itself, unless it gives something a name.
     usable = [
         seen
-        for seen in before
-        if not seen.step.inline and _ran(seen) and not _prints_names(seen.step.source)
+        for seen in replayed.seen[: draft.index]
+        if _ran(seen) and (seen.names.bound or not seen.step.inline)
+        if not _prints_names(seen.step.source)
     ]
     if draft.whole:
         return [seen for seen in usable if not _is_idle(seen.step.source)]

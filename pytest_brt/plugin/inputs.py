@@ -16,7 +16,7 @@ from pytest_brt.errors import StoreProblem, UsageProblem
 from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.local import LocalEngine
-from pytest_brt.execute.subject import find_subject
+from pytest_brt.execute.subject import demand_project, find_subject
 from pytest_brt.model.base import Model
 from pytest_brt.model.kept import KeptAnswers
 from pytest_brt.model.opening import builtin_factories, open_models
@@ -191,6 +191,7 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
     Raises:
         BrtError: the project, its interpreter or the isolation cannot be had.
     """
+    demand_project(config.rootpath)
     added: dict[str, Callable[..., Engine]] = collect_extensions(config, "pytest_brt_sandboxes", {})
     level = options.sandbox
     if level in added:  # the project's interpreter is asked before that can be open_mode

@@ -36,8 +36,8 @@ _NAMES, _VALUES = 8, 4
 
 _NO_CALL = "the report has a traceback, but no Python code that leads to it"
 _NO_CODE = (
-    "the report has no Python code that could be read (in code fences, indented blocks, '>>>' and "
-    "'In [1]:' sessions, and inline code)"
+    "the report has no Python code that could be run (in code fences, indented blocks, '>>>' and "
+    "'In [1]:' sessions, and calls in sentences)"
 )
 
 

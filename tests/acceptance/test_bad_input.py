@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from tests.support.interval import CLAMP_ISSUE
@@ -41,6 +43,31 @@ def test_an_issue_without_code_is_not_reproduced_and_fails(project: pytest.Pytes
     assert "Traceback" not in result.stdout.str()
     result.stdout.fnmatch_lines(["Not reproduced: the report has no Python*; add to the report*"])
     assert tree_hash(project.path) == before
+
+
+@pytest.mark.parametrize("of", ["nobody", "everything"])
+def test_a_folder_that_is_no_project_is_not_searched(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, of: str
+) -> None:
+    root = pytester.path
+    (root / "report.md").write_text(CLAMP_ISSUE, "utf-8")
+    # What a search would find, and a script that lies about.
+    inner = root / "downloads/somebody/else"
+    inner.mkdir(parents=True)
+    (inner / "test_a.py").write_text("def test_a():\n    pass\n", "utf-8")
+    if of == "everything":
+        (root / "once.py").write_text("print(1)\n", "utf-8")
+        monkeypatch.setenv("TMPDIR", str(root))
+    none = "*: no Python project here (no pyproject.toml, setup.py, package or tests): *"
+    for command in (
+        ("pytest", "--brt-issue=report.md", "-p", "no:cacheprovider"),
+        ("pytest_brt", "issue", "report.md", "-q"),
+        ("pytest_brt", "check", str(inner / "test_a.py"), "--issue", "report.md"),
+    ):
+        result = pytester.run(sys.executable, "-m", *command)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR, command
+        result.stderr.fnmatch_lines([none])
+        assert len([line for line in result.errlines if line]) == 1
 
 
 def test_a_folder_without_patches(project: pytest.Pytester) -> None:

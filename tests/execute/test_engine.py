@@ -274,7 +274,7 @@ def test_statements_are_observed_one_by_one(engine: Engine) -> None:
     assert error is not None
     assert error.type == "ZeroDivisionError"
     assert [(f.path, f.project) for f in error.frames] == [
-        ("<statement 2>", False),
+        ("<report>", False),
         ("pkg/core.py", True),
     ]
     assert (by[4].stdout, by[4].stderr) == ("out\n", "err\n")

@@ -1,8 +1,8 @@
 """Runs statements one by one. Runs in the subject: Python 3.8+."""
 
 import ast
+import builtins
 import io
-import linecache
 import os
 import sys
 import tempfile
@@ -126,11 +126,26 @@ class Calls:
         return sorted({(code.co_filename, code.co_firstlineno) for code in codes})
 
 
+def obey(line):
+    """Do with warnings what a line of pytest's ``filterwarnings`` says, as tests see them."""
+    action, message, kind, module = (line + ":::").split(":")[:4]
+    category = getattr(builtins, kind.strip() or "Warning", None)
+    try:
+        warnings.filterwarnings(action.strip(), message.strip(), category, module.strip())
+    except (AssertionError, TypeError, ValueError):
+        return  # about a warning of a package, which is not imported for it
+
+
 class Session:
     """One namespace, and the statements that run in it."""
 
-    def __init__(self, wire, packages):
+    def __init__(self, wire, packages, statements, filters):
         self.wire = wire
+        # A file with all of them, as a person runs them: some code looks at its own source.
+        self.path = os.path.join(tempfile.mkdtemp(), "report.py")
+        with open(self.path, "w", encoding="utf-8", errors="surrogatepass") as stream:
+            stream.write("".join(source + "\n" for source in statements))
+        self.line = 0
         self.packages = frozenset(packages)
         self.own_files = start.own_files()
         self.flags = 0
@@ -138,12 +153,15 @@ class Session:
         self.loop = None
         self.database = Database()
         module = types.ModuleType("__main__")
+        module.__file__ = self.path
         module.__dict__["__builtins__"] = __builtins__
         sys.modules["__main__"] = module
         self.module = module
         self.space = module.__dict__
         self.capture = Capture()
         warnings.simplefilter("always")
+        for line in filters:
+            obey(line)
         warnings.showwarning = self.show_warning
         if "DJANGO_SETTINGS_MODULE" in os.environ:
             try:
@@ -166,11 +184,14 @@ class Session:
         raised = value = None
         has_value = False
         try:
-            has_value, value = self.execute(index, source)
+            has_value, value = self.execute("\n" * self.line + source)
             if has_value and value is not None:
                 self.space["_"] = value
         except BaseException as error:
             raised = tell.describe(error, self.packages, self.own_files)
+            for frame in raised["frames"]:
+                frame[0] = frame[0].replace(self.path, "<report>")
+        self.line += source.count("\n") + 1
         shown = self.show(value) if has_value and raised is None else None
         stdout, stderr = self.capture.take()
         self.wire.send(
@@ -191,17 +212,14 @@ class Session:
             self.wire.send("evaluable", index=index)
         self.capture.take()
 
-    def execute(self, index, source):
+    def execute(self, source):
         """Return whether the statement is an expression, and its value."""
-        name = "<statement %d>" % index
-        lines = [line + "\n" for line in source.splitlines()]
-        linecache.cache[name] = (len(source), None, lines, name)
-        tree = compile(source, name, "exec", self.flags | ast.PyCF_ONLY_AST | AWAIT, True)
+        tree = compile(source, self.path, "exec", self.flags | ast.PyCF_ONLY_AST | AWAIT, True)
         is_expression = len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr)
         if is_expression:
             tree = ast.Expression(tree.body[0].value)
         mode = "eval" if is_expression else "exec"
-        code = compile(tree, name, mode, self.flags | AWAIT, True)
+        code = compile(tree, self.path, mode, self.flags | AWAIT, True)
         self.flags |= code.co_flags & FUTURES
         return is_expression, self.settle(eval(code, self.space), code)
 
@@ -247,7 +265,7 @@ def main(spec, wire):
     """Run what the specification says, telling about each statement as it ends."""
     sys.argv[:] = [""]
     sys.path.insert(0, "")
-    session = Session(wire, spec["packages"])
+    session = Session(wire, spec["packages"], spec["statements"], spec["warnings"])
     calls = None
     for index, source in enumerate(spec["statements"]):
         if index == spec["calls_from"]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pytest_brt.issue.alike import Likeness, is_steady, partly_in, quoted_in
-from pytest_brt.observe.forms import displays
+from pytest_brt.issue.alike import is_steady, partly_in
+from pytest_brt.observe.forms import Display, displays, quotes
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.equals import equals
@@ -85,13 +85,14 @@ def _gives_another(seen: Seen) -> bool:
     told = seen.step.said(ClaimKind.VALUE)
     if all(claim.role is ClaimRole.EXPECTED for claim in told):
         return False
-    shown = [display.text for display in displays(seen, blank=True)]
-    comparable = all(map(is_steady, shown)) and all(is_steady(claim.text) for claim in told)
+    shown = displays(seen, blank=True)
+    texts = [*(one.text for one in shown), *(claim.text for claim in told)]
+    comparable = all(map(is_steady, texts))
     return bool(shown) and comparable and not _agree(shown, [claim.text for claim in told])
 
 
-def _agree(shown: Sequence[str], told: Sequence[str]) -> bool:
-    return any(quoted_in(text, claim) or partly_in(claim, text) for text in shown for claim in told)
+def _agree(shown: Sequence[Display], told: Sequence[str]) -> bool:
+    return any(quotes(claim, one) or partly_in(claim, one.text) for one in shown for claim in told)
 
 
 _OF_VALUES = (OracleKind.EQUALS, OracleKind.GONE)
@@ -106,11 +107,7 @@ def contradiction(
     if draft.kind is OracleKind.NO_RAISE:
         return _wants_exception(view, draft, wanted)
     if draft.kind in _OF_VALUES:
-        return (
-            _wants_instead(draft, every, wanted)
-            or _rival(draft, every)
-            or _called_right(view, draft)
-        )
+        return _wants_instead(draft, every, wanted) or _rival(draft, every)
     return ""
 
 
@@ -139,19 +136,3 @@ def _rival(draft: Draft, every: Sequence[Draft]) -> str:
     same = (one for one in every if one.kind is draft.kind and one.index == draft.index)
     has_rival = any(other.body != draft.body for other in same)
     return "the report names two different right values" if has_rival else ""
-
-
-def _called_right(view: ReportRun, draft: Draft) -> str:
-    """Say that the result which is to be gone is called right elsewhere, of the same code."""
-    if draft.kind is not OracleKind.GONE:
-        return ""
-    seen = view.seen[draft.index or 0]
-    shown = displays(seen)
-    right = any(
-        quoted_in(display.text, claim.text) >= Likeness.SQUEEZED
-        for other in view.seen
-        if other is not seen and other.step.source == seen.step.source
-        for claim in other.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED, ClaimRole.CONTRAST)
-        for display in shown
-    )
-    return "the report calls this result right elsewhere" if right else ""

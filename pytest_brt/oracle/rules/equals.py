@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pytest_brt.issue.alike import Likeness, quoted_in, squeezed, trimmed
-from pytest_brt.observe.forms import Display, Form, displays, printed_argument
+from pytest_brt.issue.alike import Likeness, squeezed, trimmed
+from pytest_brt.observe.forms import Display, Form, displays, printed_argument, quotes
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import assertion, loose_assertion
 from pytest_brt.oracle.rules.report_run import (
@@ -46,7 +46,7 @@ def equals(view: ReportRun) -> Iterator[Draft]:
         if not shown or seen.missing:
             continue
         right = seen.step.said(ClaimKind.VALUE, ClaimRole.CONTRAST)
-        if any(quoted_in(display.text, said.text) for said in right for display in shown):
+        if any(quotes(said.text, display) for said in right for display in shown):
             continue
         is_confirmed, is_text = _is_confirmed(seen, shown), shown[0].type == "str"
         for said in seen.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED):
@@ -117,8 +117,7 @@ def _is_expression(source: str) -> bool:
 def _is_confirmed(seen: Seen, shown: tuple[Display, ...]) -> bool:
     """Say whether the value that comes out is one that the report says comes out here."""
     return any(
-        said.role is not ClaimRole.EXPECTED
-        and quoted_in(display.text, said.text) >= Likeness.SQUEEZED
+        said.role is not ClaimRole.EXPECTED and quotes(said.text, display) >= Likeness.SQUEEZED
         for said in seen.step.said(ClaimKind.VALUE)
         for display in shown
     )
@@ -220,7 +219,7 @@ def _is_spaced(seen: Seen, display: Display, text: str) -> bool:
 def _compared(seen: Seen, shown: tuple[Display, ...], said: Claim) -> tuple[Display, str] | None:
     """Return which view of a result to compare, and with what text; None where neither is sure."""
     text = said.text.strip()
-    if not text or any(quoted_in(display.text, text) for display in shown):
+    if not text or any(quotes(text, display) for display in shown):
         return None
     display = shown[0]
     as_value = display.form is Form.VALUE and parses(text) and "\n" not in text
@@ -237,7 +236,7 @@ def _compared(seen: Seen, shown: tuple[Display, ...], said: Claim) -> tuple[Disp
         if display.form is Form.STDOUT and not is_literal(display.text.strip()):
             return None  # it prints more than a value
         text = _as_printed(text, display.text)
-        if not text or any(quoted_in(other.text, text) for other in shown):
+        if not text or any(quotes(text, other) for other in shown):
             return None
     elif text in said.sentence and " " not in text and not _is_in_place(seen, shown, said):
         return None

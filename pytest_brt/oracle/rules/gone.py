@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pytest_brt.issue.alike import Likeness, partly_in, quoted_in, squeezed
+from pytest_brt.issue.alike import Likeness, is_steady, partly_in, squeezed
 from pytest_brt.issue.mentions import is_runnable
 from pytest_brt.issue.words import plain, wished_part
-from pytest_brt.observe.forms import Display, can_compare, displays, printed_argument
+from pytest_brt.observe.forms import Display, can_compare, displays, printed_argument, quotes
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import assertion, one_line
-from pytest_brt.oracle.rules.report_run import ReportRun, is_said_to_work, quote, short
+from pytest_brt.oracle.rules.report_run import ReportRun, called, is_said_to_work, quote, short
 from pytest_brt.oracle.write import Draft
 from pytest_brt.types import BlockKind, Evidence, OracleKind
 from pytest_brt.types.reading import BlockInContext, Claim, ClaimKind, ClaimRole
@@ -29,16 +29,14 @@ def gone(view: ReportRun) -> Iterator[Draft]:
     """A result that the report quotes, and that still comes out, must be gone."""
     for index, seen in enumerate(view.seen):
         wanted = seen.step.said(ClaimKind.RAISES, ClaimRole.EXPECTED)
-        if seen.missing or is_said_to_work(seen) or wanted:
+        if seen.missing or is_said_to_work(seen) or wanted or view.held_for_right(seen):
             continue
         for display in displays(seen):
             found = _quotation(view, seen, display)
             if found is None or not can_compare(display):
                 continue
             said, alike = found
-            if _is_fine(seen, display):
-                break
-            if _is_beside(view, seen, said) or _is_on_the_way(view, index, said):
+            if _is_right(view, seen, display, said) or _is_beside(view, index, said):
                 break
             score, reasons = _gone_score(view, index, said, alike)
             lines, capsys = assertion(display, display.text, differs=True)
@@ -53,6 +51,7 @@ def gone(view: ReportRun) -> Iterator[Draft]:
                 score=score,
                 reasons=reasons,
                 fixtures=("capsys",) if capsys else (),
+                imports=() if is_steady(display.text) else ("import re",),
                 evidence=Evidence.REPORTED_VALUE if score >= _PLAIN else Evidence.OTHER,
             )
             break
@@ -63,7 +62,7 @@ def _quotation(
 ) -> tuple[Claim | None, Likeness] | None:
     best: tuple[Claim | None, Likeness] | None = None
     for said in seen.step.said(ClaimKind.VALUE, *_SUSPECT):
-        alike = quoted_in(display.text, said.text)
+        alike = quotes(said.text, display)
         complained = said.role is ClaimRole.OBSERVED and said.direct
         if not alike and complained and partly_in(said.text, display.text):
             alike = Likeness.PART
@@ -74,11 +73,29 @@ def _quotation(
     return best
 
 
-def _is_beside(view: ReportRun, seen: Seen, said: Claim | None) -> bool:
-    """Say whether a result is only shown, and others of its block are marked as wrong."""
-    beside = (other.step for other in view.seen if other.step.block == seen.step.block)
-    only_shown = said is not None and said.role is ClaimRole.SHOWN and not seen.step.is_marked
-    return only_shown and any(step.is_marked for step in beside)
+def _is_beside(view: ReportRun, index: int, said: Claim | None) -> bool:
+    """Say whether a result is only shown, and others of its block are what is complained of."""
+    seen = view.seen[index]
+    if said is None or seen.step.is_marked:
+        return False
+    beside = [other for other in view.seen if other.step.block == seen.step.block]
+    is_shown = said.role is ClaimRole.SHOWN and any(other.step.is_marked for other in beside)
+    return is_shown or (said.direct and _is_beside_the_titles(view, index))
+
+
+def _is_beside_the_titles(view: ReportRun, index: int) -> bool:
+    """Say whether the title speaks of more of another statement whose result is shown beside.
+
+    It stands below, or is a call of the same function.
+    """
+    seen = view.seen[index]
+    return any(
+        other.step.block == seen.step.block
+        and (place > index or called(other.step.source) == called(seen.step.source))
+        and view.in_title(other.step.source) > view.in_title(seen.step.source)
+        and any(claim.direct for claim in other.step.said(ClaimKind.VALUE, *_SUSPECT))
+        for place, other in enumerate(view.seen)
+    )
 
 
 def _is_elsewhere(view: ReportRun, seen: Seen, display: Display) -> bool:
@@ -89,8 +106,6 @@ def _is_elsewhere(view: ReportRun, seen: Seen, display: Display) -> bool:
     key = squeezed(display.text)
     if len(key) < 4 or key in squeezed(seen.step.source):
         return False
-    if any(_is_fine(other, display) for other in view.seen):
-        return False  # there it is called right
     places = [
         place
         for place in view.reading.blocks
@@ -106,9 +121,13 @@ def _is_wished(place: BlockInContext, key: str) -> bool:
     return any(key in squeezed(wished_part(sentence.text)) for sentence in place.sentences)
 
 
-def _is_fine(seen: Seen, display: Display) -> bool:
-    right = seen.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED, ClaimRole.CONTRAST)
-    return any(quoted_in(display.text, claim.text) for claim in right)
+def _is_right(view: ReportRun, seen: Seen, display: Display, said: Claim | None) -> bool:
+    """Say whether the report calls a value right: here, or elsewhere and only shows it here."""
+    spoken = said is not None and said.role is ClaimRole.OBSERVED and not said.direct
+    where = [seen] if spoken or seen.step.is_marked else view.seen
+    right = (ClaimRole.EXPECTED, ClaimRole.CONTRAST)
+    claims = (claim for other in where for claim in other.step.said(ClaimKind.VALUE, *right))
+    return any(quotes(claim.text, display) for claim in claims)
 
 
 def _gone_score(
@@ -155,18 +174,6 @@ def _is_last_shown(view: ReportRun, index: int) -> bool:
         other.step.block == block
         and other.step.said(ClaimKind.VALUE, *_SUSPECT)
         and displays(other)
-        for other in view.seen[index + 1 :]
-    )
-
-
-def _is_on_the_way(view: ReportRun, index: int, said: Claim | None) -> bool:
-    """Say whether a result is shown before the one that the title speaks of, in a session."""
-    seen = view.seen[index]
-    if said is None or not said.direct or seen.step.is_marked or view.in_title(seen.step.source):
-        return False
-    return any(
-        other.step.block == seen.step.block
-        and view.in_title(other.step.source)
-        and any(claim.direct for claim in other.step.said(ClaimKind.VALUE, *_SUSPECT))
-        for other in view.seen[index + 1 :]
+        and not _is_beside_the_titles(view, place)
+        for place, other in enumerate(view.seen[index + 1 :], index + 1)
     )

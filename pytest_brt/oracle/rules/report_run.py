@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from keyword import iskeyword
 
+from pytest_brt.issue.mentions import code_in, object_at
 from pytest_brt.issue.words import plain
 from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.oracle.assertion import one_line
@@ -23,6 +24,9 @@ _RAISES = re.compile(r"\b(?:rais|error|exception|fail|crash|got|get)", re.IGNORE
 _SAYS = re.compile(
     r"\b(?:says?|reads?|states?|mentions?|tells?|reports?|complains?|message)\b[^.;]{0,40}$",
     re.IGNORECASE,
+)
+_SAME_AS = re.compile(
+    r"\b(?:the same|equal|equivalent|identical)\b[^.;\"'`]{0,30}\b(?:as|to) ", re.IGNORECASE
 )
 #: Blocks in which an exception is spoken of, or comes out.
 _SHOWN = (BlockKind.PROSE, BlockKind.HEADING, BlockKind.OUTPUT, BlockKind.TRACEBACK)
@@ -56,10 +60,19 @@ class ReportRun:
         """Return the statements with what they did."""
         return self.replayed.seen
 
-    def in_title(self, source: str) -> bool:
-        """Say whether the report's title speaks of a name in `source`."""
+    def in_title(self, source: str) -> set[str]:
+        """Return the names in `source` of which the report's title speaks."""
         words = {word.lower() for word in _NAME.findall(self.issue.title)} - _COMMON
-        return bool(words & {name.lower() for name in _NAME.findall(source)})
+        return words & {name.lower() for name in _NAME.findall(source)}
+
+    def held_for_right(self, seen: Seen) -> bool:
+        """Say whether something is said to be the same as what a statement calls, or is given."""
+        return any(
+            re.search(r"[(\"']", other) and other.strip("\"'") in seen.step.source
+            for sentence in self.reading.sentences
+            for same in _SAME_AS.finditer(sentence.text)
+            for other, _ in [object_at(sentence.text, code_in(sentence), same.end())]
+        )
 
     def is_named(self, raised: Raised) -> Raised | None:
         """Return the exception of the report that is this one, the best match first."""
@@ -140,7 +153,7 @@ def quote(said: Claim | None) -> str:
 
 
 def called(source: str) -> str:
-    """Return the name of the function or attribute a statement is about, for test names.
+    """Return the name of the function or attribute that a statement is about.
 
     >>> called("print(simplify(x))")
     'simplify'

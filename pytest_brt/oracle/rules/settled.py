@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_brt.issue.alike import quoted_in
-from pytest_brt.observe.forms import can_compare, displays, ran_expression
+from pytest_brt.issue.alike import Likeness
+from pytest_brt.observe.forms import can_compare, displays, quotes, ran_expression
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import assertion
 from pytest_brt.oracle.rules.report_run import ReportRun, short
@@ -50,8 +50,9 @@ def _with_value(index: int, seen: Seen) -> Iterator[Draft]:
     shown = [display for display in displays(seen) if can_compare(display)]
     for said in seen.step.said(ClaimKind.VALUE):
         text = said.text.strip()
-        same = [display for display in shown if quoted_in(display.text, text)]
         wanted = said.role is ClaimRole.EXPECTED
+        least = Likeness.EXACT if wanted else Likeness.PART
+        same = [display for display in shown if quotes(text, display) >= least]
         if wanted and same:
             lines, capsys = assertion(same[0], same[0].text, differs=False)
             gives = f"gives {short(text)}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from pytest_brt.issue.alike import quoted_in
-from pytest_brt.observe.forms import displays
+from pytest_brt.issue.alike import Likeness
+from pytest_brt.observe.forms import displays, quotes
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.report_run import ReportRun
@@ -135,9 +135,9 @@ def _unused(view: ReportRun) -> Miss:
     stated: dict[str, StatedValue] = {}
     given: dict[str, bool] = {}
     for seen, claim in _stated(view):
-        text = " ".join(claim.text.split())[:_VALUE]
+        text = claim.text.strip()[:_VALUE]
         stated[text] = StatedValue(text=text, line=seen.step.line)
-        given[text] = _gives(seen, claim)
+        given[text] = _gives(seen, claim) is Likeness.EXACT
     if not stated:
         return NothingWrong() if _came_out(view) else ComplaintUnclear()
     values = tuple(stated.values())
@@ -152,14 +152,15 @@ def _stated(view: ReportRun) -> Iterator[tuple[Seen, Claim]]:
                 yield seen, claim
 
 
-def _gives(seen: Seen, claim: Claim) -> bool:
-    return any(quoted_in(display.text, claim.text) for display in displays(seen))
+def _gives(seen: Seen, claim: Claim) -> Likeness:
+    alike = (quotes(claim.text, display) for display in displays(seen))
+    return max(alike, default=Likeness.NONE)
 
 
 def _came_out(view: ReportRun) -> bool:
     return any(
         (seen.did and seen.did.raised and simple(seen.did.raised.type) == claim.exception)
-        or (claim.kind is ClaimKind.VALUE and _gives(seen, claim))
+        or (claim.kind is ClaimKind.VALUE and bool(_gives(seen, claim)))
         for seen in view.seen
         for claim in seen.step.claims
     )

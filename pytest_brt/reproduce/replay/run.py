@@ -250,7 +250,7 @@ class _Maker:
         if draft.index is None or draft.kind is not OracleKind.GONE:
             return None
         left = _left(draft.body[-1].removeprefix("assert "))
-        if not (left.endswith(".out") or left.startswith(("str(", "repr("))):
+        if not (left.endswith(".out") or left.startswith(("str(", "repr(", "re.sub("))):
             return None
         lines = [line for line in draft.body[:-1] if not line.startswith("reported = ")]
         probe = replace(draft, body=(*lines, f"raise LookupError({left})"))
