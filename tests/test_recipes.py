@@ -13,7 +13,7 @@ from tests.reproduce.replay.project import make_project
 
 ROOT = Path(__file__).parents[1]
 ROW = """\
-    RESULT_TYPE = ("type-of-result", "returns_the_type", 0.9)
+    RESULT_TYPE = ("type-of-result", 0.9)
 """
 WORDS = """\
     OracleKind.RESULT_TYPE: "returns another type",
@@ -224,7 +224,7 @@ def test_an_oracle_is_a_row_a_rule_and_its_name(copy: Path, tmp_path: Path) -> N
     put(rules / "apply.py", "    no_raise,\n", "    result_type,\n")
     out = run(copy, "-c", ASK_REPLAY, str(make_project(tmp_path / "project")))
     assert "True returns another type" in out
-    assert "def test_double_returns_the_type():" in out
+    assert "def test_double():" in out
     assert "assert isinstance(double(2), str)" in out
 
 

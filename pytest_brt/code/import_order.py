@@ -19,13 +19,19 @@ def sorted_imports(imports: Iterable[Import], root: Path) -> str:
     for one in imports:
         key = (_section(one.module, root), bool(one.name), one.module)
         # Constants come before classes, and those before the rest.
-        found[key].add((not one.name.isupper(), not one.name[:1].isupper(), one.statement))
+        is_constant = one.name.isupper() and len(one.name) > 1
+        found[key].add((not is_constant, not one.name[:1].isupper(), one.statement))
     sections: dict[int, list[str]] = {}
-    for (section, is_from, module), ranked in sorted(found.items()):
+    for (section, is_from, module), ranked in sorted(found.items(), key=_place):
         statements = [statement for *_, statement in sorted(ranked)]
         lines = _joined(f"from {module} import ", statements) if is_from else statements
         sections.setdefault(section, []).extend(lines)
     return "\n\n".join(map("\n".join, sections.values()))
+
+
+def _place(item: tuple[tuple[int, bool, str], object]) -> tuple[int, bool, str]:
+    section, is_from, module = item[0]
+    return section, is_from, module.lower()
 
 
 def _section(module: str, root: Path) -> int:

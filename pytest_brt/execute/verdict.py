@@ -311,14 +311,14 @@ def not_begun(scene: Scene, ended: Ended) -> TestRun:
     return scene.outcome(Verdict.BROKEN, CannotRun(said=said))
 
 
+#: How pytest says that a conftest raises, and where.
+_CONFTEST = re.compile(r"^ImportError while loading conftest .*\n(.+):(\d+): in ", re.MULTILINE)
+
+
 def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith(("ERROR:", "E  "))]
     chosen = (errors or lines)[-1:]
     said = chosen[0].removeprefix("ERROR:").removeprefix("E  ").strip() if chosen else ""
-    conftest = _CONFTEST.search(text)
-    return f"{conftest[1]} cannot be imported: {said}" if conftest else said
-
-
-#: How pytest begins to say that a conftest.py cannot be loaded.
-_CONFTEST = re.compile(r"^ImportError while loading conftest .*\n(\S+?):\d+: in ", re.MULTILINE)
+    broken = _CONFTEST.search(text)
+    return f"{broken[1]}, line {broken[2]}, cannot be imported: {said}" if broken else said

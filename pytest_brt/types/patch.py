@@ -63,7 +63,7 @@ class Contradiction:
     bug_test: str
     #: Its assertion, on one line.
     demands: str
-    #: Such a bug test is believed, and the reporter says what one demands: the existing is wrong.
+    #: One such test is believed, and the reporter says what one demands: the existing is wrong.
     is_settled: bool = False
 
 
