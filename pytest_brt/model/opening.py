@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.util import find_spec
@@ -15,7 +14,6 @@ from pytest_brt.types.model import ModelNote
 
 #: Makes a model out of what follows "scheme:".
 Factory = Callable[[str, Settings], Model]
-_EXTRA = re.compile(r"\+(lora|template):")
 
 
 class NoModel:
@@ -40,32 +38,12 @@ class NoModel:
         """Do nothing."""
 
 
-def parse_gguf(rest: str) -> tuple[str, str, str]:
-    """Take "PATH-or-name[+lora:PATH][+template:FILE]" apart.
-
-    >>> parse_gguf("a.gguf+lora:b.gguf+template:c.jinja")
-    ('a.gguf', 'b.gguf', 'c.jinja')
-
-    Raises:
-        UsageProblem: the file is missing, or something is given twice.
-    """
-    path, *extras = _EXTRA.split(rest)
-    given: dict[str, str] = {}
-    for kind, value in zip(extras[::2], extras[1::2], strict=True):
-        if kind in given or not value:
-            raise UsageProblem(f"'+{kind}:' needs one file: {rest!r}")
-        given[kind] = value
-    if not path:
-        raise UsageProblem(f"'gguf:' needs a file or a name: {rest!r} (run 'pytest-brt models')")
-    return path, given.get("lora", ""), given.get("template", "")
-
-
-def _open_gguf(rest: str, settings: Settings) -> Model:
-    name, adapter, template = parse_gguf(rest)
+def _open_gguf(name: str, settings: Settings) -> Model:
+    if not name:
+        raise UsageProblem("'gguf:' needs a file or a name (run 'pytest-brt models')")
     from pytest_brt.model.engine import open_file
 
-    path = find_model(name, models_folder(settings.models_dir))
-    return open_file(str(path), settings, template=template, adapter=adapter)
+    return open_file(str(find_model(name, models_folder(settings.models_dir))), settings)
 
 
 def _open_server(rest: str, settings: Settings) -> Model:

@@ -59,13 +59,12 @@ OPTIONS = (
 #: Those that pytest's own help leaves out.
 MORE_OPTIONS = (
     ("--brt-edit-model", "model", "SPEC",
-     "another model for writing code, as in a GGUF with an adapter (default: the same)"),
+     "another model for writing code (default: the same)"),
     ("--brt-engine", "model", "NAME[,KEY=VALUE…]",
      "what runs a GGUF file: llama-cpp-python in a worker (inprocess), a private llama-server, or "
      "what is installed and fits (auto, default); with settings, as in auto,context=8192: context "
      "and thinking (tokens), threads, gpu-layers, cpu-experts (layers), cache-type (f16, q8_0 or "
-     "q4_0), draft (mtp, ngram or none: what guesses tokens in a llama-server), patience (seconds "
-     "for a server to answer)"),
+     "q4_0), patience (seconds for a server to answer)"),
     ("--brt-samples", "issue", "N",
      "samples of a prompt, or runs (default: libro 50, agent 20; auto: as many as are useful)"),
     ("--brt-steps", "model", "N",
