@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 
@@ -90,18 +90,16 @@ def default_model(models_dir: str = "") -> tuple[str, str]:
     return f"gguf:{files[0]}", ""
 
 
-def open_model(
-    spec: str, settings: Settings, factories: Mapping[str, Factory] | None = None
-) -> Model:
+def open_model(spec: str, settings: Settings) -> Model:
     """Return the model that `spec` names; nothing is loaded or connected yet.
 
     Raises:
-        UsageProblem: the spec names no scheme that `factories` (default: the built-in) has.
+        UsageProblem: the spec names no scheme that there is.
         ModelProblem: its file or server cannot be used.
     """
     if spec == "none":
         return NoModel()
-    known = builtin_factories() if factories is None else factories
+    known = builtin_factories()
     scheme, colon, rest = spec.partition(":")
     if colon and scheme in known:
         return known[scheme](rest, settings)
@@ -112,11 +110,9 @@ def open_model(
     )
 
 
-def open_models(
-    spec: str, edit_spec: str, settings: Settings, factories: Mapping[str, Factory] | None = None
-) -> tuple[Model, Model]:
+def open_models(spec: str, edit_spec: str, settings: Settings) -> tuple[Model, Model]:
     """Return the reasoning model and the one that edits code, the same one without `edit_spec`."""
     if edit_spec in ("", spec):
-        model = open_model(spec, settings, factories)
+        model = open_model(spec, settings)
         return model, model
-    return open_model(spec, settings, factories), open_model(edit_spec, settings, factories)
+    return open_model(spec, settings), open_model(edit_spec, settings)

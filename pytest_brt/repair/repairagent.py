@@ -124,7 +124,7 @@ class RepairAgent:
         self.bench = bench
         self.bug = bench.bug
         self.steps = bench.steps or STEPS
-        self.actions = {**actions_of(self), **bench.tools}
+        self.actions = actions_of(self)
         if Without.SEARCH in bench.without:
             for name in _SEARCHING:
                 del self.actions[name]
@@ -137,7 +137,7 @@ class RepairAgent:
         own = [name for name in STATES[state] if name in self.actions]
         if not any(fix.passes for fix in tried_fixes(steps)):
             own = [name for name in own if name != "goal_accomplished"]
-        return (*own, *(self.bench.tools if state is State.COLLECT else ()))
+        return own
 
     # -- reading --
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 
-from pytest_brt.agent.action import Action
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.codec import content_id
 from pytest_brt.errors import ModelProblem, OutOfTime
@@ -55,7 +54,6 @@ class RepairPlan:
     cache: Path | None = None
     #: Fixes that are tried at a time.
     jobs: int = 2
-    tools: Mapping[str, Action] = field(default_factory=dict)
 
 
 class Repairing:
@@ -129,7 +127,6 @@ class Repairing:
             deadline=deadline,
             journal=self._workbench.journal,
             record=self._workbench.record,
-            tools=self.plan.tools,
         )
 
     def _choose(
