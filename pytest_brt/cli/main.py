@@ -20,7 +20,6 @@ _COMMANDS = {
     "rank": ("run_pytest", "rank patches"),
     "repair": ("run_pytest", "write patches for a bug report, with a model"),
     "study": ("run_pytest", "measure the tool on many bugs"),
-    "localise": ("run_pytest", "say where the bug of a report may be"),
     "check": ("check", "say whether a test is a bug test of a report, whoever wrote it"),
     "review": ("review", "accept, reject or edit the bug tests of the last run"),
     "report": ("report", "read the dialogues of a recorded run, or compare two studies"),

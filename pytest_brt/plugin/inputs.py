@@ -132,25 +132,25 @@ def _rank(
 def _repairs(
     config: pytest.Config, options: Options, cases: tuple[Case, ...], buggy: tuple[str, ...]
 ) -> RepairPlan | None:
-    """Return what is to be repaired or localised, None for nothing."""
-    if not (options.repair or options.localise):
+    """Return what is to be repaired, None for nothing."""
+    if not options.repair:
         return None
     from pytest_brt.repair.bench import Without  # a fifth of the package
     from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
     from pytest_brt.run.repairs import RepairPlan
 
     strategies: dict[str, RepairStrategy] = {}
-    if options.repair and options.model == "none":
+    if options.model == "none":
         raise UsageProblem(
             "--brt-repair: fixes are written by a model (add --brt-model gguf:FILE, or see "
             "'pytest-brt models')"
         )
-    for name in options.repair_strategy if options.repair else ():
+    for name in options.repair_strategy:
         strategy = lookup("--brt-repair-strategy", name, BUILT_IN)
         if options.samples is not None:
             strategy = replace(strategy, runs=options.samples)
         strategies[name] = strategy
-    if options.repair and options.without and "repairagent" not in strategies:
+    if options.without and "repairagent" not in strategies:
         raise UsageProblem(
             "--brt-without: switches parts of repairagent off, which is not run "
             "(add --brt-repair-strategy repairagent)"

@@ -16,8 +16,6 @@ OPTIONS = (
      "'git:fix-*', and pull requests, as in '#12'; repeatable"),
     ("--brt-repair", "repair", "FILE",
      "write patches for a bug report, with a model"),
-    ("--brt-localise", "issue", "FILE",
-     "say where the bug of a report may be"),
     ("--brt-gate", "rank", "A..B",
      "say whether the change from A to B, which is checked out, brings a test that fails before "
      "it and passes after"),
@@ -122,7 +120,7 @@ SETTINGS = (
 )
 #: The options that choose what a run is for; where several do, the first.
 MODES = (
-    "--brt-repair", "--brt-localise", "--brt-issue", "--rank-fixes", "--brt-gate", "--brt-study",
+    "--brt-repair", "--brt-issue", "--rank-fixes", "--brt-gate", "--brt-study",
 )
 
 

@@ -87,7 +87,6 @@ class Options:
     issue: tuple[str, ...] = ()
     rank_fixes: tuple[str, ...] = ()
     repair: str = ""
-    localise: str = ""
     gate: str = ""
     study: str = ""
     tests: tuple[str, ...] = ()
@@ -138,8 +137,8 @@ class Options:
 
     @property
     def issues(self) -> tuple[str, ...]:
-        """The reports, those that are to be repaired or localised too."""
-        return tuple(dict.fromkeys(filter(None, (*self.issue, self.repair, self.localise))))
+        """The reports, one that is to be repaired too."""
+        return tuple(dict.fromkeys(filter(None, (*self.issue, self.repair))))
 
     @property
     def reports(self) -> tuple[tuple[str, Path], ...]:
