@@ -10,8 +10,8 @@ the strategy `libro`, and the true fix is the only patch.
 
 Printed are, for each report, what became of its tests, and at the end one JSON object: tests, and
 the shares of them that are held to be a bug test (candidate), of which the tool says so and which
-pass with the fix (f2p), and that go to the file the true fix has them in (host). Tests of a fix that
-brings other files with it than tests are left out.
+pass with the fix (f2p), and that go to the file the true fix has them in (host). Tests of a fix
+that brings other files with it than tests are left out.
 """
 
 from __future__ import annotations

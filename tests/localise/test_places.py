@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 
 import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.errors import UsageProblem
-from pytest_brt.issue.load import load_issue, read_issue
+from pytest_brt.issue.load import read_issue
 from pytest_brt.localise.places import find_places, given_places
-from pytest_brt.types import Frame, Raised, TestRun, Verdict
-from pytest_brt.types.clue import CalledWrongly, RunByTests, SharedWords
-from tests.support.outcomes import caused
+from pytest_brt.types.clue import SharedWords
 from tests.support.trees import write_tree
 
 CORE = """\
