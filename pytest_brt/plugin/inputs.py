@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_brt.agent.prompts import Prompts, read_wording
+from pytest_brt.agent.prompts import Prompts
 from pytest_brt.errors import StoreProblem, UsageProblem
 from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_sandbox
@@ -60,7 +60,7 @@ def read_inputs(
     """
     cases, paths, left_out = read_cases(config, options, scratch, more)
     plan = _plan(config, options, cases)
-    prompts = Prompts(read_wording(options.prompts))
+    prompts = Prompts()
     chosen, writer = open_chosen_models(config, options)
     engine = open_project(config, options)
     cache = cache_folder(config)

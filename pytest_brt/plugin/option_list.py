@@ -82,8 +82,6 @@ MORE_OPTIONS = (
      "switch parts of repairagent off, to see what they are worth: search, states, memory, place"),
     ("--brt-out", "repair", "DIR",
      "where --brt-repair puts its patches (default: brt-patches/NAME of the report)"),
-    ("--brt-prompts", "model", "DIR",
-     "folder of prompts that replace ours of the same name"),
     ("--brt-seed", "issue", "N",
      "seed of everything that is drawn (default: 0)"),
     ("--brt-keep", "issue", "N",

@@ -118,7 +118,6 @@ class Options:
     variants: _Number = 30
     without: tuple[str, ...] = ()
     out: Path | None = None
-    prompts: Path | None = None
     seed: _Number = 0
     keep: _Count = 5
     write_unsure: bool = False
