@@ -122,11 +122,7 @@ def completions(llama: Any, ids: list[int], grammar: Any) -> int:
 def served(path: Path, prompt: Prompt) -> tuple[float, int]:
     """Return the CPU seconds of a private llama-server over `prompt`, and the tokens made."""
     settings = Settings(threads=1, context=4096, engine="llama-server", gpu_layers=0)
-    with tempfile.TemporaryDirectory(prefix="brt-bench-") as folder:
-        template = Path(folder) / "chat.jinja"
-        template.write_text(CHATML, encoding="utf-8")
-        own = bool(read_header(path).chat_template)
-        model = open_file(str(path), settings, template="" if own else str(template))
+    model = open_file(str(path), settings)
     assert isinstance(model, PrivateModel)
     try:
         model.complete(Prompt(messages=(Message(role=Role.USER, text="warm"),), sampling=SAMPLING))

@@ -28,8 +28,8 @@ HEAD = """\
 
 `--brt-report FILE.json` writes everything a run found out as one JSON object, whatever the exit
 code but 4 (usage error); `--brt-report -` prints it. Keys are only ever added within one `schema`
-number; a change that breaks a reader raises it. `pytest-brt schema` prints the JSON schema, which
-has all of this page for programs.
+number; a change that breaks a reader raises it. The package has the JSON schema, which
+has all of this page for programs, as `pytest_brt/render/report.schema.json`.
 
 What was found stands there twice: as a *fact*, to decide by (an object whose `kind` says which of
 several, such as `Leader`), and in words, to show. The words may change with any version.

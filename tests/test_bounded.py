@@ -16,7 +16,6 @@ from pytest_brt.bounded import bounded_text, read_bounded
 from pytest_brt.errors import BrtError, IssueProblem, UsageProblem
 from pytest_brt.issue.load import load_issue
 from pytest_brt.model.base import Settings
-from pytest_brt.model.engine import template_text
 from pytest_brt.model.gguf import read_header
 from pytest_brt.model.scripted import ScriptedModel
 from pytest_brt.patches import read_patches
@@ -29,7 +28,6 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "patch": ("a.diff", read_patches),
     "folder of patches": ("a.diff", lambda path: read_patches(path.parent)),
     "model": ("a.gguf", read_header),
-    "template": ("a.jinja", lambda path: template_text(str(path))),
     "script": ("a.txt", lambda path: ScriptedModel(str(path), Settings())),
 }  # fmt: skip
 

@@ -135,12 +135,6 @@ def test_the_page_of_options_is_up_to_date() -> None:
     )
 
 
-def test_the_page_of_prompts_is_up_to_date() -> None:
-    assert (ROOT / "docs/prompts.md").read_text("utf-8") == load("prompts").render(), (
-        "run: python docs/prompts.py > docs/prompts.md"
-    )
-
-
 def test_every_page_is_in_the_list() -> None:
     listed = (ROOT / "docs/README.md").read_text("utf-8")
     for page in (ROOT / "docs").glob("*.md"):

@@ -20,20 +20,16 @@ _COMMANDS = {
     "rank": ("run_pytest", "rank patches"),
     "repair": ("run_pytest", "write patches for a bug report, with a model"),
     "study": ("run_pytest", "measure the tool on many bugs"),
-    "localise": ("run_pytest", "say where the bug of a report may be"),
     "check": ("check", "say whether a test is a bug test of a report, whoever wrote it"),
     "review": ("review", "accept, reject or edit the bug tests of the last run"),
-    "diff": ("diff", "say how two patches of the last ranking differ"),
     "report": ("report", "read the dialogues of a recorded run, or compare two studies"),
     "unmark": ("unmark", "remove the xfail marker from tests whose bug is fixed"),
-    "recheck": ("recheck", "run a recorded run again and compare the verdicts"),
-    "schema": ("schema", "print the JSON schema of a report"),
     "models": ("models", "list, add and check local models"),
 }
 #: The exit code of a program that a closed pipe ends, as shells give it.
 _PIPE_CLOSED = 141
 #: Commands that are not about a project.
-_ALONE = ("demo", "report", "schema", "models")
+_ALONE = ("demo", "report", "models")
 
 
 class _Parser(argparse.ArgumentParser):

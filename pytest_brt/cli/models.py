@@ -1,4 +1,4 @@
-"""``pytest-brt models``: what models there are, what they need, and whether they work here."""
+"""``pytest-brt models``: what models there are."""
 
 from __future__ import annotations
 
@@ -8,15 +8,10 @@ from datetime import date
 from pathlib import Path
 
 from pytest_brt.errors import BrtError
-from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.model import catalogue
-from pytest_brt.model.base import Message, Role, Settings
-from pytest_brt.model.chat import Begins, Template
-from pytest_brt.model.doctor import Check, CheckState, examine
 from pytest_brt.model.gguf import is_later_part, parts_of, read_header
-from pytest_brt.model.memory import DoesNotFit, available_bytes, bandwidth, needed_bytes, plan
+from pytest_brt.model.memory import available_bytes, needed_bytes
 from pytest_brt.model.usual import running_servers, usual_servers
-from pytest_brt.render.models import note_words
 from pytest_brt.shown import say
 
 _GIB = 1 << 30
@@ -39,24 +34,12 @@ def set_up(parser: argparse.ArgumentParser) -> None:
             "models you have, in other programs' caches and servers too, and models worth having",
         ),
         ("add", _add, "check GGUF files and put them into the model folder"),
-        ("info", _info, "what a model is and what it needs, without loading it"),
-        ("doctor", _doctor, "whether local models work on this machine, and why not"),
     ):
         sub = actions.add_parser(name, help=text, description=text)
         sub.set_defaults(command=action)
         if action is _add:
             sub.add_argument("files", metavar="FILE", type=Path, nargs="+")
             sub.add_argument("--link", action="store_true", help="link them instead of copying")
-        if action is _info:
-            sub.add_argument("model", metavar="MODEL", help="a file, or the name of a model")
-            sub.add_argument("--context", type=int, metavar="N", default=0, help="tokens")
-        if action is _doctor:
-            what = "try this one (default: a small hybrid with random weights)"
-            sub.add_argument("model", metavar="MODEL", nargs="?", default="", help=what)
-
-
-def _find(arguments: argparse.Namespace) -> Path:
-    return catalogue.find_model(arguments.model, arguments.folder)
 
 
 def _list(arguments: argparse.Namespace) -> None:
@@ -122,68 +105,6 @@ def _add(arguments: argparse.Namespace) -> None:
         for part in parts:  # as `sha256sum -c` reads it
             say(f"{catalogue.digest_of(part)}  {part}")
         say(f"use it: pytest --brt-model gguf:{parts[0].stem} …")
-
-
-def _info(arguments: argparse.Namespace) -> None:
-    header = read_header(_find(arguments))
-    say(f"file          {header.path} ({_size(header.size)})")
-    say(f"model         {header.name or '(no name)'}, architecture {header.architecture!r}")
-    say(f"parameters    {header.parameters / 1e9:.2f} billion, {header.layers} layers")
-    weights = ", ".join(f"{kind} {_size(size)}" for kind, size in header.types.most_common(4))
-    say(f"weights       {weights}")
-    say(f"context       trained for {header.context or 'an unknown number of'} tokens")
-    fixed = f", and {_size(header.state_bytes)} for each answer at a time"
-    state = fixed if header.state_bytes else ""
-    say(f"per token     {header.kv_bytes_per_token} bytes of context memory{state}")
-    say(f"template      {_template(header.chat_template)}")
-    chosen = (arguments.context,) if arguments.context else (4096, 8192, 16384, 32768)
-    for context in chosen:
-        if context <= (header.context or context):
-            say(f"memory        {_size(needed_bytes(header, context))} with {context} tokens")
-    try:
-        setup = plan(header, Settings(context=arguments.context), available_bytes())
-    except DoesNotFit as problem:
-        say(f"here          does not fit: {problem}")
-        return
-    say(f"here          {setup.longest} tokens of context, {setup.lanes} answers at a time,")
-    say(f"              {_size(setup.needed)} in all, {setup.threads} threads")
-    read = bandwidth()  # each token reads the weights that are active once
-    most = f"at most {read / header.active_bytes:.1f} tokens/s for one answer"
-    say(f"speed         {most}: memory is read at {read / 1e9:.0f} GB/s")
-    for note in setup.notes:
-        say(f"              {note_words(note)}")
-
-
-def _template(source: str) -> str:
-    """Say what a chat template knows of."""
-    if not source:
-        return "none: name a file with one, gguf:PATH+template:FILE"
-    try:
-        template = Template(source, where="it")
-        rendering = template.render((Message(role=Role.USER, text="hello"),))
-    except BrtError as problem:
-        return str(problem)
-    if template.thinks:
-        return "works; thinks where a question deserves it (--brt-engine auto,thinking=N)"
-    if rendering.begins is Begins.EITHER:
-        return "works; thinks when the model begins to by itself"
-    return "works; does not think"
-
-
-def _doctor(arguments: argparse.Namespace) -> int:
-    checks = (*examine(arguments.folder, arguments.model), _sandbox())
-    for check in checks:
-        say(f"{check.state:<5} {check.name:<17} {check.text}")
-    return 1 if any(check.state is CheckState.FAIL for check in checks) else 0
-
-
-def _sandbox() -> Check:
-    """Try which isolation the tests would get."""
-    try:
-        sandbox = open_sandbox("auto")
-    except BrtError as problem:
-        return Check("sandbox", str(problem), CheckState.NOTE)
-    return Check("sandbox", f"level {sandbox.level!r}")
 
 
 def _size(size: int) -> str:

@@ -1,4 +1,4 @@
-"""``pytest-brt issue``, ``rank``, ``repair``, ``localise``, ``study``: pytest, bare.
+"""``pytest-brt issue``, ``rank``, ``repair``, ``study``: pytest, bare.
 
 For projects whose own pytest settings stop pytest before plugins load: an ini file that
 pytest refuses, required plugins that are not installed here, a newer minimum version; and where
@@ -60,7 +60,6 @@ _RUNS = {
         groups=("study", "repair", "rank", "issue"),
         about="study.toml, or a data set: *.jsonl in SWE-bench's format, or a folder",
     ),
-    "localise": _Run(flag="--brt-localise", groups=("issue",)),
 }
 
 

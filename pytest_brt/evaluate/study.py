@@ -293,5 +293,5 @@ def _kit(settings: StudySettings) -> StudyKit:
         ),
         model=model,
         editor=None if editor is model else editor,
-        prompts=Prompts(settings.prompts),
+        prompts=Prompts(),
     )

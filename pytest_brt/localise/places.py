@@ -1,9 +1,7 @@
-"""The places where the bug may be, from all that is known: the report, stacks, and what tests run.
+"""The places where the bug may be, from all that the report says and its code runs.
 
 A passage scores by the words that it shares with the report and by those of its file, each as a
-share of the best (`code.relevance`), and by what else in the report points at it (`signs`). What
-the runs of tests say (`run_signs`) raises that, as a share of the best: the tests that fail may be
-wrong, and they run much that has nothing to do with the bug.
+share of the best (`code.relevance`), and by what else in the report points at it (`signs`).
 """
 
 from __future__ import annotations
@@ -19,12 +17,10 @@ from pytest_brt.code.relevance import Relevance, relevance
 from pytest_brt.code.words import IDENTIFIER, terms_of
 from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.query import query_of
-from pytest_brt.localise.run_signs import signs_of_runs
 from pytest_brt.localise.sign import Key, Sign
 from pytest_brt.localise.signs import signs_of_report
-from pytest_brt.localise.spectrum import lines_of
-from pytest_brt.types import Issue, Place, TestRun, Verdict
-from pytest_brt.types.clue import GivenByUser, RunByTests, SharedWords, SpokenOf
+from pytest_brt.types import Issue, Place
+from pytest_brt.types.clue import GivenByUser, SharedWords
 
 #: What the words of a passage and those of its file are worth, the best of each.
 _WORDS, _OF_FILE = 1.0, 0.5
@@ -36,9 +32,6 @@ _SAYS = 0.8
 _ERROR = re.compile(r"(?:Error|Exception|Warning)\b")
 #: Places of one class, and of one file, that stand before those of others.
 _OF_A_CLASS, _OF_A_FILE = 4, 12
-#: By which share the runs of tests raise what the report says of a place at most, and what they
-#: are worth at most for a place at which it does not point, though it points at others.
-_RAISED, _RUN_ALONE = 0.5, 0.2
 #: Lines of a place that are named.
 _LINES = 8
 
@@ -50,42 +43,24 @@ def find_places(
     found: Relevance | None = None,
     ran: Collection[Key] = (),
     paths: Collection[str] = (),
-    failing: Sequence[TestRun] = (),
-    watched: Sequence[TestRun] = (),
     limit: int = 30,
 ) -> tuple[Place, ...]:
     """Return the likeliest places of the bug that `issue` reports, best first.
 
     `found` has to do with the report's words, if that was looked for already; `ran` are functions
     of the product that the report's code ran. Only `paths` are looked at, where any are named.
-    The tests `failing` fail because of the bug; they and nearby passing ones were `watched`.
     """
     query = query_of(issue)
     found = relevance(query, index) if found is None else found
     said = signs_of_report(issue, query, index, found.passages, ran)
-    reported = _reported(found, said, index, paths)
-    bad = [lines_of(run) for run in watched if run.verdict is Verdict.FAIL]
-    good = [lines_of(run) for run in watched if run.verdict is Verdict.PASS]
-    seen = signs_of_runs(failing, bad, good, index, reported)
     spelled = _spelled(issue.text)
-    alone = _RUN_ALONE if _points_somewhere(said) else 1.0
     places = []
-    for number in {*reported, *seen}:
-        runs = seen.get(number, [])
-        run = max((sign.score for sign in runs), default=0.0)
-        own = reported.get(number)
-        score = alone * run if own is None else own * (1 + _RAISED * run)
+    for number, score in _reported(found, said, index, paths).items():
         words = [spelled.get(term, term) for term in found.reasons(number)]
-        signs = [*runs, *sorted(said.get(number, ()), key=lambda sign: -sign.score)]
+        signs = sorted(said.get(number, ()), key=lambda sign: -sign.score)
         places.append(_place(index.passages[number], score, signs, words))
     places.sort(key=lambda p: (-p.score, p.path, p.line))
     return tuple(_varied(places)[:limit])
-
-
-def _points_somewhere(said: Mapping[int, Sequence[Sign]]) -> bool:
-    """Say whether a report has more than words: code, a traceback, names of files."""
-    signs = (sign for some in said.values() for sign in some)
-    return any(not isinstance(sign.clue, SpokenOf) for sign in signs)
 
 
 def _varied(places: Iterable[Place]) -> list[Place]:
@@ -146,7 +121,6 @@ def _place(passage: Passage, score: float, signs: Sequence[Sign], words: Sequenc
     if words:
         clues.append(SharedWords(words=tuple(dict.fromkeys(words))))
     lines = dict.fromkeys(line for sign in signs for line in sign.lines)
-    spectra = (sign.score for sign in signs if isinstance(sign.clue, RunByTests))
     return Place(
         path=passage.path,
         function=passage.function,
@@ -154,7 +128,6 @@ def _place(passage: Passage, score: float, signs: Sequence[Sign], words: Sequenc
         end_line=passage.end_line,
         score=round(score, 4),
         lines=tuple(lines)[:_LINES],
-        ochiai=next(spectra, None),
         clues=tuple(clues),
     )
 

@@ -43,7 +43,7 @@ def signs_of_report(
     found: defaultdict[int, list[Sign]] = defaultdict(list)
     files = named_files(issue.text, index)
     share = _RAN * min(1.0, (_FEW / max(len(ran), 1)) ** 0.5)
-    names = signs_of_names(issue, query, index)
+    names = signs_of_names(issue, index)
     for number, passage in index.passages.items():
         key = (passage.path, passage.function)
         if number in having:

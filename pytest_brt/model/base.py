@@ -256,9 +256,6 @@ class Settings:
     gpu_layers: Annotated[int, Meta(ge=-1)] = -1
     #: Layers whose experts stay in the computer's memory (llama-server only); 0 for none.
     cpu_experts: Annotated[int, Meta(ge=0)] = 0
-    #: What guesses tokens ahead (llama-server only): layers that the file has for it ("mtp"), what
-    #: stands in the prompt ("ngram"), nothing, or the first where there is such a layer.
-    draft: Literal["auto", "none", "mtp", "ngram"] = "auto"
     #: How the context is kept: "f16", "q8_0" or "q4_0".
     cache_type: Literal["f16", "q8_0", "q4_0"] = "f16"
     #: Folder that names of models are looked up in; "" takes the user's.

@@ -88,8 +88,8 @@ class Template:
         """
         if not source:
             raise ModelProblem(
-                f"{where!r} has no chat template (name a file with one: "
-                "--brt-model gguf:PATH+template:FILE)"
+                f"{where!r} has no chat template (take a file with one, or serve it with "
+                "--brt-model server:localhost:PORT)"
             )
         self.source = source
         self.where = where
@@ -133,7 +133,7 @@ class Template:
         text = " ".join(what.split())
         return ModelProblem(
             f"the chat template of {self.where!r} {text} "
-            "(name another one: --brt-model gguf:PATH+template:FILE)"
+            "(take another file, or serve it with --brt-model server:localhost:PORT)"
         )
 
     @functools.cached_property

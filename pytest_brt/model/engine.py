@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
 
-from pytest_brt.bounded import bounded_text
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Model, Settings
 from pytest_brt.model.chat import Template
@@ -18,8 +16,6 @@ from pytest_brt.model.wire import Start
 from pytest_brt.model.worker_model import WorkerModel
 from pytest_brt.types.model import EngineChosen, EngineReason
 
-#: What only a llama-server can do, where it is asked for by name.
-_DRAFTS = ("mtp", "ngram")
 #: How to get what runs a GGUF file.
 INSTALL = (
     "pip install 'pytest-brt[server]' for a ready-made llama-server, or 'pytest-brt[llama]', which "
@@ -28,7 +24,7 @@ INSTALL = (
 )
 
 
-def open_file(path: str, settings: Settings, *, template: str = "", adapter: str = "") -> Model:
+def open_file(path: str, settings: Settings) -> Model:
     """Return the model in the file at `path`: in a worker, or served by a llama-server of ours.
 
     Nothing is loaded yet.
@@ -38,11 +34,9 @@ def open_file(path: str, settings: Settings, *, template: str = "", adapter: str
             the engine that was asked for is not there.
     """
     header = read_header(path)
-    if adapter:
-        read_header(adapter)
-    text = template_text(template) if template else header.chat_template
+    text = header.chat_template
     # What cannot be rendered would be refused in the middle of a run.
-    thinks = Template(text, where=template or path).thinks
+    thinks = Template(text, where=path).thinks
     server = find_server()
     chosen, setup = _fit(header, settings, server)
     start = Start(
@@ -52,7 +46,6 @@ def open_file(path: str, settings: Settings, *, template: str = "", adapter: str
         gpu_layers=settings.gpu_layers,
         cpu_experts=settings.cpu_experts,
         cache_type=settings.cache_type,
-        adapter=adapter,
     )
     notes = (chosen,) if settings.engine == "auto" else ()
     # A quarter of a small context is for thoughts at most.
@@ -60,11 +53,7 @@ def open_file(path: str, settings: Settings, *, template: str = "", adapter: str
     if chosen.why is EngineReason.FITS:
         return WorkerModel(start, thinking, notes)
     program = "" if server == PACKAGE else server
-    draft = settings.draft if settings.draft in _DRAFTS else ""
-    if settings.draft == "auto" and header.predicts_ahead:
-        draft = "mtp"
-    start = replace(start, template=text if template else "", program=program, draft=draft)
-    return PrivateModel(start, thinking, notes)
+    return PrivateModel(replace(start, template="", program=program), thinking, notes)
 
 
 def _fit(header: GgufHeader, settings: Settings, server: str) -> tuple[EngineChosen, MemoryPlan]:
@@ -91,12 +80,7 @@ def _choose(settings: Settings, server: str) -> EngineChosen:
         ModelProblem: what was asked for is not there, or cannot do what was asked of it.
     """
     ours, theirs = settings.engine == "inprocess", settings.engine == "llama-server"
-    if settings.cpu_experts:
-        wants = f"cpu-experts={settings.cpu_experts}"
-    elif settings.draft in _DRAFTS:
-        wants = f"draft={settings.draft}"
-    else:
-        wants = ""
+    wants = f"cpu-experts={settings.cpu_experts}" if settings.cpu_experts else ""
     if wants and (ours or not server):
         raise ModelProblem(
             f"--brt-engine auto,{wants}: only a llama-server can do that (leave --brt-engine at "
@@ -111,19 +95,3 @@ def _choose(settings: Settings, server: str) -> EngineChosen:
     if ours or not server:
         raise ModelProblem(f"nothing to run a GGUF file: llama-cpp-python is missing ({INSTALL})")
     return EngineChosen(why=EngineReason.MISSING)
-
-
-def template_text(path: str) -> str:
-    """Return the chat template in the file at `path`.
-
-    Raises:
-        ModelProblem: it cannot be read.
-    """
-    try:
-        return bounded_text(Path(path), 1 << 20)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise ModelProblem(
-            f"cannot read the chat template {path!r}: {reason} (name a jinja2 file after "
-            "'+template:')"
-        ) from error

@@ -54,11 +54,6 @@ class GgufHeader:
         return self.number("block_count")
 
     @property
-    def predicts_ahead(self) -> bool:
-        """Whether it has layers that guess the tokens after the next one (MTP)."""
-        return self.number("nextn_predict_layers") > 0
-
-    @property
     def quantisation(self) -> str:
         """The type that most bytes of its weights have."""
         return max(self.types, key=self.types.__getitem__, default="?")
@@ -90,13 +85,6 @@ class GgufHeader:
         if isinstance(value, tuple):
             return tuple(int(v) for v in value)
         return (int(value),) * self.layers if isinstance(value, int) else ()
-
-    @property
-    def active_bytes(self) -> int:
-        """Bytes of weights that each token reads: of experts only those that are used."""
-        experts = self.number("expert_count")
-        share = self.number("expert_used_count") / experts if experts else 1.0
-        return int(self.size - self.expert_bytes * (1 - share)) or 1
 
     @property
     def _every(self) -> int:

@@ -25,16 +25,6 @@ from pytest_brt.types.model import CannotLoad, CannotSpare, Rejected, Rejection,
 PROGRAM, PACKAGE = "llama-server", "xllamacpp"
 #: The one program of llama.cpp's newer installations, which serves by a command.
 LLAMA = "llama"
-#: Tokens that must stand before a guess, and those guessed: `bench/drafts.py` has the shares.
-LOOKUP, GUESSED = 3, 8
-_DRAFTS: Mapping[str, Mapping[str, object]] = {
-    "mtp": {"--spec-type": "draft-mtp"},
-    "ngram": {
-        "--spec-type": "ngram-simple",
-        "--spec-ngram-simple-size-n": LOOKUP,
-        "--spec-ngram-simple-size-m": GUESSED,
-    },
-}
 #: Seconds for a program to print its help, for a server to load its model, and to count tokens.
 _HELP, _LOADING, _COUNTING = 10.0, 900.0, 60.0
 #: Seconds for which a server that does not answer is tried, before it counts as dead.
@@ -73,14 +63,10 @@ def arguments(start: Start) -> list[str]:
         "--ctx-size": plan.cells,
         "--parallel": plan.lanes,
         "--threads": plan.threads,
-        "--chat-template": start.template,
-        "--lora": start.adapter,
         "--n-cpu-moe": start.cpu_experts,
     }
     if start.gpu_layers >= 0:
         words["--n-gpu-layers"] = str(start.gpu_layers)
-    if start.draft:
-        words |= _DRAFTS[start.draft]
     if start.cache_type != "f16":  # which only flash attention can read
         words |= {"--cache-type-k": start.cache_type, "--cache-type-v": start.cache_type}
         words["--flash-attn"] = "on"

@@ -8,7 +8,6 @@ which are mostly the attention of its tokens to every cell.
 from __future__ import annotations
 
 import os
-import time
 from bisect import bisect_right
 from dataclasses import dataclass
 from math import inf
@@ -18,9 +17,6 @@ from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Settings
 from pytest_brt.model.header import GgufHeader
 from pytest_brt.types.model import ContextReduced, ModelNote
-
-#: Bytes read for the memory's bandwidth.
-_READ = 1 << 28
 
 
 def available_bytes() -> int:
@@ -62,17 +58,6 @@ def _lines(path: str) -> list[str]:
         return Path(path).read_text(encoding="ascii").split("\n")
     except OSError:
         return []
-
-
-def bandwidth() -> float:
-    """Return the bytes per second that one thread reads from memory."""
-    table = b"\x01" * _READ
-    best = 0.0
-    for _ in range(4):
-        start = time.monotonic()
-        table.find(b"\x02")  # not there: each byte is read once
-        best = max(best, _READ / max(time.monotonic() - start, 1e-9))
-    return best
 
 
 #: Context that is taken when nobody asks for another and the memory allows it.

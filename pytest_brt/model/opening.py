@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 
@@ -15,7 +14,6 @@ from pytest_brt.types.model import ModelNote
 
 #: Makes a model out of what follows "scheme:".
 Factory = Callable[[str, Settings], Model]
-_EXTRA = re.compile(r"\+(lora|template):")
 
 
 class NoModel:
@@ -40,32 +38,12 @@ class NoModel:
         """Do nothing."""
 
 
-def parse_gguf(rest: str) -> tuple[str, str, str]:
-    """Take "PATH-or-name[+lora:PATH][+template:FILE]" apart.
-
-    >>> parse_gguf("a.gguf+lora:b.gguf+template:c.jinja")
-    ('a.gguf', 'b.gguf', 'c.jinja')
-
-    Raises:
-        UsageProblem: the file is missing, or something is given twice.
-    """
-    path, *extras = _EXTRA.split(rest)
-    given: dict[str, str] = {}
-    for kind, value in zip(extras[::2], extras[1::2], strict=True):
-        if kind in given or not value:
-            raise UsageProblem(f"'+{kind}:' needs one file: {rest!r}")
-        given[kind] = value
-    if not path:
-        raise UsageProblem(f"'gguf:' needs a file or a name: {rest!r} (run 'pytest-brt models')")
-    return path, given.get("lora", ""), given.get("template", "")
-
-
-def _open_gguf(rest: str, settings: Settings) -> Model:
-    name, adapter, template = parse_gguf(rest)
+def _open_gguf(name: str, settings: Settings) -> Model:
+    if not name:
+        raise UsageProblem("'gguf:' needs a file or a name (run 'pytest-brt models')")
     from pytest_brt.model.engine import open_file
 
-    path = find_model(name, models_folder(settings.models_dir))
-    return open_file(str(path), settings, template=template, adapter=adapter)
+    return open_file(str(find_model(name, models_folder(settings.models_dir))), settings)
 
 
 def _open_server(rest: str, settings: Settings) -> Model:
@@ -112,18 +90,16 @@ def default_model(models_dir: str = "") -> tuple[str, str]:
     return f"gguf:{files[0]}", ""
 
 
-def open_model(
-    spec: str, settings: Settings, factories: Mapping[str, Factory] | None = None
-) -> Model:
+def open_model(spec: str, settings: Settings) -> Model:
     """Return the model that `spec` names; nothing is loaded or connected yet.
 
     Raises:
-        UsageProblem: the spec names no scheme that `factories` (default: the built-in) has.
+        UsageProblem: the spec names no scheme that there is.
         ModelProblem: its file or server cannot be used.
     """
     if spec == "none":
         return NoModel()
-    known = builtin_factories() if factories is None else factories
+    known = builtin_factories()
     scheme, colon, rest = spec.partition(":")
     if colon and scheme in known:
         return known[scheme](rest, settings)
@@ -134,11 +110,9 @@ def open_model(
     )
 
 
-def open_models(
-    spec: str, edit_spec: str, settings: Settings, factories: Mapping[str, Factory] | None = None
-) -> tuple[Model, Model]:
+def open_models(spec: str, edit_spec: str, settings: Settings) -> tuple[Model, Model]:
     """Return the reasoning model and the one that edits code, the same one without `edit_spec`."""
     if edit_spec in ("", spec):
-        model = open_model(spec, settings, factories)
+        model = open_model(spec, settings)
         return model, model
-    return open_model(spec, settings, factories), open_model(edit_spec, settings, factories)
+    return open_model(spec, settings), open_model(edit_spec, settings)

@@ -86,9 +86,7 @@ class OwnModel(ABC, Generic[P]):
     def identity(self) -> tuple[str | Path, ...]:
         """What tells this model from all others: its files, and how they are run."""
         start = self.start
-        files = [*parts_of(Path(start.path))]
-        if start.adapter:
-            files.append(Path(start.adapter))
+        files = parts_of(Path(start.path))
         how = (type(self).__name__, start.template, start.cache_type, str(self.thinking))
         return (*how, *files)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_brt.codec import from_json, to_json
-from pytest_brt.model.llama_server import GUESSED, LOOKUP, PACKAGE, arguments
+from pytest_brt.model.llama_server import PACKAGE, arguments
 from pytest_brt.model.wire import Answer, Start
 
 #: Sizes of the values in the memory of the context, as ggml numbers the types.
@@ -44,14 +44,6 @@ def serve_in_process(start: Start) -> Any:
     if start.cpu_experts:  # as --n-cpu-moe has it
         layers = "|".join(str(layer) for layer in range(start.cpu_experts))
         params.tensor_buft_overrides = rf"blk\.({layers})\.ffn_(up|down|gate|gate_up)_(ch|)exps=CPU"
-    if start.draft:
-        kind = "DRAFT_MTP" if start.draft == "mtp" else "NGRAM_SIMPLE"
-        named = f"COMMON_SPECULATIVE_TYPE_{kind}"
-        params.speculative.types = [getattr(package.common_speculative_type, named)]
-        lookup = params.speculative.ngram_simple
-        lookup.size_n, lookup.size_m = LOOKUP, GUESSED
-    if start.adapter:
-        params.lora_adapters = [package.CommonAdapterLoraInfo(start.adapter, 1.0)]
     return package.Server(params)
 
 

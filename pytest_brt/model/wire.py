@@ -23,10 +23,6 @@ class Start:
     gpu_layers: int = -1
     cpu_experts: int = 0
     cache_type: str = "f16"
-    #: What guesses tokens ahead: "mtp", "ngram", or "" for nothing (server only).
-    draft: str = ""
-    #: Path of a LoRA adapter, or "".
-    adapter: str = ""
     #: Let llama.cpp rearrange the weights for this CPU (worker only).
     rearrange: bool = True
     #: The program llama-server, or "" for the package that has one.
@@ -36,8 +32,8 @@ class Start:
 
     @property
     def name(self) -> str:
-        """What the model is called: the names of its files."""
-        return "+".join(Path(path).name for path in (self.path, self.adapter) if path)
+        """What the model is called: the name of its file."""
+        return Path(self.path).name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

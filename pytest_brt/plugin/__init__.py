@@ -20,7 +20,7 @@ hookimpl = HookimplMarker("pytest")
 #: Set in the test runs that we start ourselves: the plugin stays inert there.
 INNER = "PYTEST_BRT_INNER"
 #: What our hooks are called, after "pytest_brt_".
-HOOKS = ("models", "strategies", "rankers", "sandboxes", "tools", "accept", "finished")
+HOOKS = ("strategies", "finished")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

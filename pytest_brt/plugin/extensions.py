@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_brt.errors import UsageProblem
@@ -10,7 +10,6 @@ from pytest_brt.errors import UsageProblem
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_brt.agent.action import Action
 
 T = TypeVar("T")
 
@@ -45,20 +44,3 @@ def lookup(option: str, name: str, known: Mapping[str, T]) -> T:
     if name not in known:
         raise UsageProblem(f"{option}: unknown name {name!r} (known: {', '.join(sorted(known))})")
     return known[name]
-
-
-def added_tools(config: pytest.Config, root: str) -> dict[str, Action]:
-    """Return the actions that plugins give to the repair agent, by name."""
-    added: dict[str, Callable[[str, str], str]] = collect_extensions(config, "pytest_brt_tools", {})
-    return {name: _action(name, answer, root) for name, answer in added.items()}
-
-
-def _action(name: str, answer: Callable[[str, str], str], root: str) -> Action:
-    from pytest_brt.agent.action import Action, Argument, Form, Outcome
-
-    def run(_turn: object, question: str) -> Outcome:
-        return Outcome(observation=str(answer(question, root)))
-
-    about = (answer.__doc__ or "Ask a plugin.").strip().splitlines()[0]
-    form = Form(arguments=(Argument(name="question", about="what to look for"),))
-    return Action(name=name, about=about, run=run, form=form)

@@ -12,7 +12,7 @@ from pytest_brt import __version__
 from pytest_brt.code.landing import Landing, plan_edit
 from pytest_brt.code.scan import RECORDED_REPORT
 from pytest_brt.code.source import Edit
-from pytest_brt.codec import to_json
+from pytest_brt.codec import content_id, to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
@@ -203,7 +203,6 @@ class Files:
     def _keep(self, report: Report, record: RunRecord) -> str:
         """Keep the run: its report, the candidate tests, and the patches as they were given."""
         from pytest_brt.patches.text import encode
-        from pytest_brt.revisions.recheck import patch_file
 
         folder = self._options.record
         assert folder is not None, "asked for"
@@ -216,6 +215,6 @@ class Files:
                 write_text(folder / "tests" / f"{judged.test.id}.py", judged.test.source)
         for rank in record.ranks:
             patch = rank.result.patch
-            write_bytes(folder / patch_file(patch.id), encode(patch.text))
+            write_bytes(folder / f"patches/{content_id(patch.id)}.diff", encode(patch.text))
         write_text(folder / RECORDED_REPORT, rendered("json", report)[1])
-        return f"record: {folder} (pytest-brt recheck runs it again)"
+        return f"record: {folder}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_brt.agent.prompts import Prompts, read_wording
+from pytest_brt.agent.prompts import Prompts
 from pytest_brt.errors import StoreProblem, UsageProblem
 from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_sandbox
@@ -19,10 +18,10 @@ from pytest_brt.execute.local import LocalEngine
 from pytest_brt.execute.subject import demand_project, find_subject
 from pytest_brt.model.base import Model
 from pytest_brt.model.kept import KeptAnswers
-from pytest_brt.model.opening import builtin_factories, open_models
+from pytest_brt.model.opening import open_models
 from pytest_brt.plugin.cases import Files, buggy_places, given_test_file, read_cases
 from pytest_brt.plugin.collection import PROGRESS
-from pytest_brt.plugin.extensions import added_tools, collect_extensions, lookup
+from pytest_brt.plugin.extensions import collect_extensions, lookup
 from pytest_brt.plugin.options import Options
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy, Workbench
@@ -61,7 +60,7 @@ def read_inputs(
     """
     cases, paths, left_out = read_cases(config, options, scratch, more)
     plan = _plan(config, options, cases)
-    prompts = Prompts(read_wording(options.prompts))
+    prompts = Prompts()
     chosen, writer = open_chosen_models(config, options)
     engine = open_project(config, options)
     cache = cache_folder(config)
@@ -105,11 +104,10 @@ def read_inputs(
 
 def _plan(config: pytest.Config, options: Options, cases: tuple[Case, ...]) -> Plan:
     """Return what is to be done but for given tests and repairs, which need the project."""
-    built_in: dict[str, Ranker] = {
+    rankers: dict[str, Ranker] = {
         "weighted": partial(_rank, weighted=True),
         "epr": partial(_rank, weighted=False),
     }
-    rankers = collect_extensions(config, "pytest_brt_rankers", built_in)
     rank = lookup("--brt-ranker", options.ranker, rankers)
     return Plan(
         cases=cases,
@@ -117,9 +115,6 @@ def _plan(config: pytest.Config, options: Options, cases: tuple[Case, ...]) -> P
             options, collect_extensions(config, "pytest_brt_strategies", STRATEGIES)
         ),
         rank=rank,
-        accept=lambda issue, candidate, judgement: config.hook.pytest_brt_accept(
-            issue=issue, candidate=candidate, judgement=judgement
-        ),
         guard=options.guard,
         budget=options.budget,
     )
@@ -137,25 +132,25 @@ def _rank(
 def _repairs(
     config: pytest.Config, options: Options, cases: tuple[Case, ...], buggy: tuple[str, ...]
 ) -> RepairPlan | None:
-    """Return what is to be repaired or localised, None for nothing."""
-    if not (options.repair or options.localise):
+    """Return what is to be repaired, None for nothing."""
+    if not options.repair:
         return None
     from pytest_brt.repair.bench import Without  # a fifth of the package
     from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
     from pytest_brt.run.repairs import RepairPlan
 
     strategies: dict[str, RepairStrategy] = {}
-    if options.repair and options.model == "none":
+    if options.model == "none":
         raise UsageProblem(
             "--brt-repair: fixes are written by a model (add --brt-model gguf:FILE, or see "
             "'pytest-brt models')"
         )
-    for name in options.repair_strategy if options.repair else ():
+    for name in options.repair_strategy:
         strategy = lookup("--brt-repair-strategy", name, BUILT_IN)
         if options.samples is not None:
             strategy = replace(strategy, runs=options.samples)
         strategies[name] = strategy
-    if options.repair and options.without and "repairagent" not in strategies:
+    if options.without and "repairagent" not in strategies:
         raise UsageProblem(
             "--brt-without: switches parts of repairagent off, which is not run "
             "(add --brt-repair-strategy repairagent)"
@@ -169,14 +164,12 @@ def _repairs(
         given=buggy,
         guard=options.guard,
         jobs=options.jobs,
-        tools=added_tools(config, str(config.rootpath)) if options.repair else {},
     )
 
 
 def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, Model | None]:
     """Return the model that thinks, and the one that writes code when that is another."""
-    factories = collect_extensions(config, "pytest_brt_models", builtin_factories())
-    model, editor = open_models(options.model, options.edit_model, options.engine, factories)
+    model, editor = open_models(options.model, options.edit_model, options.engine)
     if options.record is None or model.name == "none":
         return model, None if editor is model else editor
     from pytest_brt.model.scripted import RecordedModel
@@ -192,17 +185,13 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
         BrtError: the project, its interpreter or the isolation cannot be had.
     """
     demand_project(config.rootpath)
-    added: dict[str, Callable[..., Engine]] = collect_extensions(config, "pytest_brt_sandboxes", {})
-    level = options.sandbox
-    if level in added:  # the project's interpreter is asked before that can be open_mode
-        level = "auto" if sys.platform == "linux" else "process"
-    sandbox = open_sandbox(level, net=options.net, project=config.rootpath, shown=options.show)
+    sandbox = open_sandbox(
+        options.sandbox, net=options.net, project=config.rootpath, shown=options.show
+    )
     subject = find_subject(
         config.rootpath, python=options.python, env=dict(options.env), sandbox=sandbox
     )
     limits = Limits(seconds=options.timeout, memory_mb=options.memory)
-    if options.sandbox in added:
-        return added[options.sandbox](subject, limits=limits, net=options.net, jobs=options.jobs)
     return LocalEngine(subject, sandbox, limits=limits, jobs=options.jobs)
 
 

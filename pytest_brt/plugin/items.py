@@ -23,7 +23,7 @@ from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import AttemptKey, Case
 from pytest_brt.shown import on_a_line, show
-from pytest_brt.types import Attempt, Localised, Patch, PatchResult, Repair
+from pytest_brt.types import Attempt, Patch, PatchResult, Repair
 
 T = TypeVar("T")
 
@@ -47,7 +47,6 @@ DISPUTED = Status(
     word="NO PATCH",
     unmet="every patch that was found breaks existing tests",
 )
-NO_PLACE = Status(category="without a place", letter="F", word="NO PLACE")
 
 #: Seconds of silence after which long work is shown to go on.
 SIGN_OF_LIFE = 10.0
@@ -138,8 +137,8 @@ class AttemptItem(Work):
             return
         works = [item for item in self.session.items if isinstance(item, Work)]
         alike = [item for item in works if item.case.issue_id == self.key.issue]
-        # A repair or a place is what was asked for then, and tests may have been given.
-        if any(isinstance(item, RepairItem | LocaliseItem) for item in alike):
+        # A repair is what was asked for then, and tests may have been given.
+        if any(isinstance(item, RepairItem) for item in alike):
             raise GoalMissed("no bug test found")
         found = [item.attempt for item in alike if isinstance(item, AttemptItem)]
         made = [attempt for attempt in found if attempt is not None]
@@ -192,41 +191,29 @@ class RepairItem(Work):
             raise GoalMissed("every fix that passes the bug tests breaks existing tests", DISPUTED)
 
 
-class LocaliseItem(Work):
-    """Where the bug of one issue may be."""
-
-    nothing = "no place was found"
-
-    def tell(self, result: Localised) -> None:
-        """Keep the places; none at all is a miss."""
-        self.keep(result)
-        if not result.places:
-            raise GoalMissed("; ".join(result.notes) or "nothing points to a place", NO_PLACE)
-
-
 def unmet_goals(items: Iterable[pytest.Item]) -> list[str]:
     """Return what was not reached of what the items were for.
 
-    The goals are, for each report, a bug test, a patch that passes, a fix, and a place.
+    The goals are, for each report, a bug test, a patch that passes, and a fix.
     """
     goals: dict[tuple[type[Work], str], list[Work]] = {}
     for item in items:
         if isinstance(item, Work):
             goals.setdefault((type(item), item.case.issue_id), []).append(item)
     found = []
-    order = (AttemptItem, PatchItem, RepairItem, LocaliseItem)
+    order = (AttemptItem, PatchItem, RepairItem)
     for kind, issue in sorted(goals, key=lambda goal: order.index(goal[0])):
         works = goals[kind, issue]
-        # What is repaired or placed need not be reproduced too: tests may have been given.
-        instead = (RepairItem, issue) in goals or (LocaliseItem, issue) in goals
+        # What is repaired need not be reproduced too: tests may have been given.
+        instead = (RepairItem, issue) in goals
         if any(work.met for work in works) or (kind is AttemptItem and instead):
             continue
         found.append(next((work.unmet for work in works if work.unmet), kind.nothing))
     return list(dict.fromkeys(found))
 
 
-def of_issue(parent: pytest.File, run: Run, case: Case, *, localise: bool) -> Iterator[Work]:
-    """Yield ``replay``, or ``agent-00``, ``agent-01``, … where it runs often, and then places."""
+def of_issue(parent: pytest.File, run: Run, case: Case) -> Iterator[Work]:
+    """Yield ``replay``, or ``agent-00``, ``agent-01``, … where it runs often."""
     plan = run.plan
     for key in plan.keys(case):
         name = _name(key, plan.strategies[key.strategy].runs)
@@ -237,9 +224,6 @@ def of_issue(parent: pytest.File, run: Run, case: Case, *, localise: bool) -> It
         name = _name(key, plan.repairs.strategies[key.strategy].runs)
         repair = partial(run.repair, case, key)
         yield RepairItem.from_parent(parent, name=name, run=run, case=case, start=repair)
-    if localise:
-        look = partial(run.localised, case)
-        yield LocaliseItem.from_parent(parent, name="places", run=run, case=case, start=look)
 
 
 def of_patches(

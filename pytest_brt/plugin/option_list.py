@@ -16,8 +16,6 @@ OPTIONS = (
      "'git:fix-*', and pull requests, as in '#12'; repeatable"),
     ("--brt-repair", "repair", "FILE",
      "write patches for a bug report, with a model"),
-    ("--brt-localise", "issue", "FILE",
-     "say where the bug of a report may be"),
     ("--brt-gate", "rank", "A..B",
      "say whether the change from A to B, which is checked out, brings a test that fails before "
      "it and passes after"),
@@ -59,13 +57,12 @@ OPTIONS = (
 #: Those that pytest's own help leaves out.
 MORE_OPTIONS = (
     ("--brt-edit-model", "model", "SPEC",
-     "another model for writing code, as in a GGUF with an adapter (default: the same)"),
+     "another model for writing code (default: the same)"),
     ("--brt-engine", "model", "NAME[,KEY=VALUE…]",
      "what runs a GGUF file: llama-cpp-python in a worker (inprocess), a private llama-server, or "
      "what is installed and fits (auto, default); with settings, as in auto,context=8192: context "
      "and thinking (tokens), threads, gpu-layers, cpu-experts (layers), cache-type (f16, q8_0 or "
-     "q4_0), draft (mtp, ngram or none: what guesses tokens in a llama-server), patience (seconds "
-     "for a server to answer)"),
+     "q4_0), patience (seconds for a server to answer)"),
     ("--brt-samples", "issue", "N",
      "samples of a prompt, or runs (default: libro 50, agent 20; auto: as many as are useful)"),
     ("--brt-steps", "model", "N",
@@ -85,8 +82,6 @@ MORE_OPTIONS = (
      "switch parts of repairagent off, to see what they are worth: search, states, memory, place"),
     ("--brt-out", "repair", "DIR",
      "where --brt-repair puts its patches (default: brt-patches/NAME of the report)"),
-    ("--brt-prompts", "model", "DIR",
-     "folder of prompts that replace ours of the same name"),
     ("--brt-seed", "issue", "N",
      "seed of everything that is drawn (default: 0)"),
     ("--brt-keep", "issue", "N",
@@ -123,7 +118,7 @@ SETTINGS = (
 )
 #: The options that choose what a run is for; where several do, the first.
 MODES = (
-    "--brt-repair", "--brt-localise", "--brt-issue", "--rank-fixes", "--brt-gate", "--brt-study",
+    "--brt-repair", "--brt-issue", "--rank-fixes", "--brt-gate", "--brt-study",
 )
 
 

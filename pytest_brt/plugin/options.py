@@ -86,7 +86,6 @@ class Options:
     issue: tuple[str, ...] = ()
     rank_fixes: tuple[str, ...] = ()
     repair: str = ""
-    localise: str = ""
     gate: str = ""
     study: str = ""
     tests: tuple[str, ...] = ()
@@ -118,7 +117,6 @@ class Options:
     variants: _Number = 30
     without: tuple[str, ...] = ()
     out: Path | None = None
-    prompts: Path | None = None
     seed: _Number = 0
     keep: _Count = 5
     write_unsure: bool = False
@@ -137,8 +135,8 @@ class Options:
 
     @property
     def issues(self) -> tuple[str, ...]:
-        """The reports, those that are to be repaired or localised too."""
-        return tuple(dict.fromkeys(filter(None, (*self.issue, self.repair, self.localise))))
+        """The reports, one that is to be repaired too."""
+        return tuple(dict.fromkeys(filter(None, (*self.issue, self.repair))))
 
     @property
     def reports(self) -> tuple[tuple[str, Path], ...]:

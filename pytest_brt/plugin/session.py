@@ -30,6 +30,7 @@ from pytest_brt.plugin.collection import OwnCollection
 from pytest_brt.plugin.files import Files, plan_edits, rendered, unwritten
 from pytest_brt.plugin.inputs import cache_folder, read_inputs
 from pytest_brt.plugin.items import (
+    AttemptItem,
     PatchItem,
     Work,
     of_issue,
@@ -174,9 +175,7 @@ class Session(OwnCollection):
         case, patches = inside
         if patches:
             return of_patches(parent, self.run, case, patches)
-        wanted = self.options.localise
-        localise = bool(wanted and case.issue and case.issue.source == wanted)
-        return of_issue(parent, self.run, case, localise=localise)
+        return of_issue(parent, self.run, case)
 
     def _patch_files(self) -> dict[str, str]:
         """Return the path of each patch that a file of the user's holds alone, by its name."""
@@ -210,6 +209,7 @@ class Session(OwnCollection):
             self._came_through = True
             raise
         self._tell_apart(session.items)
+        self._localise(session.items)
         self._came_through = True
         self.unreached = "; ".join(unmet_goals(session.items))
         # That some patches fail is what a ranking is for; that none passes is told below.
@@ -227,6 +227,18 @@ class Session(OwnCollection):
                 self.run.tell_apart(case)
             except BrtError as problem:
                 self.closing.append(f"leading patches were not compared further: {problem}")
+
+    def _localise(self, items: list[pytest.Item]) -> None:
+        """Look where a bug may be, for those who want to know or got no test."""
+        cases = {item.case.issue_id: item.case for item in items if isinstance(item, AttemptItem)}
+        wants_all = bool(self.options.report) or self.config.get_verbosity() > 0
+        for case in cases.values():
+            tests = self.run.tests(case)
+            if wants_all or not any(judged.judgement.candidate for judged in tests):
+                try:
+                    self.run.localise(case)
+                except BrtError as problem:
+                    self.closing.append(f"the likeliest places were not looked for: {problem}")
 
     # -- the end ------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.agent.prompts import Prompts, Wording, read_wording
+from pytest_brt.agent.prompts import Prompts
 from pytest_brt.errors import BrtError, SubjectProblem, UsageProblem
 from pytest_brt.evaluate.cluster import Cluster, open_cluster
 from pytest_brt.evaluate.dataset import Instance, read_dataset, read_predictions
@@ -90,7 +90,7 @@ class StudySession(OwnCollection):
         model, editor = open_chosen_models(config, options)
         self._models = (model, editor)
         self._cluster: Cluster | None = None
-        settings = _settings(options, study, tuple(chosen), read_wording(options.prompts))
+        settings = _settings(options, study, tuple(chosen))
         plan = StudyPlan(
             dataset=dataset.name,
             instances=instances,
@@ -101,7 +101,7 @@ class StudySession(OwnCollection):
             asked=study.stages,
         )
         progress = config.stash.setdefault(PROGRESS, Progress())
-        prompts = Prompts(settings.prompts)
+        prompts = Prompts()
         kit = StudyKit(
             strategies=chosen,
             open_sandbox=cache(
@@ -225,14 +225,11 @@ def _repair_settings(options: Options, study: StudyFile) -> RepairSettings | Non
     )
 
 
-def _settings(
-    options: Options, study: StudyFile, strategies: tuple[str, ...], prompts: Wording
-) -> StudySettings:
+def _settings(options: Options, study: StudyFile, strategies: tuple[str, ...]) -> StudySettings:
     names = (field.name for field in fields(StudySettings))
     said: dict[str, Any] = {name: getattr(options, name, None) for name in names}
     ours = {
         "strategies": strategies,
-        "prompts": prompts,
         "given": study.given,
         "repairs": _repair_settings(options, study),
         "context": options.engine.context,

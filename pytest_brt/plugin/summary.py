@@ -25,6 +25,7 @@ from pytest_brt.render.report import IssueEntry, Ranking, Report, TestEntry, can
 from pytest_brt.render.table import (
     brief_notes,
     grounds,
+    likeliest_place,
     places,
     repairs,
     table,
@@ -126,10 +127,6 @@ class Summary:
             self._say(said)
 
     def _show_found(self, report: Report) -> None:
-        if report.places:
-            self.reporter.section("where the bug may be")
-            for text in places(report):
-                self._say(f"  {text}")
         if report.repairs:
             self.reporter.section("repairs")
             for line in repairs(report):
@@ -158,6 +155,11 @@ class Summary:
             self._show_best(failing)
         if not failing or self.verbose:
             self._show_notes(issue.notes)
+        if self.verbose:
+            for line in places(report, issue.id):
+                self._say(f"  {line}")
+        elif not failing and (place := likeliest_place(report, issue.id)):
+            self._say(f"  {place}")
         spent = account(issue.attempts) if self.verbose else [total(issue.attempts)]
         for line in filter(None, spent):
             self._say(f"  {line}")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pytest_brt.render.report import IssueEntry, Report, candidates
 from pytest_brt.render.table import repairs, table, write_option
 from pytest_brt.render.words import shortened
-from pytest_brt.types import Leader, NoLeader, OnlyOne
+from pytest_brt.types import Leader, OnlyOne
 from pytest_brt.types.answer import NotHere, PossiblyReproduced, Reproduced
 
 #: Reports and patches that are told of, and characters of a line that is no sentence.
@@ -55,11 +55,8 @@ def _next(report: Report, command: str, files: Mapping[str, str]) -> str:
                 return f"read {files[name]}, then '{apply}' applies it"
             case OnlyOne(patch=name) | Leader(patch=name, doubt=None):
                 return f"read {name}, then apply it"
-            case NoLeader(patches=(first, second, *_)):
-                differ = shlex.join(["pytest-brt", "diff", first, second])
-                return f"'{differ}' says how the two differ; -v shows every test"
             case _:
-                return "'pytest-brt diff PATCH PATCH' says how two differ; -v shows every test"
+                return "read the patches: -v shows what every test did on each"
     answers = [issue.answer for issue in report.issues]
     if any(isinstance(answer, Reproduced | PossiblyReproduced) for answer in answers):
         write = write_option(report)

@@ -6,17 +6,13 @@ from typing import assert_never
 
 from pytest_brt.types import Clue
 from pytest_brt.types.clue import (
-    BaseOfUsed,
     CalledByNamed,
     CalledWrongly,
     FileNamed,
     GivenByUser,
-    LacksMethod,
     NamedByModel,
-    OnTestStack,
     OnTraceback,
     RunByReport,
-    RunByTests,
     SharedWords,
     SpokenOf,
     UsedByReport,
@@ -36,19 +32,14 @@ def clue_words(clue: Clue) -> str:
             return f"the report names {'the module ' if is_module else ''}{name}"
         case RunByReport():
             return "the report's code runs it"
-        case SpokenOf() | UsedByReport() | BaseOfUsed() | CalledByNamed() | CalledWrongly():
+        case SpokenOf() | UsedByReport() | CalledByNamed() | CalledWrongly():
             return _words_of_name(clue)
-        case LacksMethod(name=name, defined_in=paths):
-            where = f", which {' and '.join(paths)} defines" if paths else ""
-            return f"it has no {name}{where}"
         case SharedWords(words=words):
             return f"shares {', '.join(words)} with the report"
-        case OnTestStack() | RunByTests():
-            return _words_of_runs(clue)
     assert_never(clue)
 
 
-_Named = SpokenOf | UsedByReport | BaseOfUsed | CalledByNamed | CalledWrongly
+_Named = SpokenOf | UsedByReport | CalledByNamed | CalledWrongly
 
 
 def _words_of_name(clue: _Named) -> str:
@@ -57,19 +48,8 @@ def _words_of_name(clue: _Named) -> str:
             return f"the report speaks of {name}"
         case UsedByReport(name=name):
             return f"the report's code names {name}"
-        case BaseOfUsed(name=name):
-            return f"a base of {name}, which the report's code names"
         case CalledByNamed(name=name):
             return f"{name}, which the report names, calls it"
         case CalledWrongly(name=name):
             return f"an exception says that {name} is called wrongly"
     assert_never(clue)
-
-
-def _words_of_runs(clue: OnTestStack | RunByTests) -> str:
-    if isinstance(clue, OnTestStack):
-        return f"a failing test {'passes' if clue.depth else 'ends'} here, line {clue.line}"
-    return (
-        f"run by {clue.failing} of {clue.all_failing} failing and "
-        f"{clue.passing} of {clue.all_passing} passing tests"
-    )

@@ -32,7 +32,6 @@ from pytest_brt.types.model import (
 )
 
 _FIND = "'pytest-brt models' finds servers that run"
-_DOCTOR = "run 'pytest-brt models doctor'"
 #: What the name of a signal means, where that is known.
 _SIGNALS = {
     "SIGILL": "llama-cpp-python was built for another CPU: build it again, on this machine or "
@@ -69,11 +68,12 @@ def fault_words(fault: ModelFault) -> str:
         case DiedLoading(path=path, death=death):
             return (
                 f"the model's process died while it loaded {path!r}: {death_words(death)} "
-                f"({_DOCTOR}, or take another engine: --brt-engine)"
+                f"(take another engine: --brt-engine)"
             )
         case DiedTwice(death=death):
             return (
-                f"the model's process died twice over this prompt: {death_words(death)} ({_DOCTOR})"
+                f"the model's process died twice over this prompt: {death_words(death)} (take "
+                "another engine: --brt-engine)"
             )
         case CannotLoad(path=path, said=said, served=served):
             if served:
@@ -149,7 +149,7 @@ def note_words(note: ModelNote) -> str:
         case PlainWeights():
             return (
                 "this machine does not let some instructions run that llama.cpp uses for "
-                f"rearranged weights: going on without them, slower ({_DOCTOR})"
+                "rearranged weights: going on without them, slower"
             )
         case Restarted(death=death):
             return f"the model's process died ({death_words(death)}); asked again"

@@ -21,13 +21,13 @@ from pytest_brt.render.report import (
     candidates,
 )
 from pytest_brt.render.words import count, listed, shortened
-from pytest_brt.types import Author, Localised, Place, Verdict
+from pytest_brt.types import Author, Place, Verdict
 
 #: Patches, and letters of a note, that are shown unless all is wanted.
 MOST = 12
 NOTE = 100
 #: Letters of a reason, existing tests that fail without a patch, and places that are shown.
-_REASON, _LEFT_OUT, _PLACES = 80, 20, 10
+_REASON, _LEFT_OUT, _PLACES = 80, 20, 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,33 +227,29 @@ def _course(repair: RepairEntry) -> str:
     return "; ".join(parts)
 
 
-def places(report: Report) -> Iterator[str]:
-    """Yield a table of places for each report."""
-    titles = {issue.id: issue.source for issue in report.issues}
-    for found in report.places:
-        yield f"{titles.get(found.issue, found.issue)}: {_watched(found)}"
-        yield from _table_of_places(found.places[:_PLACES])
-        yield from found.notes
-
-
-def _watched(found: Localised) -> str:
-    if not (found.failing or found.passing):
-        return "by the report alone"
-    passing = count(found.passing, "passing test")
-    return f"by the report, and by what {found.failing} failing and {passing} run"
-
-
-def _table_of_places(found: Sequence[Place]) -> Iterator[str]:
-    if not found:
+def places(report: Report, issue: str) -> Iterator[str]:
+    """Yield a table of the likeliest places of one report."""
+    found = [place for one in report.places if one.issue == issue for place in one.places]
+    shown = found[:_PLACES]
+    if not shown:
         return
-    width = max(len(_name(place)) for place in found)
-    yield f"{'place':<{width}}  score  ochiai  lines"
-    for place in found:
+    width = max(len(_name(place)) for place in shown)
+    yield f"{'likeliest places':<{width}}  score  lines"
+    for place in shown:
         lines = ",".join(map(str, sorted(place.lines))) or f"{place.line}-{place.end_line or ''}"
-        ochiai = _figure(place.ochiai)
-        yield f"{_name(place):<{width}}  {place.score:5.2f}  {ochiai:>6}  {lines}"
+        yield f"{_name(place):<{width}}  {place.score:5.2f}  {lines}"
         if place.clues:
-            yield f"    {clue_words(place.clues[0])[:60]}"
+            yield f"    {clue_words(place.clues[0])}"
+
+
+def likeliest_place(report: Report, issue: str) -> str:
+    """Return the likeliest place of one report in a line, "" where nothing points to any."""
+    for found in report.places:
+        if found.issue == issue and found.places:
+            place = found.places[0]
+            why = f" ({clue_words(place.clues[0])})" if place.clues else ""
+            return f"the likeliest place: {_name(place)}, line {place.line}{why}"
+    return ""
 
 
 def _name(place: Place) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from pytest_brt.agent.action import Action
 from pytest_brt.agent.loop import Session
 from pytest_brt.agent.trajectory import Log
 from pytest_brt.agent.tree import Tree
@@ -53,8 +52,6 @@ class RepairBench:
     journal: Journal | None = None
     #: Folder of the run's record, for dialogues.
     record: Path | None = None
-    #: Further actions of the repair agent, by name; allowed where information is collected.
-    tools: Mapping[str, Action] = field(default_factory=dict)
     say: Callable[[str], None] = lambda _: None
 
     def log(self, strategy: str, index: int) -> Log:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,23 +13,20 @@ from pytest_brt.agent.running import Names
 from pytest_brt.agent.tree import Tree
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.code.relevance import relevance
 from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.guard import Guard, Touched, touched_by
 from pytest_brt.guard.selection import targets_of
 from pytest_brt.guard.suite import ExistingTest, read_tests
 from pytest_brt.localise.places import find_places, given_places
-from pytest_brt.localise.query import query_of
 from pytest_brt.localise.sign import Key
-from pytest_brt.render.causes import run_words
+from pytest_brt.localise.spectrum import SuspectLine, lines_of, rank_lines
 from pytest_brt.render.clues import clue_words
-from pytest_brt.repair.trial import Check, Trials, first_runs
+from pytest_brt.repair.trial import Check, Trials
 from pytest_brt.types import (
     FileChange,
     Guarded,
     Issue,
     JudgedTest,
-    Localised,
     Place,
     TestRun,
     Verdict,
@@ -59,6 +55,9 @@ class Bug:
     places: Callable[[], tuple[Place, ...]]
     #: Whether the user said where it is.
     is_place_given: bool
+    #: The lines that failing tests run and passing ones do not, the most suspicious first; tests
+    #: are watched when they are first asked for.
+    suspect_lines: Callable[[], tuple[SuspectLine, ...]]
     trials: Trials
     prompts: Prompts
     #: The existing test files that are nearest to changes, the nearest first.
@@ -128,7 +127,11 @@ def make_bug(
 
     @cache
     def places() -> tuple[Place, ...]:
-        return known or localise(issue, engine, index, failing, guard, ran=ran()).places
+        return known or find_places(issue, index, ran=ran())
+
+    @cache
+    def suspect_lines() -> tuple[SuspectLine, ...]:
+        return rank_suspect_lines(issue, engine, index, failing, guard)
 
     def run_suite(seconds: float | None) -> tuple[TestRun, ...]:
         targets = tuple(TestTarget(id=path, path=path) for path in sorted(guard.suite.files))
@@ -141,6 +144,7 @@ def make_bug(
         failing=tuple(failing),
         places=places,
         is_place_given=bool(known),
+        suspect_lines=suspect_lines,
         trials=Trials(engine, failing, check, jobs=jobs),
         prompts=prompts,
         tests_near=tests_near,
@@ -176,45 +180,25 @@ def trusted(tests: Iterable[JudgedTest]) -> tuple[JudgedTest, ...]:
     return tuple(sorted(candidates, key=lambda judged: -judged.judgement.confidence))
 
 
-def localise(
-    issue: Issue,
-    engine: Engine,
-    index: Index,
-    failing: Sequence[JudgedTest],
-    guard: Guard,
-    *,
-    ran: Collection[Key] = (),
-) -> Localised:
-    """Return where the bug may be: by the report, the failing tests' stacks, and what they run.
+def rank_suspect_lines(
+    issue: Issue, engine: Engine, index: Index, failing: Sequence[JudgedTest], guard: Guard
+) -> tuple[SuspectLine, ...]:
+    """Return lines of the product by Ochiai's score over failing tests and passing ones near them.
 
-    `ran` are the functions that the report's code runs.
+    Lines that every test runs are left out.
 
     Raises:
         SubjectProblem: the interpreter cannot be started at all.
     """
-    begin = time.monotonic()
-    found = relevance(query_of(issue), index)
-    runs = first_runs(failing)
-    watched: tuple[TestRun, ...] = ()
-    notes: tuple[str, ...] = ("no failing test: only the report was looked at",)
-    if failing:
-        first = find_places(issue, index, found=found, ran=ran, failing=runs, limit=_FIRST)
-        names = tuple(sorted(f"{place.path}::{place.function}" for place in first))
-        near = guard.near(Touched(places=names, size=0))[:_NEARBY] if names else ()
-        watched = _watch(engine, index, failing, near)
-        notes = ()
-        if not any(run.ran for run in watched):
-            notes = (f"the tests could not be watched: {run_words(watched[0])}",)
-            watched = ()
-    verdicts = [run.verdict for run in watched]
-    return Localised(
-        issue=issue.id,
-        places=find_places(issue, index, found=found, ran=ran, failing=runs, watched=watched),
-        failing=verdicts.count(Verdict.FAIL),
-        passing=verdicts.count(Verdict.PASS),
-        notes=notes,
-        seconds=time.monotonic() - begin,
-    )
+    if not failing:
+        return ()
+    first = find_places(issue, index, limit=_FIRST)
+    names = tuple(sorted(f"{place.path}::{place.function}" for place in first))
+    near = guard.near(Touched(places=names, size=0))[:_NEARBY] if names else ()
+    runs = _watch(engine, index, failing, near)
+    bad = [lines_of(run) for run in runs if run.verdict is Verdict.FAIL]
+    good = [lines_of(run) for run in runs if run.verdict is Verdict.PASS]
+    return tuple(line for line in rank_lines(bad, good) if not line.is_everywhere)
 
 
 def _watch(
@@ -243,6 +227,15 @@ def tell_places(bug: Bug, most: int = _TOLD) -> str:
     if bug.is_place_given:
         head = "The bug is here:"
     return "\n".join([head, *map(_tell_place, places)])
+
+
+def tell_suspect_lines(bug: Bug) -> str:
+    """Return the most suspicious lines by what tests run, "" where that says nothing."""
+    lines = bug.suspect_lines()[:_TOLD]
+    if not lines:
+        return ""
+    head = "Lines by Ochiai's score, of what failing and passing tests run:"
+    return "\n".join([head, *(f"- {one.path}:{one.line} {one.ochiai:.2f}" for one in lines)])
 
 
 def _tell_place(place: Place) -> str:

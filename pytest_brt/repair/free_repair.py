@@ -79,7 +79,7 @@ class FreeRepair:
         """Repair the bench's bug."""
         self.bench = bench
         self.bug = bench.bug
-        self.actions = {**actions_of(self), **bench.tools}
+        self.actions = actions_of(self)
         self._openings: dict[int, tuple[Message, ...]] = {}
 
     def allowed(self, steps: Sequence[Step]) -> Sequence[str]:

@@ -31,7 +31,7 @@ from pytest_brt.agent.running import tell_runs
 from pytest_brt.localise.query import query_of
 from pytest_brt.model.base import Message, Role, Sampling
 from pytest_brt.repair.bench import RepairBench, Without
-from pytest_brt.repair.bug import tell_places
+from pytest_brt.repair.bug import tell_places, tell_suspect_lines
 from pytest_brt.repair.method_body import ask_for_method
 from pytest_brt.repair.result import repair_of
 from pytest_brt.repair.run_tests import FAILING, Which, tests_outcome
@@ -124,7 +124,7 @@ class RepairAgent:
         self.bench = bench
         self.bug = bench.bug
         self.steps = bench.steps or STEPS
-        self.actions = {**actions_of(self), **bench.tools}
+        self.actions = actions_of(self)
         if Without.SEARCH in bench.without:
             for name in _SEARCHING:
                 del self.actions[name]
@@ -137,7 +137,7 @@ class RepairAgent:
         own = [name for name in STATES[state] if name in self.actions]
         if not any(fix.passes for fix in tried_fixes(steps)):
             own = [name for name in own if name != "goal_accomplished"]
-        return (*own, *(self.bench.tools if state is State.COLLECT else ()))
+        return own
 
     # -- reading --
 
@@ -219,7 +219,11 @@ class RepairAgent:
     @action()
     def run_fault_localization(self, turn: Turn) -> Outcome:
         """Say which functions and lines are most suspicious."""
-        return Outcome(observation=tell_places(self.bug))
+        places = tell_places(self.bug)
+        if self.bug.is_place_given:
+            return Outcome(observation=places)
+        told = [places, tell_suspect_lines(self.bug)]
+        return Outcome(observation="\n\n".join(filter(None, told)))
 
     @action(ABOUT, code=BLOCKS, lines=LINES)
     def write_fix(self, turn: Turn, changes: Changes, code: tuple[str, ...]) -> Outcome:

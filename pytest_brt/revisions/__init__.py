@@ -1,1 +1,1 @@
-"""Git history: the gate of a change, bisection, other branches, and rechecks of recorded runs."""
+"""Git history: the gate of a change, bisection, and other branches."""

@@ -12,7 +12,7 @@ from pytest_brt.model.kept import asked_anew
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.plan import AttemptKey, Plan
-from pytest_brt.types import Attempt, Issue, JudgedTest
+from pytest_brt.types import Attempt, Issue
 from pytest_brt.types.attempt import Interrupted, ModelFailed, ModelGaveNothing, WithoutModel
 
 #: Wall-clock seconds for finding the commit that fixed a bug.
@@ -77,19 +77,7 @@ class Attempting:
         return attempt and replace(attempt, notes=(*attempt.notes, note))
 
     def _accounted(self, issue: Issue, attempt: Attempt, meter: Meter, seconds: float) -> Attempt:
-        tests = tuple(self._accepted(issue, judged) for judged in attempt.tests)
-        return replace(attempt, tests=tests, seconds=seconds, cost=meter.cost)
-
-    def _accepted(self, issue: Issue, judged: JudgedTest) -> JudgedTest:
-        judgement = judged.judgement
-        if not judgement.candidate:
-            return judged
-        if self.plan.accept(issue, judged.test, judgement) is False:
-            refused = replace(
-                judgement, candidate=False, confidence=0.0, reason="refused by a plugin"
-            )
-            return replace(judged, judgement=refused)
-        return judged
+        return replace(attempt, seconds=seconds, cost=meter.cost)
 
 
 def _with_fix(attempt: Attempt, bench: Workbench) -> Attempt:

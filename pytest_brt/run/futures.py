@@ -75,7 +75,7 @@ class Run:
         #: When all must be over, as `time.monotonic` counts; infinity before the first attempt.
         self._deadline = math.inf
         self._repairs: dict[AttemptKey, Future[Repair]] = {}
-        self._localised: dict[str, Future[Localised]] = {}
+        self._localised: dict[str, Localised] = {}
         self._tellings: dict[str, Telling] = {}
         self._attempting = Attempting(plan, workbench)
         self._repairing: Repairing | None = None
@@ -97,11 +97,6 @@ class Run:
     def repair(self, case: Case, key: AttemptKey) -> Future[Repair]:
         """Return the future of one repair; pulls all attempts at its issue first."""
         return self._started(self._repairs, key, self._repair, case, key, self._tests_of(case))
-
-    def localised(self, case: Case) -> Future[Localised]:
-        """Return the future of where the bug of an issue may be; pulls its attempts first."""
-        needed = self._tests_of(case)
-        return self._started(self._localised, case.issue_id, self._localise, case, needed)
 
     def _started(
         self, futures: dict[K, Future[T]], key: K, work: Callable[..., T], *arguments: object
@@ -152,7 +147,7 @@ class Run:
             tellings=tuple(self._tellings.values()),
             sandbox=self.workbench.engine.level,
             repairs=tuple(_results(self._repairs.values())),
-            localised=tuple(_results(self._localised.values())),
+            localised=tuple(self._localised.values()),
             not_run=tuple(filter(None, missing)),
         )
 
@@ -181,6 +176,19 @@ class Run:
         if telling is not None:
             self._tellings[case.issue_id] = telling
 
+    def localise(self, case: Case) -> None:
+        """Look for the places where the bug of a report may be; they are in the record.
+
+        Raises:
+            SubjectProblem: the project's interpreter cannot be started.
+        """
+        issue = case.issue
+        if issue is not None and issue.id not in self._localised:
+            self.workbench.say(f"{issue.source}: looking for the likeliest places")
+            self._localised[issue.id] = self._once(
+                Localised, lambda: self._workshop().localise(issue), "place", issue.id
+            )
+
     def _found(self) -> Iterator[Attempt]:
         for key, future in self._attempts.items():
             attempt = future.result() if _succeeded(future) else self._attempting.so_far(key)
@@ -200,14 +208,6 @@ class Run:
             *names,
         )
 
-    def _localise(self, case: Case, attempts: tuple[Future[Attempt], ...]) -> Localised:
-        made, given = self._finished(attempts)
-        issue = case.issue
-        assert issue is not None, "only issues are localised"
-        return self._once(
-            Localised, lambda: self._workshop().localise(issue, made, given), "place", issue.id
-        )
-
     def _finished(
         self, attempts: tuple[Future[Attempt], ...]
     ) -> tuple[tuple[Attempt, ...], tuple[JudgedTest, ...]]:
@@ -221,7 +221,9 @@ class Run:
 
         with self._lock:
             if self._repairing is None:
-                plan = self.plan.repairs or RepairPlan(issues=frozenset(), strategies={})
+                plan = self.plan.repairs or RepairPlan(
+                    issues=frozenset(), strategies={}, cache=self.workbench.cache
+                )
                 self._repairing = Repairing(plan, self.workbench, self._guard)
             return self._repairing
 

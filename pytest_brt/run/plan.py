@@ -8,15 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_brt.reproduce.strategy import Strategy
-from pytest_brt.types import CandidateTest, Issue, JudgedTest, Judgement, Patch
+from pytest_brt.types import Issue, JudgedTest, Patch
 
 if TYPE_CHECKING:  # only a run that ranks, repairs or localises imports what that needs
     from pytest_brt.rank.epr import Ranker
     from pytest_brt.repair.strategy import RepairStrategy
     from pytest_brt.run.repairs import RepairPlan
-
-#: Says whether a candidate is accepted; None when there is no opinion.
-Accept = Callable[[Issue, CandidateTest, Judgement], bool | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +49,6 @@ class Plan:
     rank: Ranker
     #: Finds and judges the tests that were given; called once, when first needed.
     given: Callable[[], tuple[JudgedTest, ...]] | None = None
-    accept: Accept = lambda *_: None
     #: Seconds for running existing tests on the patches; 0 is none, None a few for each patch.
     guard: float | None = 0.0
     #: Wall-clock seconds, from the first attempt on, in which models may be asked.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 
-from pytest_brt.agent.action import Action
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.codec import content_id
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.guard import Guard
+from pytest_brt.localise.places import find_places
 from pytest_brt.localise.sign import Key
 from pytest_brt.model.base import Model
 from pytest_brt.model.kept import asked_anew
@@ -22,7 +22,7 @@ from pytest_brt.oracle.facts import read_facts
 from pytest_brt.rank.disputes import mark_disputed
 from pytest_brt.rank.guarding import hints_of
 from pytest_brt.repair.bench import RepairBench, Without
-from pytest_brt.repair.bug import Bug, guard_check, localise, make_bug, trusted
+from pytest_brt.repair.bug import Bug, guard_check, make_bug, trusted
 from pytest_brt.repair.choose_brt import choose_brt
 from pytest_brt.repair.strategy import RepairStrategy
 from pytest_brt.reproduce.opinion import Opinions
@@ -55,7 +55,6 @@ class RepairPlan:
     cache: Path | None = None
     #: Fixes that are tried at a time.
     jobs: int = 2
-    tools: Mapping[str, Action] = field(default_factory=dict)
 
 
 class Repairing:
@@ -129,7 +128,6 @@ class Repairing:
             deadline=deadline,
             journal=self._workbench.journal,
             record=self._workbench.record,
-            tools=self.plan.tools,
         )
 
     def _choose(
@@ -168,17 +166,14 @@ class Repairing:
             except ModelProblem:
                 return None
 
-    def localise(
-        self, issue: Issue, attempts: Sequence[Attempt], given: Sequence[JudgedTest]
-    ) -> Localised:
-        """Return where the bug may be.
+    def localise(self, issue: Issue) -> Localised:
+        """Return where the bug may be, by the report and what its code runs.
 
         Raises:
             SubjectProblem: the project's interpreter cannot be started.
         """
-        failing = trusted((*given, *(t for one in attempts for t in one.tests)))
-        engine, ran = self._workbench.engine, self._ran(issue)
-        return localise(issue, engine, self._open(), failing, self._guard, ran=ran)
+        places = find_places(issue, self._open(), ran=self._ran(issue))
+        return Localised(issue=issue.id, places=places)
 
     def _ran(self, issue: Issue) -> frozenset[Key]:
         """Return the functions that a report's code runs."""

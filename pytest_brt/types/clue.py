@@ -46,13 +46,6 @@ class UsedByReport(Fact, frozen=True, kw_only=True):
     name: str
 
 
-class BaseOfUsed(Fact, frozen=True, kw_only=True):
-    """A class that the report's own code names is derived from it."""
-
-    #: Of the class that the report names.
-    name: str
-
-
 class CalledByNamed(Fact, frozen=True, kw_only=True):
     """A function calls it that the report's sentences name."""
 
@@ -67,37 +60,11 @@ class CalledWrongly(Fact, frozen=True, kw_only=True):
     name: str
 
 
-class LacksMethod(Fact, frozen=True, kw_only=True):
-    """It has a method for each of many classes, and none for one that the report's code names."""
-
-    #: Of the method.
-    name: str
-    #: Files that have a method of this name.
-    defined_in: tuple[str, ...] = ()
-
-
 class SharedWords(Fact, frozen=True, kw_only=True):
     """It has words of the report."""
 
     #: As the report spells them, those that say most first.
     words: tuple[str, ...]
-
-
-class OnTestStack(Fact, frozen=True, kw_only=True):
-    """A failing test has a frame of it on its stack."""
-
-    line: int
-    #: Frames of the project below it; 0 where the test ends.
-    depth: int
-
-
-class RunByTests(Fact, frozen=True, kw_only=True):
-    """Tests that were watched run its most suspicious line."""
-
-    failing: int
-    all_failing: int
-    passing: int
-    all_passing: int
 
 
 Clue = (
@@ -108,11 +75,7 @@ Clue = (
     | SpokenOf
     | RunByReport
     | UsedByReport
-    | BaseOfUsed
     | CalledByNamed
     | CalledWrongly
-    | LacksMethod
     | SharedWords
-    | OnTestStack
-    | RunByTests
 )

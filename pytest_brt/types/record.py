@@ -29,12 +29,10 @@ class Place:
     #: 1-based span; the whole file is (1, 0).
     line: int
     end_line: int
-    #: Sum of three signs, in 0..3; 0 for a place that the user gave.
+    #: How much points at it, as a share of the likeliest; 0 for a place that the user gave.
     score: float = 0.0
-    #: Its most suspicious lines in their order, as far as tests were watched.
+    #: Lines of it that a traceback of the report names.
     lines: tuple[int, ...] = ()
-    #: Of its most suspicious line, in 0..1; None when no test was watched.
-    ochiai: float | None = None
     #: What points at it, the weightiest first.
     clues: tuple[Clue, ...] = ()
 
@@ -46,11 +44,6 @@ class Localised:
     issue: str
     #: Likeliest first.
     places: tuple[Place, ...]
-    #: Tests that were watched: failing because of the bug, and passing ones nearby.
-    failing: int = 0
-    passing: int = 0
-    notes: tuple[str, ...] = ()
-    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -261,13 +261,12 @@ def test_the_inner_runs_are_inert(
     result.assert_outcomes(passed=2)
 
 
-def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) -> None:
+def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
     project.makepyfile(
         echo_plugin='''
         from pytest_brt.oracle.judge import Rating, judge
         from pytest_brt.execute.engine import Row, TestTarget
-        from pytest_brt.model.base import Completion, Finish, Prompt
-        from pytest_brt.model.opening import NoModel
+        from pytest_brt.model.base import Prompt
         from pytest_brt.reproduce.strategy import Strategy
         from pytest_brt.types import (
             Attempt, CandidateTest, JudgedTest, Oracle, OracleKind, Origin,
@@ -299,40 +298,27 @@ def test_a_plugin_adds_a_strategy_a_model_and_a_say(project: pytest.Pytester) ->
         def pytest_brt_strategies(config):
             return {"echo": Strategy(attempt=attempt)}
 
-        class Echo(NoModel):
-            def __init__(self, address):
-                self.address = address
-
-            def complete(self, prompt):
-                return (Completion(text=self.address, finish=Finish.STOP),)
-
-        def pytest_brt_models(config):
-            return {"echo": lambda address, settings: Echo(address)}
-
         def pytest_brt_finished(record):
             for attempt in record.attempts:
                 print("FINISHED", [judged.test.name for judged in attempt.tests])
         '''
     )
+    (project.path / "replies.txt").write_text("=== reply\n5\n", "utf-8")
     options = ("-p", "echo_plugin", ISSUE, "--brt-strategy=echo", "-s")
-    result = project.runpytest_subprocess(*options, "--brt-model=echo:5")
+    result = project.runpytest_subprocess(*options, "--brt-model=scripted:replies.txt")
     assert result.ret == 0, result.stdout.str()
     result.stdout.fnmatch_lines(["*FINISHED [[]'test_echo']*", "Reproduced: test_echo fails*"])
     project.syspathinsert()
     without = project.runpytest_subprocess(*options)
     assert without.ret == 1
     without.stdout.fnmatch_lines(["*needs a model and none was chosen (--brt-model*"])
-    project.makepyfile(
-        veto="def pytest_brt_accept(issue, candidate, judgement):\n    return False\n"
-    )
-    vetoed = project.runpytest_subprocess(*options, "--brt-model=echo:5", "-p", "veto")
-    assert vetoed.ret == 1
-    assert vetoed.parseoutcomes() == {"not": 1}
 
 
 def test_a_name_given_twice_names_both_plugins(project: pytest.Pytester) -> None:
     for name in ("one", "two"):
-        project.makepyfile(**{name: "def pytest_brt_models(config):\n    return {'echo': None}\n"})
+        project.makepyfile(
+            **{name: "def pytest_brt_strategies(config):\n    return {'echo': None}\n"}
+        )
     project.syspathinsert()
     result = project.runpytest_subprocess("-p", "one", "-p", "two", ISSUE)
     assert result.ret == 4

@@ -223,27 +223,27 @@ def test_no_patch_is_a_failure(project: pytest.Pytester) -> None:
 @pytest.mark.slow
 def test_what_cannot_be_used_is_said(project: pytest.Pytester) -> None:
     (project.path / "x").write_text("=== reply\n", encoding="utf-8")
-    repair, localise = ("--brt-repair=clamp.md", "--brt-localise=clamp.md")
+    repair = "--brt-repair=clamp.md"
     magic = "--brt-model=scripted:x --brt-repair-strategy=magic"
     messages = {
         repair: "fixes are written by a model",
         "--brt-repair=nothing.md": "nothing.md",
         f"{repair} {magic}": "known: auto, passerine, repairagent",
         f"{repair} --brt-model=scripted:x --brt-without=search": "which is not run",
-        f"{localise} --brt-buggy-file={MODULE}:x": "FIRST-LAST",
-        f"{localise} --brt-without=everything": "search, states, memory, place",
+        f"{repair} --brt-model=scripted:x --brt-buggy-file={MODULE}:x": "FIRST-LAST",
+        f"{repair} --brt-without=everything": "search, states, memory, place",
     }
     assert_refused(project, messages)
 
 
 @pytest.mark.slow
-def test_places_are_shown_and_reported(project: pytest.Pytester) -> None:
-    result, report = run(project, "--brt-localise=clamp.md")
-    assert result.ret == 0, result.stdout.str()
+def test_the_likeliest_places_are_in_every_report(project: pytest.Pytester) -> None:
+    result, report = run(project, "--brt-issue=clamp.md", "-v")
     (found,) = report["places"]
     first = found["places"][0]
-    assert (first["path"], first["function"], first["lines"]) == (MODULE, "clamp", [LINE])
-    assert (found["failing"], found["passing"]) == (4, 2)
-    # Four failing tests and one of two passing ones run the line.
-    assert first["ochiai"] == pytest.approx(4 / (4 * 5) ** 0.5, abs=1e-4)
-    result.stdout.fnmatch_lines(["*where the bug may be*", "*interval/__init__.py::clamp*0.89*"])
+    assert (first["path"], first["function"]) == (MODULE, "clamp")
+    result.stdout.fnmatch_lines(["*likeliest places*", "*interval/__init__.py::clamp *"])
+    (project.path / "vague.md").write_text("# clamp is odd\n\nIt should not be.\n", "utf-8")
+    vague = project.runpytest_subprocess("--brt-issue=vague.md")
+    assert vague.ret == 1
+    vague.stdout.fnmatch_lines(["*likeliest place: interval/__init__.py::clamp, line *(*clamp*)"])

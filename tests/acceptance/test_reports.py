@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.interval import FIXES, SOURCE
 from tests.support.refusals import assert_refused
 from tests.support.reports import patches_of, read_report
 
@@ -61,38 +58,6 @@ def test_every_report_at_once(project: pytest.Pytester) -> None:
     assert (existing["broken"], existing["ran"], existing["total"]) == ([], 1, 2)
     assert right["standing"] == "tied"
     assert right["interval"][0] <= right["score"] <= right["interval"][1]
-
-
-def start(project: pytest.Pytester, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run a module in the project, which (unlike pytester) leaves no files of its own there."""
-    command = [sys.executable, "-m", *map(str, arguments)]
-    return subprocess.run(
-        command, cwd=project.path, capture_output=True, text=True, check=False, encoding="utf-8"
-    )
-
-
-@pytest.mark.slow
-def test_a_run_is_kept_and_run_again(project: pytest.Pytester) -> None:
-    keep(project, "a-right", "c-wrong")
-    folder = project.path / "record"  # in the tree that it is about
-    mine = project.path.parent / "test_mine.py"
-    mine.write_text(MINE, encoding="utf-8")
-    options = [f"--brt-record={folder}", "--brt-guard=no"]
-    ranked = start(project, "pytest", "--rank-fixes=patches", f"--brt-tests={mine}", *options)
-    assert f"record: {folder} (pytest-brt recheck runs it again)" in ranked.stdout
-    again = start(project, "pytest_brt", "recheck", folder)
-    assert again.returncode == 0, again.stdout + again.stderr
-    assert again.stdout.startswith("0 of 3 verdicts changed (sandbox ")
-    # Somebody fixes the bug: the test passes, and one patch applies no more.
-    source = project.path / "interval" / "__init__.py"
-    fixed = SOURCE.replace("    return max(low, min(value, low))\n", FIXES["a-right"])
-    source.write_text(fixed, encoding="utf-8")
-    later = start(project, "pytest_brt", "recheck", folder)
-    assert later.returncode == 1
-    assert "on the unpatched tree: PASS, not FAIL" in later.stdout
-    nothing = start(project, "pytest_brt", "recheck", project.path / "patches")
-    assert nothing.returncode == 4
-    assert nothing.stderr.startswith("pytest-brt: cannot read ")
 
 
 def test_options_that_cannot_be_used(project: pytest.Pytester) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 
@@ -10,7 +9,6 @@ import pytest
 
 from pytest_brt import __version__
 from pytest_brt.cli.main import main
-from tests.support.reports import SCHEMA
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -43,7 +41,6 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("study", "Measure the tool on many bugs. Further options are pytest's"),
         ("models", "Local models: GGUF files"),
-        ("diff", "Show how the code differs"),
     ],
 )
 def test_help_of_a_command_says_what_it_does(
@@ -54,13 +51,8 @@ def test_help_of_a_command_says_what_it_does(
     assert f"\n{about}" in capsys.readouterr().out
 
 
-def test_the_schema_of_a_report_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["schema"]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(SCHEMA.read_text("utf-8"))
-
-
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
-    command = [sys.executable, "-m", "pytest_brt", "schema"]
+    command = [sys.executable, "-m", "pytest_brt", "issue", "--help"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
         assert run.stdout
         assert run.stderr

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.cli import models
-from pytest_brt.errors import BrtError, ModelProblem
+from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import Settings
 from pytest_brt.model.catalogue import find_model
 from pytest_brt.model.opening import default_model
@@ -48,26 +48,6 @@ def test_a_model_from_file_to_use(
     out = capsys.readouterr().out
     assert "tiny: llama, F32, 0.4 MiB" in out
     assert "worth having" in out
-
-
-def test_info_says_what_it_needs(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert call(tmp_path, "info", str(file)) == 0
-    out = capsys.readouterr().out
-    assert "256 bytes of context memory" in out
-    assert "works; does not think" in out
-    assert "trained for 4096 tokens" in out
-    with pytest.raises(BrtError, match="trained for 4096"):
-        call(tmp_path, "info", str(file), "--context", "100000")
-
-
-def test_info_of_a_model_without_a_template(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tiny.write_llama(tmp_path / "m.gguf", words=tiny.vocabulary(template=""))
-    assert call(tmp_path, "info", str(file)) == 0
-    assert "+template:FILE" in capsys.readouterr().out
 
 
 def test_a_broken_model_in_the_folder_does_not_hide_the_others(
@@ -126,10 +106,10 @@ def test_a_model_in_several_parts(
     assert model.count("hello") == 5
     model.close()
     with pytest.raises(ModelProblem, match="a later part of a model"):
-        call(folder, "info", str(folder / second.name))
+        find_model(str(folder / second.name), folder)
     (folder / second.name).unlink()
     with pytest.raises(ModelProblem, match=r"1 of the 2 parts .* missing in .*: big-00002"):
-        call(folder, "info", "big")
+        open_gguf(str(find_model("big", folder)), Settings(threads=1, context=512))
 
 
 @needs_llama
@@ -184,46 +164,6 @@ def test_the_caches_of_others_are_found_and_left_alone(
     assert find_model("small", folder) == snapshot
     assert find_model("other", folder) == studio
     assert sorted(str(path) for path in home.rglob("*")) == before
-
-
-def test_info_says_that_a_model_does_not_fit(
-    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("pytest_brt.cli.models.available_bytes", lambda: 1000)
-    assert call(tmp_path, "info", str(file)) == 0
-    assert "here          does not fit" in capsys.readouterr().out
-    monkeypatch.undo()
-    assert call(tmp_path, "info", str(file)) == 0
-    assert re.search(r"speed         at most [\d.]+ tokens/s", capsys.readouterr().out)
-
-
-def test_a_model_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ModelProblem, match="no model is called 'x'"):
-        call(tmp_path, "info", "x")
-
-
-@needs_llama
-def test_doctor_generates_in_a_child(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert call(tmp_path / "missing" / "folder", "doctor", str(file)) == 0
-    out = capsys.readouterr().out
-    for name in ("llama-cpp-python", "GPU", "processor", "memory", "sandbox"):
-        assert f" {name} " in out
-    assert re.search(r"(ok|note) +generation +works, .* of tiny.gguf", out)
-
-
-@pytest.mark.usefixtures("file")
-def test_doctor_fails_when_a_check_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "llama_cpp", None)
-    for module in ("engine", "doctor"):
-        monkeypatch.setattr(f"pytest_brt.model.{module}.find_server", lambda: "")
-    assert call(tmp_path, "doctor", "tiny") == 1
-    (failed,) = re.findall("FAIL  generation .*", capsys.readouterr().out)
-    assert "pytest-brt[llama]" in failed
-    assert "--no-index" in failed
 
 
 def test_without_llama_cpp_python_both_ways_to_install_it_are_named(

@@ -13,9 +13,9 @@ import pytest
 from pytest_brt.cli.main import main
 from pytest_brt.plugin.inputs import cache_folder
 from pytest_brt.run.keeping import find_last_run
-from pytest_brt.store import RANKED, WRITTEN, LastRun, save_last_run
+from pytest_brt.store import WRITTEN, LastRun, save_last_run
 from pytest_brt.types import Review
-from tests.support.rows import broken, judged, row
+from tests.support.rows import judged
 from tests.support.sessions import LEAN
 
 FIRST = judged(0)
@@ -57,7 +57,6 @@ def test_without_an_earlier_run(
     monkeypatch.chdir(tmp_path)
     assert main(["review"]) == 4
     assert "no earlier run is kept" in capsys.readouterr().err
-    assert main(["diff", "a", "b"]) == 4
 
 
 ADDOPTS = "[tool.pytest.ini_options]\naddopts = '-o cache_dir=build/cache'\n"
@@ -162,36 +161,8 @@ def test_patches_are_ranked_by_the_tests_that_were_accepted(project: pytest.Pyte
         ]
     )
     assert "accepted by you" in (project.path / "page.html").read_text("utf-8")
-    assert main(["diff", "a-right", "b-literal", "--root", str(project.path)]) == 0
-    assert main(["diff", "a-right", "c-wrong", "--root", str(project.path)]) == 1
     everything = ["--reject", "T1", "T2", "T3", "T4", "--root", str(project.path)]
     assert main(["review", *everything]) == 0
     result = project.runpytest_subprocess("--rank-fixes=patches")
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*you rejected every bug test of the last run*"])
-
-
-def test_how_two_patches_differ(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from pytest_brt.rank.weighted import rank_by_weight
-
-    rows = (
-        row("a.diff", "pp", guarded=broken(0)),
-        row("b.diff", "pf", guarded=broken(1)),
-        row("c.diff", "pp", guarded=broken(0)),
-    )
-    tests = (FIRST, SECOND)
-    ranking = LastRun(tests=tests, ranks=rank_by_weight(rows, tests))
-    save_last_run(kept, ranking, RANKED)
-    assert main(["diff", "a", "b.diff"]) == 1
-    told = capsys.readouterr().out
-    assert told.endswith(
-        f"These tests tell them apart:\n  {SECOND.test.name}\n    a.diff passes it\n"
-        "    b.diff fails it: assert 1 == 2\n"
-        "  tests/test_x.py::test_0\n    a.diff does not break it\n"
-        "    b.diff breaks it: assert 1 == 2\n"
-    )
-    assert main(["diff", "a", "c"]) == 0
-    told = capsys.readouterr().out
-    assert "No test tells them apart: 2 bug tests and 20 existing tests ran on both." in told
-    assert main(["diff", "a", "d"]) == 4
-    assert "has no patch 'd' (it has: a.diff, " in capsys.readouterr().err

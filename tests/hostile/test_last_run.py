@@ -74,8 +74,8 @@ def test_a_file_that_is_too_large_is_not_read(
     for name in (WRITTEN, RANKED):
         (project / KEPT / name).touch()
         os.truncate(project / KEPT / name, TOO_MUCH)
-    assert main(["review"]) == main(["diff", "a", "b"]) == 4
-    assert capsys.readouterr().err.count("it holds more than 64 MB") == 2
+    assert main(["review"]) == 4
+    assert "it holds more than 64 MB" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_settings_may_be_anything(
 ) -> None:
     text = f"[tool.pytest.ini_options]\n{setting}\n"
     (project / "pyproject.toml").write_text(text, "utf-8")
-    assert main(["review"]) == main(["diff", "a", "b"]) == 4
-    assert capsys.readouterr().err.count("no earlier run is kept") == 2
+    assert main(["review"]) == 4
+    assert "no earlier run is kept" in capsys.readouterr().err
 
 
 def test_a_value_of_a_test_that_gives_none_is_passed_over(
@@ -109,43 +109,10 @@ def test_a_name_is_one_line(project: Path, capsys: pytest.CaptureFixture[str]) -
     patches = tuple(Patch(id=word, name=f"{word}\nBest: {word}", text="") for word in "ab")
     bring(project, test, patches=patches)
     assert main(["review"]) == 0
-    assert main(["diff", patches[0].name, patches[1].name]) == 0
-    assert main(["diff", "c", "d"]) == 4
     told = capsys.readouterr()
     lines = (told.out + told.err).splitlines()
     assert not [line for line in lines if line.startswith(("T2", "Best:"))]
     assert "\x1b" not in told.out
-
-
-@pytest.mark.parametrize("path", ["../key", "link/key", "linked", "/etc/passwd"])
-@pytest.mark.parametrize("text", [new_file, change])
-def test_a_patch_reads_nothing_outside_of_the_project(
-    project: Path, path: str, text: object, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (project.parent / "key").write_text("key\n", "utf-8")
-    (project / "link").symlink_to(project.parent, target_is_directory=True)
-    (project / "linked").symlink_to(project.parent / "key")
-    assert callable(text)
-    forged = Patch(id="a", name="a", text=text(path))
-    bring(project, judged(0), patches=(forged, Patch(id="b", name="b", text=new_file("b.py"))))
-    assert main(["diff", "a", "b"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("not compared as text: ")
-    assert "-key" not in told
-
-
-def test_a_patch_of_a_file_that_is_too_large(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (project / "large.py").touch()
-    os.truncate(project / "large.py", TOO_MUCH)
-    patches = (
-        Patch(id="a", name="a", text=change("large.py")),
-        Patch(id="b", name="b", text=new_file("b.py")),
-    )
-    bring(project, judged(0), patches=patches)
-    assert main(["diff", "a", "b"]) == 0
-    assert "it holds more than 64 MB" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,8 @@ from pytest_brt.issue.load import read_issue
 from pytest_brt.localise.places import files_of, find_places
 from pytest_brt.types import Place
 from pytest_brt.types.clue import (
-    BaseOfUsed,
     CalledByNamed,
     CalledWrongly,
-    LacksMethod,
     OnTraceback,
     RunByReport,
     SharedWords,
@@ -139,24 +137,6 @@ def test_an_empty_report_has_no_suspects(index: Index) -> None:
     assert suspects("zzz", index) == ()
 
 
-BASES = {
-    "pkg/__init__.py": "",
-    "pkg/any.py": "from pkg.mark import Mark\n\n\nclass Any(Mark):\n    size = 1\n",
-    "pkg/mark.py": "class Mark:\n    def weigh(self):\n        return 2\n",
-    "pkg/other.py": "def odd():\n    return 3\n",
-}
-
-
-def test_a_class_that_the_code_names_comes_with_its_bases(tmp_path: Path) -> None:
-    write_tree(tmp_path, BASES)
-    with open_index(tmp_path) as index:
-        found = suspects("It is heavy\n\n```python\nAny()\n```\n", index)
-    clues = {(place.path, place.function): place.clues for place in found}
-    assert UsedByReport(name="Any") in clues["pkg/any.py", "Any"]
-    assert BaseOfUsed(name="Any") in clues["pkg/mark.py", "Mark"]
-    assert ("pkg/other.py", "odd") not in clues
-
-
 CALLED = CalledByNamed(name="read_lines")
 SHAPES = ("Dot", "Line", "Ring", "Wave", "Knot")
 PRINTERS = {
@@ -166,19 +146,6 @@ PRINTERS = {
     + "".join(f"    def _print_{name}(self, one): ...\n" for name in SHAPES),
     "pkg/plain.py": "class Plain:\n    def _print_Trace(self, one): ...\n",
 }
-
-
-def test_a_printer_without_the_method_for_what_is_printed(tmp_path: Path) -> None:
-    write_tree(tmp_path, PRINTERS)
-    code = "\n\n```python\nTrace()\n```\n"
-    lacks = LacksMethod(name="_print_Trace", defined_in=("pkg/plain.py",))
-    with open_index(tmp_path) as index:
-        spoken = suspects(f"The latex of it is odd{code}", index)
-        silent = suspects(f"It is odd{code}", index)
-        known = suspects(f"The latex of it is odd{code.replace('Trace', 'Dot')}", index)
-    clues = {(place.path, place.function): place.clues for place in spoken}
-    assert lacks in clues["pkg/latex.py", "Writer"]
-    assert not any(lacks in place.clues for place in (*silent, *known))
 
 
 def test_the_module_and_the_class_that_a_report_speaks_of(tmp_path: Path) -> None:

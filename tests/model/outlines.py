@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_brt.model.gguf import read_header
-from tests.support.tiny import RandomWeights, Tensor, Value, vocabulary, write_gguf
+from tests.support.tiny import Tensor, Value, vocabulary, write_gguf
 
 _F32, _Q8_0 = 0, 8
 _WIDTH, _INNER, _TOKENS = 4096, 12288, 248_320
@@ -161,21 +161,3 @@ def hybrid(path: Path) -> Path:
             _tensor(f"{at}ffn_down.weight", _INNER, _WIDTH),
         ]
     return _write(path, "qwen35", keys, tensors)
-
-
-def write_lora(path: Path, *, architecture: str = "llama", seed: int = 1) -> Path:
-    """Write a LoRA adapter of rank 4 for the models of `write_llama` to `path`."""
-    width, rank, layers = 64, 4, 2
-    keys: dict[str, Value] = {
-        "general.type": "adapter",
-        "general.architecture": architecture,
-        "adapter.type": "lora",
-        "adapter.lora.alpha": 8.0,
-    }
-    make = RandomWeights(seed, scale=0.5)
-    tensors = []
-    for layer in range(layers):
-        name = f"blk.{layer}.attn_q.weight"
-        tensors.append(make.normal(f"{name}.lora_a", rank, width))
-        tensors.append(make.normal(f"{name}.lora_b", width, rank))
-    return write_gguf(path, keys, tensors)

@@ -11,7 +11,7 @@ from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model import catalogue
 from pytest_brt.model.base import Message, Prompt, Role, Sampling, Settings
 from pytest_brt.model.llama_server import find_server
-from pytest_brt.model.opening import NoModel, default_model, open_model, open_models
+from pytest_brt.model.opening import default_model, open_model, open_models
 from tests.support.llama import INSTALLED, needs_llama
 
 ASK = Prompt(messages=(Message(role=Role.USER, text="hi"),), sampling=Sampling(max_tokens=3))
@@ -55,7 +55,7 @@ def test_unknown_and_ambiguous_names(folder: Path) -> None:
     assert open_model("gguf:llama", settings(folder)).name == "llama.gguf"
 
 
-@pytest.mark.parametrize("spec", ["", "gguf:", "nonsense", "gpt:4", "gguf:a+lora:", "a:b:c"])
+@pytest.mark.parametrize("spec", ["", "gguf:", "nonsense", "gpt:4", "a:b:c"])
 def test_what_is_no_spec(spec: str, folder: Path) -> None:
     with pytest.raises(UsageProblem) as caught:
         open_model(spec, settings(folder))
@@ -65,15 +65,6 @@ def test_what_is_no_spec(spec: str, folder: Path) -> None:
 def test_an_unknown_scheme_is_answered_with_the_known_ones(folder: Path) -> None:
     with pytest.raises(UsageProblem, match=r"gguf:…, server:…, ollama:…, lmstudio:…, llama:…, scr"):
         open_model("gpt:4", settings(folder))
-
-
-def test_a_plugin_adds_a_scheme(folder: Path) -> None:
-    class Echo(NoModel):
-        def __init__(self, rest: str, given: Settings) -> None:
-            self.name = rest
-
-    model = open_model("echo:hello", settings(folder), {"echo": Echo})
-    assert model.name == "hello"
 
 
 def test_no_model_says_how_to_choose_one(folder: Path) -> None:

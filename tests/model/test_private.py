@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -266,7 +265,7 @@ def test_the_program_is_asked_for_what_the_package_is(monkeypatch: pytest.Monkey
     setup = MemoryPlan(longest=4096, cells=4096, lanes=8, sequences=24, threads=2)
     start = Start(
         path="m.gguf", template="", plan=setup, socket="/tmp/s/s.sock", program="/bin/llama-server",
-        gpu_layers=12, cpu_experts=4, cache_type="q8_0", adapter="a.gguf",
+        gpu_layers=12, cpu_experts=4, cache_type="q8_0",
     )  # fmt: skip
     words = arguments(start)
     pairs = dict(itertools.pairwise(words))
@@ -274,7 +273,6 @@ def test_the_program_is_asked_for_what_the_package_is(monkeypatch: pytest.Monkey
     assert pairs["--n-gpu-layers"] == "12"
     assert pairs["--n-cpu-moe"] == "4"
     assert pairs["--cache-type-v"] == "q8_0"
-    assert pairs["--lora"] == "a.gguf"
     monkeypatch.setattr(llama_server.shutil, "which", lambda _: "/bin/llama-server")  # type: ignore[attr-defined]
     assert llama_server.find_server() == "/bin/llama-server"
 
@@ -294,29 +292,3 @@ def test_both_engines_count_the_tokens_of_a_real_model_alike() -> None:
     finally:
         ours.close()
         theirs.close()
-
-
-@needs_server
-def test_guessing_ahead_changes_no_answer(model: PrivateModel, weights: Path) -> None:
-    ahead = open_file(str(weights / "llama.gguf"), replace(SERVED, draft="ngram"))
-    assert isinstance(ahead, PrivateModel)
-    greedy = Prompt(
-        messages=prompt("one two three one two three one").messages,
-        sampling=Sampling(temperature=0.0, max_tokens=60),
-    )
-    assert ahead.complete(greedy)[0].text == model.complete(greedy)[0].text
-    ahead.close()
-
-
-@pytest.mark.parametrize(("layers", "draft", "flag"), [
-    (1, "auto", "draft-mtp"), (0, "auto", ""), (1, "none", ""), (0, "ngram", "ngram-simple"),
-])  # fmt: skip
-def test_what_guesses_ahead(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layers: int, draft: Any, flag: str
-) -> None:
-    monkeypatch.setattr("pytest_brt.model.engine.find_server", lambda: "/bin/llama-server")
-    words = {**tiny.vocabulary(), "llama.nextn_predict_layers": layers}
-    path = tiny.write_llama(tmp_path / "m.gguf", words=words)
-    model = open_file(str(path), replace(SERVED, draft=draft))
-    said = dict(itertools.pairwise(arguments(model.start)))  # type: ignore[attr-defined]
-    assert said.get("--spec-type", "") == flag

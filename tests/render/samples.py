@@ -467,17 +467,14 @@ OTHERS: dict[str, Callable[[], RunRecord]] = {
         localised=(
             Localised(
                 issue="i",
-                failing=1,
-                passing=2,
                 places=(
                     Place(
                         path="interval/__init__.py",
                         function="clamp",
                         line=10,
                         end_line=14,
-                        score=2.1,
+                        score=1.0,
                         lines=(12, 13),
-                        ochiai=0.8,
                         clues=(
                             OnTraceback(function="clamp", depth=0),
                             FileNamed(name="interval", is_module=True),

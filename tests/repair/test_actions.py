@@ -254,7 +254,11 @@ def test_of_a_method_on_one_line_the_body_is_not_shown() -> None:
 def test_localisation_names_the_buggy_function_first(agent: RepairAgent, turn: Turn) -> None:
     told = agent.run_fault_localization(turn).observation.splitlines()
     assert told[0] == "The most suspicious places, likeliest first:"
-    assert told[1].startswith(f"- {MODULE}:{LINE - 2}-{LINE} clamp, lines {LINE}")
+    assert told[1].startswith(f"- {MODULE}:{LINE - 2}-{LINE} clamp (")
+    lines = told[
+        told.index("Lines by Ochiai's score, of what failing and passing tests run:") + 1 :
+    ]
+    assert lines[0].startswith(f"- {MODULE}:{LINE} ")
 
 
 def test_a_place_that_was_given_is_told_as_it_is(scene: Scene, tmp_path: Path) -> None:

@@ -1,3 +1,5 @@
+"""The places and lines where a bug may be, as repairs are told of them."""
+
 from __future__ import annotations
 
 from io import BytesIO
@@ -6,7 +8,7 @@ from pathlib import Path
 from pytest_brt.code.index import open_index
 from pytest_brt.guard import Guard
 from pytest_brt.issue.load import load_issue
-from pytest_brt.repair.bug import localise, trusted
+from pytest_brt.repair.bug import rank_suspect_lines, trusted
 from pytest_brt.reproduce.replay.run import replay
 from tests.repair.scenes import LINE, MODULE, write_project
 from tests.support.projects import open_on
@@ -21,22 +23,18 @@ def test_of_its_own():
 """
 
 
-def test_tests_that_fail_anyway_say_nothing_of_the_bug(tmp_path: Path) -> None:
+def test_the_line_that_failing_tests_run_is_the_most_suspicious(tmp_path: Path) -> None:
     root = write_project(tmp_path / "project", {"tests/test_broken.py": BROKEN})
     issue = load_issue(str(root / "clamp.md"), BytesIO())
     engine = open_on(root)
     try:
         failing = trusted(replay(issue, engine=engine).tests)
         with open_index(root) as index:
-            found = localise(issue, engine, index, failing, Guard(engine))
-            alone = localise(issue, engine, index, (), Guard(engine))
+            lines = rank_suspect_lines(issue, engine, index, failing, Guard(engine))
+            none = rank_suspect_lines(issue, engine, index, (), Guard(engine))
     finally:
         engine.close()
-    assert found.failing == len(failing)
-    assert found.passing >= 2
-    first = found.places[0]
-    assert (first.path, first.function, first.lines) == (MODULE, "clamp", (LINE,))
-    assert not any(place.ochiai for place in found.places if place.function == "mean")
-    assert (alone.failing, alone.passing) == (0, 0)
-    assert alone.notes == ("no failing test: only the report was looked at",)
-    assert alone.places[0].function == "clamp"
+    first = lines[0]
+    assert (first.path, first.line, first.failing) == (MODULE, LINE, len(failing))
+    assert first.all_passing >= 2
+    assert none == ()

@@ -12,7 +12,7 @@ from pytest_brt.code.index import open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.model.base import Completion, Model, Prompt, Settings
 from pytest_brt.model.metered import Meter, MeteredModel
-from pytest_brt.model.opening import builtin_factories, open_model
+from pytest_brt.model.opening import open_model
 from pytest_brt.reproduce.invert import invert
 from pytest_brt.reproduce.libro.run import Libro
 from pytest_brt.reproduce.prompting.context import gather_hints
@@ -39,7 +39,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
     path = tmp_path_factory.mktemp("tiny") / "llama.gguf"
     tiny.write_llama(path)
     settings = Settings(context=2048, threads=1)
-    opened = open_model(f"gguf:{path}", settings, builtin_factories())
+    opened = open_model(f"gguf:{path}", settings)
     yield Brief(opened, Meter())
     opened.close()
 

@@ -88,7 +88,6 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 def make(
     engine: Engine,
     strategy: Strategy,
-    accept: bool | None,
     pool: Executor,
     rank: Ranker = rank_by_epr,
 ) -> Run:
@@ -98,7 +97,6 @@ def make(
         strategies={"counting": strategy},
         given=None,
         rank=rank,
-        accept=lambda issue, test, judgement: accept,
     )
     workbench = Workbench(engine=engine, repeat=1, keep=5, model=NoModel(), say=lambda text: None)
     return Run(plan, workbench, pool)
@@ -108,7 +106,7 @@ def make(
 def test_rows_pull_their_attempts_and_nothing_runs_twice(engine: Engine, jobs: int) -> None:
     counting = Counting()
     with ThreadPoolExecutor(jobs) as pool:
-        run = make(engine, Strategy(attempt=counting.attempt), None, pool)
+        run = make(engine, Strategy(attempt=counting.attempt), pool)
         (case,) = run.plan.cases
         rows = [run.row(case, patch) for patch in case.patches]
         assert run.row(case, case.patches[0]) is rows[0]
@@ -147,7 +145,7 @@ def test_equal_patches_are_run_once_and_each_has_the_result(engine: Engine, jobs
     commented = diff_of(right.replace("def clamp", "# Both ends count.\ndef clamp"))
     copy = Patch(id="copy", name="copy.diff", text=commented)
     with ThreadPoolExecutor(jobs) as pool:
-        run = make(rows, Strategy(attempt=Counting().attempt), None, pool, rank_by_weight)
+        run = make(rows, Strategy(attempt=Counting().attempt), pool, rank_by_weight)
         (case,) = run.plan.cases
         case = replace(case, patches=(*case.patches, copy))
         run.plan = replace(run.plan, cases=(case,))
@@ -164,7 +162,7 @@ def test_equal_patches_are_run_once_and_each_has_the_result(engine: Engine, jobs
 
 def test_patches_that_were_not_run_are_named_and_nobody_leads(engine: Engine) -> None:
     pool = ThreadPoolExecutor(1)
-    run = make(engine, Strategy(attempt=Counting().attempt), None, pool, rank_by_weight)
+    run = make(engine, Strategy(attempt=Counting().attempt), pool, rank_by_weight)
     (case,) = run.plan.cases
     first, second = case.patches
     assert run.row(case, first).result().applies
@@ -184,18 +182,9 @@ def test_patches_that_were_not_run_are_named_and_nobody_leads(engine: Engine) ->
     assert ranking.answer == Unfinished(missing=1, of=2)
 
 
-def test_a_refused_candidate_ranks_nothing(engine: Engine) -> None:
-    with ThreadPoolExecutor(1) as pool:
-        run = make(engine, Strategy(attempt=Counting().attempt), False, pool)
-        (case,) = run.plan.cases
-        assert run.row(case, case.patches[0]).result().cells == ()
-        (judged,) = run.record().attempts[0].tests
-    assert judged.judgement.reason == "refused by a plugin"
-
-
 def test_an_attempt_that_broke_leaves_the_others(engine: Engine) -> None:
     with ThreadPoolExecutor(2) as pool:
-        run = make(engine, Strategy(attempt=Counting().attempt, runs=2), None, pool)
+        run = make(engine, Strategy(attempt=Counting().attempt, runs=2), pool)
         (case,) = run.plan.cases
         keys = run.plan.keys(case)
         assert isinstance(run.attempt(keys[1]).exception(), ModelProblem)
@@ -225,7 +214,7 @@ def test_a_model_s_attempt_without_a_test_says_what_to_do(engine: Engine) -> Non
             (nothing, False, notes),
             (Counting().attempt, True, ()),
         ):
-            run = make(engine, Strategy(attempt=attempt, asks=asks), None, pool)
+            run = make(engine, Strategy(attempt=attempt, asks=asks), pool)
             (case,) = run.plan.cases
             assert run.attempt(run.plan.keys(case)[0]).result().notes == told
 
@@ -236,7 +225,7 @@ def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Engine, tmp_path:
         raise AssertionError("the model was asked")
 
     def attempt(budget: float) -> Attempt:
-        plan = replace(make(engine, Strategy(attempt=late), None, pool).plan, budget=budget)
+        plan = replace(make(engine, Strategy(attempt=late), pool).plan, budget=budget)
         journal = Journal(tmp_path / "journal.jsonl", "s")
         bench = Workbench(engine=engine, repeat=1, keep=5, model=NoModel(), say=lambda text: None)
         run = Run(plan, replace(bench, journal=journal), pool)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_brt.model import trial_model
-from pytest_brt.model.trial_model import (
+from tests.support import trial_model
+from tests.support.trial_model import (
     CHATML,
     F32,
     Q4_0,

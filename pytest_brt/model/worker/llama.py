@@ -158,13 +158,11 @@ class Weights:
 class Context:
     """The memory that sequences of tokens are evaluated into."""
 
-    def __init__(
-        self, weights: Weights, plan: MemoryPlan, *, cache_type: str = "f16", adapter: str = ""
-    ) -> None:
+    def __init__(self, weights: Weights, plan: MemoryPlan, *, cache_type: str = "f16") -> None:
         """Make room for the tokens and sequences of `plan`.
 
         Raises:
-            ModelProblem: the memory cannot be had, or the adapter does not fit.
+            ModelProblem: the memory cannot be had.
         """
         self.lib = lib = weights.lib
         self.weights = weights
@@ -192,19 +190,7 @@ class Context:
             )
         self.cells = int(lib.llama_n_ctx(self.context))
         self.memory = lib.llama_get_memory(self.context)
-        if adapter:
-            self._adapt(adapter)
         self._make_batch(plan.batch)
-
-    def _adapt(self, path: str) -> None:
-        loaded = self.lib.llama_adapter_lora_init(self.weights.model, path.encode())
-        adapters = (self.lib.llama_adapter_lora_p_ctypes * 1)(loaded)
-        scale = (ctypes.c_float * 1)(1.0)
-        if not loaded or self.lib.llama_set_adapters_lora(self.context, adapters, 1, scale):
-            raise ModelProblem(
-                f"the LoRA adapter {path!r} does not fit {self.weights.path!r}: "
-                f"{self.weights.log.take()} (it must be made for this base model)"
-            )
 
     def _make_batch(self, size: int) -> None:
         """Lay the batch out in arrays of our own, so that it is filled by slices."""

@@ -91,13 +91,13 @@ def load(start: Start) -> Batcher:
     """Load the model, and make a context for it.
 
     Raises:
-        ModelProblem: llama.cpp cannot load the file, its adapter, or a context of that size.
+        ModelProblem: llama.cpp cannot load the file, or a context of that size.
     """
     path = start.path
     weights = Weights(path, gpu_layers=start.gpu_layers, rearrange=start.rearrange)
     bos, eos = weights.name(weights.bos), weights.name(weights.eos)
     template = Template(start.template, where=path, bos=bos, eos=eos)
-    context = Context(weights, start.plan, cache_type=start.cache_type, adapter=start.adapter)
+    context = Context(weights, start.plan, cache_type=start.cache_type)
     return Batcher(context, Conversations(weights, template))
 
 
