@@ -58,10 +58,11 @@ subject = find_subject(Path(sys.argv[1]), python=sys.executable, env={}, sandbox
 engine = LocalEngine(subject, sandbox, limits=Limits())
 text = "double\\n\\n`double(2)` gives 5.\\n\\nIt should return a `str`.\\n"
 try:
-    best = replay(read_issue(text, "issue.md"), engine=engine).tests[0]
+    tests = replay(read_issue(text, "issue.md"), engine=engine).tests
 finally:
     engine.close()
-print(best.judgement.counts, best.judgement.reason)
+best = next(item for item in tests if item.test.oracle.kind == "result-type")
+print(best.judgement.candidate, best.judgement.reason)
 print(best.test.source)
 """
 STRATEGY = '''\
@@ -238,7 +239,7 @@ def test_a_strategy_is_a_function_and_its_row(copy: Path, tmp_path: Path) -> Non
     options = ("--rootdir", str(project), "--brt-sandbox=process", "--brt-python", sys.executable)
     asked = ("--brt-issue", str(project / "issue.md"), "--brt-strategy=own", "-v")
     out = run(copy, "-m", "pytest", *options, *asked)
-    assert "1 reproduced" in out
+    assert "1 possibly reproduced" in out
     assert "+    assert double(2) == 4" in out
 
 

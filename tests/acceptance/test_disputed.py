@@ -31,7 +31,7 @@ def test_half():
     assert half(3) == 1.5
 """
 REPORT = """\
-# Negative numbers are not clamped
+# clamp() keeps negative numbers
 
 `clamp(-1)` should return `0`.
 

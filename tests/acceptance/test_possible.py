@@ -11,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("once")
 
 CODE = "# clamp is odd\n\n```python\nfrom interval import clamp\nclamp(5, 0, 10){}\n```\n\n"
 #: Fixes often give another value than the one that is stated; the wrong one that is shown is gone.
-REPORT, COMPLAINT = CODE.format("") + "It should be `5`.\n", CODE.format("  # 0")
+REPORT, COMPLAINT = CODE.format("") + "`clamp(5, 0, 10)` should be `5`.\n", CODE.format("  # 0")
 
 
 @pytest.fixture

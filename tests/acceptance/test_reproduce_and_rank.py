@@ -76,7 +76,7 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(
         [
             "*= bug report =*",
             "*clamp() always returns the lower bound*",
-            "Possibly reproduced: test_clamp_always_returns_lower fails: *",
+            "Possibly reproduced: test_clamp_always_returns_lower fails (74% sure)*",
             "*= patch ranking =*",
             "No patch stands out: a-right.diff and d-right-too.diff pass the same tests*",
             "*1-? *a-right.diff *4/4 pass*",

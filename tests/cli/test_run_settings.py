@@ -11,7 +11,7 @@ import pytest
 from tests.support.sessions import LEAN
 from tests.support.trees import write_tree
 
-REPORT = "# f is wrong\n\n```python\n>>> from pkg import f\n>>> f(1)\n1\n```\nExpected 2.\n"
+REPORT = "# double is wrong\n\n```python\n>>> from pkg import double\n>>> double(1)\n1\n```\n"
 
 
 @pytest.mark.slow
@@ -21,7 +21,7 @@ REPORT = "# f is wrong\n\n```python\n>>> from pkg import f\n>>> f(1)\n1\n```\nEx
         pytest.param(
             "[pytest]\nrequired_plugins = nosuch-plugin\nminversion = 99\n",
             (),
-            "test_wrong_f fails: it does not return the value",
+            "test_double_wrong fails (74% sure)",
             id="wants",
         ),
         pytest.param("[pytest\nbroken\n", ("--collect-only",), "1 test collected", id="broken"),
@@ -30,7 +30,7 @@ REPORT = "# f is wrong\n\n```python\n>>> from pkg import f\n>>> f(1)\n1\n```\nEx
 def test_settings_that_stop_pytest_are_left_out(
     tmp_path: Path, ini: str, options: tuple[str, ...], said: str
 ) -> None:
-    tree = {"pkg/__init__.py": "def f(x): return x\n", "pytest.ini": ini, "issue.md": REPORT}
+    tree = {"pkg/__init__.py": "def double(x): return x\n", "pytest.ini": ini, "issue.md": REPORT}
     write_tree(tmp_path, tree)
     for command, status in (("pytest", 4), ("pytest_brt", 0)):
         arguments = ["--brt-issue=issue.md"] if command == "pytest" else ["issue", "issue.md"]
