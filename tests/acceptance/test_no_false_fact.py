@@ -275,4 +275,11 @@ def test_code_of_a_report_has_a_source_and_is_warned_as_tests_are(
     report = reported(pytester, case)
     assert report["issues"][0]["answer"]["kind"] == "Reproduced"
     (test,) = [test for test in report["tests"] if test["candidate"]]
-    assert test["expects"]["type"] == "UserWarning"
+    assert "UserWarning: two values in Gen" in test["source"]
+
+
+def test_the_line_of_a_conftest_that_cannot_be_imported(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest("import nowhere_to_be_found\n")
+    case = CASES["white space in a string counts"]
+    answer = reported(pytester, case)["issues"][0]["answer"]
+    assert answer["why"]["cause"]["said"].startswith("conftest.py, line 1, cannot be imported: ")
