@@ -1,0 +1,300 @@
+"""Reads the JSON report of a run: the one file of scenarios, benches and studies that knows keys.
+
+It needs the standard library alone, so that it reads what any version wrote, wherever that runs.
+Nothing here is a sentence: what a run found out is told by statuses and reasons, which are words
+of this file's own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+#: What a report came to, and what a ranking did, by the word of the JSON.
+STATUSES = {
+    "Reproduced": "reproduced",
+    "PossiblyReproduced": "possible",
+    "NotReproduced": "not-reproduced",
+    "NotHere": "not-here",
+    "Leader": "best",
+    "NoLeader": "tie",
+    "OnlyOne": "only",
+    "NoneFixes": "none",
+    "Contradicted": "contradicted",
+    "Unfinished": "unfinished",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Test:
+    """A test that was considered."""
+
+    __test__ = False
+
+    id: str
+    name: str
+    #: Where it is placed in the project, and the existing test file that it belongs into, or "".
+    path: str
+    host: str
+    #: The whole module, "" where the project holds the file.
+    source: str
+    #: Who wrote it: "report", "model", "patch" or "person".
+    author: str
+    #: The patches that brought it.
+    brought_by: tuple[str, ...]
+    #: What it does on the unpatched tree, as in "FAIL".
+    result: str
+    #: It fails on the unpatched tree, every time, and may be about the bug.
+    fails: bool
+    #: It is likely enough to decide which patch leads.
+    counts: bool
+    #: What it is called about: how likely it is right.
+    confidence: float
+    #: How many tests on the same evidence were measured; none for those of people and models.
+    measured: int
+    #: What a person said: "open", "accepted" or "rejected".
+    review: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A report, and what it came to."""
+
+    issue: str
+    #: As it was named on the command line.
+    source: str
+    #: "reproduced", "possible", "not-reproduced", "not-here", "" where it was not tried.
+    status: str
+    #: Words for why there is no test, and what to add, as in "no-code".
+    reasons: tuple[str, ...]
+    #: Commit that fixed it, where that is known.
+    fixed_by: str
+    #: Functions and files where the bug may be, likeliest first, as in "pkg/core.py::clamp".
+    places: tuple[str, ...]
+    #: All that people are told of it.
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patch:
+    """A candidate patch, and what became of it."""
+
+    name: str
+    #: Who wrote it, "" where nobody is named.
+    author: str
+    #: Why it could not be applied, as in "not-a-diff"; "" where it could.
+    refused: str
+    #: What is odd about it, as in "singles-out-input".
+    remarks: tuple[str, ...]
+    #: First and last rank that it may have; none where it has no place.
+    ranks: tuple[int, int] | None
+    #: Share of the bug tests that pass on it; none without any that ran.
+    epr: float | None
+    score: float | None
+    #: What each test did on it, by the test's name; those that it brought itself are left out.
+    results: Mapping[str, str]
+    #: Existing tests that it breaks, and those that count against no patch.
+    broken: tuple[str, ...]
+    disputed: tuple[str, ...]
+    #: Existing tests that ran on it.
+    ran: int
+    #: The same program as another one.
+    copies: tuple[str, ...]
+    #: What expressions give on it, by the expression.
+    gives: Mapping[str, str]
+    diff: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """Patches, best first."""
+
+    #: "best", "unsure", "tie", "only", "none", "contradicted" or "unfinished".
+    status: str
+    #: The patch that is first alone, surely or not; "" where there is none.
+    leader: str
+    patches: tuple[Patch, ...]
+    #: Patches that are missing, as the run was interrupted.
+    missing: tuple[str, ...]
+    #: Calls on which leading patches differ: what each patch gives, by the call.
+    variations: Mapping[str, Mapping[str, str]]
+    #: All that people are told of it.
+    text: str
+
+    def __getitem__(self, name: str) -> Patch:
+        """Return the patch of a name, with or without its ending."""
+        return next(one for one in self.patches if name in (one.name, Path(one.name).stem))
+
+    def order(self, *names: str) -> list[str]:
+        """Return the names from the best to the worst, those without a place at the end."""
+        return sorted(names, key=lambda name: self[name].ranks or (len(self.patches) + 1,) * 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """One run of a strategy that writes fixes."""
+
+    strategy: str
+    #: How its dialogue ended, as in "finish"; "" where there was none.
+    ending: str
+    #: Names of the patches that it wrote, and of those that pass and break nothing.
+    fixes: tuple[str, ...]
+    plausible: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All that one run found out."""
+
+    exit_code: int
+    sandbox: str
+    answers: tuple[Answer, ...]
+    tests: tuple[Test, ...]
+    rankings: tuple[Ranking, ...]
+    repairs: tuple[Repair, ...]
+    #: Questions to a model.
+    questions: int
+
+    @property
+    def answer(self) -> Answer:
+        """The answer about the only report."""
+        (answer,) = self.answers
+        return answer
+
+    @property
+    def ranking(self) -> Ranking:
+        """The only ranking."""
+        (ranking,) = self.rankings
+        return ranking
+
+    @property
+    def bug_tests(self) -> tuple[Test, ...]:
+        """Tests that fail on the unpatched tree for what may be the reported reason."""
+        return tuple(test for test in self.tests if test.fails)
+
+    @property
+    def first(self) -> Test:
+        """The best test."""
+        return self.bug_tests[0]
+
+
+def read_report(text: str) -> Report:
+    """Return the report that is the text of a JSON file."""
+    found = json.loads(text)
+    names = {test["id"]: test["name"] for test in found["tests"]}
+    places = {one["issue"]: one["places"] for one in found["places"]}
+    attempts = [attempt for issue in found["issues"] for attempt in issue["attempts"]]
+    return Report(
+        exit_code=found["exit_code"],
+        sandbox=found["setting"]["sandbox"],
+        answers=tuple(_answer(one, places.get(one["id"], ())) for one in found["issues"]),
+        tests=tuple(map(_test, found["tests"])),
+        rankings=tuple(_ranking(one, names) for one in found["rankings"]),
+        repairs=tuple(map(_repair, found["repairs"])),
+        questions=sum(one["cost"]["calls"] for one in (*attempts, *found["repairs"])),
+    )
+
+
+def read_checks(text: str) -> dict[str, tuple[bool, dict[str, bool | None]]]:
+    """Return what `check --json` says: of each test whether it is one, and each finding."""
+    return {
+        one["test"].rpartition("::")[2]: (
+            one["is_bug_test"],
+            {finding["question"]: finding["answer"] for finding in one["findings"]},
+        )
+        for one in json.loads(text)
+    }
+
+
+def _test(found: Mapping[str, Any]) -> Test:
+    return Test(
+        id=found["id"],
+        name=found["name"],
+        path=found["file"],
+        host=found["host"],
+        source=found["source"] or "",
+        author=found["author"],
+        brought_by=tuple(found["brought_by"]),
+        result=found["verdict"],
+        fails=found["candidate"],
+        counts=found["counts"],
+        confidence=found["confidence"],
+        measured=(found["measured"] or {"of": 0})["of"],
+        review=found["review"],
+    )
+
+
+def _answer(found: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) -> Answer:
+    answer = found["answer"] or {"kind": ""}
+    told = [answer.get("why"), answer.get("advice"), (answer.get("advice") or {}).get("miss")]
+    misses = [miss for attempt in found["attempts"] for miss in attempt["misses"]]
+    remarks = [remark for attempt in found["attempts"] for remark in attempt["remarks"]]
+    kinds = [_word(one["kind"]) for one in (*told, *misses, *remarks) if one]
+    return Answer(
+        issue=found["id"],
+        source=found["source"],
+        status=STATUSES.get(answer["kind"], ""),
+        reasons=tuple(dict.fromkeys(kinds)),
+        fixed_by=(answer.get("fix") or {}).get("commit", ""),
+        places=tuple(f"{one['path']}::{one['function']}".removesuffix("::") for one in places),
+        text="\n".join((found["verdict"], *found["warnings"], *found["notes"])),
+    )
+
+
+def _ranking(found: Mapping[str, Any], names: Mapping[str, str]) -> Ranking:
+    answer = found["answer"]
+    doubted = bool(answer.get("doubt"))
+    return Ranking(
+        status="unsure" if doubted else STATUSES[answer["kind"]],
+        leader=answer.get("patch", ""),
+        patches=tuple(_patch(one, names) for one in found["patches"]),
+        missing=tuple((found["not_run"] or {"patches": ()})["patches"]),
+        variations={
+            one["expression"]: {
+                name: given["text"] or given["raised"]
+                for given in one["gives"]
+                for name in given["patches"]
+            }
+            for one in found["tellings"]
+        },
+        text="\n".join((found["verdict"], *found["notes"])),
+    )
+
+
+def _patch(found: Mapping[str, Any], names: Mapping[str, str]) -> Patch:
+    existing = found["existing"] or {"broken": (), "disputed": (), "ran": 0}
+    return Patch(
+        name=found["name"],
+        author=found["source"],
+        refused=_word((found["refused"] or {"kind": ""})["kind"]),
+        remarks=tuple(_word(one["kind"]) for one in found["remarks"]),
+        ranks=tuple(found["place"]) if found["place"] else None,
+        epr=found["epr"],
+        score=found["score"],
+        results={names[one["test"]]: one["verdict"] for one in found["cells"]},
+        broken=tuple(one["test"] for one in existing["broken"]),
+        disputed=tuple(existing["disputed"]),
+        ran=existing["ran"],
+        copies=tuple(found["copies"]),
+        gives={one["expression"]: one["text"] or one["raised"] for one in found["values"]},
+        diff=found["diff"],
+    )
+
+
+def _repair(found: Mapping[str, Any]) -> Repair:
+    fixes = found["fixes"]
+    return Repair(
+        strategy=found["strategy"],
+        ending=found["ending"] or "",
+        fixes=tuple(one["patch"] for one in fixes),
+        plausible=tuple(one["patch"] for one in fixes if one["plausible"]),
+    )
+
+
+def _word(kind: str) -> str:
+    """Return "no-code" for "NoCode"."""
+    return re.sub(r"(?<=.)([A-Z])", r"-\1", kind).lower()
