@@ -26,7 +26,7 @@ def write_tiny(path: Path) -> Path:
         "general.architecture": "llama",
         "general.name": "tiny",
         "general.file_type": 0,
-        "llama.context_length": 4096,
+        "llama.context_length": 32768,
         "llama.embedding_length": WIDTH,
         "llama.block_count": LAYERS,
         "llama.attention.layer_norm_rms_epsilon": 1e-6,

@@ -40,8 +40,8 @@ class Run:
     code: int
     out: str
     err: str
-    #: Where it wrote its JSON report.
-    path: Path
+    #: Its JSON report, "" where it wrote none.
+    json: str
 
     @property
     def said(self) -> str:
@@ -51,8 +51,8 @@ class Run:
     @property
     def report(self) -> Report:
         """What it found out."""
-        assert self.path.exists(), self.said
-        report = read_report(self.path.read_text("utf-8"))
+        assert self.json, self.said
+        report = read_report(self.json)
         assert report.exit_code == self.code, self.said
         return report
 
@@ -147,7 +147,7 @@ class Project:
         before = self.digest()
         done = self._start(*command, stdin=stdin, cwd=cwd, env=env)
         assert writes or self.digest() == before, "the project was changed"
-        return Run(code=done.returncode, out=done.stdout, err=done.stderr, path=self.json)
+        return self._ended(done.returncode, done.stdout, done.stderr)
 
     def pytest(self, *options: str, stdin: str = "", writes: bool = False, env: Env = None) -> Run:
         """Run `pytest OPTIONS` with a JSON report."""
@@ -177,9 +177,11 @@ class Project:
             encoding="utf-8",
         )
 
-    def ended(self, code: int, out: str) -> Run:
-        """Return a command that was started, at its end."""
-        return Run(code=code, out=out, err="", path=self.json)
+    def interrupt(self, process: subprocess.Popen[str]) -> Run:
+        """Press Ctrl-C, and return what the command is at its end."""
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=120)
+        return self._ended(process.returncode, out, "")
 
     def digest(self) -> str:
         """Return what tells whether any file of the project was changed."""
@@ -206,6 +208,10 @@ class Project:
             "PYTEST_ADDOPTS": LEAN,
             **(env or {}),
         }
+
+    def _ended(self, code: int, out: str, err: str) -> Run:
+        json = self.json.read_text("utf-8") if self.json.exists() else ""
+        return Run(code=code, out=out, err=err, json=json)
 
     def _program(self, name: str) -> str:
         return str(SCRIPTS / name) if name in ("pytest", "pytest-brt") else name
@@ -251,9 +257,3 @@ def passes(project: Project, test: Test, fix: Mapping[str, str]) -> bool:
 def is_right(project: Project, test: Test, fix: Mapping[str, str]) -> bool:
     """Whether a test fails on the project and passes once it is fixed, by plain pytest."""
     return not passes(project, test, {}) and passes(project, test, fix)
-
-
-def interrupt(process: subprocess.Popen[str]) -> str:
-    """Press Ctrl-C, and return what was printed until the process ended."""
-    process.send_signal(signal.SIGINT)
-    return process.communicate(timeout=120)[0]

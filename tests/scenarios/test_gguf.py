@@ -39,7 +39,7 @@ def ask(make: Make, model: Path, engine: str, *options: str) -> None:
     run = project.issue(
         REPORT,
         f"--brt-model=gguf:{model}",
-        f"--brt-engine={engine},context=2048,threads=1",
+        f"--brt-engine={engine},context=16384,threads=1",
         "--brt-samples=1",
         *options,
     )

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.scenarios.conftest import Make
-from tests.scenarios.project import Project, interrupt, is_right
+from tests.scenarios.project import Project, is_right
 from tests.scenarios.samples import CLAMP, CLAMP_FIXED, CLAMP_RIGHT, CLAMP_TEST, FILES
 from tests.scenarios.server import Model, serving
 
@@ -143,9 +143,9 @@ def test_an_interrupted_run_is_continued(project: Project, play: Play) -> None:
     options = ("--brt-issue=issue.md", "--brt-strategy=agent", "--brt-samples=1", model.option)
     process = project.start("pytest", *options)
     assert reached.wait(200)
-    out = interrupt(process)
+    run = project.interrupt(process)
     go_on.set()
-    assert process.returncode == 2, out
+    assert run.code == 2, run.said
     again = project.pytest(*options)
     assert again.report.bug_tests, again.said
     assert is_right(project, again.report.first, CLAMP_FIXED)

@@ -53,7 +53,6 @@ def test_a_patch_that_cannot_be_applied_is_refused(refused: Run, reason: str) ->
 @pytest.mark.parametrize("name", UNSAFE)
 def test_a_patch_that_reaches_elsewhere_is_refused(refused: Run, name: str) -> None:
     assert refused.report.ranking[name].refused
-    assert not refused.path.with_name("outside.py").exists()
 
 
 def test_a_patch_of_tests_alone_is_refused(refused: Run) -> None:
