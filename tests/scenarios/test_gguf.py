@@ -33,13 +33,13 @@ ENGINES = [
 ]
 
 
-def ask(make: Make, model: Path, engine: str, *options: str) -> None:
+def ask(make: Make, model: Path, engine: str, context: int, *options: str) -> None:
     """Let a model try: it answers, and none of its tests is shown as one that counts."""
     project = make(FILES)
     run = project.issue(
         REPORT,
         f"--brt-model=gguf:{model}",
-        f"--brt-engine={engine},context=16384,threads=1",
+        f"--brt-engine={engine},context={context},threads=1",
         "--brt-samples=1",
         *options,
     )
@@ -53,7 +53,7 @@ def ask(make: Make, model: Path, engine: str, *options: str) -> None:
 @pytest.mark.parametrize("strategy", ["libro", "agent"])
 def test_a_tiny_model(make: Make, tmp_path: Path, engine: str, strategy: str) -> None:
     tiny = write_tiny(tmp_path / "tiny.gguf")
-    ask(make, tiny, engine, f"--brt-strategy={strategy}", "--brt-steps=2")
+    ask(make, tiny, engine, 16384, f"--brt-strategy={strategy}", "--brt-steps=2")
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -62,7 +62,7 @@ def test_a_real_model(make: Make, engine: str) -> None:
     done = subprocess.run(fetch, capture_output=True, text=True, check=False, encoding="utf-8")
     if done.returncode:
         pytest.skip("the weights of SmolLM2 cannot be had")
-    ask(make, Path(done.stdout.strip()), engine, "--brt-strategy=libro")
+    ask(make, Path(done.stdout.strip()), engine, 4096, "--brt-strategy=libro")
 
 
 def test_a_file_that_is_no_model(make: Make, tmp_path: Path) -> None:
