@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.scenarios.project import Project
+from tests.scenarios.project import Make, Project
 
 HERE = Path(__file__).parent
-Make = Callable[[Mapping[str, str]], Project]
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -235,6 +235,10 @@ class Project:
             encoding="utf-8",
             timeout=900,
         )
+
+
+#: Makes a project of some files.
+Make = Callable[[Mapping[str, str]], Project]
 
 
 def passes(project: Project, test: Test, fix: Mapping[str, str]) -> bool:

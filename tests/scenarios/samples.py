@@ -61,6 +61,13 @@ CLAMP_REPORT = """\
 
 `clamp(5, 0, 10)` should be `5`, and `clamp(12, 0, 10)` should be `10`.
 """
+#: It shows no code, so that there is nothing to do without a model.
+SLIDERS_REPORT = """\
+# Sliders jump back to their lower bound
+
+Since the last release every slider jumps to the left: clamp gives the lower bound for each value,
+also for one between the bounds. I expect the value itself there, as for 5 between 0 and 10.
+"""
 #: A test that a person wrote: it counts as sure.
 CLAMP_TEST = """\
 from interval import clamp

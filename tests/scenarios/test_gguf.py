@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios.conftest import Make
 from tests.scenarios.gguf import write_tiny
-from tests.scenarios.samples import FILES
-from tests.scenarios.test_models import REPORT
+from tests.scenarios.project import Make
+from tests.scenarios.samples import FILES, SLIDERS_REPORT
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +36,7 @@ def ask(make: Make, model: Path, engine: str, context: int, *options: str) -> No
     """Let a model try: it answers, and none of its tests is shown as one that counts."""
     project = make(FILES)
     run = project.issue(
-        REPORT,
+        SLIDERS_REPORT,
         f"--brt-model=gguf:{model}",
         f"--brt-engine={engine},context={context},threads=1",
         "--brt-samples=1",
@@ -68,5 +67,5 @@ def test_a_real_model(make: Make, engine: str) -> None:
 def test_a_file_that_is_no_model(make: Make, tmp_path: Path) -> None:
     bad = tmp_path / "bad.gguf"
     bad.write_bytes(b"GGUF" + bytes(100))
-    run = make(FILES).issue(REPORT, f"--brt-model=gguf:{bad}")
+    run = make(FILES).issue(SLIDERS_REPORT, f"--brt-model=gguf:{bad}")
     assert run.refuses("bad.gguf"), run.said

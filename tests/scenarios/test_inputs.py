@@ -6,9 +6,8 @@ import time
 
 import pytest
 
-from tests.scenarios.conftest import Make
 from tests.scenarios.github import put_gh_on_path
-from tests.scenarios.project import Project, is_right
+from tests.scenarios.project import Make, Project, is_right
 from tests.scenarios.samples import FILES, INTERVAL, MEAN_FIXED, MEAN_REPORT
 from tests.support.subjects import environment
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios import no_sandbox
-from tests.scenarios.conftest import Make
-from tests.scenarios.project import SCRIPTS, Project
+from tests.scenarios.project import SCRIPTS, Make, Project
 from tests.scenarios.samples import CLAMP, CLAMP_RIGHT, CLAMP_TEST, FILES, MEAN_REPORT
 
 #: Ends a module so that importing it leaves a file in the home of whoever does it.

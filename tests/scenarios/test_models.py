@@ -10,18 +10,17 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.scenarios.conftest import Make
-from tests.scenarios.project import Project, is_right
-from tests.scenarios.samples import CLAMP, CLAMP_FIXED, CLAMP_RIGHT, CLAMP_TEST, FILES
+from tests.scenarios.project import Make, Project, is_right
+from tests.scenarios.samples import (
+    CLAMP,
+    CLAMP_FIXED,
+    CLAMP_RIGHT,
+    CLAMP_TEST,
+    FILES,
+    SLIDERS_REPORT,
+)
 from tests.scenarios.server import Model, serving
 
-#: It shows no code, so that there is nothing to do without a model.
-REPORT = """\
-# Sliders jump back to their lower bound
-
-Since the last release every slider jumps to the left: clamp gives the lower bound for each value,
-also for one between the bounds. I expect the value itself there, as for 5 between 0 and 10.
-"""
 QUOTE = "clamp gives the lower bound for each value"
 
 
@@ -60,14 +59,14 @@ def play() -> Iterator[Play]:
 
 @pytest.fixture
 def project(make: Make) -> Project:
-    return make({**FILES, "issue.md": REPORT})
+    return make({**FILES, "issue.md": SLIDERS_REPORT})
 
 
 def test_libro_shows_what_samples_agree_on(project: Project, play: Play) -> None:
     model = play(
         RIGHT, BROKEN, "I do not know.", RIGHT.replace("(5,", "(7,").replace("== 5", "== 7")
     )
-    run = project.issue(REPORT, model.option, "--brt-strategy=libro", "--brt-samples=4")
+    run = project.issue(SLIDERS_REPORT, model.option, "--brt-strategy=libro", "--brt-samples=4")
     assert run.report.answer.status in ("reproduced", "possible"), run.said
     assert run.report.first.author == "model"
     assert is_right(project, run.report.first, CLAMP_FIXED)
@@ -76,7 +75,7 @@ def test_libro_shows_what_samples_agree_on(project: Project, play: Play) -> None
 
 def test_invert_turns_a_passing_test_round(project: Project, play: Play) -> None:
     model = play("Call clamp(5, 0, 10), which gives 0 now.", PASSES, RIGHT)
-    run = project.issue(REPORT, model.option, "--brt-strategy=invert")
+    run = project.issue(SLIDERS_REPORT, model.option, "--brt-strategy=invert")
     assert run.report.answer.status in ("reproduced", "possible"), run.said
     assert is_right(project, run.report.first, CLAMP_FIXED)
 
@@ -92,7 +91,7 @@ AGENT = (
 
 def test_an_agent_looks_writes_and_runs(project: Project, play: Play) -> None:
     model = play(*AGENT)
-    run = project.issue(REPORT, model.option, "--brt-strategy=agent", "--brt-samples=1")
+    run = project.issue(SLIDERS_REPORT, model.option, "--brt-strategy=agent", "--brt-samples=1")
     assert run.report.answer.status in ("reproduced", "possible"), run.said
     assert is_right(project, run.report.first, CLAMP_FIXED)
     assert "def clamp" in "".join(model.asked[1:])
@@ -100,7 +99,7 @@ def test_an_agent_looks_writes_and_runs(project: Project, play: Play) -> None:
 
 def test_auto_ends_with_the_first_test_that_stands(project: Project, play: Play) -> None:
     model = play(always=RIGHT)
-    run = project.issue(REPORT, model.option, "--brt-samples=2")
+    run = project.issue(SLIDERS_REPORT, model.option, "--brt-samples=2")
     assert run.code == 0, run.said
     assert is_right(project, run.report.first, CLAMP_FIXED)
     assert run.report.questions
@@ -109,7 +108,7 @@ def test_auto_ends_with_the_first_test_that_stands(project: Project, play: Play)
 def test_auto_asks_nothing_where_the_report_is_enough(project: Project, play: Play) -> None:
     """At most it asks what it holds of the test that it has."""
     model = play(always=BROKEN)
-    run = project.issue(f"{REPORT}\n{RIGHT}", model.option)
+    run = project.issue(f"{SLIDERS_REPORT}\n{RIGHT}", model.option)
     assert run.code == 0, run.said
     assert run.report.first.author == "report"
     assert not [request for request in model.requests if "response_format" not in request]
@@ -118,10 +117,10 @@ def test_auto_asks_nothing_where_the_report_is_enough(project: Project, play: Pl
 @pytest.mark.xfail(strict=True, reason="W: the replies of a run that ended are not kept")
 def test_the_same_run_again_asks_nothing(project: Project, play: Play) -> None:
     model = play(always=RIGHT)
-    first = project.issue(REPORT, model.option, "--brt-samples=2")
+    first = project.issue(SLIDERS_REPORT, model.option, "--brt-samples=2")
     asked = len(model.requests)
     assert asked
-    again = project.issue(REPORT, model.option, "--brt-samples=2")
+    again = project.issue(SLIDERS_REPORT, model.option, "--brt-samples=2")
     assert (first.code, again.code) == (0, 0)
     assert len(model.requests) == asked
     assert again.report.first.source == first.report.first.source
@@ -156,7 +155,7 @@ def test_a_closed_port(project: Project) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     closed = f"--brt-model=server:http://127.0.0.1:{port}"
-    run = project.issue(REPORT, closed, "--brt-strategy=libro", "--brt-budget=1s")
+    run = project.issue(SLIDERS_REPORT, closed, "--brt-strategy=libro", "--brt-budget=1s")
     assert run.code == 6, run.said
     assert "Traceback" not in run.out + run.err
 
@@ -165,7 +164,7 @@ def test_a_prompt_that_is_too_long(project: Project, play: Play) -> None:
     model = play(always=RIGHT)
     words = "the request exceeds the available context size. try increasing the context size"
     model.refuse = lambda request: words
-    run = project.issue(REPORT, model.option, "--brt-strategy=libro", "--brt-samples=2")
+    run = project.issue(SLIDERS_REPORT, model.option, "--brt-strategy=libro", "--brt-samples=2")
     assert run.code in (1, 6), run.said
     assert not run.report.bug_tests
     assert "context" in run.out

@@ -13,9 +13,8 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from tests.scenarios.conftest import Make
 from tests.scenarios.github import pull_request, put_gh_on_path
-from tests.scenarios.project import SCRIPTS, Project, Run
+from tests.scenarios.project import SCRIPTS, Make, Project, Run
 from tests.scenarios.samples import (
     CLAMP,
     CLAMP_FIXED,

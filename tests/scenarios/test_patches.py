@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scenarios.conftest import Make
 from tests.scenarios.github import pull_request, put_gh_on_path
-from tests.scenarios.project import Project, Run
+from tests.scenarios.project import Make, Project, Run
 from tests.scenarios.samples import CLAMP, CLAMP_FIXED, CLAMP_RIGHT, CLAMP_TEST, FILES, INTERVAL
 
 #: What stands in place of a patch, by the reason for which it is refused.

@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.scenarios.conftest import Make
-from tests.scenarios.project import Project
+from tests.scenarios.project import Make, Project
 from tests.scenarios.samples import CLAMP, CLAMP_RIGHT, CLAMP_TEST, FILES
 
 RANK = ("--rank-fixes=patches", "--brt-tests=mine.py", "--brt-guard=no")

@@ -6,8 +6,7 @@ import resource
 
 import pytest
 
-from tests.scenarios.conftest import Make
-from tests.scenarios.project import Project, Run
+from tests.scenarios.project import Make, Project, Run
 from tests.scenarios.samples import CLAMP, CLAMP_RIGHT, CLAMP_TEST, FILES, INTERVAL
 
 SIZES = '''\

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scenarios.conftest import Make
-from tests.scenarios.project import Project, is_right
+from tests.scenarios.project import Make, Project, is_right
 
 INTERVAL = '''\
 def clamp(value, low, high):

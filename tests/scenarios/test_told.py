@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.scenarios.conftest import Make
-from tests.scenarios.project import is_right
+from tests.scenarios.project import Make, is_right
 
 TOKENS = '''\
 class InvalidToken(Exception):

@@ -6,8 +6,7 @@ import ast
 
 import pytest
 
-from tests.scenarios.conftest import Make
-from tests.scenarios.project import Project, Run
+from tests.scenarios.project import Make, Project, Run
 from tests.scenarios.read import read_checks
 from tests.scenarios.samples import (
     CLAMP,
