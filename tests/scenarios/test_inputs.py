@@ -90,13 +90,6 @@ def test_settings_that_are_no_settings_of_pytest(make: Make) -> None:
     assert run.report.answer.status == "reproduced"
 
 
-@pytest.mark.xfail(strict=True, reason="W: pytest's own sixty lines, and no word of the command")
-def test_settings_that_are_refused_name_the_command_that_works(make: Make) -> None:
-    project = make({"interval.py": INTERVAL, "setup.cfg": "[pytest]\naddopts = -q\n"})
-    run = project.issue(MEAN_REPORT)
-    assert "pytest-brt issue" in run.out + run.err, run.said
-
-
 def test_settings_that_want_what_is_not_installed(make: Make) -> None:
     settings = "[pytest]\naddopts = --cov=interval --no-such-option\nrequired_plugins = x-y-z\n"
     project = make({**FILES, "pytest.ini": f"{settings}pythonpath = .\n", "issue.md": MEAN_REPORT})

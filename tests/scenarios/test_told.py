@@ -203,9 +203,7 @@ Expected: `nets_list = [1, 65, 129, 193]`
 """
 
 
-@pytest.mark.xfail(
-    strict=True, reason="W: a value that is stated as `name = value` is not compared"
-)
+@pytest.mark.xfail(strict=True, reason="53: a value stated as `name = value` is not compared")
 def test_a_name_and_its_expected_value(make: Make) -> None:
     project = make({"nets.py": NETS})
     run = project.issue(NETS_REPORT)
@@ -265,7 +263,7 @@ The iterator is consumed already, so the object ends up empty.
 """
 
 
-@pytest.mark.xfail(strict=True, reason="W: a module behind an alias is not looked for")
+@pytest.mark.xfail(strict=True, reason="53: a module behind an alias is not looked for")
 def test_a_module_behind_an_alias_that_nobody_imports(make: Make) -> None:
     project = make({"sortedthings.py": SORTED})
     run = project.issue(SORTED_REPORT)
