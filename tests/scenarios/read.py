@@ -119,6 +119,8 @@ class Ranking:
     status: str
     #: The patch that is first alone, surely or not; "" where there is none.
     leader: str
+    #: In what those are level that share the first place, as in "odds"; "" where none do.
+    level: str
     patches: tuple[Patch, ...]
     #: Patches that are missing, as the run was interrupted.
     missing: tuple[str, ...]
@@ -254,6 +256,7 @@ def _ranking(found: Mapping[str, Any], names: Mapping[str, str]) -> Ranking:
     return Ranking(
         status="unsure" if doubted else STATUSES[answer["kind"]],
         leader=answer.get("patch", ""),
+        level=answer.get("level", ""),
         patches=tuple(_patch(one, names) for one in found["patches"]),
         missing=tuple((found["not_run"] or {"patches": ()})["patches"]),
         variations={

@@ -1,0 +1,220 @@
+"""Models write tests and fixes: a script stands for one, behind OpenAI's protocol on loopback."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.scenarios.project import Make, Project, is_right
+from tests.scenarios.samples import (
+    CLAMP,
+    CLAMP_FIXED,
+    CLAMP_RIGHT,
+    CLAMP_TEST,
+    FILES,
+    SLIDERS_REPORT,
+)
+from tests.scenarios.server import Model, serving
+
+QUOTE = "clamp gives the lower bound for each value"
+
+
+def code(text: str) -> str:
+    return f"```python\n{text}```\n"
+
+
+RIGHT = code(
+    "from interval import clamp\n\n\ndef test_inside():\n    assert clamp(5, 0, 10) == 5\n"
+)
+PASSES = code(
+    "from interval import clamp\n\n\ndef test_inside():\n    assert clamp(5, 0, 10) == 0\n"
+)
+BROKEN = code("from interval import grip\n\n\ndef test_grip():\n    assert grip(5) == 5\n")
+#: To each question about a test: the words that ask for it, and no other fix.
+JUDGE = {"words_": QUOTE, "fix": "none", "passes": "yes"}
+Play = Callable[..., Model]
+
+
+def step(action: str, code_text: str = "", **arguments: object) -> str:
+    """Return a step of an agent, with the code of an edit below it."""
+    line = json.dumps({"thought": "as planned", "action": action, **arguments})
+    return f"{line}\n{code(code_text)}" if code_text else line
+
+
+@pytest.fixture
+def play() -> Iterator[Play]:
+    """Return what serves a script until the test ends."""
+    with ExitStack() as stack:
+
+        def start(*replies: str, **settings: str) -> Model:
+            return stack.enter_context(serving(Model(replies, judge=JUDGE, **settings)))
+
+        yield start
+
+
+@pytest.fixture
+def project(make: Make) -> Project:
+    return make({**FILES, "issue.md": SLIDERS_REPORT})
+
+
+def test_libro_shows_what_samples_agree_on(project: Project, play: Play) -> None:
+    model = play(
+        RIGHT, BROKEN, "I do not know.", RIGHT.replace("(5,", "(7,").replace("== 5", "== 7")
+    )
+    run = project.issue(SLIDERS_REPORT, model.option, "--brt-strategy=libro", "--brt-samples=4")
+    assert run.report.answer.status in ("reproduced", "possible"), run.said
+    assert run.report.first.author == "model"
+    assert is_right(project, run.report.first, CLAMP_FIXED)
+    assert QUOTE in model.asked[0]
+
+
+def test_invert_turns_a_passing_test_round(project: Project, play: Play) -> None:
+    model = play("Call clamp(5, 0, 10), which gives 0 now.", PASSES, RIGHT)
+    run = project.issue(SLIDERS_REPORT, model.option, "--brt-strategy=invert")
+    assert run.report.answer.status in ("reproduced", "possible"), run.said
+    assert is_right(project, run.report.first, CLAMP_FIXED)
+
+
+AGENT = (
+    step("code_search", text="clamp"),
+    step("edit", path="tests/test_interval.py", prompt="Assert that clamp(5, 0, 10) is 5."),
+    RIGHT,
+    step("test", path="tests/test_interval.py"),
+    step("finish"),
+)
+
+
+def test_an_agent_looks_writes_and_runs(project: Project, play: Play) -> None:
+    model = play(*AGENT)
+    run = project.issue(SLIDERS_REPORT, model.option, "--brt-strategy=agent", "--brt-samples=1")
+    assert run.report.answer.status in ("reproduced", "possible"), run.said
+    assert is_right(project, run.report.first, CLAMP_FIXED)
+    assert "def clamp" in "".join(model.asked[1:])
+
+
+def test_auto_ends_with_the_first_test_that_stands(project: Project, play: Play) -> None:
+    model = play(always=RIGHT)
+    run = project.issue(SLIDERS_REPORT, model.option, "--brt-samples=2")
+    assert run.code == 0, run.said
+    assert is_right(project, run.report.first, CLAMP_FIXED)
+    assert run.report.questions
+
+
+def test_auto_asks_nothing_where_the_report_is_enough(project: Project, play: Play) -> None:
+    """At most it asks what it holds of the test that it has."""
+    model = play(always=BROKEN)
+    run = project.issue(f"{SLIDERS_REPORT}\n{RIGHT}", model.option)
+    assert run.code == 0, run.said
+    assert run.report.first.author == "report"
+    assert not [request for request in model.requests if "response_format" not in request]
+
+
+@pytest.mark.xfail(strict=True, reason="W: the replies of a run that ended are not kept")
+def test_the_same_run_again_asks_nothing(project: Project, play: Play) -> None:
+    model = play(always=RIGHT)
+    first = project.issue(SLIDERS_REPORT, model.option, "--brt-samples=2")
+    asked = len(model.requests)
+    assert asked
+    again = project.issue(SLIDERS_REPORT, model.option, "--brt-samples=2")
+    assert (first.code, again.code) == (0, 0)
+    assert len(model.requests) == asked
+    assert again.report.first.source == first.report.first.source
+
+
+def test_an_interrupted_run_is_continued(project: Project, play: Play) -> None:
+    """The agent is interrupted while it waits for its fourth answer, which is asked for again."""
+    model = play(*AGENT)
+    reached, go_on = threading.Event(), threading.Event()
+
+    def wait(request: dict[str, object]) -> str | None:
+        if len(model.requests) != 4 or go_on.is_set():
+            return None
+        reached.set()
+        go_on.wait(120)
+        return "interrupted"
+
+    model.refuse = wait
+    options = ("--brt-issue=issue.md", "--brt-strategy=agent", "--brt-samples=1", model.option)
+    process = project.start("pytest", *options)
+    assert reached.wait(200)
+    run = project.interrupt(process)
+    go_on.set()
+    assert run.code == 2, run.said
+    again = project.pytest(*options)
+    assert again.report.bug_tests, again.said
+    assert is_right(project, again.report.first, CLAMP_FIXED)
+    assert len(model.requests) == len(AGENT) + 1, "only what was not answered is asked again"
+
+
+def test_a_closed_port(project: Project) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    closed = f"--brt-model=server:http://127.0.0.1:{port}"
+    run = project.issue(SLIDERS_REPORT, closed, "--brt-strategy=libro", "--brt-budget=1s")
+    assert run.code == 6, run.said
+    assert "Traceback" not in run.out + run.err
+
+
+def test_a_prompt_that_is_too_long(project: Project, play: Play) -> None:
+    model = play(always=RIGHT)
+    words = "the request exceeds the available context size. try increasing the context size"
+    model.refuse = lambda request: words
+    run = project.issue(SLIDERS_REPORT, model.option, "--brt-strategy=libro", "--brt-samples=2")
+    assert run.code in (1, 6), run.said
+    assert not run.report.bug_tests
+    assert "context" in run.out
+    assert "Traceback" not in run.out + run.err
+
+
+LINE = 3
+FIX = f"    return {CLAMP_RIGHT}\n"
+REPAIRS = {
+    "repairagent": (
+        step("express_hypothesis", hypothesis="low is given twice"),
+        step("write_fix", f"    return {CLAMP}\n", changes=f"interval.py replace {LINE}"),
+        step("write_fix", FIX, changes=f"interval.py replace {LINE}"),
+        step("goal_accomplished", reason="it passes"),
+    ),
+    "passerine": (
+        step("cat", path="interval.py"),
+        step("edit", path="interval.py", prompt="Use high in the inner call."),
+        step("change", FIX, changes=f"replace {LINE}"),
+        step("test", path="tests/test_interval.py"),
+        step("finish"),
+    ),
+    "auto": (step("write_fix", FIX, changes=f"interval.py replace {LINE}"),),
+}
+
+
+@pytest.mark.parametrize("strategy", REPAIRS)
+def test_a_repair_writes_a_patch_and_applies_nothing(
+    project: Project, play: Play, strategy: str
+) -> None:
+    model = play(*REPAIRS[strategy], always=step("finish"))
+    project.write({"mine.py": CLAMP_TEST})
+    given = ("--brt-tests=mine.py", "--brt-strategy=replay")
+    options = (*given, f"--brt-repair-strategy={strategy}", "--brt-samples=1")
+    out = f"--brt-out={project.folder}/patches"
+    run = project.pytest("--brt-repair=issue.md", model.option, out, "--brt-variants=0", *options)
+    assert run.code == 0, run.said
+    (repair,) = run.report.repairs
+    assert repair.plausible
+    patches = sorted((project.folder / "patches").glob("*.diff"))
+    assert [patch.name for patch in patches] == [repair.plausible[0]]
+    done = project.run("git", "apply", "--check", str(patches[0]))
+    assert done.code == 0, done.said
+    assert CLAMP_RIGHT in patches[0].read_text("utf-8")
+
+
+def test_no_fix_is_a_failure(project: Project, play: Play) -> None:
+    model = play(always=step("run_tests"))
+    project.write({"mine.py": CLAMP_TEST})
+    given = ("--brt-tests=mine.py", "--brt-strategy=replay")
+    run = project.pytest("--brt-repair=issue.md", *given, "--brt-steps=3", model.option)
+    assert run.code == 1, run.said
+    assert run.report.repairs[0].fixes == ()

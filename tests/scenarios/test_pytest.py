@@ -1,0 +1,128 @@
+"""A run of ours is a run of pytest: what people type for that works here too."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.scenarios.project import Make, Project
+from tests.scenarios.samples import CLAMP, CLAMP_RIGHT, CLAMP_TEST, FILES
+
+RANK = ("--rank-fixes=patches", "--brt-tests=mine.py", "--brt-guard=no")
+#: Others that change how pytest runs.
+OTHERS = (
+    "pytest_asyncio", "pytest_benchmark", "pytest_cov", "pytest_django", "pytest_html",
+    "pytest_jsonreport", "pytest_rerunfailures", "pytest_sugar", "pytest_timeout",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def project(make: Make) -> Project:
+    project = make({**FILES, "mine.py": CLAMP_TEST})
+    wrong = "max(high, min(value, low))"
+    project.patches(
+        "interval.py", CLAMP, right=CLAMP_RIGHT, other="value if 0 else low", wrong=wrong
+    )
+    return project
+
+
+def test_one_item_for_each_patch_also_in_junits_file(project: Project) -> None:
+    xml = project.folder / "junit.xml"
+    run = project.pytest(*RANK, "-v", f"--junitxml={xml}", "-n", "2")
+    assert run.code == 0, run.said
+    names = ("other.diff", "right.diff", "wrong.diff")
+    shown = [line for line in run.out.splitlines() if "::" in line and "%]" in line]
+    assert len(shown) == 3
+    assert all(any(name in line for line in shown) for name in names)
+    cases = [case.get("classname", "") for case in ElementTree.parse(xml).iter("testcase")]
+    assert sorted(cases) == sorted(f"patches.{name}" for name in names)
+
+
+@pytest.mark.xfail(strict=True, reason="W: an item of a patch that fails its tests is a failure")
+def test_a_wrong_patch_is_no_failure_of_the_run(project: Project) -> None:
+    xml = project.folder / "junit.xml"
+    run = project.pytest(*RANK, f"--junitxml={xml}")
+    assert run.code == 0, run.said
+    assert not list(ElementTree.parse(xml).iter("failure"))
+
+
+def test_one_patch_by_its_name_and_few_words(project: Project) -> None:
+    run = project.pytest(*RANK, "-k", "right", "-q")
+    assert run.code == 0, run.said
+    assert [patch.name for patch in run.report.ranking.patches] == ["right.diff"]
+    loud = project.pytest(*RANK, "-k", "right", "-v")
+    assert len(run.out.splitlines()) < len(loud.out.splitlines())
+
+
+def test_nothing_is_selected(project: Project) -> None:
+    assert project.pytest(*RANK, "-k", "no_such_name").code == 5
+
+
+def test_what_would_run_is_collected_and_not_run(project: Project) -> None:
+    began = time.monotonic()
+    run = project.pytest(*RANK, "--co", "-q")
+    assert run.code == 0, run.said
+    assert "right.diff" in run.out
+    assert not run.json or not run.report.rankings
+    assert time.monotonic() - began < 60
+
+
+@pytest.mark.xfail(strict=True, reason="W: a patch that fails its tests ends the run")
+def test_the_first_failure_that_ends_a_run_is_no_patch(project: Project) -> None:
+    run = project.pytest(*RANK, "-x")
+    assert len(run.report.ranking.patches) == 3
+    assert run.report.ranking.status == "best"
+
+
+def test_a_project_that_always_uses_xdist(make: Make) -> None:
+    settings = f"{FILES['pytest.ini']}addopts = -n auto --strict-markers -ra\n"
+    project = make({**FILES, "pytest.ini": settings, "mine.py": CLAMP_TEST})
+    project.patches("interval.py", CLAMP, right=CLAMP_RIGHT)
+    run = project.pytest(*RANK)
+    assert run.code == 0, run.said
+    assert run.report.ranking["right"].epr == 1.0
+
+
+def test_beside_eight_other_plugins(make: Make) -> None:
+    """`tox -e hostile` installs them."""
+    found = [name for name in OTHERS if importlib.util.find_spec(name)]
+    if len(found) < 8:
+        pytest.skip(f"only {len(found)} of eight plugins are installed")
+    settings = f"{FILES['pytest.ini']}addopts = --timeout=0.01 --reruns=3 --cov=interval\n"
+    project = make({**FILES, "pytest.ini": settings, "mine.py": CLAMP_TEST})
+    project.patches("interval.py", CLAMP, right=CLAMP_RIGHT)
+    run = project.pytest(*RANK)
+    assert run.code == 0, run.said
+    assert run.report.ranking["right"].epr == 1.0
+
+
+def test_interrupted_in_the_middle_and_run_again(make: Make) -> None:
+    """What was found is shown and kept, and the same command goes on from there."""
+    project = make(
+        {
+            **FILES,
+            "mine.py": "import time\n"
+            + CLAMP_TEST.replace("    assert", "    time.sleep(0.4)\n    assert"),
+        }
+    )
+    texts = {f"fix_{n}": f"max(low, min(value, {n if n else 'high'}))" for n in range(8)}
+    project.patches("interval.py", CLAMP, **texts)
+    report = f"--brt-report={project.json}"
+    process = project.start("pytest", *RANK, report, "-v", "--brt-jobs=1")
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "%]" in line:
+            break
+    run = project.interrupt(process)
+    assert run.code == 2, run.said
+    first = run.report.ranking
+    assert first.status == "unfinished"
+    assert 0 < len(first.missing) < 8
+    again = project.pytest(*RANK, "--brt-jobs=1")
+    assert again.code in (0, 7), again.said
+    assert len(again.report.ranking.patches) == 8
+    assert not again.report.ranking.missing
+    assert "taken from the interrupted run" in again.out

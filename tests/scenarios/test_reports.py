@@ -1,0 +1,416 @@
+"""Reports as people write them become tests that fail because of the bug, and pass once it is gone.
+
+Whether a test is right is seen by plain pytest on the project and on the project with its fix.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scenarios.project import Make, Project, is_right
+
+INTERVAL = '''\
+def clamp(value, low, high):
+    """Return `value`, moved into low..high."""
+    return max(low, min(value, low))
+
+
+def mean(values):
+    """Return the arithmetic mean, 0 for no values."""
+    return sum(values) / len(values)
+
+
+def span(text):
+    """Return both ends of text as in "1-5"; ValueError for one that is no interval."""
+    low, _, high = text.partition("-")
+    return int(low), int(high or low)
+'''
+CLAMP = {"interval.py": INTERVAL.replace("min(value, low)", "min(value, high)")}
+MEAN = {
+    "interval.py": INTERVAL.replace(
+        "(values)\n\n\ndef span", "(values) if values else 0\n\n\ndef span"
+    )
+}
+SPAN = {
+    "interval.py": INTERVAL.replace(
+        "    return int(low)",
+        "    if int(high or low) < int(low):\n        raise ValueError\n    return int(low)",
+    )
+}
+
+
+@pytest.fixture
+def interval(make: Make) -> Project:
+    suite = "from interval import mean\n\n\ndef test_mean():\n    assert mean([1, 3]) == 2\n"
+    settings = "[pytest]\npythonpath = .\n"
+    return make({"interval.py": INTERVAL, "tests/test_interval.py": suite, "pytest.ini": settings})
+
+
+SESSION = """\
+# mean() crashes without values
+
+```pycon
+>>> from interval import mean
+>>> mean([])
+Traceback (most recent call last):
+  File "interval.py", line 8, in mean
+    return sum(values) / len(values)
+ZeroDivisionError: division by zero
+```
+"""
+
+
+def test_a_session_that_ends_in_a_traceback(interval: Project) -> None:
+    run = interval.issue(SESSION)
+    assert run.code == 0, run.said
+    assert run.report.answer.status == "reproduced"
+    assert is_right(interval, run.report.first, MEAN)
+
+
+SCRIPT = """\
+# clamp() always gives the lower bound
+
+```python
+import interval
+print(interval.clamp(5, 0, 10))
+```
+
+This prints 0. It should print `5`.
+"""
+
+
+def test_a_script_with_a_stated_value(interval: Project) -> None:
+    run = interval.issue(SCRIPT)
+    assert run.report.answer.status in ("reproduced", "possible"), run.said
+    assert is_right(interval, run.report.first, CLAMP)
+
+
+PROSE = """\
+# Clamping does not work
+
+`clamp(5, 0, 10)` returns `0`, but it should return `5`.
+"""
+
+
+def test_prose_with_one_call_and_what_it_should_return(interval: Project) -> None:
+    run = interval.issue(PROSE)
+    assert run.report.answer.status in ("reproduced", "possible"), run.said
+    assert is_right(interval, run.report.first, CLAMP)
+
+
+REFUSAL = """\
+# span() takes intervals that end before they begin
+
+```python
+from interval import span
+span("5-1")
+```
+
+`span("5-1")` should raise `ValueError`, and gives `(5, 1)`.
+"""
+
+
+def test_an_exception_that_is_wanted(interval: Project) -> None:
+    run = interval.issue(REFUSAL)
+    assert run.report.answer.status in ("reproduced", "possible"), run.said
+    assert is_right(interval, run.report.first, SPAN)
+
+
+OWN_TEST = """\
+# clamp() is wrong, with a failing test
+
+```python
+from interval import clamp
+
+def test_inside():
+    assert clamp(5, 0, 10) == 5
+```
+"""
+
+
+def test_the_reporters_own_test(interval: Project) -> None:
+    run = interval.issue(OWN_TEST)
+    assert run.report.answer.status in ("reproduced", "possible"), run.said
+    assert run.report.first.name == "test_inside"
+    assert is_right(interval, run.report.first, CLAMP)
+
+
+OWN_FIXTURE = """\
+# clamp() is wrong
+
+```python
+import pytest
+from interval import clamp
+
+@pytest.fixture
+def bounds():
+    return 0, 10
+
+def test_inside(bounds):
+    assert clamp(5, *bounds) == 5
+```
+"""
+
+
+@pytest.mark.xfail(strict=True, reason="W: a fixture that the report brings is not found")
+def test_the_reporters_own_test_with_a_fixture_of_its_own(interval: Project) -> None:
+    run = interval.issue(OWN_FIXTURE)
+    assert run.report.bug_tests, run.said
+    assert is_right(interval, run.report.first, CLAMP)
+
+
+def test_the_reporters_own_test_with_a_fixture_of_the_project(interval: Project) -> None:
+    fixture = OWN_FIXTURE[OWN_FIXTURE.index("import pytest") : OWN_FIXTURE.index("def test_")]
+    interval.write({"tests/conftest.py": fixture.replace("from interval import clamp\n", "")})
+    own = OWN_FIXTURE.replace(fixture, "from interval import clamp\n\n")
+    run = interval.issue(own)
+    assert run.report.bug_tests, run.said
+    assert run.report.first.name == "test_inside"
+    assert is_right(interval, run.report.first, CLAMP)
+
+
+OWN_CASE = """\
+# clamp() is wrong
+
+```python
+import unittest
+from interval import clamp
+
+class TestClamp(unittest.TestCase):
+    def setUp(self):
+        self.bounds = 0, 10
+
+    def test_inside(self):
+        self.assertEqual(clamp(5, *self.bounds), 5)
+```
+"""
+
+
+def test_the_reporters_own_test_case(interval: Project) -> None:
+    run = interval.issue(OWN_CASE)
+    assert "test_inside" in run.report.first.name, run.said
+    assert is_right(interval, run.report.first, CLAMP)
+
+
+FORM = """\
+### Is there an existing issue for this?
+
+- [X] I have searched the existing issues
+
+### What version are you using?
+
+interval 1.0, Python 3.11
+
+### Steps to reproduce
+
+```python
+from interval import clamp
+clamp(5, 0, 10)
+```
+
+### Current behavior
+
+```
+0
+```
+
+### Expected behavior
+
+```
+5
+```
+
+### Anything else?
+
+_No response_
+"""
+
+
+def test_a_form_of_github(interval: Project) -> None:
+    run = interval.issue(FORM)
+    assert run.report.answer.status in ("reproduced", "possible"), run.said
+    assert is_right(interval, run.report.first, CLAMP)
+
+
+COMMENT = """\
+# clamp() is off
+
+```python
+from interval import clamp
+clamp(5, 0, 10)  # should be 5
+```
+"""
+
+
+def test_a_comment_that_says_what_should_be(interval: Project) -> None:
+    run = interval.issue(COMMENT)
+    assert run.report.answer.status in ("reproduced", "possible"), run.said
+    assert is_right(interval, run.report.first, CLAMP)
+
+
+def test_two_reports_at_once(interval: Project) -> None:
+    interval.write({"clamp.md": PROSE, "mean.md": SESSION})
+    run = interval.pytest("--brt-issue=clamp.md", "--brt-issue=mean.md")
+    clamp, mean = run.report.answers
+    assert (clamp.source, mean.source) == ("clamp.md", "mean.md")
+    assert mean.status == "reproduced"
+    assert clamp.status in ("reproduced", "possible")
+
+
+def test_a_report_on_standard_input(interval: Project) -> None:
+    run = interval.pytest("--brt-issue=-", stdin=SESSION)
+    assert run.code == 0, run.said
+    assert (run.report.answer.source, run.report.answer.status) == ("-", "reproduced")
+
+
+def test_a_bug_that_does_not_show_here(interval: Project) -> None:
+    interval.write(MEAN)
+    run = interval.issue(SESSION)
+    assert run.code == 1, run.said
+    assert run.report.answer.status == "not-here"
+    assert not run.report.bug_tests
+
+
+def test_the_commit_that_fixed_it_is_named(interval: Project) -> None:
+    interval.commit("start")
+    interval.commit("more", {"README": "An interval has two ends.\n"})
+    fix = interval.commit("Give 0 for no values", MEAN)
+    interval.commit("later", {"README": "Intervals.\n"})
+    run = interval.issue(SESSION)
+    assert run.code == 1, run.said
+    assert run.report.answer.status == "not-here"
+    assert run.report.answer.fixed_by
+    assert fix.startswith(run.report.answer.fixed_by)
+
+
+VAGUE = """\
+# clamp is wrong near the upper bound
+
+Since the last release my sliders jump back to the left. Please fix it.
+"""
+
+
+def test_nothing_to_run_and_what_to_add(interval: Project) -> None:
+    run = interval.issue(VAGUE)
+    assert run.code == 1, run.said
+    assert run.report.answer.status == "not-reproduced"
+    assert "no-code" in run.report.answer.reasons
+    assert not run.report.bug_tests
+
+
+@pytest.mark.xfail(strict=True, reason="W: places are found by an option of their own alone")
+def test_nothing_to_run_and_where_the_bug_may_be(interval: Project) -> None:
+    run = interval.issue(VAGUE)
+    assert run.report.answer.places[0] == "interval.py::clamp", run.said
+
+
+BARE_TRACEBACK = """\
+# Crash
+
+```
+Traceback (most recent call last):
+  File "/home/me/plot.py", line 12, in <module>
+    interval.mean(values)
+  File "/usr/lib/python3/dist-packages/interval.py", line 8, in mean
+    return sum(values) / len(values)
+ZeroDivisionError: division by zero
+```
+"""
+
+
+@pytest.mark.xfail(strict=True, reason="W: the place where a traceback ends is not in the answer")
+def test_a_traceback_alone_says_where_it_ends(interval: Project) -> None:
+    run = interval.issue(BARE_TRACEBACK)
+    assert run.code == 1, run.said
+    assert run.report.answer.places[0] == "interval.py::mean", run.said
+
+
+NAMES = """\
+# OpenInterval has no length
+
+```
+>>> len(OpenInterval(2, 5))
+Traceback (most recent call last):
+  ...
+TypeError: object of type 'OpenInterval' has no len()
+```
+"""
+OPEN = """\
+class OpenInterval:
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+"""
+LENGTH = "\n    def __len__(self):\n        return self.high - self.low - 1\n"
+
+
+def test_an_import_that_is_missing_and_that_the_project_defines(make: Make) -> None:
+    project = make({"ranges/__init__.py": "", "ranges/open.py": OPEN})
+    run = project.issue(NAMES)
+    assert run.report.bug_tests, run.said
+    assert is_right(project, run.report.first, {"ranges/open.py": OPEN + LENGTH})
+
+
+def test_a_src_layout(make: Make) -> None:
+    project = make(
+        {
+            "pyproject.toml": "[project]\nname = 'interval'\nversion = '1'\n",
+            "pytest.ini": "[pytest]\npythonpath = src\n",
+            "src/interval/__init__.py": INTERVAL,
+            "tests/test_interval.py": "def test_nothing():\n    pass\n",
+        }
+    )
+    run = project.issue(SESSION)
+    assert run.code == 0, run.said
+    assert run.report.answer.status == "reproduced"
+    assert run.report.first.path.startswith("tests/")
+
+
+def test_a_conftest_that_cannot_be_imported(interval: Project) -> None:
+    interval.write({"tests/conftest.py": "import a_package_that_is_not_here\n"})
+    run = interval.issue(SESSION)
+    assert run.code == 0, run.said
+    assert not run.report.first.path.startswith("tests/")
+
+
+def test_a_conftest_at_the_root_that_cannot_be_imported(interval: Project) -> None:
+    interval.write({"conftest.py": "import a_package_that_is_not_here\n"})
+    run = interval.issue(SESSION)
+    assert run.code == 1, run.said
+    assert run.report.answer.status == "not-reproduced"
+    assert "a_package_that_is_not_here" in run.out
+
+
+TOOL = """\
+import sys
+
+
+def main(arguments):
+    low, high = (int(text) for text in arguments[0].split("-"))
+    print(high - low)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
+"""
+COMMAND = """\
+# Crash with a single number
+
+```console
+$ python -m length 7
+Traceback (most recent call last):
+  File "<frozen runpy>", line 88, in _run_code
+  File "length/__main__.py", line 10, in <module>
+    main(sys.argv[1:])
+  File "length/__main__.py", line 5, in main
+    low, high = (int(text) for text in arguments[0].split("-"))
+ValueError: not enough values to unpack (expected 2, got 1)
+```
+"""
+
+
+def test_a_command_line_that_ends_in_a_traceback(make: Make) -> None:
+    project = make({"length/__init__.py": "", "length/__main__.py": TOOL})
+    run = project.issue(COMMAND)
+    assert run.report.answer.status in ("reproduced", "possible"), run.said
+    fixed = TOOL.replace('.split("-"))', '.split("-") * 2)').replace("high =", "high, *_ =")
+    assert is_right(project, run.report.first, {"length/__main__.py": fixed})

@@ -1,0 +1,295 @@
+"""Tests are written where they belong when somebody says so, and looked at before they are."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from tests.scenarios.project import Make, Project, Run
+from tests.scenarios.read import read_checks
+from tests.scenarios.samples import (
+    CLAMP,
+    CLAMP_FIXED,
+    CLAMP_REPORT,
+    CLAMP_RIGHT,
+    CLAMP_TEST,
+    FILES,
+    INTERVAL,
+    MEAN_FIXED,
+    MEAN_REPORT,
+)
+
+PLAIN = ("-p", "no:brt", "-p", "no:cacheprovider", "-q")
+IN_CLASS = '''\
+import interval
+
+
+class TestClamp:
+    def test_below(self):
+        assert interval.clamp(-1, 0, 10) == 0
+
+
+class TestMean:
+    """What mean() gives."""
+
+    def test_three(self):
+        assert interval.mean([1, 2, 3]) == 2
+'''
+
+
+def plain(project: Project, *arguments: str) -> Run:
+    """Run the project's tests as everybody does."""
+    return project.run("pytest", *PLAIN, *arguments)
+
+
+def test_into_the_class_that_it_belongs_to(make: Make) -> None:
+    project = make({**FILES, "tests/test_interval.py": IN_CLASS})
+    run = project.issue(MEAN_REPORT, "--brt-write=into", writes=True)
+    assert run.code == 0, run.said
+    module = ast.parse(project.read("tests/test_interval.py"))
+    classes = {node.name: node for node in module.body if isinstance(node, ast.ClassDef)}
+    assert [len(classes[name].body) for name in ("TestClamp", "TestMean")] == [1, 3]
+    assert plain(project).code == 1
+    project.write(MEAN_FIXED)
+    assert plain(project).code == 0
+
+
+@pytest.fixture(scope="module")
+def written(make: Make) -> Project:
+    """Return a project into which a new file was written, as strictly expected to fail."""
+    project = make(FILES)
+    options = ("--brt-write=new", "--brt-mark=xfail")
+    run = project.issue(MEAN_REPORT, *options, writes=True)
+    assert run.code == 0, run.said
+    return project
+
+
+def new_file(project: Project) -> str:
+    """Return the path of the file that was written."""
+    (path,) = set((project.root / "tests").glob("test_*.py")) - {
+        project.root / "tests/test_interval.py"
+    }
+    return path.relative_to(project.root).as_posix()
+
+
+def test_a_new_file_with_a_strict_mark_leaves_the_suite_green(written: Project) -> None:
+    done = plain(written)
+    assert done.code == 0, done.said
+    assert "1 xfailed" in done.out
+    tree = ast.parse(written.read(new_file(written)))
+    (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    assert ast.unparse(function.decorator_list[0]).startswith("pytest.mark.xfail(")
+    assert "strict=True" in ast.unparse(function.decorator_list[0])
+
+
+def test_what_is_written_names_no_place_of_this_machine(make: Make) -> None:
+    project = make(FILES)
+    elsewhere = project.folder / "reports/mean.md"
+    elsewhere.parent.mkdir()
+    elsewhere.write_text(MEAN_REPORT, "utf-8")
+    options = ("--brt-write=new", "--brt-mark=xfail")
+    run = project.pytest(f"--brt-issue={elsewhere}", *options, writes=True)
+    assert run.code == 0, run.said
+    text = project.read(new_file(project))
+    assert str(project.folder) not in text
+    assert max(map(len, text.splitlines())) <= 100
+    imports = [line for line in text.splitlines() if line.startswith(("import ", "from "))]
+    assert "pytest" in imports[0], "the project's own come after those of others"
+
+
+def test_once_more_writes_nothing_twice(make: Make) -> None:
+    project = make(FILES)
+    assert project.issue(MEAN_REPORT, "--brt-write=into", writes=True).code == 0
+    text = project.read("tests/test_interval.py")
+    assert text != FILES["tests/test_interval.py"]
+    project.issue(MEAN_REPORT, "--brt-write=into")
+    assert project.read("tests/test_interval.py") == text
+
+
+def test_a_mark_comes_off_when_the_bug_is_fixed_and_not_before(make: Make) -> None:
+    marked = FILES["tests/test_interval.py"] + (
+        "\n\n@pytest.mark.xfail(strict=True, reason='not yet')\n"
+        "def test_inside():\n    assert clamp(5, 0, 10) == 5\n"
+    )
+    project = make({**FILES, "tests/test_interval.py": f"import pytest\n{marked}"})
+    command = ("pytest-brt", "unmark", "tests/test_interval.py")
+    assert project.run(*command).code == 1
+    project.write(CLAMP_FIXED)
+    done = project.run(*command, writes=True)
+    assert done.code == 0, done.said
+    assert "xfail" not in project.read("tests/test_interval.py")
+    assert plain(project).code == 0
+
+
+UNLIKELY = """\
+# OpenInterval has no length
+
+```
+>>> from interval import OpenInterval
+>>> len(OpenInterval(2, 5))
+TypeError: object of type 'OpenInterval' has no len()
+```
+"""
+OPEN = """\
+class OpenInterval:
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+"""
+
+
+def test_what_is_not_written_is_said(make: Make) -> None:
+    """A test that is not likely enough is not written, and why that is so stands there."""
+    project = make({"interval.py": OPEN})
+    run = project.issue(UNLIKELY, "--brt-write=new")
+    assert run.report.bug_tests
+    assert not [test for test in run.report.bug_tests if test.counts]
+    assert "not written" in run.out
+
+
+@pytest.fixture(scope="module")
+def reviewed(make: Make) -> Project:
+    """Return a project after a run that found tests, and after a person looked at them."""
+    project = make(FILES)
+    project.patches("interval.py", CLAMP, right=CLAMP_RIGHT, wrong="max(high, min(value, low))")
+    run = project.issue(CLAMP_REPORT)
+    assert len(run.report.bug_tests) >= 2, run.said
+    done = project.run("pytest-brt", "review", "--accept", "T1", "--reject", "T2")
+    assert done.code == 0, done.said
+    return project
+
+
+def test_an_accepted_test_decides_and_a_rejected_one_does_not(reviewed: Project) -> None:
+    run = reviewed.rank("--brt-guard=no")
+    assert run.code == 0, run.said
+    accepted = [test.name for test in run.report.tests if test.review == "accepted"]
+    assert list(run.report.ranking["right"].results) == accepted
+    assert run.report.ranking.leader == "right.diff"
+    assert run.report.ranking.status == "best"
+
+
+def test_a_value_that_is_accepted_becomes_a_test(make: Make) -> None:
+    """Two patches pass the same tests; the call on which they differ decides once it is judged."""
+    sizes = "def size(text):\n    return int(text[:-2]) * 1024\n"
+    report = (
+        "# size() knows no fractions\n\n```\n>>> from core import size\n>>> size('1.5KB')\n"
+        "Traceback (most recent call last):\n  File 'core.py', line 2, in size\n"
+        "ValueError: invalid literal for int() with base 10: '1.5'\n```\n\n"
+        "`size('1.5KB')` should return `1536.0`.\n"
+    )
+    project = make({"core.py": sizes, "issue.md": report})
+    project.patches("core.py", "int(text[:-2])", a="float(text[:-2])", b="float(text[:3])")
+    run = project.rank("--brt-issue=issue.md", "--brt-guard=no")
+    assert run.code == 7, run.said
+    assert run.report.ranking.variations
+    assert project.run("pytest-brt", "review", "--accept", "V1").code == 0
+    again = project.rank("--brt-guard=no")
+    assert again.code == 0, again.said
+    assert again.report.ranking.order("b", "a") == ["a", "b"]
+
+
+CHECKED = """\
+import random
+
+from interval import clamp, mean
+
+
+def test_right():
+    assert clamp(5, 0, 10) == 5
+
+
+def test_passes():
+    assert clamp(-1, 0, 10) == 0
+
+
+def test_of_another_exception():
+    assert mean([]) == 0
+
+
+def test_that_lacks_a_fixture(nothing):
+    assert clamp(5, 0, 10) == 5
+
+
+def test_of_another_input():
+    assert clamp(7, 0, 10) == 7
+
+
+def test_of_another_value():
+    assert clamp(5, 0, 10) == 4
+"""
+
+
+@pytest.fixture(scope="module")
+def checked(make: Make) -> dict[str, tuple[bool, dict[str, bool | None]]]:
+    """Return what `check` finds of each test."""
+    project = make({**FILES, "mine.py": CHECKED, "issue.md": CLAMP_REPORT})
+    run = project.run("pytest-brt", "check", "mine.py", "--issue", "issue.md", "--json")
+    assert run.code == 1, run.said
+    return read_checks(run.out)
+
+
+@pytest.mark.parametrize(
+    ("name", "finding", "answer"),
+    [
+        ("test_right", "fails", True),
+        ("test_passes", "fails", False),
+        ("test_of_another_exception", "as-reported", False),
+        ("test_that_lacks_a_fixture", "equipped", False),
+        ("test_of_another_input", "as-reported", None),
+    ],
+)
+def test_a_test_is_held_against_a_report(
+    checked: dict[str, tuple[bool, dict[str, bool | None]]],
+    name: str,
+    finding: str,
+    answer: bool | None,
+) -> None:
+    """Yes, no, and what cannot be told: each with what decides."""
+    is_one, findings = checked[name]
+    assert findings[finding] is answer, findings
+    assert is_one is (name == "test_right")
+
+
+@pytest.mark.xfail(strict=True, reason="W: a value that the report does not want is taken for one")
+def test_a_test_that_wants_another_value_than_the_report(
+    checked: dict[str, tuple[bool, dict[str, bool | None]]],
+) -> None:
+    _, findings = checked["test_of_another_value"]
+    assert False in findings.values()
+
+
+def test_the_exit_code_of_a_check_is_the_answer(make: Make) -> None:
+    project = make({**FILES, "mine.py": CLAMP_TEST, "issue.md": CLAMP_REPORT})
+    assert project.run("pytest-brt", "check", "mine.py", "--issue", "issue.md").code == 0
+    assert project.run("pytest-brt", "check", "none.py", "--issue", "issue.md").refuses("none.py")
+
+
+SUITE = FILES["tests/test_interval.py"]
+INSIDE = "\n\ndef test_inside():\n    assert clamp(5, 0, 10) == 5\n"
+WRONG_FIX = {"interval.py": INTERVAL.replace(CLAMP, "max(high, min(value, low))")}
+#: The files of the change, and the exit code of the gate.
+GATE = {
+    "a-test-that-fails-without-it": ({**CLAMP_FIXED, "tests/test_interval.py": SUITE + INSIDE}, 0),
+    "no-test": (CLAMP_FIXED, 5),
+    "a-test-that-passes-without-it": (
+        {
+            **CLAMP_FIXED,
+            "tests/test_interval.py": SUITE + INSIDE.replace("(5, 0, 10) == 5", "(-2, 0, 1) == 0"),
+        },
+        1,
+    ),
+    "a-test-that-fails-with-it": ({**WRONG_FIX, "tests/test_interval.py": SUITE + INSIDE}, 1),
+    "a-test-alone": ({"tests/test_interval.py": SUITE + INSIDE}, 1),
+    "a-new-file": ({**CLAMP_FIXED, "tests/test_more.py": CLAMP_TEST}, 0),
+}
+
+
+@pytest.mark.parametrize("case", GATE)
+def test_the_gate(make: Make, case: str) -> None:
+    """A change is let through that brings a test which fails before it and passes after it."""
+    files, code = GATE[case]
+    project = make(FILES)
+    before = project.commit("start")
+    after = project.commit("change", files)
+    run = project.run("pytest", f"--brt-gate={before}..{after}", "-p", "no:cacheprovider")
+    assert run.code == code, run.said
