@@ -1,1 +1,1 @@
-"""The project under test as text: read with `ast`, edited as text, never run."""
+"""The project under test as text: read with `ast`, edited with libcst, never run."""

@@ -10,9 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from pytest_brt.code.fitting import WIDTH, fitted
 from pytest_brt.code.import_order import with_sorted_imports
-from pytest_brt.code.placing import place
 from pytest_brt.code.scan import leads_out
-from pytest_brt.code.source import Edit, new_file, read_source
+from pytest_brt.code.source import Edit, Placement, new_file, read_source
 from pytest_brt.code.xfail import mark_xfail
 from pytest_brt.errors import EditProblem
 from pytest_brt.render.words import shortened
@@ -63,7 +62,7 @@ def _as_file(tests: Sequence[CandidateTest], issue: Issue, landing: Landing) -> 
     nodes = list(placement.nodes)
     for test in tests[1:]:
         try:
-            placement = place(fitted(test.source or ""), usual, placement.edit.after)
+            placement = _place(test, usual, placement.edit.after)
         except EditProblem:
             continue  # its names clash with those before it; the report shows it all the same
         nodes.extend(placement.nodes)
@@ -79,11 +78,17 @@ def _into_host(test: CandidateTest, issue: Issue, landing: Landing) -> Edit:
         return _as_file([test], issue, landing)
     before = (landing.root / host).read_bytes()
     try:
-        placement = place(fitted(test.source or ""), host, before)
+        placement = _place(test, host, before)
     except EditProblem:
         return _as_file([test], issue, landing)  # its names clash with those of the file
     after = _marked(host, before, placement.edit.after, placement.nodes, issue, landing)
     return Edit(path=host, before=before, after=after)
+
+
+def _place(test: CandidateTest, path: str, host: bytes) -> Placement:
+    from pytest_brt.code.placing import place  # libcst takes half a second
+
+    return place(fitted(test.source or ""), path, host)
 
 
 def _likeliest_host(test: CandidateTest, landing: Landing) -> str:

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile, takewhile
 
+import libcst as cst
+
 from pytest_brt.code.file_facts import read_facts
-from pytest_brt.code.fitting import indented
 from pytest_brt.code.needed_imports import NeededImport, add_needed_imports
 from pytest_brt.code.source import (
     Edit,
@@ -254,21 +255,29 @@ def _unittests(tree: ast.Module) -> set[str]:
     return found
 
 
-def _written(text: str, name: str, margin: str = "") -> str:
+def _written(text: str, name: str, margin: str | None = None) -> str:
     """Return the code of a test under a `name`, as a method of a class with a `margin`."""
-    node = parse(text).body[-1]
-    assert isinstance(node, Function | ast.ClassDef)
-    docstring = ast.get_docstring(node, clean=False) or ""
-    if docstring and margin:  # strings of several lines stay as they are
+    docstring = ast.get_docstring(parse(text).body[0], clean=False) or ""  # type: ignore[arg-type]
+    if docstring and margin:  # libcst leaves strings of several lines alone
         text = text.replace(docstring, re.sub(r"\n(?=[^\n])", f"\n{margin}", docstring))
-    given = ""
-    if margin:
-        given = "self" if isinstance(node, ast.ClassDef) or not ast.unparse(node.args) else "self, "
-    lines = text.split("\n")
-    at = node.lineno - 1
-    head = rf"\b((?:def|class)\s+){re.escape(node.name)}\b(\(?)"
-    lines[at] = re.sub(head, rf"\g<1>{name}\g<2>{given}", lines[at], count=1)
-    return indented("\n".join(lines), margin)
+    module = cst.parse_module(text)
+    node = module.body[-1]
+    assert isinstance(node, cst.FunctionDef | cst.ClassDef)
+    node = node.with_changes(name=cst.Name(name))
+    if margin is None:
+        return module.with_changes(body=[node]).code
+    assert isinstance(node, cst.FunctionDef)
+    lines = [*module.header, *node.leading_lines]
+    method = _as_method(node).with_changes(leading_lines=lines)
+    block = cst.IndentedBlock(body=[method], indent=margin)
+    return cst.Module([], default_indent=margin).code_for_node(block).removeprefix("\n")
+
+
+def _as_method(function: cst.FunctionDef) -> cst.FunctionDef:
+    given = function.params
+    field = "posonly_params" if given.posonly_params else "params"
+    names = [cst.Param(cst.Name("self")), *getattr(given, field)]
+    return function.with_changes(params=given.with_changes(**{field: names}))
 
 
 def _end(file: SourceText, tree: ast.Module) -> int:

@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.usefixtures("once")
 
 #: Libraries that we import only when a report is read.
-LIBRARIES = ("markdown_it", "msgspec", "rapidfuzz", "unidiff")
+LIBRARIES = ("libcst", "markdown_it", "msgspec", "rapidfuzz", "unidiff")
 COMMANDS = {
     "plugin": ["-P", "-m", "pytest", "--brt-issue=clamp.md"],
     "module": ["-m", "pytest", "--brt-issue=clamp.md"],

@@ -200,7 +200,7 @@ def test_a_plain_run_pays_nothing(project: pytest.Pytester) -> None:
         import sys
 
         def test_light():
-            heavy = {"jinja2", "msgspec", "llama_cpp", "unidiff", "rapidfuzz", "sqlite3"}
+            heavy = {"libcst", "jinja2", "msgspec", "llama_cpp", "unidiff", "rapidfuzz", "sqlite3"}
             heavy |= {"markdown_it"}
             assert not heavy & set(sys.modules)
             ours = [name for name in sys.modules if name.startswith("pytest_brt")]

@@ -5,8 +5,6 @@ Small projects in which something false was said with confidence.
 
 from __future__ import annotations
 
-import pytest
-
 from tests.scenarios.project import Make, is_right
 
 TOKENS = '''\

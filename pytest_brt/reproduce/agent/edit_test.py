@@ -12,7 +12,6 @@ from pytest_brt.agent.action import Outcome, Refusal
 from pytest_brt.agent.loop import Turn
 from pytest_brt.agent.report_text import report_text
 from pytest_brt.code.collected import USUAL
-from pytest_brt.code.placing import place
 from pytest_brt.code.source import Edit, is_insertion, new_file
 from pytest_brt.code.words import terms_of
 from pytest_brt.codec import content_id
@@ -229,6 +228,8 @@ def _placed(
     task: TestTask, path: str, tests: Sequence[CandidateTest]
 ) -> tuple[Edit, tuple[str, ...]]:
     """Return the file with the tests in it, and their nodes; raises EditProblem."""
+    from pytest_brt.code.placing import place  # libcst takes half a second
+
     original = task.tree.read(path)
     content = original
     nodes: list[str] = []
