@@ -263,6 +263,7 @@ _RIGHT_ABOVE = re.compile(
     rf"(?<!not )(?:\b(?:is|are|looks) {_FINE}|\bworks?(?: fine| well| correctly)?)[,:;] [^,:;]*$",
     re.IGNORECASE,
 )
+_CALLED_FINE = re.compile(rf"\W*(?:is|are|looks) {_FINE}\b", re.IGNORECASE)
 _PRAISE = re.compile(
     r"^\W*(?:works?|fine|ok(?:ay)?|good|correct|right)\b|\b(?:as expected|correctly|rightly)\b",
     re.IGNORECASE,
@@ -271,6 +272,16 @@ _PRAISE = re.compile(
 _TAKEN_BACK = re.compile(
     r"\b(?:but|however|not|should|instead|until|used|in|on|with|before|if)\b|n't\b", re.IGNORECASE
 )
+
+
+def is_called_fine(text: str, code: str) -> bool:
+    """Say whether a sentence calls its code fine.
+
+    >>> is_called_fine("`f([])` is fine.", "f([])"), is_called_fine("`f(1)` is odd.", "f(1)")
+    (True, False)
+    """
+    before, found, after = text.partition(f"`{code}`")
+    return bool(found and _CALLED_FINE.match(after) and not before.strip())
 
 
 def role_of(text: str) -> ClaimRole:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from keyword import iskeyword
 
 from pytest_brt.issue.mentions import code_in, object_at
-from pytest_brt.issue.words import plain
+from pytest_brt.issue.words import is_called_fine, plain
 from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.oracle.assertion import one_line
 from pytest_brt.oracle.facts import simple, without_values
@@ -66,7 +66,9 @@ class ReportRun:
         return words & {name.lower() for name in _NAME.findall(source)}
 
     def held_for_right(self, seen: Seen) -> bool:
-        """Say whether something is said to be the same as what a statement calls, or is given."""
+        """Say whether what a statement gives is called fine, or something else the same as it."""
+        if any(is_called_fine(one.text, seen.step.source) for one in self.reading.sentences):
+            return True
         return any(
             re.search(r"[(\"']", other) and other.strip("\"'") in seen.step.source
             for sentence in self.reading.sentences
