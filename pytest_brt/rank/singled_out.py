@@ -56,6 +56,8 @@ class _Reported:
 
     def has(self, value: object) -> bool:
         """Whether `value` is one of the tests', or a part of their text."""
+        if isinstance(value, bytes):
+            value = value.decode("utf-8", "replace")
         if isinstance(value, str) and len(value) >= _SHORTEST:
             return _squeezed(value) in self._text or repr(value) in self._values
         is_small = isinstance(value, int | float | complex) and abs(value) < _SMALLEST
