@@ -31,6 +31,11 @@ code but 4 (usage error); `--brt-report -` prints it. Keys are only ever added w
 number; a change that breaks a reader raises it. The package has the JSON schema, which
 has all of this page for programs, as `pytest_brt/render/report.schema.json`.
 
+Where a model was asked in dialogues, `FILE.trajectories.jsonl` beside it has a line for each: `of`
+(`attempt` or `repair`), `issue`, `strategy` and `index` say whose it is; then `ending`, `reason`,
+and `steps`, each with its `action`, `arguments`, `reply` and `observation`, whether it was carried
+out (`done`), its `seconds` without those of the model, and the `diffs` that it made of the project.
+
 What was found stands there twice: as a *fact*, to decide by (an object whose `kind` says which of
 several, such as `Leader`), and in words, to show. The words may change with any version.
 

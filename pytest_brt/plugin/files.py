@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from pytest_brt.plugin.cases import given_test_file
 from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.report import Report, Setting
 from pytest_brt.store import write_bytes, write_text
-from pytest_brt.types import CandidateTest, Issue, RunRecord
+from pytest_brt.types import Attempt, CandidateTest, Issue, Repair, RunRecord, Step, Trajectory
 
 #: Where patches of a repair are written, a folder for each report.
 _PATCHES = Path("brt-patches")
@@ -97,6 +97,44 @@ def rendered(kind: str, report: Report) -> tuple[str, str]:
     from pytest_brt.render.markdown import markdown
 
     return "Markdown", markdown(report)
+
+
+def dialogue_lines(record: RunRecord, root: Path) -> Iterator[str]:
+    """Yield each dialogue with a model as a line of JSON: its steps, and the diffs of each."""
+    for attempt in record.attempts:
+        for trajectory in attempt.trajectories:
+            yield _dialogue_line("attempt", attempt, trajectory, root)
+    for repair in record.repairs:
+        if repair.trajectory is not None:
+            yield _dialogue_line("repair", repair, repair.trajectory, root)
+
+
+def _dialogue_line(of: str, run: Attempt | Repair, told: Trajectory, root: Path) -> str:
+    about = {"of": of, "issue": run.issue, "strategy": run.strategy, "index": run.index}
+    steps = [_step(told.steps[:number], root) for number in range(1, len(told.steps) + 1)]
+    line = {**about, "ending": told.ending, "reason": told.reason, "steps": steps}
+    return to_json(line) + "\n"
+
+
+def _step(steps: Sequence[Step], root: Path) -> dict[str, object]:
+    """Return the last of some steps, with the diffs that it made of the project."""
+    from pytest_brt.agent.tree import changed_files
+    from pytest_brt.patches.canonical import canonical_diff
+
+    step = steps[-1]
+    diffs = [fix.diff for fix in step.fixes]
+    if step.changes:
+        files = changed_files(steps)
+        diffs.insert(0, canonical_diff(tuple(files[path] for path in sorted(files)), root))
+    return {
+        "action": step.action,
+        "arguments": dict(step.arguments),
+        "done": step.is_done,
+        "seconds": step.seconds,
+        "reply": step.reply,
+        "observation": step.observation,
+        "diffs": [diff for diff in diffs if diff],
+    }
 
 
 class Files:
@@ -185,9 +223,15 @@ class Files:
             " some about the new (run it again)"
         )
 
-    def _report(self, kind: str, path: Path, report: Report, _record: RunRecord) -> str:
+    def _report(self, kind: str, path: Path, report: Report, record: RunRecord) -> str:
         name, text = rendered(kind, report)
         write_text(path, text)
+        root = Path(self._engine.subject.root)
+        lines = "".join(dialogue_lines(record, root)) if kind == "json" else ""
+        if lines:
+            beside = path.with_suffix(".trajectories.jsonl")
+            write_text(beside, lines)
+            return f"{name} report: {path}, dialogues: {beside}"
         return f"{name} report: {path}"
 
     def _refuse_links(self, folder: Path) -> None:

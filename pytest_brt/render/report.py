@@ -83,6 +83,8 @@ class Outcome:
     #: Why, as a fact and in words.
     cause: Cause
     reason: str
+    #: Whether a bug test reaches a line that the patch changes; null where that cannot be seen.
+    exercised: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +197,8 @@ class AttemptEntry:
     notes: tuple[str, ...]
     #: Those with a model.
     dialogues: tuple[Dialogue, ...]
+    #: Why each sample of a prompt ended, of strategies that have no dialogues.
+    endings: tuple[Ending, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

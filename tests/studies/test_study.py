@@ -1,0 +1,126 @@
+"""A whole study on a bug, by a scripted server that speaks OpenAI's protocol."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.model.stand_in import Server
+from tests.studies.bugs import make_data, run_script
+from tests.support.sessions import ONCE
+
+pytestmark = [pytest.mark.slow, pytest.mark.long]
+BRT = f"{sys.executable} -m pytest_brt"
+TEST = "from interval import clamp\n\n\ndef test_it():\n    assert clamp(12, 0, 10) == 10\n"
+#: The line of the bug, as it must be and as it must not.
+RIGHT = "    return max(low, min(value, high))"
+WRONG = "    return max(low, min(value, low + 0))"
+#: Two ways of repairing in one run each, given a plausible test, and not.
+PASSERINE = """\
+tests = ["--strategy=agent", "--samples=1"]
+
+[ways]
+passerine_with-test_ = ["--repair-strategy=passerine", "--samples=2", "-kpasserine-00"]
+passerine_report-alone_ = ["--repair-strategy=passerine", "--samples=1"]
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    folder = tmp_path / "server"
+    folder.mkdir()
+    found = Server(folder)
+    yield found
+    found.end()
+
+
+def action(name: str, **arguments: str) -> dict[str, object]:
+    return {"text": json.dumps({"thought": "t", "action": name, **arguments})}
+
+
+def edited(code: str, *, changes: str = "") -> dict[str, object]:
+    head = f"{action('change', changes=changes)['text']}\n" if changes else ""
+    return {"text": f"{head}```python\n{code}\n```\n"}
+
+
+def repaired(code: str) -> list[dict[str, object]]:
+    """Return what Passerine is answered that writes `code` in place of the bug's line."""
+    path = "interval/__init__.py"
+    return [
+        action("edit", path=path, prompt="mend it"),
+        edited(code, changes="replace 6"),
+        action("test", path="tests/test_interval.py"),
+        action("finish"),
+    ]
+
+
+def column(results: Path, table: str, name: str) -> list[str]:
+    with (results / f"tables/{table}.csv").open(encoding="utf-8", newline="") as file:
+        return [row[name] for row in csv.DictReader(file)]
+
+
+def test_the_true_fix_judges_tests_and_the_hidden_tests_judge_repairs(
+    tmp_path: Path, server: Server
+) -> None:
+    path = "tests/test_interval.py"
+    server.plan(
+        action("edit", path=path, prompt="the reported behaviour"),
+        edited(TEST),
+        action("test", path=path),
+        action("finish"),
+        *repaired(RIGHT),
+        *repaired(WRONG),
+        {"status": 500},
+    )
+    data, results = make_data(tmp_path, candidates=False), tmp_path / "results"
+    (tmp_path / "setup.toml").write_text(PASSERINE, "utf-8")
+    words = (tmp_path / "setup.toml", data, results, "--brt", BRT)
+    model = f"--model=server:127.0.0.1:{server.port}"
+    done = run_script("study.py", *words, model, *ONCE.split())
+    assert "clamp: done" in done.stdout, done.stdout
+    # Its fix does not apply, so that nobody could judge: no model is asked.
+    assert "lost: " in done.stdout
+    assert done.returncode == 1
+    # What was done is not done again: nobody asks the server any more.
+    asked = len(server.asked())
+    again = run_script("study.py", *words, "--model=server:127.0.0.1:9", *ONCE.split())
+    assert "clamp: done" in again.stdout
+    assert len(server.asked()) == asked
+
+    tables = run_script("tables.py", results)
+    assert tables.returncode == 0, tables.stderr
+    assert column(results, "reproduced", "F→P") == ["1.00 [1.00, 1.00]"]
+    assert column(results, "transitions", "transition") == ["F→P"]
+    ways = dict(
+        zip(column(results, "repairs", "given"), column(results, "repairs", "right"), strict=True)
+    )
+    assert ways["with-test"] == "1.00 [1.00, 1.00]"
+    assert ways["report-alone"] == "0.00 [0.00, 0.00]"
+    assert column(results, "repair-runs", "steps to right, median")[0] == "1.0"
+    # What it wrote without a test is wrong, and all that there is to rank.
+    assert column(results, "extents", "plausible") == ["0.0"]
+    assert set(column(results, "endings", "ending")) == {"finish"}
+    tests = (results / "predictions/tests-agent.jsonl").read_text("utf-8")
+    assert json.loads(tests)["instance_id"] == "clamp"
+    assert (results / "predictions/fixes-passerine.jsonl").exists()
+
+
+def test_candidate_patches_are_ranked_by_what_the_report_gives(tmp_path: Path) -> None:
+    data, results = make_data(tmp_path, candidates=True), tmp_path / "results"
+    (tmp_path / "setup.toml").write_text('tests = ["--strategy=replay"]\n', "utf-8")
+    words = (tmp_path / "setup.toml", data, results, "--brt", BRT, "--model=none", *ONCE.split())
+    done = run_script("study.py", *words)
+    assert "clamp: done" in done.stdout, done.stdout
+    assert run_script("tables.py", results).returncode == 0
+    rankers = column(results, "rankers", "ranker")
+    auc = dict(zip(rankers, column(results, "rankers", "auc"), strict=True))
+    assert float(auc["epr"]) == 1.0
+    assert float(auc["random"]) == pytest.approx(0.5, abs=0.01)
+    # The hidden tests say that two of four are right, of which one is the true fix.
+    assert column(results, "extents", "plausible") == ["2.0"]
+    assert column(results, "extents", "equal to the fix") == ["1.0"]
