@@ -53,8 +53,6 @@ class StudySettings:
     net: str = "none"
     #: Seconds of existing tests per bug; 0 for none, None for a few a patch.
     guard: float | None = None
-    #: The user's own prompts: the path of each below their folder, and its text.
-    prompts: tuple[tuple[str, str], ...] = ()
     #: What of the true fix is given away: "files", "test-file", and to repairs "place".
     given: tuple[str, ...] = ()
     #: None where nothing is repaired.
