@@ -155,7 +155,7 @@ def test_a_fix_that_breaks_a_test_which_a_bug_test_contradicts_stands(tmp_path: 
     assert "max(low, min(value, high))" in found.patch.text
 
 
-LONG = "\n".join(f"package-{number}    1.{number}.0    pypi_0    pypi" for number in range(200))
+LONG = "\n".join(f"package-{number}    1.{number}.0    pypi_0    pypi" for number in range(400))
 
 
 @pytest.mark.parametrize("context", [0, 6_000])
@@ -167,8 +167,8 @@ def test_the_report_is_folded(scene: Scene, tmp_path: Path, context: int) -> Non
     run_free_repair(0, replace(bench, bug=replace(bench.bug, issue=issue)))
     user = model.asked[0].messages[-1].text
     assert "`clamp(5, 0, 10)` gives 0, not 5." in user
-    assert "package-100" not in user
-    assert "of installed packages" in user
+    assert "package-200" not in user
+    assert "lines left out" in user
 
 
 def test_a_prompt_that_does_not_fit_is_a_dialogue_of_no_steps(scene: Scene, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pytest_brt.issue.alike import is_steady, partly_in
 from pytest_brt.observe.forms import Display, displays, quotes
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.facts import simple
+from pytest_brt.oracle.measured import measured
 from pytest_brt.oracle.rules.equals import equals
 from pytest_brt.oracle.rules.gone import MARKED, SPOKEN, gone
 from pytest_brt.oracle.rules.raises import must_end, must_raise, no_raise
@@ -42,7 +43,12 @@ def apply_rules(view: ReportRun) -> tuple[Draft, ...]:
     wanted = view.reading.wanted
     placed = (_in_its_state(view, draft) for draft in every)
     drafts = (replace(draft, against=contradiction(view, draft, every, wanted)) for draft in placed)
-    return tuple(sorted(_likely(drafts), key=lambda draft: -draft.score))
+    return tuple(sorted(_likely(drafts), key=_worth))
+
+
+def _worth(draft: Draft) -> tuple[float, float]:
+    """Return the key by which drafts of the kind that was right most often come first."""
+    return -measured(draft.evidence).confidence, -draft.score
 
 
 def _likely(drafts: Iterable[Draft]) -> Iterator[Draft]:
