@@ -48,16 +48,6 @@ def test_the_only_strategies_are_compared_whatever_their_names() -> None:
     assert ("strategies", "('replay',)", "('agent',)") in tables["about"].lines
 
 
-def test_settings_that_differ_are_told_in_few_words() -> None:
-    text = "a long prompt " * 100
-    settings = replace(ONE.about.settings, prompts=(("libro/system.j2", text),))
-    other = replace(ONE, about=replace(ONE.about, settings=settings))
-    words = lines(compared(ONE, other)["about"])[("prompts",)]
-    assert words["A"] == "()"
-    assert "libro/system.j2" in str(words["B"])
-    assert len(str(words["B"])) < 80
-
-
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, result in (("a", ONE), ("b", OTHER)):
         write_rows(result, tmp_path / name)

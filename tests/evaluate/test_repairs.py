@@ -219,8 +219,6 @@ def test_how_bugs_are_repaired_is_no_reason_to_reproduce_them_again() -> None:
     assert names_of(replace(repair, settings=told)) != names_of(repair)
     files = replace(job.settings, given=("files",))
     assert setting_of(files) != setting_of(job.settings)
-    worded = replace(job.settings, prompts=(("libro/user.j2", "x"),))
-    assert setting_of(worded) != setting_of(job.settings)
 
 
 # -- a study ------------------------------------------------------------------------------

@@ -54,21 +54,6 @@ def result_of(folder: Path, settings: StudySettings) -> Reproduced:
 
 
 @pytest.mark.slow
-def test_a_worker_asks_in_the_words_of_the_user(tmp_path: Path) -> None:
-    (tmp_path / "replies.txt").write_text(REPLIES, "utf-8")
-    settings = StudySettings(
-        strategies=("libro",),
-        model=f"scripted:{tmp_path / 'replies.txt'}",
-        samples=1,
-        prompts=(("libro/system.j2", "Write a test, in our own words."),),
-    )
-    result = result_of(tmp_path, settings)
-    assert not result.problem
-    # It knows a test only when it is asked in these words.
-    assert [test.name for test in result.tests] == ["test_clamp"]
-
-
-@pytest.mark.slow
 def test_a_run_whose_first_prompt_does_not_fit_is_counted(tmp_path: Path) -> None:
     (tmp_path / "replies.txt").write_text(REPLIES, "utf-8")
     settings = StudySettings(
