@@ -46,7 +46,10 @@ def likeness(quoted: str, seen: str) -> Likeness:
     literals = [text for text in (quoted, seen) if is_literal(text)]
     forms = {ast.dump(parse_or_empty(text.strip())) for text in (quoted, seen)}
     if len(literals) == 2:
-        return Likeness.NONE if len(forms) == 2 else Likeness.EXACT
+        one, other = (ast.literal_eval(text.strip()) for text in (quoted, seen))
+        # Sets and dictionaries are equal in any order.
+        equal = len(forms) == 1 or (isinstance(one, set | dict) and one == other)
+        return Likeness.EXACT if equal else Likeness.NONE
     if literals and isinstance(ast.literal_eval(literals[0].strip()), str):
         return _is_text_of(literals[0], seen if literals[0] == quoted else quoted)
     one, other = squeezed(quoted), squeezed(seen)

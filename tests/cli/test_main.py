@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
 from pytest_brt import __version__
@@ -49,14 +46,3 @@ def test_help_of_a_command_says_what_it_does(
     with pytest.raises(SystemExit):
         main([command, "--help"])
     assert f"\n{about}" in capsys.readouterr().out
-
-
-def test_a_reader_that_has_seen_enough_is_no_error() -> None:
-    command = [sys.executable, "-m", "pytest_brt", "issue", "--help"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
-        assert run.stdout
-        assert run.stderr
-        run.stdout.read(1)
-        run.stdout.close()
-        assert run.stderr.read() == b""
-    assert run.returncode == 141

@@ -45,5 +45,4 @@ def test_a_file_that_is_not_there(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["unmark", "tests/none.py"]) == 4
-    said = "pytest-brt: unmark: no such file in the project: 'tests/none.py' (name test files, "
-    assert capsys.readouterr().err == f"{said}not folders)\n"
+    assert "no such file in the project: 'tests/none.py'" in capsys.readouterr().err

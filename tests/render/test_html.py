@@ -77,7 +77,7 @@ def test_without_tests_the_page_says_so() -> None:
     attempt = Attempt(issue="i", strategy="replay", index=0, tests=(), misses=(NoCode(),))
     found = RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranks=(), sandbox="ns")
     text = read(page_of(found)).text
-    assert "Not reproduced: the report has no Python code that could be read" in text
+    assert "Not reproduced: the report has no Python code that could be run" in text
     assert "add to the report a few lines of Python" in text
 
 
