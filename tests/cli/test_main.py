@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from pytest_brt import __version__
@@ -46,3 +49,13 @@ def test_help_of_a_command_says_what_it_does(
     with pytest.raises(SystemExit):
         main([command, "--help"])
     assert f"\n{about}" in capsys.readouterr().out
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    command = [sys.executable, "-m", "pytest_brt", "models"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        assert run.stdout
+        assert run.stderr
+        run.stdout.close()  # before anything is written
+        assert run.stderr.read() == b""
+    assert run.returncode == 141
