@@ -43,10 +43,10 @@ def apply_rules(view: ReportRun) -> tuple[Draft, ...]:
     wanted = view.reading.wanted
     placed = (_in_its_state(view, draft) for draft in every)
     drafts = (replace(draft, against=contradiction(view, draft, every, wanted)) for draft in placed)
-    return tuple(sorted(_likely(drafts), key=_worth))
+    return tuple(sorted(_likely(drafts), key=worth))
 
 
-def _worth(draft: Draft) -> tuple[float, float]:
+def worth(draft: Draft) -> tuple[float, float]:
     """Return the key by which drafts of the kind that was right most often come first."""
     return -measured(draft.evidence).confidence, -draft.score
 

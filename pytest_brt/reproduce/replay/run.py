@@ -19,7 +19,7 @@ from pytest_brt.observe.watch import Replayed
 from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
-from pytest_brt.oracle.rules.apply import apply_rules
+from pytest_brt.oracle.rules.apply import apply_rules, worth
 from pytest_brt.oracle.rules.commands import tool_drafts, tool_misses
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.rules.settled import settled
@@ -90,7 +90,7 @@ def replay(
     stage = play(reading, engine)
     commands = tool_drafts(issue, stage)
     own = [draft for draft in apply_rules(view) if not (commands and draft.own_assertion)]
-    drafts = tuple(sorted((*own, *commands), key=lambda draft: -draft.score))
+    drafts = tuple(sorted((*own, *commands), key=worth))
     usual = engine.subject.test_root
     maker = _Maker(issue=issue, replayed=replayed, engine=engine, repeat=repeat, folder=usual)
     judged = maker.judge_all(drafts, progress)
