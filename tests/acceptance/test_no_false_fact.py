@@ -114,14 +114,14 @@ CASES = {
         report="# norm() loses the newline\n\n```python\n>>> from mod import norm\n>>> norm('x')\n"
         "'x'\n```\n\nIt should return `'x\\n'`.\n",
         answer="PossiblyReproduced",
-        asserts=("assert norm('x') == 'x\\n'",),
+        asserts=("assert norm('x') != 'x'", "assert norm('x') == 'x\\n'"),
     ),
     "white space that comes out and should not": Case(
         code="def norm(s):\n    return s + '\\n'\n",
         report="# norm() adds a newline\n\n```python\n>>> from mod import norm\n>>> norm('x')\n"
         "'x\\n'\n```\n\nIt should return `'x'`.\n",
         answer="PossiblyReproduced",
-        asserts=("assert norm('x') == 'x'",),
+        asserts=("assert norm('x') != 'x\\n'", "assert norm('x') == 'x'"),
     ),
     "what comes out exactly": Case(
         code="def norm(s):\n    return s + '\\n'\n",
@@ -133,7 +133,7 @@ CASES = {
         code=SPLITS.format(before="[items]"),
         report=SPLITS_REPORT,
         answer="PossiblyReproduced",
-        asserts=("assert split_before([]) == []", "assert split_before([]) != [[]]"),
+        asserts=("assert split_before([]) != [[]]", "assert split_before([]) == []"),
         never="split_after",
     ),
     "nor where the bug is gone": Case(
@@ -160,14 +160,20 @@ CASES = {
         report="# Slicing issue\n\n```python\nfrom mod import Net\nnet = Net(256)\n"
         f"nets_list = net.every(64)\n```{STATED}",
         answer="PossiblyReproduced",
-        asserts=("assert nets_list == [1, 65, 129, 193]",),
+        asserts=(
+            "assert nets_list != [1, 65, 129]",
+            "assert nets_list == [1, 65, 129, 193]",
+        ),
     ),
     "a variable of a sentence": Case(
         code=NETS,
         report="# Slicing issue\n\nI take `net = Net(256)` and then "
         f"`nets_list = net.every(64)`.{STATED}",
         answer="PossiblyReproduced",
-        asserts=("assert nets_list == [1, 65, 129, 193]",),
+        asserts=(
+            "assert nets_list != [1, 65, 129]",
+            "assert nets_list == [1, 65, 129, 193]",
+        ),
     ),
     "a quoted grammar": Case(
         code=URL,
@@ -175,7 +181,10 @@ CASES = {
         f">>> print(join('a@b', 'c'))\n\nhttp://a@b@c\n```\n{GRAMMAR}"
         "So it should look like:\n```\nhttp://a%40b@c\n```\n",
         answer="PossiblyReproduced",
-        asserts=("assert str(join('a@b', 'c')) == \"http://a%40b@c\"",),
+        asserts=(
+            "assert str(join('a@b', 'c')) != \"http://a@b@c\"",
+            "assert str(join('a@b', 'c')) == \"http://a%40b@c\"",
+        ),
     ),
     "another prompt": Case(
         code=URL,
@@ -275,7 +284,7 @@ def test_code_of_a_report_has_a_source_and_is_warned_as_tests_are(
     report = reported(pytester, case)
     assert report["issues"][0]["answer"]["kind"] == "Reproduced"
     (test,) = [test for test in report["tests"] if test["candidate"]]
-    assert "UserWarning: two values in Gen" in test["source"]
+    assert "UserWarning: two values in Gen" in " ".join(test["source"].split())
 
 
 def test_the_line_of_a_conftest_that_cannot_be_imported(pytester: pytest.Pytester) -> None:
