@@ -95,7 +95,8 @@ def more_patches(config: pytest.Config, options: Options) -> tuple[str, ...]:
     """Return the patches among pytest's own arguments.
 
     A shell makes several words of ``--rank-fixes patches/*.diff``, and people write
-    ``--rank-fixes '#12' '#15' patches/``: the first word is the option's.
+    ``--rank-fixes '#12' '#15' patches/``: the first word is the option's. A file of a folder
+    that is ranked already is no further patch: it says which item is to run.
     """
     if not options.rank_fixes or config.args_source.name != "ARGS":
         return ()
@@ -103,7 +104,12 @@ def more_patches(config: pytest.Config, options: Options) -> tuple[str, ...]:
     from pytest_brt.revisions.proposals import is_elsewhere
 
     given = [text for text in config.args if is_elsewhere(text) or holds_patches(Path(text))]
-    return tuple(text for text in given if text not in options.rank_fixes)
+    ranked = {Path(text).resolve() for text in options.rank_fixes}
+    return tuple(
+        text
+        for text in given
+        if text not in options.rank_fixes and ranked.isdisjoint(Path(text).resolve().parents)
+    )
 
 
 def _paired(issues: Mapping[Path, Issue], patches: tuple[Patch, ...]) -> tuple[Case, ...]:
