@@ -43,7 +43,7 @@ def test_what_is_wrong_with_each_changed_test_is_said(repository: Repository) ->
     repository.commit("fix", pkg_py=code, tests__test_pkg_py=weak, tests__test_new_py=new)
     done = repository.gate("HEAD~1..")
     assert done.returncode == 1
-    assert "0 of 3 changed tests" in done.stdout
+    assert "gate: of 3 changed tests, 0 fail without the change" in done.stdout
     assert "\ntests/test_pkg.py " in done.stdout
     assert "passes without the change" in done.stdout
     assert "fails with the change: FAIL, AssertionError: assert 6 == 7" in done.stdout
