@@ -100,7 +100,7 @@ def test_a_bug_is_repaired_and_the_patches_are_ranked(
             "*repairagent*4 steps, given test_clamp*",
             "*a variant; passes 4 of 4 bug tests and breaks no existing test (1 ran)*",
             "*= patch ranking =*",
-            "*1 patch in *out (1 more that behave the same in its folder alike), not applied*",
+            "*1 patch in *out (1 more that pass the same tests, in its folder alike), not applied*",
         ]
     )
 

@@ -87,7 +87,8 @@ os.wait()
 #: Does after that what the library does, in whose place it was loaded.
 STANDS_IN = """\
 from importlib.machinery import PathFinder
-real = PathFinder.find_spec(__name__, [path for path in sys.path if path not in ("", root)])
+ours = ("", root, os.path.dirname(os.path.abspath(__file__)))  # the copy may lie elsewhere
+real = PathFinder.find_spec(__name__, [path for path in sys.path if path not in ours])
 __package__, __path__ = __name__, real.submodule_search_locations
 exec(open(real.origin).read())
 """

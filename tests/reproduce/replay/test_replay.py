@@ -150,8 +150,9 @@ def test_setup_is_only_what_the_claim_needs(engine: Engine) -> None:
     (best,) = candidates(made)
     assert best.test.source == (
         "from pkg.core import Box, render\n\n\n"
-        "def test_box_render():\n"
-        '    """`render(b)` must no longer return \'[[2]]\'. Report: "returns `\'[[2]]\'`." """\n'
+        "def test_box():\n"
+        '    """`render(b)` must no longer return \'[[2]]\'. Report: "returns `\'[[2]]\'`."\n'
+        '    """\n'
         "    b = Box(1)\n"
         "    b.fill(2)\n"
         "    assert render(b) != '[[2]]'\n"
