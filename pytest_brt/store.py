@@ -157,7 +157,7 @@ def write_bytes(path: Path, data: bytes) -> None:
             Path(name).unlink(missing_ok=True)
 
 
-#: Bytes of a journal, which holds all runs of a long study.
+#: Bytes of a journal, which holds all runs of a long night.
 _MOST = 1 << 32
 
 T = TypeVar("T")

@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.evaluate.write import write_rows
-from tests.evaluate.shown import BOTH_WAYS, FILES, REPAIRED, STUDIED
-from tests.evaluate.studies import ONE
 from tests.support.docs import PAGES as FOLLOWED
 from tests.support.docs import ROOT, TRIED, load, steps_of
 from tests.support.interval import CLAMP_ISSUE
@@ -52,7 +49,7 @@ FOLLOWED_TOO = {
     for line in step.text.splitlines()
 }
 #: What tests that look at what comes of it run as it is typed.
-ELSEWHERE = {*TRIED, STUDIED, REPAIRED, BOTH_WAYS}
+ELSEWHERE = {*TRIED}
 
 
 def left(page: str) -> list[str]:
@@ -92,11 +89,8 @@ def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
     )
     for patch in ("b-literal", "d-right-too", "e-stale"):
         (project.path / f"patches/{patch}.diff").unlink()
-    for name in ("results-a", "results-b"):
-        write_rows(ONE, project.path / name)
     # Where the reader has a model, a script stands for it.
-    tests = "docs/writing-tests.md"
-    fixes = page if page == "docs/repair.md" else "docs/evaluate.md"
+    tests, fixes = "docs/writing-tests.md", "docs/repair.md"
     for source, name in ((tests, "replies.txt"), (fixes, "fixes.txt")):
         script = SCRIPT.search((ROOT / source).read_text("utf-8"))
         assert script is not None
@@ -124,8 +118,6 @@ def test_outputs_are_compared() -> None:
 
 
 def test_what_other_tests_run_is_shown() -> None:
-    text = (ROOT / "docs/evaluate.md").read_text("utf-8")
-    assert all(f"```toml\n{file}```" in text for file in FILES.values())
     assert {line for lines in COMMANDS.values() for line in lines} >= ELSEWHERE
 
 

@@ -19,10 +19,9 @@ _COMMANDS = {
     "issue": ("run_pytest", "write failing tests for bug reports"),
     "rank": ("run_pytest", "rank patches"),
     "repair": ("run_pytest", "write patches for a bug report, with a model"),
-    "study": ("run_pytest", "measure the tool on many bugs"),
     "check": ("check", "say whether a test is a bug test of a report, whoever wrote it"),
     "review": ("review", "accept, reject or edit the bug tests of the last run"),
-    "report": ("report", "read the dialogues of a recorded run, or compare two studies"),
+    "report": ("report", "read the dialogues of a recorded run"),
     "unmark": ("unmark", "remove the xfail marker from tests whose bug is fixed"),
     "models": ("models", "list, add and check local models"),
 }

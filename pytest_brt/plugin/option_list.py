@@ -19,9 +19,6 @@ OPTIONS = (
     ("--brt-gate", "rank", "A..B",
      "say whether the change from A to B, which is checked out, brings a test that fails before "
      "it and passes after"),
-    ("--brt-study", "study", "FILE",
-     "measure the tool on many bugs: study.toml, or a data set (a *.jsonl file in SWE-bench's "
-     "format, or a folder of bugs)"),
     ("--brt-tests", "issue", "PATH",
      "rank by the tests of this file; repeatable"),
     ("--brt-strategy", "issue", "NAME",
@@ -96,8 +93,6 @@ MORE_OPTIONS = (
      "runs on the unpatched tree that must agree (default: 2)"),
     ("--brt-show", "sandbox", "DIR",
      "one more folder that tests may read, as of libraries elsewhere; repeatable"),
-    ("--brt-executor", "study", "SPEC",
-     "where the bugs of a study run: threads (default), or dask:ADDRESS"),
     ("--brt-ranker", "rank", "NAME",
      "rule that orders the patches: weighted (default), or epr, plain Ensemble Pass Rate"),
     ("--brt-top", "rank", "K",
@@ -118,7 +113,7 @@ SETTINGS = (
 )
 #: The options that choose what a run is for; where several do, the first.
 MODES = (
-    "--brt-repair", "--brt-issue", "--rank-fixes", "--brt-gate", "--brt-study",
+    "--brt-repair", "--brt-issue", "--rank-fixes", "--brt-gate",
 )
 
 

@@ -41,7 +41,6 @@ GROUPS = {
     "sandbox": "isolation and limits",
     "report": "what a run leaves",
     "repair": "writing patches with a model",
-    "study": "studies of many bugs",
 }
 #: Set by the front end, which starts pytest with arguments that nobody typed.
 TYPED = "PYTEST_BRT_TYPED"
@@ -87,7 +86,6 @@ class Options:
     rank_fixes: tuple[str, ...] = ()
     repair: str = ""
     gate: str = ""
-    study: str = ""
     tests: tuple[str, ...] = ()
     strategy: tuple[str, ...] = ("auto",)
     model: str = "auto"
@@ -125,7 +123,6 @@ class Options:
     memory: _Megabytes = 2048
     repeat: _Count = 2
     show: tuple[str, ...] = ()
-    executor: str = "threads"
     ranker: str = "weighted"
     top: _Count | None = None
     threshold: _Share | None = None
@@ -144,43 +141,13 @@ class Options:
         return tuple((Path(text).suffix[1:], Path(text)) for text in self.report if text != "-")
 
 
-#: Why a study does not use some options.
-_HAS_ITS_OWN = "each bug of the data set has its own"
-_KEEPS_ALL = "a study keeps all it finds in its folder of results"
-_GIVEN_BY_BUG = "give interpreters and variables as 'environments' in study.toml"
-_WRITES_NOTHING = "a study writes nothing into a project"
-OUTSIDE_STUDIES = {
-    "--brt-tests": _HAS_ITS_OWN,
-    "--brt-buggy-file": _HAS_ITS_OWN,
-    "--brt-test-file": _HAS_ITS_OWN,
-    "--brt-python": _GIVEN_BY_BUG,
-    "--brt-env": _GIVEN_BY_BUG,
-    "--brt-write": _WRITES_NOTHING,
-    "--brt-write-unsure": _WRITES_NOTHING,
-    "--brt-mark": _WRITES_NOTHING,
-    "--brt-out": _KEEPS_ALL,
-    "--brt-record": _KEEPS_ALL,
-    "--brt-report": _KEEPS_ALL,
-    "--brt-ranker": "a study shows EPR and the weighted score side by side",
-    "--brt-top": "a study shows the best 1 to 5",
-    "--brt-threshold": "a study shows thresholds from 0 to 1",
-}
-
-
-def read_options(
-    config: pytest.Config,
-    environ: Mapping[str, str] = os.environ,
-    of_study: Mapping[str, object] | None = None,
-) -> Options:
-    """Return the options of this run; what a study's file says goes before settings.
+def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ) -> Options:
+    """Return the options of this run.
 
     Raises:
         UsageProblem: a value is not what its option takes, or nothing would look at it.
     """
     settings = _project_settings(config)
-    for name, value in (of_study or {}).items():
-        source = f"{config.getoption('brt_study')}: {name}"
-        settings[f"--brt-{name.replace('_', '-')}"] = setting_texts(value, several=False), source
     _check_together(config)
     values: dict[str, Any] = {}
     for flag, _, metavar, _ in (*OPTIONS, *MORE_OPTIONS):
@@ -249,17 +216,9 @@ def _check_together(config: pytest.Config) -> None:
     """Refuse options of which one would be passed over."""
     known = (*OPTIONS, *MORE_OPTIONS)
     given = [flag for flag, *_ in known if config.getoption(destination(flag)) is not None]
-    is_study = "--brt-study" in given
-    for alone in ("--brt-study", "--brt-gate"):
-        others = [flag for flag in given if flag in MODES and flag != alone]
-        if alone in given and others:
-            raise UsageProblem(f"{alone} and {others[0]} exclude each other (run pytest twice)")
-    of_studies = [flag for flag, group, *_ in known if group == "study" and flag not in MODES]
-    for flag in given:
-        if is_study and flag in OUTSIDE_STUDIES:
-            raise UsageProblem(f"{flag}: a study does not use it: {OUTSIDE_STUDIES[flag]}")
-        if not is_study and flag in of_studies:
-            raise UsageProblem(f"{flag}: only a study uses it (pytest-brt study FILE)")
+    others = [flag for flag in given if flag in MODES and flag != "--brt-gate"]
+    if "--brt-gate" in given and others:
+        raise UsageProblem(f"--brt-gate and {others[0]} exclude each other (run pytest twice)")
 
 
 def _given_texts(

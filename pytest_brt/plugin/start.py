@@ -76,10 +76,6 @@ def register_mode(config: pytest.Config) -> None:
         from pytest_brt.plugin.gate_mode import GateSession
 
         config.pluginmanager.register(open_mode(config, GateSession), "brt-gate")
-    elif mode == "--brt-study":
-        from pytest_brt.plugin.study_mode import StudySession
-
-        config.pluginmanager.register(open_mode(config, StudySession), "brt-study")
     else:
         from pytest_brt.plugin.session import Session
 

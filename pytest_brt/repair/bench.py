@@ -43,8 +43,6 @@ class RepairBench:
     #: Variants of a fix that fails.
     variants: int = 30
     without: frozenset[Without] = frozenset()
-    #: Whether a bug is repaired without any failing test too: existing tests alone judge then.
-    blind: bool = False
     #: The first seed of the run; each has its own.
     seed: int = 0
     #: When all must be over, as `time.monotonic` counts.

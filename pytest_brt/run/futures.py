@@ -1,7 +1,7 @@
 """One invocation: its attempts and rows as memoised futures.
 
 Whoever wants a result asks for its future; the work starts then, once, and whatever it
-needs is started before it. pytest's items, and the studies, are views on these futures.
+needs is started before it. pytest's items are views on these futures.
 """
 
 from __future__ import annotations

@@ -45,8 +45,6 @@ class RepairPlan:
     strategies: Mapping[str, RepairStrategy]
     variants: int = 30
     without: frozenset[Without] = frozenset()
-    #: Whether bugs without a failing test are repaired too, by strategies that could not judge.
-    blind: bool = False
     #: Places that the user names, as in PATH:FIRST-LAST.
     given: tuple[str, ...] = ()
     #: Seconds for existing tests in all; 0 is none, None leaves it to us.
@@ -123,7 +121,6 @@ class Repairing:
             steps=self._workbench.steps,
             variants=self.plan.variants,
             without=self.plan.without,
-            blind=self.plan.blind,
             seed=seed,
             deadline=deadline,
             journal=self._workbench.journal,
