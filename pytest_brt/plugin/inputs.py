@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_brt.agent.prompts import Prompts
-from pytest_brt.errors import StoreProblem, UsageProblem
+from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine, Limits
 from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.execute.local import LocalEngine
@@ -96,7 +96,7 @@ def read_inputs(
         record=options.record,
     )
     spent = load_spent(cache).get(model.name, Cost()) if cache is not None else Cost()
-    plan = replace(plan, given=given, repairs=repairs, ruled=_ruled(cache))
+    plan = replace(plan, given=given, repairs=repairs)
     return Inputs(
         plan=plan, workbench=workbench, spent=spent, paths=paths, left_out=left_out, earlier=last
     )
@@ -227,14 +227,6 @@ def cache_folder(config: pytest.Config) -> Path | None:
         return folder if folder.is_dir() else Path(cache.mkdir("brt"))
     except OSError:
         return None  # the project is read-only: what is not kept costs the next run time
-
-
-def _ruled(cache: Path | None) -> Mapping[str, bool]:
-    """Return what a person said of existing tests; nothing where what was kept is damaged."""
-    try:
-        return load_last_run(cache).ruled if cache is not None else {}
-    except StoreProblem:
-        return {}  # whoever needs the tests of that run is told
 
 
 def _last_run(cache: Path | None, cases: Sequence[Case]) -> LastRun | None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_brt.rank.alike import copies_of, groups_of
-from pytest_brt.rank.disputes import settle
 from pytest_brt.rank.epr import placed, rank_by_epr
 from pytest_brt.rank.score import facts_of, score_interval, sigmoid
 from pytest_brt.rank.standing import with_standings
@@ -31,15 +30,11 @@ def rank_by_weight(
     does of which nothing is known; those that do not apply come last and have no score, and neither
     has any where no candidate ran at all. Without any candidate test the order is that of what
     existing tests say. See docs/ranking.md for the model.
-
-    Existing tests that are in dispute are no regressions in the ranks that come out.
     """
-    settled = settle(results, tests)
-    tests = settled.tests
     candidates = [judged for judged in tests if judged.judgement.candidate]
-    plain = {rank.name: rank for rank in rank_by_epr(settled.results, tests)}
-    is_tried = any(result.verdicts or result.passes_own for result in settled.results)
-    rated = [result for result in settled.results if is_tried and result.applies]
+    plain = {rank.name: rank for rank in rank_by_epr(results, tests)}
+    is_tried = any(result.verdicts or result.passes_own for result in results)
+    rated = [result for result in results if is_tried and result.applies]
     known = {result.patch.name for result in rated}
     rest = _unrated([rank for rank in plain.values() if rank.name not in known], bool(candidates))
     ranks = [

@@ -14,7 +14,6 @@ from pytest_brt.render.answer import (
     place_of,
 )
 from pytest_brt.render.causes import cause_words, run_words, shortfall_words
-from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.render.fixes import fix_words
 from pytest_brt.render.notes import attempt_words, name_of, notes_beside, warnings
 from pytest_brt.render.ranking import does, existing, more_words, ranking_words
@@ -177,7 +176,6 @@ def _ranking(record: RunRecord, issue: str, top: int | None, threshold: float | 
         patch_entry(rank.result, rank, place)
         for rank, place in zip(ranks, places(ranks), strict=True)
     )
-    disputes = tuple(dispute for dispute in record.disputes if dispute.issue == issue)
     tellings = tuple(telling for telling in record.tellings if telling.issue == issue)
     brought = [t for t in record.brought if t.judgement.candidate and t.test.issue == issue]
     return Ranking(
@@ -188,13 +186,8 @@ def _ranking(record: RunRecord, issue: str, top: int | None, threshold: float | 
         patches=patches,
         not_run=not_run,
         selected=selected(ranks, top, threshold),
-        disputes=disputes,
         tellings=tellings,
-        notes=(
-            *existing(ranks),
-            *map(dispute_sentence, disputes),
-            *values(patches),
-        ),
+        notes=(*existing(ranks), *values(patches)),
     )
 
 
@@ -263,7 +256,6 @@ def _existing(guarded: Guarded | None) -> ExistingTests | None:
         guarded,
         chosen_by=guarded.by,
         broken=tuple(map(_existing_outcome, guarded.regressions)),
-        disputed=tuple(disputed.test for disputed in guarded.disputed),
         failing_before=tuple(map(_existing_outcome, guarded.failing)),
         cut=", ".join(map(shortfall_words, guarded.shortfalls)),
     )

@@ -17,7 +17,6 @@ from pytest_brt.types import (
     Cause,
     ChosenBy,
     Cost,
-    Dispute,
     Ending,
     Evidence,
     FixSource,
@@ -239,8 +238,6 @@ class ExistingTests:
     chosen_by: ChosenBy
     #: Tests that fail newly.
     broken: tuple[Outcome, ...]
-    #: Tests that fail newly and are in dispute: they count against no patch.
-    disputed: tuple[str, ...]
     #: Tests left out because they do not pass without a patch.
     failing_before: tuple[Outcome, ...]
     #: Why no more were run, as facts and in words.
@@ -327,11 +324,9 @@ class Ranking:
     not_run: NotRun | None
     #: Names of the patches that `--brt-top K` and `--brt-threshold T` select, each as written.
     selected: dict[str, tuple[str, ...]]
-    #: Existing tests that patches break and against which something speaks.
-    disputes: tuple[Dispute, ...]
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...]
-    #: What there is to say about the existing tests, disputes and values.
+    #: What there is to say about the existing tests and values.
     notes: tuple[str, ...]
 
 

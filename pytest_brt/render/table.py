@@ -9,7 +9,6 @@ from itertools import islice
 from typing import assert_never
 
 from pytest_brt.render.clues import clue_words
-from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.render.fixes import fix_source_words
 from pytest_brt.render.report import (
     ExistingTests,
@@ -116,9 +115,6 @@ def _score(patch: PatchEntry) -> str:
 
 def brief_notes(ranking: Ranking) -> Iterator[str]:
     """Yield what of a ranking's notes asks for something."""
-    for dispute in ranking.disputes:
-        if dispute.is_told:
-            yield dispute_sentence(dispute)
     if ranking.tellings:
         yield "say which result is right: 'pytest-brt review'"
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, wait
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -35,12 +34,10 @@ from pytest_brt.types import (
     RunRecord,
     Telling,
     distinct,
-    doubting,
 )
 
 if TYPE_CHECKING:  # what patches need is a quarter of the package: a run without any imports none
     from pytest_brt.guard import Guard
-    from pytest_brt.rank.disputes import Settled
     from pytest_brt.rank.guarding import Guarding
     from pytest_brt.rank.matrix import Ran
     from pytest_brt.run.repairs import Repairing
@@ -124,26 +121,18 @@ class Run:
 
     def record(self) -> RunRecord:
         """Return all that is known by now: of what did not end, what it had found until then."""
-        attempts = agreed(self._found())
-        given = self._given.result() if self._given and _succeeded(self._given) else ()
-        brought = tuple(judged for found in _results(self._brought.values()) for judged in found)
         # First of all: a row that ends meanwhile must not be missing in the ranks unsaid.
         missing = [self._not_run(case) for case in self.plan.cases]
-        settled = tuple(self._settled(missing))
-        doubted = {test for found in settled for test in found.doubted}
         return RunRecord(
             issues=tuple(case.issue for case in self.plan.cases if case.issue),
-            attempts=tuple(
-                replace(attempt, tests=doubting(attempt.tests, doubted)) for attempt in attempts
-            ),
-            given=doubting(given, doubted),
-            brought=doubting(brought, doubted),
+            attempts=tuple(agreed(self._found())),
+            given=self._given.result() if self._given and _succeeded(self._given) else (),
+            brought=tuple(test for tests in _results(self._brought.values()) for test in tests),
             ranks=tuple(
                 rank
                 for case, lacking in zip(self.plan.cases, missing, strict=True)
                 for rank in self._ranks(case, lacking)
             ),
-            disputes=tuple(dispute for found in settled for dispute in found.disputes),
             tellings=tuple(self._tellings.values()),
             sandbox=self.workbench.engine.level,
             repairs=tuple(_results(self._repairs.values())),
@@ -318,7 +307,6 @@ class Run:
                     guard=self._guard,
                     patches=case.patches,
                     total=self.plan.guard,
-                    ruled=self.plan.ruled,
                     say=self.workbench.say,
                 )
             return self._guardings[case.issue_id]
@@ -337,15 +325,6 @@ class Run:
         from pytest_brt.rank.standing import without_separation
 
         return without_separation(ranks)
-
-    def _settled(self, missing: Sequence[NotRun | None]) -> Iterator[Settled]:
-        """Yield what is in dispute in each case that has rows."""
-        for case, lacking in zip(self.plan.cases, missing, strict=True):
-            results = self._results_of(case, lacking)
-            if results:
-                from pytest_brt.rank.disputes import settle
-
-                yield settle(results, self.tests(case))
 
     def _asked(self, case: Case) -> dict[str, Future[PatchResult]]:
         """Return the rows of a case that were asked for, by the names of their patches."""

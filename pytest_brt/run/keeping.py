@@ -106,7 +106,6 @@ def keep_ranking(folder: Path, record: RunRecord) -> None:
     ranking = LastRun(
         tests=(*written_tests(record), *record.given),
         ranks=record.ranks,
-        disputes=record.disputes,
         tellings=record.tellings,
     )
     save_last_run(folder, ranking, RANKED)

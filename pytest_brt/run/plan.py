@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_brt.reproduce.strategy import Strategy
@@ -53,8 +53,6 @@ class Plan:
     guard: float | None = 0.0
     #: Wall-clock seconds, from the first attempt on, in which models may be asked.
     budget: float = math.inf
-    #: Whether a person says that an existing test is right, by its name.
-    ruled: Mapping[str, bool] = field(default_factory=dict)
     repairs: RepairPlan | None = None
 
     def repair_keys(self, case: Case) -> tuple[AttemptKey, ...]:

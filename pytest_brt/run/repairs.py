@@ -19,7 +19,6 @@ from pytest_brt.model.kept import asked_anew
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.observe.functions_run import functions_run
 from pytest_brt.oracle.facts import read_facts
-from pytest_brt.rank.disputes import mark_disputed
 from pytest_brt.rank.guarding import hints_of
 from pytest_brt.repair.bench import RepairBench, Without
 from pytest_brt.repair.bug import Bug, guard_check, make_bug, trusted
@@ -197,7 +196,7 @@ class Repairing:
                 failing = trusted((*given, *(t for one in attempts for t in one.tests)))
                 hints, guard = hints_of(failing), self.plan.guard
                 allowance = _GUARD if guard is None else min(guard, _GUARD)
-                check = guard_check(self._guard, failing, hints, allowance, mark_disputed)
+                check = guard_check(self._guard, hints, allowance)
                 self._bugs[issue.id] = make_bug(
                     issue,
                     engine=self._workbench.engine,

@@ -12,7 +12,6 @@ from pytest_brt.types.candidate import JudgedTest
 from pytest_brt.types.clue import Clue
 from pytest_brt.types.cost import Cost
 from pytest_brt.types.dialogue import Trajectory
-from pytest_brt.types.dispute import Dispute
 from pytest_brt.types.issue import Issue
 from pytest_brt.types.patch import Guarded, Patch, PatchResult
 from pytest_brt.types.step import FixSource
@@ -184,8 +183,6 @@ class RunRecord:
     localised: tuple[Localised, ...] = ()
     #: Of issues whose ranking lacks patches: it was interrupted, or running them went wrong.
     not_run: tuple[NotRun, ...] = ()
-    #: Existing tests that patches break and against which something speaks.
-    disputes: tuple[Dispute, ...] = ()
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...] = ()
 
