@@ -150,8 +150,6 @@ def answer_ranking(ranks: Sequence[Rank], not_run: NotRun | None = None) -> Rank
     if not_run is not None:
         return Unfinished(missing=len(not_run.patches), of=not_run.of)
     tried = [rank for rank in ranks if rank.epr is not None or rank.score is not None]
-    if tried and tried[0].contradiction is not None:
-        return tried[0].contradiction
     if any(rank.passed for rank in tried):
         return _leading(tried)
     if any(rank.result.passes_own for rank in ranks):

@@ -12,7 +12,6 @@ from pytest_brt.render.values import telling_sentence
 from pytest_brt.render.words import count, listed
 from pytest_brt.types import (
     ChosenBy,
-    Contradicted,
     Doubt,
     Guarded,
     JudgedTest,
@@ -72,8 +71,6 @@ def ranking_words(answer: RankingAnswer, ranks: Sequence[Rank]) -> tuple[str, st
             return _NONE, ": no patch could be applied."
         case NoneFixes(lack=lack):
             return _NONE, f": {_LACKS[lack]}"
-        case Contradicted():
-            return _NONE, f": {_contradiction(answer)}"
         case Unfinished(missing=missing, of=total):
             were = "was" if missing == 1 else "were"
             return "No answer yet", f": {missing} of {total} patches {were} not run."
@@ -114,23 +111,6 @@ def doubt_clause(doubt: Doubt) -> str:
             return "no existing test ran on it"
         case _:
             assert_never(doubt)
-
-
-def _contradiction(answer: Contradicted) -> str:
-    if not answer.existing:
-        return (
-            f"the bug tests contradict each other. {listed(answer.bug_tests)} "
-            "pass on different patches and on none together: read them; one asks for something "
-            "wrong."
-        )
-    existing = listed(answer.existing[:3])
-    if len(answer.existing) > 3:
-        existing = f"{', '.join(answer.existing[:3])} and {len(answer.existing) - 3} more"
-    return (
-        "bug tests and existing tests contradict each other. Every patch "
-        f"that passes {listed(answer.bug_tests)} breaks {existing}: read these tests; one side "
-        "asserts the bug."
-    )
 
 
 def _aside(rank: Rank) -> str:

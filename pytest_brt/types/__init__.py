@@ -5,7 +5,6 @@ hashed, compared, sent to another process and written as JSON (`codec`). Ids are
 hashes; paths are POSIX strings relative to the root of the project under test.
 """
 
-from pytest_brt.types.answer import Contradicted as Contradicted
 from pytest_brt.types.answer import Doubt as Doubt
 from pytest_brt.types.answer import IssueAnswer as IssueAnswer
 from pytest_brt.types.answer import Lack as Lack

@@ -152,19 +152,6 @@ class NoneFixes(Fact, frozen=True, kw_only=True):
     lack: Lack
 
 
-class Contradicted(Fact, frozen=True, kw_only=True):
-    """Bug tests and existing tests contradict each other: no patch satisfies both.
-
-    Every patch that passes one of these bug tests breaks some of these existing tests, and no
-    other bug test is left to decide.
-    """
-
-    #: Names of the bug tests.
-    bug_tests: tuple[str, ...]
-    #: Node ids of the existing tests.
-    existing: tuple[str, ...]
-
-
 class Unfinished(Fact, frozen=True, kw_only=True):
     """Patches were not run."""
 
@@ -172,4 +159,4 @@ class Unfinished(Fact, frozen=True, kw_only=True):
     of: int
 
 
-RankingAnswer = Leader | NoLeader | OnlyOne | NoneFixes | Contradicted | Unfinished
+RankingAnswer = Leader | NoLeader | OnlyOne | NoneFixes | Unfinished

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from pytest_brt.types.answer import Contradicted, Doubt
+from pytest_brt.types.answer import Doubt
 from pytest_brt.types.attempt import Attempt
 from pytest_brt.types.candidate import JudgedTest
 from pytest_brt.types.clue import Clue
@@ -112,8 +112,6 @@ class Standing(StrEnum):
     CLOSE = "too-close"
     #: It leads by the odds, and what that rests on is not enough to say so (`Rank.doubt`).
     UNSURE = "unsure"
-    #: It passes bug tests, and no bug test is left that existing tests do not contradict.
-    CONTRADICTED = "contradicted"
     NO_EVIDENCE = "no-evidence"
 
 
@@ -139,8 +137,6 @@ class Rank:
     standing: Standing | None = None
     #: Why it does not lead clearly, though the odds say so.
     doubt: Doubt | None = None
-    #: Why no patch of the ranking leads, on each of them.
-    contradiction: Contradicted | None = None
     #: Number of its group: patches on which the same tests pass; 0 for none.
     group: int = 0
     #: Names of the patches that make the same program.

@@ -339,9 +339,6 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
         patched("a.diff", "p"), patched("b.diff", "p"), patched("c.diff", "f"), plain=True
     ),
     "only-one": lambda: ranking(patched("a.diff", "pp", guarded=broken(0))),
-    "contradicted": lambda: ranking(
-        patched("a.diff", "pp", guarded=broken(1)), patched("nothing.diff", "ff", guarded=broken(0))
-    ),
     "no-bug-test": lambda: ranking(
         patched("a.diff", guarded=broken(1)), patched("b.diff", guarded=broken(0)), tests=()
     ),

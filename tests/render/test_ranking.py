@@ -19,7 +19,6 @@ from pytest_brt.render.ranking import (
 from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import warning_words
 from pytest_brt.types import (
-    Contradicted,
     Doubt,
     Lack,
     Leader,
@@ -48,7 +47,6 @@ ANSWERS: list[RankingAnswer] = [
     *(NoLeader(patches=("a", "b"), level=level) for level in Level),
     OnlyOne(patch="a"),
     *(NoneFixes(lack=lack) for lack in Lack),
-    Contradicted(bug_tests=("test_a",), existing=tuple(f"t.py::test_{n}" for n in range(5))),
     Unfinished(missing=1, of=7),
 ]
 
