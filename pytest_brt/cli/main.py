@@ -21,14 +21,13 @@ _COMMANDS = {
     "repair": ("run_pytest", "write patches for a bug report, with a model"),
     "check": ("check", "say whether a test is a bug test of a report, whoever wrote it"),
     "review": ("review", "accept, reject or edit the bug tests of the last run"),
-    "report": ("report", "read the dialogues of a recorded run"),
     "unmark": ("unmark", "remove the xfail marker from tests whose bug is fixed"),
     "models": ("models", "list, add and check local models"),
 }
 #: The exit code of a program that a closed pipe ends, as shells give it.
 _PIPE_CLOSED = 141
 #: Commands that are not about a project.
-_ALONE = ("demo", "report", "models")
+_ALONE = ("demo", "models")
 
 
 class _Parser(argparse.ArgumentParser):

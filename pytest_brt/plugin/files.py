@@ -1,4 +1,4 @@
-"""What a run writes for its user: tests as changes of the project, reports, the record."""
+"""What a run writes for its user: tests as changes of the project, reports, patches."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from pathlib import Path
 
 from pytest_brt import __version__
 from pytest_brt.code.landing import Landing, plan_edit
-from pytest_brt.code.scan import RECORDED_REPORT
 from pytest_brt.code.source import Edit
-from pytest_brt.codec import content_id, to_json
+from pytest_brt.codec import to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
 from pytest_brt.plugin.cases import given_test_file
 from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.report import Report, Setting
-from pytest_brt.store import write_bytes, write_text
+from pytest_brt.store import write_text
 from pytest_brt.types import Attempt, CandidateTest, Issue, Repair, RunRecord, Step, Trajectory
 
 #: Where patches of a repair are written, a folder for each report.
@@ -148,9 +147,6 @@ class Files:
         self._command = command
         # What is written into the project about it is no part of it.
         ours = [path.resolve() for _, path in options.reports]
-        if options.record:
-            ours.append(options.record.resolve())
-            self._refuse_links(options.record)
         if options.repair:
             self._refuse_links(options.out or _PATCHES)
         contents = contents_of(Path(engine.subject.root), without=ours)
@@ -183,8 +179,6 @@ class Files:
         yield self._changed
         for kind, path in options.reports:
             yield partial(self._report, kind, path, report)
-        if options.record:
-            yield partial(self._keep, report)
         if options.repair:
             yield self._patches
 
@@ -238,27 +232,8 @@ class Files:
         """Refuse a folder of ours that leads elsewhere: a project may bring what looks like one."""
         text, root = Path(os.path.normpath(folder.absolute())), self._engine.subject.root
         is_link = text.is_relative_to(root) and text != folder.resolve()
-        if is_link or any((folder / name).is_symlink() for name in ("tests", "patches", "alike")):
+        if is_link or (folder / "alike").is_symlink():
             raise StoreProblem(
                 f"{str(folder)!r} is a link, or has one in it, through which nothing is written "
                 "(give another folder)"
             )
-
-    def _keep(self, report: Report, record: RunRecord) -> str:
-        """Keep the run: its report, the candidate tests, and the patches as they were given."""
-        from pytest_brt.patches.text import encode
-
-        folder = self._options.record
-        assert folder is not None, "asked for"
-        if (folder / RECORDED_REPORT).exists():
-            for pattern in ("tests/*.py", "patches/*.diff"):
-                for old in folder.glob(pattern):
-                    old.unlink()
-        for judged in record.tests:
-            if judged.judgement.candidate and judged.test.source is not None:
-                write_text(folder / "tests" / f"{judged.test.id}.py", judged.test.source)
-        for rank in record.ranks:
-            patch = rank.result.patch
-            write_bytes(folder / f"patches/{content_id(patch.id)}.diff", encode(patch.text))
-        write_text(folder / RECORDED_REPORT, rendered("json", report)[1])
-        return f"record: {folder}"

@@ -54,7 +54,7 @@ class GateSession(OwnCollection):
             BrtError: the range, or the project, cannot be used.
         """
         options = read_options(config)
-        if options.reports or options.record:
+        if options.reports:
             raise UsageProblem(
                 "--brt-gate writes no report (use pytest's --junitxml; -rs shows reasons)"
             )

@@ -61,7 +61,7 @@ def read_inputs(
     cases, paths, left_out = read_cases(config, options, scratch, more)
     plan = _plan(config, options, cases)
     prompts = Prompts()
-    chosen, writer = open_chosen_models(config, options)
+    chosen, writer = open_chosen_models(options)
     engine = open_project(config, options)
     cache = cache_folder(config)
     answers = None if cache is None else cache / "answers"
@@ -93,7 +93,6 @@ def read_inputs(
         host=host,
         seed=options.seed,
         cache=cache,
-        record=options.record,
     )
     spent = load_spent(cache).get(model.name, Cost()) if cache is not None else Cost()
     plan = replace(plan, given=given, repairs=repairs)
@@ -167,15 +166,10 @@ def _repairs(
     )
 
 
-def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, Model | None]:
+def open_chosen_models(options: Options) -> tuple[Model, Model | None]:
     """Return the model that thinks, and the one that writes code when that is another."""
     model, editor = open_models(options.model, options.edit_model, options.engine)
-    if options.record is None or model.name == "none":
-        return model, None if editor is model else editor
-    from pytest_brt.model.scripted import RecordedModel
-
-    recorded = RecordedModel(model, str(options.record))
-    return recorded, None if editor is model else RecordedModel(editor, str(options.record))
+    return model, None if editor is model else editor
 
 
 def open_project(config: pytest.Config, options: Options) -> Engine:

@@ -48,8 +48,6 @@ OPTIONS = (
      "run existing tests, too, for SECONDS in all; no for none; auto (default) for 2 s a patch"),
     ("--brt-report", "report", "FILE",
      "write what was found: *.html, *.md, *.json, or '-' for JSON on standard output; repeatable"),
-    ("--brt-record", "report", "DIR",
-     "keep report, tests, patches and dialogues in DIR"),
 )
 #: Those that pytest's own help leaves out.
 MORE_OPTIONS = (

@@ -103,7 +103,6 @@ class Options:
     guard: float | None = None
     #: Files for what was found, "-" for standard output.
     report: tuple[str, ...] = ()
-    record: Path | None = None
     edit_model: str = ""
     engine: Settings = field(default_factory=Settings)
     samples: _Count | None = None

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from pytest_brt.agent.loop import Session
 from pytest_brt.agent.trajectory import Log
@@ -48,15 +47,11 @@ class RepairBench:
     #: When all must be over, as `time.monotonic` counts.
     deadline: float = math.inf
     journal: Journal | None = None
-    #: Folder of the run's record, for dialogues.
-    record: Path | None = None
     say: Callable[[str], None] = lambda _: None
 
     def log(self, strategy: str, index: int) -> Log:
         """Return where the steps of a run go."""
-        name = f"repair-{strategy}-{index:02}"
-        issue = self.bug.issue
-        return Log(issue.id, name, title=issue.title, journal=self.journal, folder=self.record)
+        return Log(self.bug.issue.id, f"repair-{strategy}-{index:02}", self.journal)
 
     def session(
         self,

@@ -62,8 +62,6 @@ class Workbench:
     reports: Reports = field(default_factory=Reports)
     #: Where the project's index is kept between runs; None keeps it in memory.
     cache: Path | None = None
-    #: Folder of the run's record, for dialogues.
-    record: Path | None = None
 
     @property
     def over(self) -> bool:
@@ -93,7 +91,7 @@ class Workbench:
 
     def log(self, issue: Issue, name: str) -> Log:
         """Return where the steps of the dialogue `name` about a report go."""
-        return Log(issue.id, name, title=issue.title, journal=self.journal, folder=self.record)
+        return Log(issue.id, name, self.journal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

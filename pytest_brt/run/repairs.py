@@ -123,7 +123,6 @@ class Repairing:
             seed=seed,
             deadline=deadline,
             journal=self._workbench.journal,
-            record=self._workbench.record,
         )
 
     def _choose(

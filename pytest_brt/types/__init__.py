@@ -32,7 +32,6 @@ from pytest_brt.types.cause import Cause as Cause
 from pytest_brt.types.clue import Clue as Clue
 from pytest_brt.types.cost import Cost as Cost
 from pytest_brt.types.dialogue import Ending as Ending
-from pytest_brt.types.dialogue import KeptDialogue as KeptDialogue
 from pytest_brt.types.dialogue import Trajectory as Trajectory
 from pytest_brt.types.issue import Block as Block
 from pytest_brt.types.issue import BlockKind as BlockKind

@@ -1,4 +1,4 @@
-"""What a record names leads nowhere but into its own folder."""
+"""What a project brings leads nothing of ours out of it."""
 
 from __future__ import annotations
 
@@ -58,30 +58,14 @@ def run(
     )
 
 
-@pytest.mark.parametrize("link", ["record", "record/tests", "record/patches", "up/record"])
-def test_a_record_is_written_through_no_link(home: Path, user: tuple[str, ...], link: str) -> None:
+def test_patches_are_written_through_no_link(home: Path, user: tuple[str, ...]) -> None:
     project = home / "work/project"
     files = {"interval/__init__.py": SOURCE, "tests/test_interval.py": TESTS}
-    write_tree(project, {**files, "clamp.md": CLAMP_ISSUE})
-    (home / "thesis/brt-report.json").touch()
-    record = "up/record" if link.startswith("up") else "record"
-    if link == "record":
-        (home / "thesis/tests").symlink_to(".")
-        (project / "record").symlink_to("../../thesis")
-    elif link == "up/record":
-        (home / "record").symlink_to("thesis")
-        (project / "up").symlink_to("../..")
-        (home / "thesis/tests").symlink_to(".")
-    else:
-        write_tree(project, {"record/brt-report.json": "{}"})
-        (project / link).symlink_to("../../../thesis")
-    done = run(user, home, project, "issue", "clamp.md", f"--brt-record={record}")
+    write_tree(project, {**files, "clamp.md": CLAMP_ISSUE, "replies.txt": "=== always\nno\n"})
+    (project / "brt-patches").symlink_to("../../thesis")
+    done = run(user, home, project, "repair", "clamp.md", "--brt-model=scripted:replies.txt")
+    assert [path.name for path in (home / "thesis").iterdir()] == ["chapter.py"]
     assert (home / "thesis/chapter.py").read_text("utf-8") == "kept"
-    assert {path.name for path in (home / "thesis").iterdir()} <= {
-        "chapter.py",
-        "brt-report.json",
-        "tests",
-    }
     assert done.returncode == 4, done.stdout + done.stderr
     assert "is a link" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
