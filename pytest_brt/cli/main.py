@@ -21,6 +21,7 @@ _COMMANDS = {
     "repair": ("run_pytest", "write patches for a bug report, with a model"),
     "check": ("check", "say whether a test is a bug test of a report, whoever wrote it"),
     "review": ("review", "accept, reject or edit the bug tests of the last run"),
+    "gate": ("gate", "say whether a change brings a test that fails without it"),
     "unmark": ("unmark", "remove the xfail marker from tests whose bug is fixed"),
     "models": ("models", "list, add and check local models"),
 }

@@ -16,9 +16,6 @@ OPTIONS = (
      "'git:fix-*', and pull requests, as in '#12'; repeatable"),
     ("--brt-repair", "repair", "FILE",
      "write patches for a bug report, with a model"),
-    ("--brt-gate", "rank", "A..B",
-     "say whether the change from A to B, which is checked out, brings a test that fails before "
-     "it and passes after"),
     ("--brt-tests", "issue", "PATH",
      "rank by the tests of this file; repeatable"),
     ("--brt-strategy", "issue", "NAME",
@@ -111,7 +108,7 @@ SETTINGS = (
 )
 #: The options that choose what a run is for; where several do, the first.
 MODES = (
-    "--brt-repair", "--brt-issue", "--rank-fixes", "--brt-gate",
+    "--brt-repair", "--brt-issue", "--rank-fixes",
 )
 
 

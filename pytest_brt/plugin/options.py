@@ -21,7 +21,6 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.sandbox import find_outside
 from pytest_brt.model.base import Settings
 from pytest_brt.plugin.option_list import (
-    MODES,
     MORE_OPTIONS,
     OPTIONS,
     REPEATED,
@@ -85,7 +84,6 @@ class Options:
     issue: tuple[str, ...] = ()
     rank_fixes: tuple[str, ...] = ()
     repair: str = ""
-    gate: str = ""
     tests: tuple[str, ...] = ()
     strategy: tuple[str, ...] = ("auto",)
     model: str = "auto"
@@ -147,7 +145,6 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
         UsageProblem: a value is not what its option takes, or nothing would look at it.
     """
     settings = _project_settings(config)
-    _check_together(config)
     values: dict[str, Any] = {}
     for flag, _, metavar, _ in (*OPTIONS, *MORE_OPTIONS):
         texts, source = _given_texts(flag, config, environ, settings)
@@ -209,15 +206,6 @@ def _check_folders(root: Path, texts: Sequence[str], source: str) -> None:
                 f"{source}: {name} names a folder outside of the project: {outside!r} "
                 "(give it on the command line)"
             )
-
-
-def _check_together(config: pytest.Config) -> None:
-    """Refuse options of which one would be passed over."""
-    known = (*OPTIONS, *MORE_OPTIONS)
-    given = [flag for flag, *_ in known if config.getoption(destination(flag)) is not None]
-    others = [flag for flag in given if flag in MODES and flag != "--brt-gate"]
-    if "--brt-gate" in given and others:
-        raise UsageProblem(f"--brt-gate and {others[0]} exclude each other (run pytest twice)")
 
 
 def _given_texts(

@@ -130,22 +130,6 @@ def test_the_help_is_short_and_has_the_usual_options(pytester: pytest.Pytester) 
     assert {line.split()[0] for line in settings} == {destination(flag) for flag in SETTINGS}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--brt-gate=a..b --brt-issue=b", "--brt-gate and --brt-issue exclude each other"),
-        ("--brt-gate=a..b --rank-fixes=b", "--brt-gate and --rank-fixes exclude each other"),
-    ],
-)
-def test_options_that_nothing_would_look_at_are_refused(
-    pytester: pytest.Pytester, options: str, message: str
-) -> None:
-    config = pytester.parseconfig(*options.split())
-    with pytest.raises(UsageProblem) as error:
-        read_options(config, {})
-    assert message in str(error.value)
-
-
 @pytest.mark.parametrize("python", ["../other/.venv/bin/python", "/usr/bin/python3"])
 def test_a_project_names_no_interpreter_elsewhere(pytester: pytest.Pytester, python: str) -> None:
     pytester.makeini(f"[pytest]\nbrt_python = {python}\n")
