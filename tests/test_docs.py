@@ -12,7 +12,7 @@ import pytest
 from tests.support.docs import PAGES as FOLLOWED
 from tests.support.docs import ROOT, TRIED, load, steps_of
 from tests.support.interval import CLAMP_ISSUE
-from tests.support.sessions import ONCE
+from tests.support.sessions import LEAN
 
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(
@@ -79,7 +79,6 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("page", [page for page in COMMANDS if left(page)])
-@pytest.mark.usefixtures("once")
 def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
     """One after the other in one project, as a reader would."""
     (project.path / "issue.md").write_text(CLAMP_ISSUE, "utf-8")
@@ -103,8 +102,8 @@ def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
         model = f"scripted:{'replies.txt' if page == tests else 'fixes.txt'}"
         program, *arguments = shlex.split(command.replace("gguf:MODEL.gguf", model))
         module = {"pytest": "pytest", "pytest-brt": "pytest_brt"}[program]
-        if program == "pytest-brt" and arguments[0] not in ("report", "check"):
-            arguments += ONCE.split()  # it does not read PYTEST_ADDOPTS
+        if program == "pytest-brt" and arguments[0] not in ("check", "gate"):
+            arguments += LEAN.split()  # it does not read PYTEST_ADDOPTS
         result = project.run(sys.executable, "-m", module, *arguments)
         # Where the project has no tests, no patch leads clearly.
         assert result.ret in (0, 7), f"{command}\n{result.stdout.str()}{result.stderr.str()}"

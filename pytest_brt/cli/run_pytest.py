@@ -65,7 +65,7 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description = (
         f"{parser.description} Further options are pytest's, and those below,\n"
-        "which may be written with 'brt-' too: '--top 3' is '--brt-top 3'."
+        "which may be written with 'brt-' too: '--jobs 3' is '--brt-jobs 3'."
     )
     parser.epilog = "\n".join(_listed(run))
     count = "+" if run.several else 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -18,21 +18,31 @@ from pytest_brt.execute.layout import CODE, contents_of, hash_of
 from pytest_brt.plugin.cases import given_test_file
 from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.report import Report, Setting
+from pytest_brt.reproduce.strategy import KEEP
 from pytest_brt.store import write_text
-from pytest_brt.types import Attempt, CandidateTest, Issue, Repair, RunRecord, Step, Trajectory
+from pytest_brt.types import (
+    Attempt,
+    CandidateTest,
+    Issue,
+    JudgedTest,
+    Repair,
+    RunRecord,
+    Step,
+    Trajectory,
+)
 
 #: Where patches of a repair are written, a folder for each report.
 _PATCHES = Path("brt-patches")
 
 
 def plan_edits(
-    record: RunRecord, options: Options, root: Path, cache: Path | None
+    record: RunRecord, options: Options, root: Path, cache: Path | None, accepted: Collection[str]
 ) -> tuple[Edit, ...]:
     """Return one edit per issue that has a candidate; nothing is written here.
 
     With `Write.INTO` the best test goes into the existing test file where it belongs, with
     the others all tests that were kept become one new file. `cache` is where the project's
-    index is kept between runs.
+    index is kept between runs, and `accepted` are ids of tests that a person called right.
 
     Raises:
         EditProblem: a test cannot be placed, or would be written outside of the project.
@@ -48,41 +58,49 @@ def plan_edits(
     )
     edits = []
     for issue in record.issues:
-        tests = _kept(record, issue, options.keep, unsure=options.write_unsure)
+        tests = _writable(record, issue, accepted)
         if not tests and options.write is Write.DIFF:
-            tests = _kept(record, issue, options.keep, unsure=True)  # shown, not written
+            tests = _bug_tests(record, issue)  # shown, not written
         if tests:
             edits.append(plan_edit(tests, issue, landing))
     return tuple(edits)
 
 
-def unwritten(record: RunRecord, options: Options) -> Iterator[str]:
+def unwritten(record: RunRecord, accepted: Collection[str]) -> Iterator[str]:
     """Yield why no test is written for an issue, and what would write one."""
     for issue in record.issues:
-        if _kept(record, issue, options.keep, unsure=options.write_unsure):
+        if _writable(record, issue, accepted):
             continue
-        unsure = _kept(record, issue, 1, unsure=True)
+        unsure = _bug_tests(record, issue)
         why = f"no test for {issue.source} was found"
         if unsure:
-            why = f"{unsure[0].name} is less certain (--brt-write-unsure writes it)"
+            accept = "'pytest-brt review' accepts it, and the same command then writes it"
+            why = f"{unsure[0].name} is less certain ({accept})"
         yield f"not written: {why}"
 
 
-def _kept(record: RunRecord, issue: Issue, keep: int, *, unsure: bool) -> list[CandidateTest]:
-    """Return the best tests of an issue, whatever strategy made them.
+def _writable(record: RunRecord, issue: Issue, accepted: Collection[str]) -> list[CandidateTest]:
+    """Return the best tests of an issue that count, or were accepted."""
+    return _bug_tests(record, issue, lambda judged: _counts(judged, accepted))
 
-    Those that are only possibly about its bug are left out, unless `unsure`.
-    """
+
+def _counts(judged: JudgedTest, accepted: Collection[str]) -> bool:
+    return judged.judgement.counts or judged.test.id in accepted
+
+
+def _bug_tests(
+    record: RunRecord, issue: Issue, wanted: Callable[[JudgedTest], bool] = lambda _: True
+) -> list[CandidateTest]:
+    """Return the best `wanted` bug tests of an issue, whatever strategy made them."""
     candidates = [
         judged
         for attempt in record.attempts
         if attempt.issue == issue.id
         for judged in attempt.tests
-        if (judged.judgement.counts or (unsure and judged.judgement.candidate))
-        and judged.test.source is not None
+        if judged.judgement.candidate and judged.test.source is not None and wanted(judged)
     ]
     candidates.sort(key=lambda judged: -judged.judgement.confidence)
-    return [judged.test for judged in candidates[:keep]]
+    return [judged.test for judged in candidates[:KEEP]]
 
 
 def rendered(kind: str, report: Report) -> tuple[str, str]:
@@ -170,8 +188,7 @@ class Files:
             tree=self.tree,
             seed=self._options.seed,
         )
-        top, threshold = self._options.top, self._options.threshold
-        return build_report(record, setting, exit_code, top=top, threshold=threshold)
+        return build_report(record, setting, exit_code)
 
     def writers(self, report: Report) -> Iterator[Callable[[RunRecord], str]]:
         """Yield what writes the files that were asked for, and returns a line about it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,14 +23,13 @@ from pytest_brt.plugin.collection import PROGRESS
 from pytest_brt.plugin.extensions import collect_extensions, lookup
 from pytest_brt.plugin.options import Options
 from pytest_brt.reproduce.registry import STRATEGIES
-from pytest_brt.reproduce.strategy import Strategy, Workbench
+from pytest_brt.reproduce.strategy import KEEP, REPEAT, Strategy, Workbench
 from pytest_brt.run.plan import Case, Plan
 from pytest_brt.run.progress import Progress
 from pytest_brt.store import LastRun, load_last_run, load_spent
-from pytest_brt.types import Cost, JudgedTest, PatchResult, Rank, Review
+from pytest_brt.types import Cost, JudgedTest, Review
 
 if TYPE_CHECKING:
-    from pytest_brt.rank.epr import Ranker
     from pytest_brt.run.repairs import RepairPlan
 
 
@@ -80,8 +78,8 @@ def read_inputs(
     progress = config.stash.setdefault(PROGRESS, Progress())
     workbench = Workbench(
         engine=engine,
-        repeat=options.repeat,
-        keep=options.keep,
+        repeat=REPEAT,
+        keep=KEEP,
         model=model,
         editor=editor,
         say=progress.say,
@@ -103,29 +101,14 @@ def read_inputs(
 
 def _plan(config: pytest.Config, options: Options, cases: tuple[Case, ...]) -> Plan:
     """Return what is to be done but for given tests and repairs, which need the project."""
-    rankers: dict[str, Ranker] = {
-        "weighted": partial(_rank, weighted=True),
-        "epr": partial(_rank, weighted=False),
-    }
-    rank = lookup("--brt-ranker", options.ranker, rankers)
     return Plan(
         cases=cases,
         strategies=chosen_strategies(
             options, collect_extensions(config, "pytest_brt_strategies", STRATEGIES)
         ),
-        rank=rank,
         guard=options.guard,
         budget=options.budget,
     )
-
-
-def _rank(
-    results: tuple[PatchResult, ...], tests: tuple[JudgedTest, ...], *, weighted: bool
-) -> tuple[Rank, ...]:
-    from pytest_brt.rank.epr import rank_by_epr  # a report alone needs neither
-    from pytest_brt.rank.weighted import rank_by_weight
-
-    return (rank_by_weight if weighted else rank_by_epr)(results, tests)
 
 
 def _repairs(
@@ -199,10 +182,10 @@ def _given(
 
     if options.tests:
         targets = load_targets(options.tests, config.rootpath, engine.subject.test_root)
-        return lambda: judge_given(targets, engine, options.repeat)
+        return lambda: judge_given(targets, engine, REPEAT)
     assert last is not None, "there is one or the other"
     tests = last.tests
-    return lambda: rejudge(tests, engine, options.repeat)
+    return lambda: rejudge(tests, engine, REPEAT)
 
 
 def cache_folder(config: pytest.Config) -> Path | None:

@@ -6,7 +6,7 @@ What their values are is said in `options`.
 # Each row begins with its flag, and stands on lines of its own.
 # fmt: off
 
-#: Flag, group, metavar ("" for a switch), and what it does.
+#: Flag, group, metavar, and what it does.
 OPTIONS = (
     ("--brt-issue", "issue", "FILE",
      "write failing tests for a bug report: a file, '-' (stdin), or an issue or pull request on "
@@ -76,40 +76,23 @@ MORE_OPTIONS = (
      "where --brt-repair puts its patches (default: brt-patches/NAME of the report)"),
     ("--brt-seed", "issue", "N",
      "seed of everything that is drawn (default: 0)"),
-    ("--brt-keep", "issue", "N",
-     "tests to keep per issue, best first (default: 5)"),
-    ("--brt-write-unsure", "issue", "",
-     "with --brt-write new or into: write possible bug tests, too"),
     ("--brt-mark", "issue", "{xfail}",
      "mark written tests as strictly expected to fail until the bug is fixed"),
     ("--brt-memory", "sandbox", "MB",
      "memory limit of one test (default: 2048)"),
-    ("--brt-repeat", "issue", "K",
-     "runs on the unpatched tree that must agree (default: 2)"),
     ("--brt-show", "sandbox", "DIR",
      "one more folder that tests may read, as of libraries elsewhere; repeatable"),
-    ("--brt-ranker", "rank", "NAME",
-     "rule that orders the patches: weighted (default), or epr, plain Ensemble Pass Rate"),
-    ("--brt-top", "rank", "K",
-     "select the best K patches"),
-    ("--brt-threshold", "rank", "T",
-     "select the patches whose Ensemble Pass Rate is at least T, from 0 to 1"),
 )
 #: Options whose values are gathered when they are given more than once.
 REPEATED = (
     "--brt-issue", "--rank-fixes", "--brt-tests", "--brt-buggy-file", "--brt-env", "--brt-show",
     "--brt-report",
 )
-#: What a project may say in its pytest settings, as in ``brt_jobs = 2``. All else is for the user
-#: alone: what shuts a project in, what is started, and where results go.
-SETTINGS = (
-    "--brt-strategy", "--brt-python", "--brt-env", "--brt-timeout", "--brt-memory", "--brt-repeat",
-    "--brt-guard", "--brt-write", "--brt-jobs",
-)
+#: What a project may say in its pytest settings, as in ``brt_timeout = 90s``: how its tests are
+#: run. All else is for the user alone.
+SETTINGS = ("--brt-python", "--brt-env", "--brt-timeout")
 #: The options that choose what a run is for; where several do, the first.
-MODES = (
-    "--brt-repair", "--brt-issue", "--rank-fixes",
-)
+MODES = ("--brt-repair", "--brt-issue", "--rank-fixes")
 
 
 def mode_of(namespace: object) -> str:

@@ -74,7 +74,6 @@ class Write(StrEnum):
 _Count = Annotated[int, Meta(ge=1, description="a number of at least 1")]
 _Number = Annotated[int, Meta(ge=0, description="a number of at least 0")]
 _Megabytes = Annotated[int, Meta(ge=64, description="a number of at least 64")]
-_Share = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,16 +112,10 @@ class Options:
     without: tuple[str, ...] = ()
     out: Path | None = None
     seed: _Number = 0
-    keep: _Count = 5
-    write_unsure: bool = False
     mark: str = ""
     #: Megabytes.
     memory: _Megabytes = 2048
-    repeat: _Count = 2
     show: tuple[str, ...] = ()
-    ranker: str = "weighted"
-    top: _Count | None = None
-    threshold: _Share | None = None
 
     #: What is to be said before anything runs, as in why none of the models was taken.
     notes: tuple[str, ...] = ()
@@ -268,11 +261,6 @@ def _one_of(known: list[str] | tuple[str, ...], text: str) -> None:
         raise ValueError(f"expected one of {', '.join(known)}")
 
 
-def _switch(text: str) -> bool:
-    _one_of(("yes", "no"), text)
-    return text == "yes"
-
-
 def read_engine(text: str) -> Settings:
     """Read NAME[,KEY=VALUE…]: what runs a model, and with what settings.
 
@@ -366,5 +354,4 @@ _READERS: dict[str, Callable[[str], object]] = {
     "guard": guard_seconds,
     "engine": read_engine,
     "report": _report,
-    "write_unsure": _switch,
 }

@@ -46,6 +46,7 @@ from pytest_brt.render.words import count
 from pytest_brt.run.futures import Run
 from pytest_brt.run.keeping import (
     HeldJournal,
+    accepted_tests,
     keep_ranking,
     keep_spent,
     keep_tests,
@@ -363,7 +364,9 @@ class Session(OwnCollection):
         if self.options.write is Write.DIFF and unseen:
             return
         root = Path(self.inputs.workbench.engine.subject.root)
-        self.edits = plan_edits(record, self.options, root, cache_folder(self.config))
+        folder = cache_folder(self.config)
+        accepted = accepted_tests(folder) if folder is not None else frozenset()
+        self.edits = plan_edits(record, self.options, root, folder, accepted)
         if self.options.write in (Write.NEW, Write.INTO):
             for edit in self.edits:
                 if edit.before == edit.after:
@@ -371,7 +374,7 @@ class Session(OwnCollection):
                     continue
                 write_bytes(root / edit.path, edit.after)
                 self.closing.append(f"written: {edit.path}")
-            self.closing += unwritten(record, self.options)
+            self.closing += unwritten(record, accepted)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the tests and the ranking."""

@@ -57,9 +57,8 @@ def ranking_words(answer: RankingAnswer, ranks: Sequence[Rank]) -> tuple[str, st
         case Leader(patch=name, doubt=Doubt() as doubt):
             did = does(by_name[name])
             return f"Possibly {name}", f"{_aside(by_name[name])}: {did}, but {doubt_clause(doubt)}."
-        case Leader(patch=name, by_bug_tests_alone=alone):
-            place = "First by bug tests alone" if alone else "Best"
-            return f"{place}: {name}", f"{_aside(by_name[name])}: {does(by_name[name])}."
+        case Leader(patch=name):
+            return f"Best: {name}", f"{_aside(by_name[name])}: {does(by_name[name])}."
         case OnlyOne(patch=name):
             did = does(by_name[name])
             return f"Only {name}", f"{_aside(by_name[name])} could be tried: it {did}."

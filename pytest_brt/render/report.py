@@ -284,7 +284,7 @@ class PatchEntry:
     #: Probability that it is right, and the range that contains it with 80 %.
     score: float | None = None
     interval: tuple[float, float] | None = None
-    #: How sure the order is at its place; null by EPR alone, or for a single patch.
+    #: How sure the order is at its place; null for a single patch.
     standing: Standing | None = None
     #: Patches with the same number pass the same tests; 0 for none.
     group: int = 0
@@ -322,8 +322,6 @@ class Ranking:
     patches: tuple[PatchEntry, ...]
     #: Patches that it lacks: it was interrupted, or running them went wrong.
     not_run: NotRun | None
-    #: Names of the patches that `--brt-top K` and `--brt-threshold T` select, each as written.
-    selected: dict[str, tuple[str, ...]]
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...]
     #: What there is to say about the existing tests and values.

@@ -20,6 +20,9 @@ from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue
 from pytest_brt.types.reading import Reading
 
+#: Runs on the unpatched tree that must agree, and tests to keep per issue.
+REPEAT, KEEP = 2, 5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workbench:

@@ -145,9 +145,8 @@ class Run:
 
         It ends within seconds; what is found is in the record.
         """
-        results = self._results_of(case, None) if not self._not_run(case) else ()
-        ranks = self.plan.rank(results, self.tests(case)) if len(results) > 1 else ()
-        answer = answer_ranking(ranks) if ranks else None
+        ranks = self._ranks(case, None) if not self._not_run(case) else ()
+        answer = answer_ranking(ranks) if len(ranks) > 1 else None
         if not isinstance(answer, NoLeader):
             return
         from pytest_brt.patches import apply_patch
@@ -157,9 +156,9 @@ class Run:
         root = Path(engine.subject.root)
         self.workbench.say("looking for a call on which the leading patches differ")
         changes = {
-            row.patch.name: apply_patch(row.patch, root).changes
-            for row in results
-            if row.patch.name in answer.patches
+            rank.name: apply_patch(rank.result.patch, root).changes
+            for rank in ranks
+            if rank.name in answer.patches
         }
         telling = find_telling(self.tests(case), changes, engine, _TELLING_SECONDS)
         if telling is not None:
@@ -311,20 +310,17 @@ class Run:
                 )
             return self._guardings[case.issue_id]
 
-    def _results_of(self, case: Case, lacking: NotRun | None) -> tuple[PatchResult, ...]:
-        """Return the rows of a case that are known."""
+    def _ranks(self, case: Case, lacking: NotRun | None) -> tuple[Rank, ...]:
         left_out = lacking.patches if lacking else ()
         rows = self._asked(case).items()
-        return tuple(row.result() for name, row in rows if name not in left_out)
-
-    def _ranks(self, case: Case, lacking: NotRun | None) -> tuple[Rank, ...]:
-        results = self._results_of(case, lacking)
-        ranks = self.plan.rank(results, self.tests(case)) if results else ()
-        if not lacking:
-            return ranks
+        results = tuple(row.result() for name, row in rows if name not in left_out)
+        if not results:
+            return ()
         from pytest_brt.rank.standing import without_separation
+        from pytest_brt.rank.weighted import rank_by_weight
 
-        return without_separation(ranks)
+        ranks = rank_by_weight(results, self.tests(case))
+        return without_separation(ranks) if lacking else ranks
 
     def _asked(self, case: Case) -> dict[str, Future[PatchResult]]:
         """Return the rows of a case that were asked for, by the names of their patches."""

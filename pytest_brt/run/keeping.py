@@ -19,7 +19,7 @@ from pytest_brt.store import (
     load_last_run,
     save_last_run,
 )
-from pytest_brt.types import Cost, JudgedTest, RunRecord
+from pytest_brt.types import Cost, JudgedTest, Review, RunRecord
 
 
 @dataclass(slots=True, kw_only=True)
@@ -95,6 +95,15 @@ def keep_tests(folder: Path, record: RunRecord) -> LastRun | None:
     kept = last.followed_by(LastRun(tests=written_tests(record), about=about))
     save_last_run(folder, kept)
     return kept if kept.tests and kept.about != about else None
+
+
+def accepted_tests(folder: Path) -> frozenset[str]:
+    """Return the ids of the tests that a person accepted; none where what was kept is damaged."""
+    try:
+        tests = load_last_run(folder).tests
+    except StoreProblem:
+        return frozenset()  # whoever needs these tests is told
+    return frozenset(judged.test.id for judged in tests if judged.review is Review.ACCEPTED)
 
 
 def keep_ranking(folder: Path, record: RunRecord) -> None:

@@ -11,7 +11,6 @@ from pytest_brt.reproduce.strategy import Strategy
 from pytest_brt.types import Issue, JudgedTest, Patch
 
 if TYPE_CHECKING:  # only a run that ranks, repairs or localises imports what that needs
-    from pytest_brt.rank.epr import Ranker
     from pytest_brt.repair.strategy import RepairStrategy
     from pytest_brt.run.repairs import RepairPlan
 
@@ -46,7 +45,6 @@ class Plan:
     cases: tuple[Case, ...]
     #: In the order in which they are tried.
     strategies: Mapping[str, Strategy]
-    rank: Ranker
     #: Finds and judges the tests that were given; called once, when first needed.
     given: Callable[[], tuple[JudgedTest, ...]] | None = None
     #: Seconds for running existing tests on the patches; 0 is none, None a few for each patch.

@@ -129,8 +129,6 @@ class Leader(Fact, frozen=True, kw_only=True):
     patch: str
     #: Why that is not sure; None when it leads clearly.
     doubt: Doubt | None = None
-    #: Only bug tests were weighed (``--brt-ranker epr``).
-    by_bug_tests_alone: bool = False
 
 
 class NoLeader(Fact, frozen=True, kw_only=True):

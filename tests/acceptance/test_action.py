@@ -35,7 +35,7 @@ def run_action(project: pytest.Pytester, **inputs: str) -> tuple[list[int], str]
         "GITHUB_REPOSITORY": "owner/interval",
         "GITHUB_STEP_SUMMARY": str(temporary / "summary"),
         "GITHUB_OUTPUT": str(temporary / "output"),
-        "OPTIONS": "--brt-guard=no --brt-keep=4 --brt-repeat=1",
+        "OPTIONS": "--brt-guard=no",
         **inputs,
     }
     codes = [

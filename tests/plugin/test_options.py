@@ -18,8 +18,8 @@ def test_defaults(pytester: pytest.Pytester) -> None:
     assert options.issues == ("a.md",)
     assert options.rank_fixes == ()
     assert options.strategy == ("auto",)
-    assert (options.model, options.keep, options.write) == ("none", 5, Write.DIFF)
-    assert (options.timeout, options.memory, options.repeat) == (60.0, 2048, 2)
+    assert (options.model, options.write) == ("none", Write.DIFF)
+    assert (options.timeout, options.memory) == (60.0, 2048)
     assert (options.sandbox, options.net) == ("auto", "none")
     assert options.jobs >= 1
     assert (options.budget, options.samples, options.steps) == (900.0, None, None)
@@ -48,10 +48,10 @@ def test_everything_given(pytester: pytest.Pytester) -> None:
 
 
 def test_the_command_line_comes_first(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nbrt_jobs = 3\nbrt_env =\n    A=1\n    B=2\n")
+    pytester.makeini("[pytest]\nbrt_timeout = 3\nbrt_env =\n    A=1\n    B=2\n")
     environ = {"PYTEST_BRT_MODEL": "env:1"}
-    assert read_options(pytester.parseconfig(), {}).jobs == 3
-    assert read_options(pytester.parseconfig("--brt-jobs=4"), {}).jobs == 4
+    assert read_options(pytester.parseconfig(), {}).timeout == 3
+    assert read_options(pytester.parseconfig("--brt-timeout=4"), {}).timeout == 4
     assert read_options(pytester.parseconfig(), {}).env == (("A", "1"), ("B", "2"))
     assert read_options(pytester.parseconfig(), environ).model == "env:1"
     assert read_options(pytester.parseconfig("--brt-model=x:1"), environ).model == "x:1"
@@ -65,6 +65,9 @@ def test_the_command_line_comes_first(pytester: pytest.Pytester) -> None:
         "brt_show = /srv",
         "brt_model = gguf:x",
         "brt_budget = 1h",
+        "brt_jobs = 1",
+        "brt_memory = 64",
+        "brt_write = new",
         "brt_nosuch = 1",
     ],
 )
@@ -92,8 +95,8 @@ def test_a_project_shows_no_folder_but_its_own(pytester: pytest.Pytester, name: 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--brt-keep=0", "--brt-keep: expected a number of at least 1, got '0'"),
-        ("--brt-keep=1.5", "--brt-keep: expected a number of at least 1, got '1.5'"),
+        ("--brt-jobs=0", "--brt-jobs: expected a number of at least 1, got '0'"),
+        ("--brt-jobs=1.5", "--brt-jobs: expected a number of at least 1, got '1.5'"),
         ("--brt-timeout=nan", "--brt-timeout: expected a time, as in 90s, 15m or 1h, got 'nan'"),
         ("--brt-strategy=,", "--brt-strategy: expected one or more names"),
         ("--brt-net=wifi", "--brt-net: expected one of none, host, got 'wifi'"),

@@ -187,12 +187,12 @@ def test_a_test_that_only_the_patch_that_brings_it_passes_decides_nothing() -> N
     other, both = row("other", "fp"), row("author", "pp")
     author = replace(both, cells=both.cells[1:], own_cells=both.cells[:1])
     ranks = rank_by_weight((other, author, row("wrong", "ff")), (claimed, shown))
-    scores = {rank.name: rank.score for rank in ranks}
+    scores = {rank.name: rank.score or 0 for rank in ranks}
     assert scores["other"] == scores["author"] > scores["wrong"]
     # What a third patch passes as well is no longer its author's word alone.
     third = row("third", "pp")
     ranks = rank_by_weight((other, author, third), (claimed, shown))
-    scores = {rank.name: rank.score for rank in ranks}
+    scores = {rank.name: rank.score or 0 for rank in ranks}
     assert scores["third"] == scores["author"] > scores["other"]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.types import (
     Attempt,
@@ -285,15 +284,12 @@ def patched(name: str, cells: str = "", **facts: object) -> PatchResult:
     return replace(made, patch=Patch(id=name, name=name, text=diff))
 
 
-def ranking(
-    *results: PatchResult, tests: tuple[JudgedTest, ...] = TESTS, plain: bool = False
-) -> RunRecord:
+def ranking(*results: PatchResult, tests: tuple[JudgedTest, ...] = TESTS) -> RunRecord:
     """Return the record of a ranking of `results`."""
-    ranker = rank_by_epr if plain else rank_by_weight
     attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests, seconds=1.5)
     return record(
         attempts=(attempt,),
-        ranks=ranker(results, tests),
+        ranks=rank_by_weight(results, tests),
     )
 
 
@@ -334,9 +330,6 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
     "too-close": lambda: ranking(
         patched("a.diff", "pp", guarded=broken(0), size=2),
         patched("b.diff", "pp", guarded=broken(0), size=2, special=("clamp(5, 1, 3)",)),
-    ),
-    "plain-epr": lambda: ranking(
-        patched("a.diff", "p"), patched("b.diff", "p"), patched("c.diff", "f"), plain=True
     ),
     "only-one": lambda: ranking(patched("a.diff", "pp", guarded=broken(0))),
     "no-bug-test": lambda: ranking(

@@ -9,7 +9,6 @@ import pytest
 
 from pytest_brt.answers import answer_ranking
 from pytest_brt.codec import from_json, to_json
-from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.ranking import (
     doubt_clause,
@@ -42,7 +41,6 @@ TESTS = (judged(0), judged(1))
 RANKS = rank_by_weight((row("a", "pp"), row("b", "pf")), TESTS)
 ANSWERS: list[RankingAnswer] = [
     Leader(patch="a"),
-    Leader(patch="a", by_bug_tests_alone=True),
     *(Leader(patch="a", doubt=doubt) for doubt in Doubt),
     *(NoLeader(patches=("a", "b"), level=level) for level in Level),
     OnlyOne(patch="a"),
@@ -108,10 +106,6 @@ def test_patches_that_nothing_tells_apart_do_not_stand_out() -> None:
         (row("a", "pp", size=30, guarded=broken(0, ran=3)), row("b", "p?", size=20)), TESTS
     )
     assert of_ranking(close).startswith("No patch stands out: a and b are too close to call: a ")
-    plain = rank_by_epr((row("a", "p"), row("b", "p"), row("c", "f")), TESTS)
-    assert of_ranking(plain).startswith(
-        "No patch stands out: a and b pass the same tests: each passes"
-    )
 
 
 def test_a_patch_does_not_stand_out_for_being_short() -> None:

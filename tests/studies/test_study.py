@@ -12,7 +12,7 @@ import pytest
 
 from tests.model.stand_in import Server
 from tests.studies.bugs import make_data, run_script
-from tests.support.sessions import ONCE
+from tests.support.sessions import LEAN
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 BRT = f"{sys.executable} -m pytest_brt"
@@ -81,14 +81,14 @@ def test_the_true_fix_judges_tests_and_the_hidden_tests_judge_repairs(
     (tmp_path / "setup.toml").write_text(PASSERINE, "utf-8")
     words = (tmp_path / "setup.toml", data, results, "--brt", BRT)
     model = f"--model=server:127.0.0.1:{server.port}"
-    done = run_script("study.py", *words, model, *ONCE.split())
+    done = run_script("study.py", *words, model, *LEAN.split())
     assert "clamp: done" in done.stdout, done.stdout
     # Its fix does not apply, so that nobody could judge: no model is asked.
     assert "lost: " in done.stdout
     assert done.returncode == 1
     # What was done is not done again: nobody asks the server any more.
     asked = len(server.asked())
-    again = run_script("study.py", *words, "--model=server:127.0.0.1:9", *ONCE.split())
+    again = run_script("study.py", *words, "--model=server:127.0.0.1:9", *LEAN.split())
     assert "clamp: done" in again.stdout
     assert len(server.asked()) == asked
 
@@ -112,7 +112,7 @@ def test_the_true_fix_judges_tests_and_the_hidden_tests_judge_repairs(
 def test_candidate_patches_are_ranked_by_what_the_report_gives(tmp_path: Path) -> None:
     data, results = make_data(tmp_path, candidates=True), tmp_path / "results"
     (tmp_path / "setup.toml").write_text('tests = ["--strategy=replay"]\n', "utf-8")
-    words = (tmp_path / "setup.toml", data, results, "--brt", BRT, "--model=none", *ONCE.split())
+    words = (tmp_path / "setup.toml", data, results, "--brt", BRT, "--model=none", *LEAN.split())
     done = run_script("study.py", *words)
     assert "clamp: done" in done.stdout, done.stdout
     assert run_script("tables.py", results).returncode == 0
