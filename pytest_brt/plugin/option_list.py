@@ -12,7 +12,7 @@ OPTIONS = (
      "write failing tests for a bug report: a file, '-' (stdin), or an issue or pull request on "
      "GitHub, as '#12' or OWNER/REPO#12; repeatable"),
     ("--rank-fixes", "rank", "PATH",
-     "rank patches by such tests: folders, files (*.diff, *.patch, *.mbox), branches, as in "
+     "rank patches by such tests: folders, files (*.diff, *.patch), branches, as in "
      "'git:fix-*', and pull requests, as in '#12'; repeatable"),
     ("--brt-repair", "repair", "FILE",
      "write patches for a bug report, with a model"),

@@ -34,7 +34,7 @@ from pytest_brt.plugin.items import (
     PatchItem,
     Work,
     of_issue,
-    of_patches,
+    of_patch,
     unmet_goals,
 )
 from pytest_brt.plugin.options import TYPED, Write, read_options
@@ -172,26 +172,26 @@ class Session(OwnCollection):
         return selected
 
     def items(self, inside: Any, parent: pytest.File) -> Iterator[Work]:
-        """Yield the work on a report, or on the patches of a file."""
-        case, patches = inside
-        if patches:
-            return of_patches(parent, self.run, case, patches)
+        """Yield the work on a report, or on a patch."""
+        case, patch = inside
+        if patch is not None:
+            return iter([of_patch(parent, self.run, case, patch)])
         return of_issue(parent, self.run, case)
 
     def _patch_files(self) -> dict[str, str]:
-        """Return the path of each patch that a file of the user's holds alone, by its name."""
+        """Return the path of each patch that is a file of the user's, by its name."""
         here = self.config.invocation_params.dir
         return {
-            patches[0].name: os.path.relpath(path, here)
-            for path, (_, patches) in self.files.items()
-            if len(patches) == 1 and not path.is_relative_to(self._scratch.path)
+            patch.name: os.path.relpath(path, here)
+            for path, (_, patch) in self.files.items()
+            if patch is not None and not path.is_relative_to(self._scratch.path)
         }
 
     def outside_name(self, path: Path) -> str:
         """Return its path from the project; what was written for this run has a name alone."""
         if path.is_relative_to(self._scratch.path):
-            _, patches = self.files[path]
-            return patches[0].name if patches else path.relative_to(self._scratch.path).as_posix()
+            _, patch = self.files[path]
+            return patch.name if patch else path.relative_to(self._scratch.path).as_posix()
         return super().outside_name(path)
 
     # -- the loop -----------------------------------------------------------------------

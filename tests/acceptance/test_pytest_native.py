@@ -322,27 +322,3 @@ def test_a_name_given_twice_names_both_plugins(project: pytest.Pytester) -> None
     result = project.runpytest_subprocess("-p", "one", "-p", "two", ISSUE)
     assert result.ret == 4
     result.stderr.fnmatch_lines(["*'echo' is given by both * and *"])
-
-
-def test_several_patches_in_one_mailbox(project: pytest.Pytester) -> None:
-    patches = project.path / "patches"
-    mails = []
-    for name in ("a-right", "c-wrong"):
-        text = (patches / f"{name}.diff").read_text("utf-8")
-        mails.append(
-            f"From {'0' * 40} Mon Sep 17 00:00:00 2001\nFrom: A <a@b>\nSubject: {name}\n\n"
-            f"---\n{text}--\n2.39\n\n"
-        )
-    for patch in patches.iterdir():
-        patch.unlink()
-    (patches / "box.mbox").write_text("".join(mails), "utf-8")
-    result = project.runpytest_subprocess(ISSUE, RANK, "-v")
-    assert result.ret == 7, result.stdout.str()
-    result.stdout.fnmatch_lines(
-        [
-            "patches/box.mbox PASSES*",
-            "patches/box.mbox::box.mbox#2 FAILS*",
-            "*1 *box.mbox *4/4 pass*",
-            "*2 *box.mbox#2 *3/4 pass*",
-        ]
-    )
