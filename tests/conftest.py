@@ -9,7 +9,7 @@ import pytest
 
 from pytest_brt.plugin.agents import VARIABLES
 from tests.support.interval import CLAMP, CLAMP_ISSUE, FIXES, MEAN_ISSUE, SOURCE, TESTS, diff_of
-from tests.support.sessions import LEAN, ONCE
+from tests.support.sessions import LEAN
 
 # Without the test group `pytest --help` must still say what can be done here.
 try:
@@ -67,18 +67,13 @@ def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pyte
 
 
 @pytest.fixture
-def once(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let sessions run a bug test once on the unpatched tree, where agreement is no question."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", ONCE)
-
-
-@pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """Return a pytester in a project with two bugs, two reports and a folder of patches.
 
     What ranking does beside EPR is switched off: it takes longer than all the rest.
     """
-    pytester.makeini("[pytest]\nbrt_guard = no\n")
+    monkeypatch.setenv("PYTEST_ADDOPTS", f"{LEAN} --brt-guard=no")
+    pytester.makeini("[pytest]\n")
     pytester.mkpydir("interval").joinpath("__init__.py").write_text(SOURCE, encoding="utf-8")
     tests = pytester.mkdir("tests")
     (tests / "test_interval.py").write_text(TESTS, encoding="utf-8")

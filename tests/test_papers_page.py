@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from pathlib import Path
-
-from pytest_brt.evaluate.rows.study import rows_of
-from pytest_brt.evaluate.specs import TABLES
-from pytest_brt.evaluate.study_file import read_study_file
-from pytest_brt.evaluate.tables import make_table
-from tests.evaluate.studies import ONE
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs/papers.md").read_text("utf-8")
+STUDIES = ROOT / "examples/studies"
 #: Numbers, and how it stands: as the paper has it, with a limit, on purpose not, only a figure.
 ROW = re.compile(
     r"^\| (?P<numbers>\d[\d, -]*) \|.*\| (?P<state>yes|limit|on purpose|–) \|", re.MULTILINE
@@ -57,11 +53,13 @@ def test_the_page_counts_its_own_marks() -> None:
 
 
 def test_every_table_and_figure_of_the_papers_has_its_columns_or_its_reason() -> None:
-    lines = re.findall(r"^\| (?:Tables?|Figures?|inspection|RQ2|section)[^|]*\|.*$", PAGE, re.M)
-    heads = {spec.name: make_table(rows_of(ONE)[spec.rows], spec).heads for spec in TABLES}
+    page = (STUDIES / "README.md").read_text("utf-8")
+    lines = re.findall(r"^\| (?:Tables?|Figures?|inspection|RQ2|section)[^|]*\|.*$", page, re.M)
+    tables = tomllib.loads((STUDIES / "tables.toml").read_text("utf-8"))
     for line in lines:
         for table, columns in re.findall(r"`([\w-]+)`: ((?:\*[^*]+\*(?:, )?)+)", line):
-            assert set(re.findall(r"\*([^*]+)\*", columns)) <= set(heads[table]), line
+            heads = set(tables[table]["columns"])
+            assert set(re.findall(r"\*([^*]+)\*", columns)) <= heads, line
     first = [line.split("|")[1].strip() for line in lines]
     of_paper_1 = {"Table 2", "Table 3", "Table 4", "Table 5"}
     of_paper_1 |= {"Figure 3", "Figure 4", "Figure 5", "Figure 6"}
@@ -69,9 +67,15 @@ def test_every_table_and_figure_of_the_papers_has_its_columns_or_its_reason() ->
     assert {*of_paper_1, *of_paper_2, "Figures 7 and 8"} <= set(first)
 
 
-def test_the_setups_are_studies() -> None:
-    files = {path.name for path in (ROOT / "examples/studies").glob("*.toml")} - {"tables.toml"}
-    assert files == set(re.findall(r"pytest-brt study (\S+\.toml)", PAGE))
-    for name in files:
-        study = read_study_file(ROOT / "examples/studies" / name)
-        assert study.dataset == str(ROOT / "examples/studies/bugs")
+def test_the_requirements_on_studies_are_named_where_they_are_met() -> None:
+    files = (*STUDIES.glob("*.py"), *STUDIES.glob("*.toml"))
+    text = "".join(path.read_text("utf-8") for path in files)
+    named = {int(n) for part in re.findall(r"requirements?\W+([\d, and\[\]]+)", text)
+             for n in re.findall(r"\d+", part)}  # fmt: skip
+    assert named >= {2, 4, 6, 7, 30, 46, 48, 49, 62, 68, 70}
+
+
+def test_the_setups_are_there() -> None:
+    files = {path.name for path in (STUDIES / "setups").glob("*.toml")}
+    page = (STUDIES / "README.md").read_text("utf-8")
+    assert files == set(re.findall(r"setups/(\S+\.toml)", page))

@@ -23,11 +23,10 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +58,6 @@ class Work:
     #: What starts a command, and options of the user's.
     brt: Sequence[str]
     options: Sequence[str]
-    #: Seconds that each report took.
-    took: Row = field(default_factory=dict)
 
     def study(self) -> str:
         """Do all stages, and say what went wrong in the first that could not be done."""
@@ -74,9 +71,7 @@ class Work:
             self.rank()
         except (Problem, OSError, subprocess.CalledProcessError) as found:
             problem = str(found)
-        about = self.read("bug") or {"took": {}}
-        about |= {"repo": self.bug["repo"], "extent": extent_of(self.bug["patch"])}
-        about |= {"problem": problem, "took": about["took"] | self.took}
+        about = {"repo": self.bug["repo"], "extent": extent_of(self.bug["patch"])}
         self.write("bug.json", json.dumps(about))
         return f"{self.out.name}: {problem or 'done'}"
 
@@ -103,7 +98,6 @@ class Work:
         by the tests that were made last.
         """
         if not (self.out / f"{name}.json").exists():
-            started = time.perf_counter()
             tree = self.check_out(diffs)
             for path, text in {**self.bug.get("files", {}), **(tests or {})}.items():
                 file = tree / path
@@ -112,7 +106,6 @@ class Work:
                     opened.write(text)
             given = [f"--tests={tree / path}" for path in tests or ()]
             self.run(name, tree, [*words, *given])
-            self.took[name] = time.perf_counter() - started
             shutil.rmtree(tree)
         return self.read(name)
 
@@ -164,7 +157,7 @@ class Work:
         """Yield what the tool is told of the true fix (requirements 13 and 62)."""
         gives = self.setup.get("gives", "")
         for path, lines in places_of(self.bug["patch"]) if gives else ():
-            yield f"--buggy-file={path}{lines * ('place' in gives)}"
+            yield f"--buggy-file={path}:{lines}" if "place" in gives else f"--buggy-file={path}"
         for file in PatchSet(self.bug["test_patch"]) if "test-file" in gives else ():
             if file.is_modified_file and file.path in self.hidden_files:
                 yield f"--test-file={file.path}"
@@ -235,7 +228,7 @@ class Work:
         return files
 
     def rank(self) -> None:
-        """Have patches ranked, with and without existing tests (requirements 7, 48 and 49).
+        """Have patches ranked by the tests that were made (requirements 7, 48 and 49).
 
         They are those of the data set, and what repairs wrote that saw no test.
         """
@@ -243,9 +236,7 @@ class Work:
         for path in self.out.glob("repair_*_report-alone_.json"):
             pool |= kept_fixes(self.read(path.stem))
         if pool and any(test["candidate"] for test in self.made.values()):
-            folder = self.fill("pool", pool)
-            self.report("ranking", "rank", folder)
-            self.report("ranking_no-guard", "rank", folder, "--guard=no")
+            self.report("ranking", "rank", self.fill("pool", pool))
             self.judge("pool", pool)
 
     def judge(self, name: str, pool: Row) -> Row:
@@ -293,7 +284,7 @@ def places_of(diff: str) -> Iterator[tuple[str, str]]:
                 above = line.source_line_no or above
                 if not line.is_context:
                     lines.append(above)
-            yield file.path, f":{min(lines)}-{max(lines)}"
+            yield file.path, f"{min(lines)}-{max(lines)}"
 
 
 def passes_of(report: Row) -> dict[str, set[str]]:

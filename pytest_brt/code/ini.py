@@ -56,6 +56,11 @@ class PytestIni:
     #: Whether the file cannot be read, so that our runs have to do without it.
     is_broken: bool = False
 
+    @property
+    def collects_examples(self) -> bool:
+        """Whether the examples in docstrings of modules are among the project's tests."""
+        return "--doctest-modules" in self.addopts
+
     def test_files(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Return those of the project's files in which plain pytest looks for tests, sorted.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
+from pytest_brt.code.ini import read_ini
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.execute.touched import changed_lines, edits, statement_starts
 from pytest_brt.guard.doctests import read_doctests
@@ -44,7 +45,7 @@ class Touched:
     lines: tuple[tuple[str, int], ...] = ()
     #: Files of which code outside of definitions changes: whatever runs them has run that.
     loaded: tuple[str, ...] = ()
-    #: Changed modules with examples in their docstrings.
+    #: Changed modules with examples in their docstrings, where the project's tests are these too.
     documented: tuple[str, ...] = ()
     #: Names of the examples that are changed themselves, and so are no test of what was there.
     rewritten: frozenset[str] = frozenset()
@@ -85,6 +86,7 @@ def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
     loaded: list[str] = []
     documented: list[str] = []
     rewritten: set[str] = set()
+    has_examples = read_ini(root).collects_examples
     for change in changes:
         is_there = (root / change.path).is_file()
         old = (root / change.path).read_text("utf-8", "replace") if is_there else ""
@@ -96,7 +98,7 @@ def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
         lines.append((change.path, sum(1 << number for number in concerned.lines)))
         if concerned.module:
             loaded.append(change.path)
-        if change.path.endswith(".py") and not is_test_path(change.path):
+        if has_examples and change.path.endswith(".py") and not is_test_path(change.path):
             before = read_doctests(change.path, old, root)
             now = set(read_doctests(change.path, new, root))
             if before:

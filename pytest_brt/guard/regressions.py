@@ -15,7 +15,6 @@ from pytest_brt.guard.baseline import (
     cases_by_test,
 )
 from pytest_brt.guard.changes import Reach, Touched
-from pytest_brt.guard.contradictions import with_contradictions
 from pytest_brt.guard.nearness import Nearness
 from pytest_brt.guard.selection import BROKEN, Selection, select_tests, targets_of
 from pytest_brt.guard.suite import ExistingTest, read_suite
@@ -24,7 +23,6 @@ from pytest_brt.types import (
     ChosenBy,
     FileChange,
     Guarded,
-    JudgedTest,
     Regression,
     TestRun,
     Verdict,
@@ -68,11 +66,8 @@ class Guard:
         *,
         allowance: float,
         hints: Iterable[str] = (),
-        bug_tests: Sequence[JudgedTest] = (),
     ) -> Guarded:
         """Choose tests for one patch, run them, and return those that it makes fail.
-
-        The `bug_tests` are what existing tests may contradict.
 
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
@@ -81,7 +76,7 @@ class Guard:
         mine = selection.for_patch(touched)
         row = Row(changes=changes, targets=mine.targets)
         runs = self._engine.run(row).runs if mine.tests else ()
-        return self.judge(changes, touched, mine, runs, bug_tests)
+        return self.judge(changes, touched, mine, runs)
 
     def select(
         self,
@@ -145,24 +140,15 @@ class Guard:
         touched: Touched,
         selection: Selection,
         runs: Sequence[TestRun],
-        bug_tests: Sequence[JudgedTest] = (),
     ) -> Guarded:
-        """Return which of the chosen tests a patch makes fail, from their runs with its changes.
-
-        Of each it is told which of the `bug_tests` assert the opposite; what that means for the
-        patch is decided elsewhere.
-        """
+        """Return which of the chosen tests a patch makes fail, from their runs with its changes."""
         started = time.monotonic()
         cases = _cases(selection.tests, runs)
         found = {name: worst(group) for name, group in cases.items()}
         failed = [test for test in selection.tests if test.name in found]
         failed = [test for test in failed if found[test.name].verdict in BROKEN]
         confirmed = self._confirm(changes, failed)
-        broken = [
-            self._regression(test, cases[test.name], bug_tests)
-            for test in failed
-            if test.name in confirmed
-        ]
+        broken = [_regression(test, found[test.name]) for test in failed if test.name in confirmed]
         reached = selection.reaching(touched)
         return Guarded(
             ran=sum(run.verdict is not Verdict.INVALID for run in found.values()),
@@ -174,17 +160,6 @@ class Guard:
             shortfalls=selection.shortfalls,
             seconds=sum(run.seconds for run in found.values()) + time.monotonic() - started,
         )
-
-    def _regression(
-        self, test: BaselineTest, cases: Sequence[TestRun], bug_tests: Sequence[JudgedTest]
-    ) -> Regression:
-        run = worst(cases)
-        plain = Regression(
-            test=test.name, verdict=run.verdict, cause=run.cause, raised=run.raised_briefly
-        )
-        failing = [case for case in cases if case.verdict in BROKEN]
-        source = self.suite.files.get(test.path, "")
-        return with_contradictions(plain, test, failing, source, bug_tests, self.root)
 
     def _confirm(
         self, changes: tuple[FileChange, ...], tests: Sequence[BaselineTest]
@@ -211,6 +186,12 @@ class Guard:
             worst(cases[test.name]).verdict if test.name in cases else Verdict.INVALID
             for test in tests
         ]
+
+
+def _regression(test: BaselineTest, run: TestRun) -> Regression:
+    return Regression(
+        test=test.name, verdict=run.verdict, cause=run.cause, raised=run.raised_briefly
+    )
 
 
 def _files(nearness: Nearness, pool: Iterable[Touched]) -> Iterator[SuiteFile]:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from pytest_brt.patches.diff import FileDiff
 from pytest_brt.patches.header import without_prefix
-from pytest_brt.patches.paths import check_mode, check_new_path, check_path, is_clash
+from pytest_brt.patches.paths import check_mode, check_path
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.types.refused import Malformed, PathFault, UnsafePath
+from pytest_brt.types.refused import Malformed
 
 #: Prefixes that ``diff.mnemonicPrefix`` writes besides a/ and b/.
 _MNEMONIC = ("c/", "i/", "o/", "w/", "1/", "2/")
@@ -59,7 +59,6 @@ def find_targets(diffs: tuple[FileDiff, ...], root: Path) -> tuple[Target, ...]:
             check_path(path, root)
         for mode in target.diff.modes:
             check_mode(target.path, mode)
-    _check_new_names(targets, root)
     return targets
 
 
@@ -163,14 +162,3 @@ def _without_dot(name: str | None) -> str | None:
 def _cut(name: str | None) -> str | None:
     # A name without any folder has no prefix to lose.
     return name if name is None or "/" not in name else without_prefix(name)
-
-
-def _check_new_names(targets: tuple[Target, ...], root: Path) -> None:
-    """Raise where a file is created whose name clashes with another's on some system."""
-    removed = frozenset(target.source for target in targets if target.removes_old)
-    created = [target.path for target in targets if target.new not in (None, target.old)]
-    for number, path in enumerate(created):
-        check_new_path(path, root, removed=removed)
-        for other in created[:number]:
-            if is_clash(path, other):
-                raise PatchProblem(UnsafePath(path=path, fault=PathFault.CASE, detail=other))

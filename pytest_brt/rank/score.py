@@ -72,7 +72,7 @@ class PatchFacts:
 
 
 def facts_of(result: PatchResult, tests: Sequence[JudgedTest]) -> PatchFacts:
-    """Return what is known of a patch; `tests` are those that have a vote."""
+    """Return what is known of a patch; `tests` are those that decide."""
     verdicts = result.verdicts
     seen = [judged for judged in tests if judged.test.id in verdicts]
     alike = Counter(map(_voice, seen))

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_brt.render.report import IssueEntry, Report, candidates
-from pytest_brt.render.table import repairs, table, write_option
+from pytest_brt.render.table import is_writable, repairs, table
 from pytest_brt.render.words import shortened
 from pytest_brt.types import Leader, OnlyOne
 from pytest_brt.types.answer import NotHere, PossiblyReproduced, Reproduced
@@ -59,8 +59,10 @@ def _next(report: Report, command: str, files: Mapping[str, str]) -> str:
                 return "read the patches: -v shows what every test did on each"
     answers = [issue.answer for issue in report.issues]
     if any(isinstance(answer, Reproduced | PossiblyReproduced) for answer in answers):
-        write = write_option(report)
-        return f"'{command} {write}' writes the test; 'pytest --rank-fixes DIR' ranks patches"
+        write = f"'{command} --brt-write new' writes the test"
+        if not is_writable(report):
+            write = f"'pytest-brt review --accept T1' accepts the test, then {write}"
+        return f"{write}; 'pytest --rank-fixes DIR' ranks patches"
     if any(isinstance(answer, NotHere) for answer in answers):
         return "nothing to mend, if this is the version that the report is about"
     source = report.issues[0].source if report.issues else "FILE"

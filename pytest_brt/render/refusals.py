@@ -28,7 +28,6 @@ from pytest_brt.types.refused import (
 _FAULTS = {
     PathFault.EMPTY: " is empty",
     PathFault.ABSOLUTE: " is absolute",
-    PathFault.BACKSLASH: " has a backslash",
     PathFault.CONTROL_CHARACTER: " has a control character",
     PathFault.LEAVES_TREE: " leaves the tree",
     PathFault.EMPTY_PART: " has an empty part",
@@ -40,8 +39,6 @@ _FAULTS = {
     PathFault.THROUGH_LINK: " goes through a symbolic link, {detail!r}",
     PathFault.THROUGH_FILE: " goes through a file, {detail!r}",
     PathFault.UNREADABLE: " cannot be looked at: {detail}",
-    PathFault.RESERVED: ": Windows reserves the name {detail!r}",
-    PathFault.CASE: " differs from {detail!r} by case only",
 }
 
 

@@ -20,6 +20,9 @@ from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue
 from pytest_brt.types.reading import Reading
 
+#: Runs on the unpatched tree that must agree, and tests to keep per issue.
+REPEAT, KEEP = 2, 5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workbench:
@@ -62,8 +65,6 @@ class Workbench:
     reports: Reports = field(default_factory=Reports)
     #: Where the project's index is kept between runs; None keeps it in memory.
     cache: Path | None = None
-    #: Folder of the run's record, for dialogues.
-    record: Path | None = None
 
     @property
     def over(self) -> bool:
@@ -93,7 +94,7 @@ class Workbench:
 
     def log(self, issue: Issue, name: str) -> Log:
         """Return where the steps of the dialogue `name` about a report go."""
-        return Log(issue.id, name, title=issue.title, journal=self.journal, folder=self.record)
+        return Log(issue.id, name, self.journal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
@@ -197,15 +196,3 @@ class JudgedTest:
     test: CandidateTest
     judgement: Judgement
     review: Review = Review.OPEN
-
-
-def doubting(tests: Iterable[JudgedTest], doubted: Collection[str]) -> tuple[JudgedTest, ...]:
-    """Return tests, those with ids among `doubted` at most possibly right."""
-    return tuple(_possible(judged) if judged.test.id in doubted else judged for judged in tests)
-
-
-def _possible(judged: JudgedTest) -> JudgedTest:
-    if not judged.judgement.counts:
-        return judged
-    judgement = replace(judged.judgement, confidence=COUNTS - 0.01, measured=None)
-    return replace(judged, judgement=judgement)

@@ -13,7 +13,6 @@ class PathFault(StrEnum):
 
     EMPTY = "empty"
     ABSOLUTE = "absolute"
-    BACKSLASH = "backslash"
     CONTROL_CHARACTER = "control-character"
     LEAVES_TREE = "leaves-tree"
     EMPTY_PART = "empty-part"
@@ -28,10 +27,6 @@ class PathFault(StrEnum):
     THROUGH_FILE = "through-file"
     #: Detail: the system's words.
     UNREADABLE = "unreadable"
-    #: Detail: the name.
-    RESERVED = "reserved"
-    #: Detail: the other path.
-    CASE = "case"
 
 
 class EmptyPatch(Fact, frozen=True, kw_only=True):

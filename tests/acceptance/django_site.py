@@ -114,7 +114,7 @@ def reproduced(root: Path, report: str, *options: str) -> str:
     before = tree_hash(root)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--brt-issue={issue}"]
     result = subprocess.run(
-        [*command, f"--brt-report={answer}", "--brt-repeat=1", *options],
+        [*command, f"--brt-report={answer}", *options],
         cwd=root,
         capture_output=True,
         text=True,

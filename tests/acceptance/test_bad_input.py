@@ -11,7 +11,7 @@ from tests.support.refusals import assert_refused
 from tests.support.reports import patches_of, read_report
 from tests.support.trees import tree_hash
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("once")]
+pytestmark = pytest.mark.slow
 
 FENCE = "```"
 
@@ -140,7 +140,6 @@ def test_an_option_that_is_wrong(project: pytest.Pytester) -> None:
         "--brt-write=yes": "--brt-write: expected one of no, diff, new, into, got 'yes'",
         "--brt-env=X": "--brt-env: expected NAME=VALUE, got 'X'",
         "--brt-strategy=nope": "--brt-strategy: unknown name 'nope' (known: agent, auto, invert,",
-        "--brt-ranker=nope": "--brt-ranker: unknown name 'nope' (known: epr, weighted)",
         "--brt-model=nope:5": "--brt-model: not a model: 'nope:5' (known are ",
         "--brt-python=/no/such/python": "/no/such/python",
         "--brt-tests=nowhere.py": "--brt-tests: no such file: 'nowhere.py'",

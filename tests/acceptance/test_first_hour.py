@@ -14,7 +14,7 @@ from tests.support.llama import needs_llama
 from tests.support.refusals import assert_refused
 from tests.support.reports import patches_of, read_report
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("once")]
+pytestmark = pytest.mark.slow
 
 
 def git(root: Path, *arguments: str) -> None:
@@ -78,7 +78,7 @@ def test_patches_may_be_what_a_shell_makes_of_a_pattern_and_settings_what_pytest
     (project.path / "setup.cfg").write_text("[pytest]\naddopts = -q\n", "utf-8")
     assert project.runpytest_subprocess("--brt-issue=clamp.md").ret != 0
     command = project.run(
-        *(sys.executable, "-m", "pytest_brt", "issue", "clamp.md", "--guard=no"),
+        *(sys.executable, "-m", "pytest_brt", "issue", "clamp.md", "--guard=no", "--jobs=4"),
         *("--repeat=1", "--report=out.md", "--report=../report.json"),
         *("--rank", *(f"patches/{name}.diff" for name in names)),
     )

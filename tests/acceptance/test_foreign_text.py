@@ -19,7 +19,6 @@ RAISES = f"""\
 MINE = "from interval import clamp\n\n\ndef test_mine():\n    assert clamp(5, 0, 10) == 5\n"
 
 
-@pytest.mark.usefixtures("once")
 @pytest.mark.parametrize("options", [(), ("-vv",)])
 def test_names_and_messages_are_shown_as_text(
     project: pytest.Pytester, options: tuple[str, ...]

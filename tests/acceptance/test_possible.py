@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from tests.support.interval import CLAMP
 from tests.support.reports import read_report
-
-pytestmark = pytest.mark.usefixtures("once")
 
 CODE = "# clamp is odd\n\n```python\nfrom interval import clamp\nclamp(5, 0, 10){}\n```\n\n"
 #: Fixes often give another value than the one that is stated; the wrong one that is shown is gone.
@@ -50,12 +50,19 @@ def test_it_is_listed_as_possible_and_not_written_but_one_of_a_complaint_is(
     assert "assert clamp(5, 0, 10) != 0" in written.read_text("utf-8")
 
 
-def test_it_is_shown_and_written_when_that_is_asked_for(project: pytest.Pytester) -> None:
+def accept(project: pytest.Pytester) -> None:
+    """Call the first test of the last run right."""
+    done = project.run(sys.executable, "-m", "pytest_brt", "review", "--accept", "T1")
+    assert done.ret == 0, done.stderr.str()
+
+
+def test_it_is_shown_and_written_once_it_is_accepted(project: pytest.Pytester) -> None:
     shown = run(project)
-    shown.stdout.fnmatch_lines(["*not written (--brt-write new --brt-write-unsure writes it)*"])
-    result = run(project, "--brt-write=new", "--brt-write-unsure")
+    shown.stdout.fnmatch_lines(["*not written ('pytest-brt review' accepts it, then --brt-write *"])
+    accept(project)
+    result = run(project, "--brt-write=new")
     result.stdout.fnmatch_lines(["written: *"])
-    again = run(project, "--brt-write=new", "--brt-write-unsure")
+    again = run(project, "--brt-write=new")
     again.stdout.fnmatch_lines(["already there: *test_clamp_is_odd.py"])
     again.stdout.no_fnmatch_line("written: *")
     assert [path.name for path in project.path.rglob("test_*.py")] == ["test_clamp_is_odd.py"]
@@ -72,7 +79,9 @@ def test_where_another_exception_may_be_wanted_only_the_reported_one_fails(
         "better error message would help.\n"
     )
     project.path.joinpath("issue.md").write_text(report, "utf-8")
-    result = run(project, "--brt-write=new", "--brt-write-unsure")
+    run(project)
+    accept(project)
+    result = run(project, "--brt-write=new")
     result.stdout.fnmatch_lines(["Possibly reproduced: *"])
     (test,) = read_report(project.path.joinpath("out.json"))["tests"]
     assert "may raise an error, but not ZeroDivisionError: division by zero" in test["source"]

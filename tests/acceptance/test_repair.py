@@ -51,7 +51,7 @@ def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, di
     out.unlink(missing_ok=True)
     result = project.runpytest_subprocess(
         f"--brt-report={out}",
-        *("--brt-strategy=replay", "--brt-guard=auto", "--brt-repeat=1"),
+        *("--brt-strategy=replay", "--brt-guard=auto"),
         *arguments,
     )
     report = read_report(out) if out.exists() else {}

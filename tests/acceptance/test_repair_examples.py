@@ -103,7 +103,6 @@ def repaired(
             f"--brt-report={tmp_path / 'r.json'}",
         ),
         *(f"--brt-repair-strategy={strategy}", "--brt-samples=1", "--brt-strategy=replay"),
-        "--brt-repeat=1",
     ]
     done = subprocess.run(
         command,

@@ -14,8 +14,6 @@ from tests.support.reports import patches_of, read_report
 from tests.support.sessions import LEAN
 from tests.support.trees import tree_hash
 
-pytestmark = pytest.mark.usefixtures("once")
-
 
 def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, dict[str, Any]]:
     """Run pytest in the project: its result and the JSON report."""

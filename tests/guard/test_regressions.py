@@ -309,7 +309,8 @@ def half(n):
 @pytest.fixture(scope="module")
 def documented(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     root = tmp_path_factory.mktemp("documented") / "project"
-    write_tree(root, {"pkg/__init__.py": "", "pkg/core.py": DOCUMENTED, "pyproject.toml": ""})
+    settings = '[tool.pytest.ini_options]\naddopts = "--doctest-modules"\n'
+    write_tree(root, {"pkg/__init__.py": "", "pkg/core.py": DOCUMENTED, "pyproject.toml": settings})
     engine = open_on(root)
     yield engine
     engine.close()
@@ -324,7 +325,7 @@ def documented(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         ("    4\n", "    5\n", ()),
     ],
 )
-def test_examples_of_the_changed_module_are_existing_tests(
+def test_examples_of_the_changed_module_are_existing_tests_where_the_project_collects_them(
     documented: Engine, old: str, new: str, broken: tuple[str, ...]
 ) -> None:
     root = Path(documented.subject.root)
@@ -335,6 +336,12 @@ def test_examples_of_the_changed_module_are_existing_tests(
     # Words of a docstring are executed by no test, and no test that fails has to do with them.
     failing = ["pkg/core.py::pkg.core.half"] if "return" in new else []
     assert [test.test for test in found.failing] == failing
+
+
+def test_examples_that_the_project_does_not_collect_are_no_tests(tmp_path: Path) -> None:
+    write_tree(tmp_path, {"pkg/__init__.py": "", "pkg/core.py": DOCUMENTED, "pyproject.toml": ""})
+    change = FileChange(path="pkg/core.py", content=DOCUMENTED.replace("n + n", "n").encode())
+    assert touched_by((change,), tmp_path).documented == ()
 
 
 def test_a_conftest_that_cannot_be_imported_is_told_of(tmp_path: Path) -> None:

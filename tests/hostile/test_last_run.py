@@ -131,7 +131,7 @@ def test_a_test_of_a_journal_is_written_in_the_project_only(
     record = RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranks=(), sandbox="ns")
     options = read_options(pytester.parseconfig("--brt-issue=a.md", f"--brt-write={write}"), {})
     with pytest.raises(EditProblem, match="outside of the project: '\\.\\./"):
-        plan_edits(record, options, pytester.path, None)
+        plan_edits(record, options, pytester.path, None, ())
 
 
 @pytest.mark.parametrize("source", ["x = '\ud800'\n", "x = " + "-" * 100_000 + "1\n", "\0"])

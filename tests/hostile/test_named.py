@@ -1,10 +1,8 @@
-"""What a record or a data set names leads nowhere but into its own folders."""
+"""What a project brings leads nothing of ours out of it."""
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.interval import CLAMP, CLAMP_ISSUE, FIXES, SOURCE, TESTS, diff_of
+from tests.support.interval import CLAMP_ISSUE, SOURCE, TESTS
 from tests.support.trees import write_tree
 from tests.support.users import ORDINARY, ROOT
 
@@ -21,14 +19,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="namespaces and Landlock are Linux's"),
 ]
-
-BUG = {
-    "repo": "clone",
-    "base_commit": "HEAD",
-    "problem_statement": CLAMP_ISSUE,
-    "patch": diff_of(SOURCE.replace(CLAMP, FIXES["a-right"])),
-}
-STUDY = 'dataset = "bugs.jsonl"\nrepos = "repos"\nstages = ["reproduce"]\n'
 
 
 @pytest.fixture
@@ -68,81 +58,14 @@ def run(
     )
 
 
-@pytest.mark.parametrize("link", ["record", "record/tests", "record/patches", "up/record"])
-def test_a_record_is_written_through_no_link(home: Path, user: tuple[str, ...], link: str) -> None:
+def test_patches_are_written_through_no_link(home: Path, user: tuple[str, ...]) -> None:
     project = home / "work/project"
     files = {"interval/__init__.py": SOURCE, "tests/test_interval.py": TESTS}
-    write_tree(project, {**files, "clamp.md": CLAMP_ISSUE})
-    (home / "thesis/brt-report.json").touch()
-    record = "up/record" if link.startswith("up") else "record"
-    if link == "record":
-        (home / "thesis/tests").symlink_to(".")
-        (project / "record").symlink_to("../../thesis")
-    elif link == "up/record":
-        (home / "record").symlink_to("thesis")
-        (project / "up").symlink_to("../..")
-        (home / "thesis/tests").symlink_to(".")
-    else:
-        write_tree(project, {"record/brt-report.json": "{}"})
-        (project / link).symlink_to("../../../thesis")
-    done = run(user, home, project, "issue", "clamp.md", f"--brt-record={record}")
+    write_tree(project, {**files, "clamp.md": CLAMP_ISSUE, "replies.txt": "=== always\nno\n"})
+    (project / "brt-patches").symlink_to("../../thesis")
+    done = run(user, home, project, "repair", "clamp.md", "--brt-model=scripted:replies.txt")
+    assert [path.name for path in (home / "thesis").iterdir()] == ["chapter.py"]
     assert (home / "thesis/chapter.py").read_text("utf-8") == "kept"
-    assert {path.name for path in (home / "thesis").iterdir()} <= {
-        "chapter.py",
-        "brt-report.json",
-        "tests",
-    }
     assert done.returncode == 4, done.stdout + done.stderr
     assert "is a link" in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
-
-
-def study(home: Path, user: tuple[str, ...], **named: object) -> subprocess.CompletedProcess[str]:
-    """Run a study of one bug, of which something is named."""
-    clone = home / "repos/clone"
-    write_tree(clone, {"interval/__init__.py": SOURCE, "tests/test_interval.py": TESTS})
-    git = ["git", "-C", str(clone), "-c", "user.name=x", "-c", "user.email=x@y"]
-    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
-        subprocess.run([*git, *command], check=True)
-    line = json.dumps({**BUG, "instance_id": "bug", **named})
-    write_tree(home, {"study/bugs.jsonl": line, "study/study.toml": STUDY})
-    shutil.move(home / "repos", home / "study/repos")
-    return run(user, home, home / "study", "study", "study.toml")
-
-
-def test_a_commit_is_no_option_of_git(home: Path, user: tuple[str, ...]) -> None:
-    done = study(home, user, base_commit=f"--index-output={home}/thesis/chapter.py")
-    assert (home / "thesis/chapter.py").read_text("utf-8") == "kept"
-    assert done.returncode == 1, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(
-    "named",
-    [
-        {"envvars": {"LD_LIBRARY_PATH": "{home}/.ssh"}},
-        {"pythonpath": ["{home}/.ssh"]},
-        {"pythonpath": ["../../.ssh"]},
-        {"repo": "../../private/y"},
-        {"repo": "{home}/private/y"},
-    ],
-)
-def test_a_bug_that_names_what_lies_elsewhere_is_not_run(
-    home: Path, user: tuple[str, ...], named: dict[str, object]
-) -> None:
-    write_tree(home, {"private/y/interval/__init__.py": SOURCE})
-    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
-        git = ["git", "-C", str(home / "private/y"), "-c", "user.name=x", "-c", "user.email=x@y"]
-        subprocess.run([*git, *command], check=True)
-    done = study(home, user, **json.loads(json.dumps(named).replace("{home}", str(home))))
-    assert done.returncode == 1, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("tree", ["{home}/.ssh", "{home}/study/../.ssh", "{home}/study/link"])
-def test_a_data_set_has_its_trees_in_its_own_folder(
-    home: Path, user: tuple[str, ...], tree: str
-) -> None:
-    (home / "study").mkdir()
-    (home / "study/link").symlink_to("../.ssh")
-    done = study(home, user, tree=tree.format(home=home))
-    assert done.returncode == 4, done.stdout + done.stderr
-    assert "the secret" not in done.stdout + done.stderr

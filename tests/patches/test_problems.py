@@ -180,10 +180,6 @@ def create(path: str, mode: str = "100644") -> str:
         pytest.param(
             create("/etc/new"), "unsafe path: '/etc/new' is absolute", id="absolute-prefixed"
         ),
-        pytest.param(create("C:/new"), "unsafe path: 'C:/new' is absolute", id="drive"),
-        pytest.param(
-            create("pkg\\m.py"), "unsafe path: 'pkg\\\\m.py' has a backslash", id="backslash"
-        ),
         pytest.param(
             edit("linked/target.py"),
             "unsafe path: 'linked/target.py' goes through a symbolic link, 'linked'",
@@ -196,37 +192,12 @@ def create(path: str, mode: str = "100644") -> str:
             edit(".git/config"), "unsafe path: '.git/config' is in git's own folder", id="git"
         ),
         pytest.param(
-            create("pkg/.GIT./hooks/x"),
-            "unsafe path: 'pkg/.GIT./hooks/x' is in git's own folder",
-            id="git-disguised",
-        ),
-        pytest.param(
-            create("pkg/M.py"),
-            "unsafe path: 'pkg/M.py' differs from 'pkg/m.py' by case only",
-            id="case",
-        ),
-        pytest.param(
-            create("new/x.py") + create("new/X.py"),
-            "unsafe path: 'new/X.py' differs from 'new/x.py' by case only",
-            id="case-within",
-        ),
-        pytest.param(
-            create("pkg/aux.py"),
-            "unsafe path: 'pkg/aux.py': Windows reserves the name 'aux.py'",
-            id="reserved",
-        ),
-        pytest.param(
             create("pkg/m.py/x.py"),
             "unsafe path: 'pkg/m.py/x.py' goes through a file, 'pkg/m.py'",
             id="through-file",
         ),
         pytest.param(
             edit("pkg"), "unsafe path: 'pkg' is not an ordinary file in the tree", id="folder"
-        ),
-        pytest.param(
-            create("pkg/a\\001.py"),
-            "unsafe path: 'pkg/a\\\\001.py' has a backslash",
-            id="escape-unquoted",
         ),
         pytest.param(
             '--- /dev/null\n+++ "b/pkg/a\\001.py"\n@@ -0,0 +1 @@\n+x = 1\n',

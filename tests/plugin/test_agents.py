@@ -25,7 +25,6 @@ def test_each_variable_tells_of_an_agent(name: str) -> None:
     assert not is_agent({"PATH": "/bin"})
 
 
-@pytest.mark.usefixtures("once")
 def test_an_agent_gets_an_answer_and_the_next_command(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -39,7 +38,6 @@ def test_an_agent_gets_an_answer_and_the_next_command(
     assert [line for line in lines if line.startswith("next: ") and "--brt-write new" in line]
 
 
-@pytest.mark.usefixtures("once")
 def test_an_agent_is_told_which_patch_is_first(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,7 +51,6 @@ def test_an_agent_is_told_which_patch_is_first(
     assert len(loud.outlines) > 12  # who asks for more gets it
 
 
-@pytest.mark.usefixtures("once")
 def test_what_an_agent_is_told_to_type_applies_the_best_patch(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,7 +72,6 @@ def _next(result: pytest.RunResult) -> str:
     return told[1]
 
 
-@pytest.mark.usefixtures("once")
 def test_without_a_test_an_agent_is_told_to_write_one(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,7 +84,6 @@ def test_without_a_test_an_agent_is_told_to_write_one(
     )
 
 
-@pytest.mark.usefixtures("once")
 @pytest.mark.parametrize("start", [["pytest", "--brt-issue"], ["pytest_brt", "issue"]])
 @pytest.mark.parametrize("loud", [[], ["-v"], ["-s"]])
 def test_the_report_has_standard_output_to_itself(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.rank.epr import rank_by_epr
-from pytest_brt.rank.votes import count_votes
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.types import OracleKind, PatchResult, Rank, Standing
 from pytest_brt.types.refused import EmptyPatch
@@ -122,9 +123,8 @@ def test_every_patch_is_ranked_once_and_in_order(columns: list[str]) -> None:
     assert set(groups) == set(range(1, len(set(groups)) + 1))
     is_tried = any(rank.total for rank in ranks)
     for rank in ranks:
-        is_open = rank.standing is Standing.CONTRADICTED or not is_tried
-        assert (rank.score is None) == (not rank.result.applies or is_open)
-        assert rank.place is not None or not rank.result.applies or is_open
+        assert (rank.score is None) == (not rank.result.applies or not is_tried)
+        assert rank.place is not None or not rank.result.applies or not is_tried
         # Only what could be compared with nothing but its copies has none.
         alone = {*names(ranks[:1]), *ranks[0].copies} >= {
             other.result.patch.name for other in ranks if other.score is not None
@@ -182,23 +182,18 @@ def test_a_patch_at_fault_never_scores_above_one_that_is_not() -> None:
     assert [rank.place for rank in (first, *rest)] == [1, 2, 3]
 
 
-def test_a_test_that_only_harmful_patches_pass_has_no_vote() -> None:
-    wrong, right = judged(0, 0.9), judged(1, 0.7)
-    results = (row("harmful", "pf", guarded=broken(2)), row("good", "fp", guarded=broken(0)))
-    assert count_votes(results, (wrong, right)).having == (right,)
-    first = rank_by_weight(results, (wrong, right))[0]
-    assert first.result.patch.name == "good"
-    # Where nothing tells that other patches do no harm, it keeps its vote.
-    assert count_votes(results[:1], (wrong,)).having == (wrong,)
-
-
-def test_of_two_tests_that_no_patch_passes_both_the_one_trusted_less_has_no_vote() -> None:
-    results = (row("a", "pf"), row("b", "fp"), row("c", "ff"))
-    more, less = judged(0, 0.7), judged(1, 0.6)
-    assert count_votes(results, (more, less)).having == (more,)
-    assert count_votes(results, (more, judged(1, 0.7))).having == ()
-    assert count_votes((*results, row("d", "pp")), (more, less)).having == (more, less)
-    assert count_votes((row("a", "pf"), row("c", "ff")), (more, less)).having == (more, less)
+def test_a_test_that_only_the_patch_that_brings_it_passes_decides_nothing() -> None:
+    claimed, shown = judged(0), judged(1)
+    other, both = row("other", "fp"), row("author", "pp")
+    author = replace(both, cells=both.cells[1:], own_cells=both.cells[:1])
+    ranks = rank_by_weight((other, author, row("wrong", "ff")), (claimed, shown))
+    scores = {rank.name: rank.score or 0 for rank in ranks}
+    assert scores["other"] == scores["author"] > scores["wrong"]
+    # What a third patch passes as well is no longer its author's word alone.
+    third = row("third", "pp")
+    ranks = rank_by_weight((other, author, third), (claimed, shown))
+    scores = {rank.name: rank.score or 0 for rank in ranks}
+    assert scores["third"] == scores["author"] > scores["other"]
 
 
 def test_without_a_test_the_order_is_by_existing_tests() -> None:

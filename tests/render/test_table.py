@@ -8,7 +8,7 @@ from dataclasses import replace
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.ranking import existing
-from pytest_brt.render.table import MOST, grounds, table, with_harm
+from pytest_brt.render.table import MOST, grounds, table
 from pytest_brt.types import Verdict
 from pytest_brt.types.cause import WorkerEnded
 from pytest_brt.types.refused import FileGone
@@ -110,15 +110,3 @@ def test_every_score_can_say_why() -> None:
     assert first.startswith("a: +")
     assert "by the bug tests" in first
     assert second.startswith("b: -")
-
-
-def test_what_a_patch_breaks_stands_beside_its_name() -> None:
-    rows = (row("a", "p", guarded=broken(0)), row("b", "p", guarded=broken(1)), row("c", "p"))
-    more = row("d", "p", guarded=broken(3))
-    told = [with_harm(patch) for patch in entries_of(rank_by_weight((*rows, more), TESTS))]
-    assert sorted(told) == [
-        "a",
-        "b (breaks 1 existing test)",
-        "c",
-        "d (breaks 3 existing tests)",
-    ]

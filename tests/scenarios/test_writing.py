@@ -294,5 +294,5 @@ def test_the_gate(make: Make, case: str) -> None:
     project = make(FILES)
     before = project.commit("start")
     after = project.commit("change", files)
-    run = project.run("pytest", f"--brt-gate={before}..{after}", "-p", "no:cacheprovider")
+    run = project.run("pytest-brt", "gate", f"{before}..{after}")
     assert run.code == code, run.said
