@@ -40,10 +40,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import no file for the slow tests that has none."""
-    if config.option.markexpr != "slow" or collection_path.suffix != ".py":
+    """Import no file for the slow tests, or those of llama-cpp-python, that has none."""
+    wanted = config.option.markexpr
+    if wanted not in {"slow", "llama"} or collection_path.suffix != ".py":
         return None
-    return "slow" not in collection_path.read_text("utf-8") or None
+    return wanted not in collection_path.read_text("utf-8") or None
 
 
 @pytest.hookimpl(trylast=True)
@@ -51,11 +52,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Begin with the files that take longest, so that no worker is alone with one at the end.
 
     What a busy machine changes is left out where others run beside it: `-m load` runs that apart.
+    So does `-m llama` with what wants llama-cpp-python.
     """
-    if hasattr(config, "workerinput"):
-        apart = [item for item in items if item.get_closest_marker("load")]
-        items[:] = [item for item in items if item not in apart]
-        config.hook.pytest_deselected(items=apart)
+    apart = {"load"} if hasattr(config, "workerinput") else set()
+    if "llama" not in config.option.markexpr:
+        apart.add("llama")
+    left_out = [item for item in items if any(map(item.get_closest_marker, apart))]
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=left_out)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 

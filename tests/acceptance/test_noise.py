@@ -30,7 +30,7 @@ from tests.support.projects import open_on
 from tests.support.rounds import rounds
 from tests.support.tiny import words, write_llama
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.llama]
 BENCH = Path(__file__).parents[2] / "bench"
 #: Each example gets a third of them all; in CI one example stands for the three.
 RUNS, DEEP = rounds(18, least=2), rounds(16, least=3)
@@ -41,7 +41,6 @@ ENDED = {Ending.FINISH, Ending.STEPS, Ending.TOKENS, Ending.LOOP}
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
-    pytest.importorskip("llama_cpp")
     path = write_llama(tmp_path_factory.mktemp("noise") / "noise.gguf", words=words(3000))
     model = open_model(f"gguf:{path}", Settings(context=2048, threads=1))
     yield model
