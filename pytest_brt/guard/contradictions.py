@@ -23,7 +23,7 @@ from pytest_brt.types import (
 )
 
 #: What the reporter says of such tests is what should happen, and not only what should not.
-_STATED = frozenset({OracleKind.EQUALS, OracleKind.MUST_RAISE, OracleKind.EXIT_STATUS})
+_STATED = frozenset({OracleKind.EQUALS, OracleKind.MUST_RAISE})
 #: It is what should not happen, of the very call, where words of the report are quoted for it.
 _COMPLAINTS = frozenset({OracleKind.NO_RAISE, OracleKind.GONE})
 #: Bases of every exception.

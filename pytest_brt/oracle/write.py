@@ -46,8 +46,6 @@ class Draft:
     whole: bool = False
     #: What the report says to the contrary; such a test is shown to nobody as a candidate.
     against: str = ""
-    #: It is an assertion of the report's own code that fails.
-    own_assertion: bool = False
     evidence: Evidence = Evidence.OTHER
 
     @property

@@ -31,8 +31,7 @@ class OracleKind(StrEnum):
     MUST_RAISE = ("must-raise", 0.40)
     EQUALS = ("equals-expected", 0.50, True)
     GONE = ("observed-gone", 0.42, True)
-    NO_PRINT = ("output-lacks", 0.45, True)
-    EXIT_STATUS = ("exit-status", 0.50)
+    NO_TRACEBACK = ("no-traceback", 0.45)
     #: By a person or a model, not by a rule.
     WRITTEN = ("written", 0.60)
 

@@ -40,13 +40,6 @@ class TooManyStatements(Fact, frozen=True, kw_only=True):
     most_inline: int
 
 
-class CommandCrashes(Fact, frozen=True, kw_only=True):
-    """A command of the report ends in an exception that the report does not mention."""
-
-    command: str
-    exception: str
-
-
 class CodeRead(Fact, frozen=True, kw_only=True):
     """How much code the report has: no reason, but what the others are about."""
 
@@ -136,7 +129,6 @@ Incomplete = (
     NoCode
     | CodeInShell
     | CodeLeftOut
-    | CommandCrashes
     | UndefinedNames
     | NothingWrong
     | ComplaintUnclear

@@ -10,6 +10,7 @@ from pytest_brt.observe.forms import Display, displays, quotes
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.measured import measured
+from pytest_brt.oracle.rules.command_line import no_traceback
 from pytest_brt.oracle.rules.equals import equals
 from pytest_brt.oracle.rules.gone import MARKED, SPOKEN, gone
 from pytest_brt.oracle.rules.raises import must_end, must_raise, no_raise
@@ -28,6 +29,7 @@ RULES = (
     must_end,
     equals,
     gone,
+    no_traceback,
 )
 
 

@@ -93,7 +93,6 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
             score=score,
             reasons=reasons,
             expects=raised,
-            own_assertion=own,
             evidence=(Evidence.REPORTED_EXCEPTION if score >= _REPORTED else Evidence.EXCEPTION),
         )
 

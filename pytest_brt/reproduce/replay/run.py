@@ -14,13 +14,11 @@ from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.issue.alike import is_steady, likeness
 from pytest_brt.issue.read import complained
 from pytest_brt.observe.reports import Reports
-from pytest_brt.observe.run_commands import play
 from pytest_brt.observe.watch import Replayed
 from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
-from pytest_brt.oracle.rules.apply import apply_rules, worth
-from pytest_brt.oracle.rules.commands import tool_drafts, tool_misses
+from pytest_brt.oracle.rules.apply import apply_rules
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.rules.settled import settled
 from pytest_brt.oracle.write import Draft, module, script, slug
@@ -87,10 +85,7 @@ def replay(
     progress(f"running {len(reading.steps)} statements of the report")
     replayed = reports.observed(issue, engine)
     view = ReportRun(replayed=replayed)
-    stage = play(reading, engine)
-    commands = tool_drafts(issue, stage)
-    own = [draft for draft in apply_rules(view) if not (commands and draft.own_assertion)]
-    drafts = tuple(sorted((*own, *commands), key=worth))
+    drafts = apply_rules(view)
     usual = engine.subject.test_root
     maker = _Maker(issue=issue, replayed=replayed, engine=engine, repeat=repeat, folder=usual)
     judged = maker.judge_all(drafts, progress)
@@ -112,7 +107,7 @@ def replay(
         strategy="replay",
         index=index,
         tests=kept,
-        misses=misses_of(view, kept, tool_misses(issue, stage)),
+        misses=misses_of(view, kept),
         notes=notes,
         settled=() if found else maker.settled(view),
         seconds=time.monotonic() - begin,
