@@ -172,16 +172,6 @@ def _definitions(body: list[str], header: str) -> tuple[list[str], list[str]]:
     return (above, rest) if rest else ([], body)
 
 
-def script(draft: Draft, replayed: Replayed) -> str | None:
-    """Return the same as a script, without a function around it; None also where it awaits."""
-    parts_found = _pieces(draft, replayed)
-    if parts_found is None or is_awaiting("\n".join(parts_found[1])):
-        return None
-    imports, body = parts_found
-    header = import_block(imports, "\n".join(body), replayed.resolver)
-    return "\n".join([*header.split("\n"), *body] if header else body) + "\n"
-
-
 def _pieces(draft: Draft, replayed: Replayed) -> tuple[list[str], list[str]] | None:
     setup = _setup(draft, replayed)
     imports, local = _hoist([tidy(seen.step.source) for seen in setup])

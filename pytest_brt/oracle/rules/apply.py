@@ -13,7 +13,7 @@ from pytest_brt.oracle.measured import measured
 from pytest_brt.oracle.rules.command_line import no_traceback
 from pytest_brt.oracle.rules.equals import equals
 from pytest_brt.oracle.rules.gone import MARKED, SPOKEN, gone
-from pytest_brt.oracle.rules.raises import must_end, must_raise, no_raise
+from pytest_brt.oracle.rules.raises import must_raise, no_raise
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.write import Draft
 from pytest_brt.types import Evidence, OracleKind
@@ -26,7 +26,6 @@ _ANOTHER_STATE = 0.3
 RULES = (
     no_raise,
     must_raise,
-    must_end,
     equals,
     gone,
     no_traceback,

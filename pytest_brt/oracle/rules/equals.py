@@ -17,7 +17,6 @@ from pytest_brt.oracle.rules.report_run import (
     is_said_of_the_call,
     quote,
     short,
-    wanted_words,
 )
 from pytest_brt.oracle.write import Draft
 from pytest_brt.syntax.parse import is_literal, parse, parses
@@ -72,13 +71,9 @@ def _in_place_of(index: int, seen: Seen, raised: Raised) -> Iterator[Draft]:
     if raised.in_project is None or not _is_expression(source):
         return
     printed = printed_argument(source)
-    told = wanted_words(seen)
-    words = told[1] if told else None
     for said in seen.step.said(ClaimKind.VALUE, ClaimRole.EXPECTED):
         text = said.text.strip()
         score, reason = _wanted_score(said)
-        if words == said:
-            continue
         if _is_value(text) and not printed:
             display = Display(form=Form.VALUE, expression=source, text="", evaluable=True)
         elif printed and text not in said.sentence:

@@ -1,4 +1,4 @@
-"""Oracles about how a statement ends: an exception must not come, or must; it must end at all."""
+"""Oracles about exceptions: one must not come, or must."""
 
 from __future__ import annotations
 
@@ -15,21 +15,18 @@ from pytest_brt.issue.mentions import EXCEPTION
 from pytest_brt.issue.words import wants_an_error
 from pytest_brt.observe.forms import printed_argument, ran_expression
 from pytest_brt.observe.watch import Seen
-from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.judge import is_isolation, is_unset_variable
 from pytest_brt.oracle.rules.report_run import (
     PLAIN,
     ReportRun,
-    called,
     is_said_of_the_call,
     is_said_to_work,
     messages_agree,
     quote,
     short,
-    wanted_words,
 )
-from pytest_brt.oracle.write import Draft, script
+from pytest_brt.oracle.write import Draft
 from pytest_brt.syntax.parse import Function, covers, parse_or_empty
 from pytest_brt.types import Evidence, OracleKind, Raised
 from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
@@ -76,11 +73,9 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
         lines: tuple[str, ...] = (body,)
         wanted = f"`{short(body)}` must not raise {shown[:160]}."
         if not own and _may_want_another(view, raised):
-            lines = _another_may_come(body, raised)
-            wanted = f"`{short(body)}` may raise an error, but not {shown[:160]}."
             score = min(score, _INSTEAD)
             reasons = (*reasons, "the report may want a different exception instead")
-        elif not own and (allowed := _own_errors(view, raised)):
+        if not own and (allowed := _own_errors(view, raised)):
             handlers = (f"\nexcept {name}:\n    pass" for name in allowed)
             lines = (f"try:\n{indented(body)}{''.join(handlers)}",)
             wanted = f"`{short(body)}` may raise {' or '.join(allowed)}, but not {shown[:160]}."
@@ -146,7 +141,7 @@ def no_raise_score(
     about = seen.step.said(ClaimKind.RAISES)
     wanted = any(s.exception for s in about if s.role is ClaimRole.EXPECTED)
     praised = any(s.direct for s in about if s.role is ClaimRole.CONTRAST)
-    if _is_sound(view, seen, about) or wanted or praised or wanted_words(seen):
+    if _is_sound(view, seen, about) or wanted or praised:
         return 0.0, (), None
     own = not any(frame.project for frame in raised.frames)
     if _is_own_assertion(raised):
@@ -211,18 +206,6 @@ def _is_sound(view: ReportRun, seen: Seen, about: tuple[Claim, ...]) -> bool:
     return wanted or any(other.step.is_marked for other in beside)
 
 
-def _another_may_come(source: str, raised: Raised) -> tuple[str, ...]:
-    """Return the body of a test that only this very exception fails."""
-    kind = simple(raised.type)
-    said = f" and str(error) == {literal(raised.message)}" if raised.message else ""
-    return (
-        f"try:\n{indented(source)}\n"
-        "except Exception as error:\n"
-        f"    if type(error).__name__ == {literal(kind)}{said}:\n"
-        "        raise",
-    )
-
-
 def _statement(seen: Seen, raised: Raised) -> str:
     """Return what to run: the expression alone where the exception is not in showing it."""
     source = seen.step.source
@@ -245,18 +228,13 @@ def must_raise(view: ReportRun) -> Iterator[Draft]:
         if did.raised is not None:
             yield from _another(index, seen, expression, did.raised)
             continue
-        sibling, prior = _sibling_exception(view, seen), OracleKind.MUST_RAISE.prior
+        prior = OracleKind.MUST_RAISE.prior
         for said in seen.step.said(ClaimKind.RAISES, ClaimRole.EXPECTED):
             named = said.raised.type if said.raised else ""
             score = prior + (0.05 if named else -0.15)
             if is_said_of_the_call(said, seen.step.source):
                 score = PLAIN
-            kind = named or sibling or "Exception"
-            yield _must_raise(index, seen, expression, kind, score, said)
-        if sibling and seen.step.is_marked:
-            draft = _must_raise(index, seen, expression, sibling, prior + 0.1, None)
-            why = "The report marks this call as wrong, next to a similar one that does raise."
-            yield replace(draft, sentence=f"{draft.sentence} {why}")
+            yield _must_raise(index, seen, expression, named or "Exception", score, said)
 
 
 def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterator[Draft]:
@@ -267,24 +245,6 @@ def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterato
         if said.raised and said.exception and not {said.exception, _LACKING} & kinds:
             draft = _must_raise(index, seen, expression, said.raised.type, score, said)
             yield replace(draft, expects=raised)
-    words = wanted_words(seen)
-    if words is not None and words[0] not in raised.message:
-        kind = raised.type.removeprefix("builtins.")
-        draft = _must_raise(index, seen, expression, kind, score, words[1])
-        yield replace(
-            draft,
-            body=(
-                f"with pytest.raises({kind}, match={literal(_pattern(words[0]))}):",
-                f"    {expression}",
-            ),
-            sentence=f"The {simple(kind)} of `{short(expression)}` must say {literal(words[0])}.",
-            reasons=("the report says what the error should say",),
-        )
-
-
-def _pattern(text: str) -> str:
-    """Return the regular expression that finds `text`, with its blanks as they are."""
-    return re.escape(text).replace(r"\ ", " ")
 
 
 def _must_raise(
@@ -300,60 +260,3 @@ def _must_raise(
         reasons=("the report says that this should be an error",),
         imports=("import pytest",),
     )
-
-
-def _sibling_exception(view: ReportRun, seen: Seen) -> str:
-    """Return the exception that a like call in the same block raises, as the report shows."""
-    for other in view.seen:
-        if other is seen or other.step.block != seen.step.block or other.did is None:
-            continue
-        if other.did.raised and called(other.step.source) == called(seen.step.source):
-            return simple(other.did.raised.type)
-    return ""
-
-
-_HANGS = re.compile(
-    r"\bhang|\bhung|\bfreez|\bforever\b|\bnever (?:return|finish|end|terminat|complet)|"
-    r"\binfinite(?:ly)? (?:loop|recurs)|\bendless|\bstuck\b|\bdeadlock|\bdoes(?:n['’]t| not) "
-    r"(?:return|finish|terminate)|\b(?:very|extremely|too) slow|\btakes? (?:too|very|so) long",
-    re.IGNORECASE,
-)
-_DIES = re.compile(
-    r"\bseg(?:mentation)? ?fault|\bcore dump|\bcrash|\babort|\bSIG[A-Z]+", re.IGNORECASE
-)
-#: Seconds after which a statement that ought to be quick is held to hang.
-_PATIENCE = 15
-
-
-def must_end(view: ReportRun) -> Iterator[Draft]:
-    """What the report says hangs, or kills its process, must come to an end."""
-    text = view.issue.text
-    for index, seen in enumerate(view.seen):
-        if not seen.ended or seen.missing:
-            continue
-        hangs = seen.timed_out
-        if not (_HANGS if hangs else _DIES).search(text):
-            continue
-        limit = f", timeout={_PATIENCE}" if hangs else ""
-        what = "hang" if hangs else "kill its process"
-        draft = Draft(
-            kind=OracleKind.NO_RAISE,
-            index=index,
-            body=(seen.step.source,),
-            sentence=f"`{' '.join(seen.step.source.split())[:120]}` must not {what}.",
-            score=OracleKind.NO_RAISE.prior - 0.15,
-            reasons=(f"the report says so, and so it ended here: {seen.ended}",),
-            # What subprocess says of it is no message that anybody has seen.
-            expects=Raised(type="TimeoutExpired" if hangs else "CalledProcessError", message=""),
-            imports=("import subprocess", "import sys"),
-        )
-        code = script(draft, view.replayed)
-        if code is not None:
-            yield replace(
-                draft,
-                body=(
-                    f"script = {literal(code)}",
-                    'command = [sys.executable, "-c", script]',
-                    f"subprocess.run(command, check=True{limit})",
-                ),
-            )

@@ -96,13 +96,6 @@ CASES = {
         OracleKind.EQUALS,
         "    assert decode(encode('a')) == 'a'",
     ),
-    "death of the process": Case(
-        "die() crashes the interpreter\n\n```python\nfrom pkg.core import die\ndie()\n```\n",
-        OracleKind.NO_RAISE,
-        '    script = "from pkg.core import die\\ndie()\\n"\n'
-        '    command = [sys.executable, "-c", script]\n'
-        "    subprocess.run(command, check=True)",
-    ),
     "own assertion": Case(
         "double\n\n```python\nfrom pkg import double\n\ndef test_double():\n    assert double(2) == 4\n```\n",  # noqa: E501
         OracleKind.WRITTEN,
