@@ -32,10 +32,10 @@ class Draft:
     #: One sentence, and the report's words that it rests on, or "".
     sentence: str
     quote: str = ""
-    #: How plainly the report says it, in 0..1: the order in which drafts are tried.
-    score: float
-    #: Few words each: why the score is what it is.
-    reasons: tuple[str, ...] = ()
+    #: How much in the report points at it: of drafts with the same evidence, the most comes first.
+    signs: int = 0
+    #: The result is only shown: where the report is about a crash, it is not what goes wrong.
+    in_passing: bool = False
     #: What the failure must look like on the buggy tree; None for a failed assertion.
     expects: Raised | None = None
     #: Fixtures the test asks for.
@@ -44,8 +44,6 @@ class Draft:
     imports: tuple[str, ...] = ()
     #: Run every earlier statement first, not only those it depends on.
     whole: bool = False
-    #: What the report says to the contrary; such a test is shown to nobody as a candidate.
-    against: str = ""
     evidence: Evidence = Evidence.OTHER
 
     @property

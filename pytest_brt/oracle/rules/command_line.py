@@ -36,8 +36,6 @@ def no_traceback(view: ReportRun) -> Iterator[Draft]:
             index=None,
             body=(f"command = {command}", f"done = {run}", 'assert "Traceback" not in done.stderr'),
             sentence=f"`{line[:100]}` must not end in {simple(raised.type)}.",
-            score=OracleKind.NO_TRACEBACK.prior,
-            reasons=("the report shows this exception",),
             fixtures=("tmp_path",),
             imports=("import subprocess", "import sys"),
         )

@@ -14,8 +14,6 @@ from pytest_brt.oracle.facts import simple, without_values
 from pytest_brt.types import BlockKind, Issue, Raised
 from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole, Reading
 
-#: For what the report says of the very call, in the words that we advise.
-PLAIN = 0.67
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
 _RAISES = re.compile(r"\b(?:rais|error|exception|fail|crash|got|get)", re.IGNORECASE)
 _SAME_AS = re.compile(

@@ -14,7 +14,7 @@ from pytest_brt.issue.read import complained
 from pytest_brt.observe.reports import Reports
 from pytest_brt.observe.watch import Replayed
 from pytest_brt.oracle.facts import Facts
-from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
+from pytest_brt.oracle.judge import Rating, judge, run_tests
 from pytest_brt.oracle.rules.apply import apply_rules
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.rules.settled import settled
@@ -157,7 +157,7 @@ class _Maker:
 
     def settled(self, view: ReportRun) -> tuple[JudgedTest, ...]:
         """Return tests that pass because the report's complaint does not hold here."""
-        drafts = sorted(settled(view), key=lambda draft: -draft.score)
+        drafts = sorted(settled(view), key=lambda draft: -draft.signs)
         judged = self.judge(self.tests(drafts, _MOST_SETTLED))
         return tuple(item for item in judged if item.judgement.verdict is Verdict.PASS)
 
@@ -168,11 +168,8 @@ class _Maker:
 
     def _judged(self, test: CandidateTest, draft: Draft, runs: tuple[TestRun, ...]) -> JudgedTest:
         facts = self._facts(draft.kind)
-        rating = Rating(reasons=draft.reasons, evidence=draft.evidence)
-        judged = judge(test, runs, facts, lambda _: rating)
-        if draft.against and judged.judgement.candidate:
-            return replace(judged, judgement=refused(Verdict.FAIL, draft.against, runs))
-        return judged
+        rating = Rating(evidence=draft.evidence)
+        return judge(test, runs, facts, lambda _: rating)
 
     def _facts(self, kind: OracleKind) -> Facts:
         """Return what a test of a kind must not demand, of what the report complains about."""

@@ -69,17 +69,6 @@ SHAPES = {
         "IndexError: list index out of range\n```\n\nIt should print:\n\n```\na b\nc d\n```\n",
         'assert str(first([])) == "a b\\nc d"',
     ),
-    "a text laid out in another way": (
-        "```python\nfrom pkg.core import encode\nprint(encode('select 1 of t'))\n```\n\nIt says\n\n"
-        "```\nSELECT 1\nOF T\n```\n\nIt should print\n\n```\nselect 1\nof t\n```\n",
-        "    expected = \"select 1\\nof t\"\n    result = str(encode('select 1 of t'))\n"
-        '    assert "".join(result.split()) == "".join(expected.split())',
-    ),
-    "a part of a text": (
-        "```python\nfrom pkg.core import encode\nprint(encode('the quick red fox runs'))\n```\n\n"
-        "prints\n\n```\nTHE QUICK RED FOX RUNS\n```\n\nHere, it should be `BIG FOX` instead.\n",
-        "assert \"BIG FOX\" in str(encode('the quick red fox runs'))",
-    ),
     "a quoted wish": (
         'The result of `encode("a b")` says "A B". We would expect to see "A-B".\n\n'
         "```python\nfrom pkg.core import encode\nprint(encode('a b'))\n```\n",
