@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from keyword import iskeyword
 
 from pytest_brt.issue.mentions import code_in, object_at
-from pytest_brt.issue.words import is_called_fine, plain
+from pytest_brt.issue.words import is_called_fine
 from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.oracle.assertion import one_line
 from pytest_brt.oracle.facts import simple, without_values
@@ -15,7 +15,7 @@ from pytest_brt.types import BlockKind, Issue, Raised
 from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole, Reading
 
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
-_RAISES = re.compile(r"\b(?:rais|error|exception|fail|crash|got|get)", re.IGNORECASE)
+_RAISES = re.compile(r"\b(?:rais|throw|error|exception|fail|crash|got|get)", re.IGNORECASE)
 _SAME_AS = re.compile(
     r"\b(?:the same|equal|equivalent|identical)\b[^.;\"'`]{0,30}\b(?:as|to) ", re.IGNORECASE
 )
@@ -83,7 +83,7 @@ class ReportRun:
         texts = [self.issue.title, *(b.text for b in self.issue.blocks if b.kind in _SHOWN)]
         for line in (line for text in texts for line in text.split("\n")):
             match = named.search(line)
-            if match and (match["message"] or _RAISES.search(plain(line))):
+            if match and (match["message"] or _RAISES.search(line)):
                 return Raised(type=name, message=match["message"] or "")
         return None
 
@@ -105,7 +105,7 @@ def is_said_of_the_call(said: Claim, source: str) -> bool:
         rf"`{re.escape(source)}` should (?:return|give|be|print|equal|raise) "
         rf"(?:an? )?`{re.escape(wanted)}"
     )
-    return bool(re.search(asked, plain(said.sentence)))
+    return bool(re.search(asked, said.sentence))
 
 
 def messages_agree(reported: str, seen: str) -> bool:
