@@ -40,8 +40,8 @@ _VERB = re.compile(
     r"\b(?P<verb>returns?|returned|returning|gives?|gave|giving|yields?|yielded|produces?|produced"
     r"|evaluates? to|evaluated to|prints?|printed|outputs?|results? in|resulted in|equals?"
     r"|becomes?|gets?|got|sees?|says?|reads?|shows?|displays?|computes?|leads? to"
-    r"|rais(?:es?|ed|ing)|throws?|fails? with|failed with|errors? with|crashes with|dies with|causes?"
-    r"|is|be|are|was)\b"
+    r"|rais(?:es?|ed|ing)|throws?|fails? with|failed with|errors? with|crashes with|dies with"
+    r"|causes?|is|be|are|was)\b"
     r"(?:\s+(?:an?|the|me|us|following|value|exception|error|result|output|always|now|just|wrongly"
     r"|incorrectly|equal to|of|uncaught|unhandled|weird|strange)\b)*[\s:]*",
     re.IGNORECASE,

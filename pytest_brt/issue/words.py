@@ -42,7 +42,8 @@ _ERROR = r"(?:error|exception)(?: (?:message|type|class))?|message"
 _OF_AN_ERROR = re.compile(
     rf"\b{_QUALITY} (?:\w+ ){{0,2}}(?:{_ERROR})\b"
     rf"|\b(?:{_ERROR}) (?:is|was|are|isn't|should be|could be)(?: \w+){{0,2}} {_QUALITY}\b"
-    rf"|\bshould {ADVERBS}(?:raise|throw|fail|complain|report|say|tell|mention|reject|refuse|warn)\b"
+    rf"|\bshould {ADVERBS}(?:raise|throw|fail|complain|report|say|tell|mention|reject"
+    r"|refuse|warn)\b"
     r"|\bgracefully\b",
     re.IGNORECASE,
 )
