@@ -1,17 +1,12 @@
-"""Which tests are shown first: clusters by failure, best of each first, no doubles.
-
-What several runs of a strategy, or several ways, agree on is likelier.
-"""
+"""Which tests are shown first: clusters by failure, best of each first, no doubles."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from pytest_brt.oracle.judge import failure_key, rescored
-from pytest_brt.reproduce.model_tests.confidence import with_agreement, with_odds
 from pytest_brt.syntax.normal import test_key
 from pytest_brt.types import Attempt, JudgedTest, OracleKind, Verdict
 
@@ -100,74 +95,12 @@ def dropped(item: JudgedTest, reason: str) -> JudgedTest:
     return replace(item, judgement=judgement)
 
 
-def agreed(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
-    """Return the attempts with their candidates judged together.
-
-    Of a strategy that was run several times, a test is likelier if other runs wrote one that
-    fails in the same way, and one that several runs wrote is a candidate once. Strategies that
-    draw samples within a run judge those themselves.
-    """
-    attempts = tuple(attempts)
-    runs = Counter((attempt.issue, attempt.strategy) for attempt in attempts)
-    alike: dict[tuple[str, str, str], set[int]] = defaultdict(set)
-    for attempt in attempts:
-        for item in attempt.tests:
-            if item.judgement.candidate:
-                alike[attempt.issue, attempt.strategy, _key(item)].add(attempt.index)
-    first: dict[tuple[str, str], dict[str, str]] = {place: {} for place in runs}
+def without_repeats(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
+    """Return the attempts; what several runs of a strategy wrote is a candidate once."""
+    first: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     found = []
     for attempt in attempts:
-        place = (attempt.issue, attempt.strategy)
-        tests = [
-            _among(item, len(alike[(*place, _key(item))]), runs[place]) for item in attempt.tests
-        ]
-        kept = without_doubles(tests, first[place], " of an earlier run")
-        found.append(replace(attempt, tests=kept))
+        known = first[attempt.issue, attempt.strategy]
+        tests = without_doubles(attempt.tests, known, " of an earlier run")
+        found.append(replace(attempt, tests=tests))
     return tuple(found)
-
-
-def _among(item: JudgedTest, agree: int, runs: int) -> JudgedTest:
-    """Return a candidate that was judged alone as one of `runs`, of which some fail alike."""
-    judgement = item.judgement
-    if runs < 2 or not judgement.candidate or judgement.samples > 1:
-        return item
-    value = with_agreement(judgement.confidence, agree, runs)
-    judged = rescored(item, value, f"{agree} of {runs} runs fail alike")
-    return replace(judged, judgement=replace(judged.judgement, agree=agree, samples=runs))
-
-
-def _key(item: JudgedTest) -> str:
-    runs = item.judgement.runs
-    return failure_key(runs[0]) if runs else item.test.id
-
-
-#: What the odds of a test gain when another way found the same failure.
-_GAIN = 2.0
-
-
-def together(
-    tests: Sequence[JudgedTest], keep: int | None, doubted: Collection[str] = ()
-) -> tuple[JudgedTest, ...]:
-    """Return the tests of all ways, best first, as `select` does.
-
-    A candidate that fails in the same way as one of another origin says with which it agrees, and
-    becomes likelier unless that was measured; not those with ids in `doubted`, which a model holds
-    for wrong.
-    """
-    origins: dict[str, set[str]] = defaultdict(set)
-    for item in tests:
-        if item.judgement.candidate:
-            origins[_key(item)].add(item.test.origin.strategy)
-    raised = [
-        item if item.test.id in doubted else _raised(item, origins[_key(item)]) for item in tests
-    ]
-    return select(raised, keep)
-
-
-def _raised(item: JudgedTest, origins: set[str]) -> JudgedTest:
-    others = sorted(origins - {item.test.origin.strategy})
-    if not item.judgement.candidate or not others:
-        return item
-    value, figures = item.judgement.confidence, item.judgement.measured
-    likelier = value if figures else with_odds(value, _GAIN)
-    return rescored(item, likelier, f"{', '.join(others)} found the same")

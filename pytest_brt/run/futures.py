@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pytest_brt.answers import answer_ranking
 from pytest_brt.once import Once
-from pytest_brt.reproduce.select import agreed
+from pytest_brt.reproduce.select import without_repeats
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.attempts import Attempting
 from pytest_brt.run.plan import AttemptKey, Case, Plan
@@ -109,7 +109,8 @@ class Run:
     def tests(self, case: Case) -> tuple[JudgedTest, ...]:
         """Return the tests of a case that are known by now, given ones too."""
         attempts = [self._attempts[key] for key in self.plan.keys(case) if key in self._attempts]
-        tests = tuple(judged for attempt in agreed(_results(attempts)) for judged in attempt.tests)
+        made = without_repeats(_results(attempts))
+        tests = tuple(judged for attempt in made for judged in attempt.tests)
         if self._given is not None and _succeeded(self._given):
             tests += self._given.result()
         brought = self._brought.get(case.issue_id)
@@ -124,7 +125,7 @@ class Run:
 
     def record(self) -> RunRecord:
         """Return all that is known by now: of what did not end, what it had found until then."""
-        attempts = agreed(self._found())
+        attempts = without_repeats(self._found())
         given = self._given.result() if self._given and _succeeded(self._given) else ()
         brought = tuple(judged for found in _results(self._brought.values()) for judged in found)
         # First of all: a row that ends meanwhile must not be missing in the ranks unsaid.
@@ -279,7 +280,7 @@ class Run:
         made, given = self._finished(attempts)
         # An attempt that broke is reported as such; the others still rank the patches.
         tests = (
-            *(judged for attempt in agreed(made) for judged in attempt.tests),
+            *(judged for attempt in without_repeats(made) for judged in attempt.tests),
             *given,
             *self._brought[case.issue_id].result(),
         )

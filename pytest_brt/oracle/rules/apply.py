@@ -12,7 +12,13 @@ from pytest_brt.oracle.write import Draft
 from pytest_brt.types import Evidence, OracleKind
 
 #: The first of them come first where drafts are equally likely.
-RULES = (no_raise, no_traceback, equals, must_raise, gone)
+RULES = (
+    no_raise,
+    no_traceback,
+    equals,
+    must_raise,
+    gone,
+)
 _OF_VALUES = (OracleKind.EQUALS, OracleKind.GONE)
 
 
