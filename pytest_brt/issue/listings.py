@@ -14,7 +14,7 @@ from pytest_brt.issue.sessions import read_session
 from pytest_brt.issue.snippets import Statement, left_out, statements
 from pytest_brt.issue.tracebacks import final_exception
 from pytest_brt.issue.words import must_work
-from pytest_brt.syntax.parse import called_name, is_literal, parse, parses
+from pytest_brt.syntax.parse import called_name, is_literal, parse
 from pytest_brt.types.miss import CodeLeftOut
 from pytest_brt.types.reading import BlockInContext, Claim, ClaimKind, ClaimRole
 
@@ -69,7 +69,6 @@ def _note_left_out(progress: Progress, text: str, parts: tuple[Statement, ...], 
                 line=first + start,
                 end_line=first + end - 1,
                 code=lines[start].strip(),
-                orphaned=parses("\n".join(lines[start:end])),
             )
         )
     return bool(runs) and runs[-1][0] >= max((part.end for part in parts), default=0)

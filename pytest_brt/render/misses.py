@@ -75,11 +75,10 @@ def miss_sentence(miss: Miss) -> str:
 
 
 def _left_out_words(miss: CodeLeftOut) -> str:
-    why = "of no use without the lines left out above" if miss.orphaned else "not Python 3"
     if miss.end_line > miss.line:
-        lines = f"lines {miss.line} to {miss.end_line} of the report are {why} and were"
+        lines = f"lines {miss.line} to {miss.end_line} of the report are not Python 3 and were"
     else:
-        lines = f"line {miss.line} of the report is {why} and was"
+        lines = f"line {miss.line} of the report is not Python 3 and was"
     return f"{lines} left out: {miss.code!r}"
 
 

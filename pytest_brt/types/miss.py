@@ -29,8 +29,6 @@ class CodeLeftOut(Fact, frozen=True, kw_only=True):
     end_line: int
     #: The first of them.
     code: str
-    #: It is Python, and of no use without other lines that are not.
-    orphaned: bool
 
 
 class TooManyStatements(Fact, frozen=True, kw_only=True):

@@ -53,8 +53,8 @@ VALUES = (StatedValue(text="3", line=7),)
 MISSES: list[Miss] = [
     NoCode(),
     CodeInShell(line=3),
-    CodeLeftOut(line=2, end_line=2, code="print x", orphaned=False),
-    CodeLeftOut(line=2, end_line=4, code="y", orphaned=True),
+    CodeLeftOut(line=2, end_line=2, code="print x"),
+    CodeLeftOut(line=2, end_line=4, code="y"),
     TooManyStatements(most=150, most_inline=40),
     CodeRead(statements=1, blocks=0),
     CodeRead(statements=2, blocks=1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pytest_brt.issue.alike import Likeness, is_steady, partly_in, squeezed
+from pytest_brt.issue.alike import is_steady, squeezed
 from pytest_brt.issue.mentions import is_runnable
 from pytest_brt.issue.words import wished_part
 from pytest_brt.observe.forms import Display, can_compare, displays, printed_argument, quotes
@@ -29,14 +29,13 @@ def gone(view: ReportRun) -> Iterator[Draft]:
         if seen.missing or is_said_to_work(seen) or wanted or view.held_for_right(seen):
             continue
         for display in displays(seen):
-            found = _quotation(view, seen, display)
-            if found is None or not can_compare(display):
+            said = _quotation(seen, display)
+            if not can_compare(display) or not (said or _is_elsewhere(view, seen, display)):
                 continue
-            said, alike = found
             if _is_right(view, seen, display, said) or _is_beside(view, index, said):
                 break
             signs = _signs(view, index, said)
-            plain = said is not None and alike is not Likeness.PART and signs >= _PLAIN
+            plain = said is not None and signs >= _PLAIN
             lines, capsys = assertion(display, display.text, differs=True)
             shown = one_line(display.text)
             gives = "print" if capsys or printed_argument(seen.step.source) else "return"
@@ -55,20 +54,11 @@ def gone(view: ReportRun) -> Iterator[Draft]:
             break
 
 
-def _quotation(
-    view: ReportRun, seen: Seen, display: Display
-) -> tuple[Claim | None, Likeness] | None:
-    best: tuple[Claim | None, Likeness] | None = None
-    for said in seen.step.said(ClaimKind.VALUE, *_SUSPECT):
-        alike = quotes(said.text, display)
-        complained = said.role is ClaimRole.OBSERVED and said.direct
-        if not alike and complained and partly_in(said.text, display.text):
-            alike = Likeness.PART
-        if alike and (best is None or alike > best[1]):
-            best = (said, alike)
-    if best is None and _is_elsewhere(view, seen, display):
-        return None, Likeness.SQUEEZED
-    return best
+def _quotation(seen: Seen, display: Display) -> Claim | None:
+    """Return what the report says that quotes a result, the best quotation first."""
+    claims = seen.step.said(ClaimKind.VALUE, *_SUSPECT)
+    quoting = [said for said in claims if quotes(said.text, display)]
+    return max(quoting, key=lambda said: quotes(said.text, display), default=None)
 
 
 def _is_beside(view: ReportRun, index: int, said: Claim | None) -> bool:

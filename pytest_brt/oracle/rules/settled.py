@@ -51,7 +51,7 @@ def _with_value(index: int, seen: Seen) -> Iterator[Draft]:
     for said in seen.step.said(ClaimKind.VALUE):
         text = said.text.strip()
         wanted = said.role is ClaimRole.EXPECTED
-        least = Likeness.EXACT if wanted else Likeness.PART
+        least = Likeness.EXACT if wanted else Likeness.SQUEEZED
         same = [display for display in shown if quotes(text, display) >= least]
         if wanted and same:
             lines, capsys = assertion(same[0], same[0].text, differs=False)
