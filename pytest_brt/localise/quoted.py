@@ -26,7 +26,7 @@ _CALL = re.compile(
     r"\b([A-Za-z_][\w.]*)\(\) "
     r"(?:takes (?:no|from|exactly|at most|at least|\d)|missing \d|got an unexpected|got multiple)"
 )
-_PATH = re.compile(r"[\w./\\-]+\.py\b")
+_PATH = re.compile(r"[\w./-]+\.py\b")
 _DOTTED = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 
 
