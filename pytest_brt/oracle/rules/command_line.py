@@ -20,6 +20,10 @@ from pytest_brt.types.subject import Subject
 
 #: Command lines of one report that are run.
 _MOST = 3
+_RUN = """\
+done = subprocess.run(
+    command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False
+)"""
 
 
 def no_traceback(view: ReportRun) -> Iterator[Draft]:
@@ -30,11 +34,10 @@ def no_traceback(view: ReportRun) -> Iterator[Draft]:
         raised = _ends_in(command, engine)
         if raised is None or not _is_reported(raised, view, engine.subject):
             continue
-        run = 'subprocess.run(command, cwd=tmp_path, stderr=subprocess.PIPE, encoding="utf-8")'
         yield Draft(
             kind=OracleKind.NO_TRACEBACK,
             index=None,
-            body=(f"command = {command}", f"done = {run}", 'assert "Traceback" not in done.stderr'),
+            body=(f"command = {command}", _RUN, 'assert "Traceback" not in done.stderr'),
             sentence=f"`{line[:100]}` must not end in {simple(raised.type)}.",
             fixtures=("tmp_path",),
             imports=("import subprocess", "import sys"),
@@ -44,15 +47,15 @@ def no_traceback(view: ReportRun) -> Iterator[Draft]:
 def _command_lines(view: ReportRun, subject: Subject) -> Iterator[tuple[str, list[str]]]:
     """Yield the command lines of the project, each with what stands behind the interpreter."""
     scripts = scripts_of(Path(subject.root))
-    for block in view.issue.blocks:
-        for exchange in read_shell(block.text) if block.kind is BlockKind.SHELL else ():
-            match _words(exchange.source):
-                case [_, "-m", package, *arguments] if package in subject.packages:
-                    yield exchange.source, ["-m", package, *arguments]
-                case [name, *arguments] if name in scripts:
-                    module, _, function = scripts[name].partition(":")
-                    code = f"import sys, {module}; sys.exit({module}.{function}())"
-                    yield exchange.source, ["-c", code, *arguments]
+    shells = [block.text for block in view.issue.blocks if block.kind is BlockKind.SHELL]
+    for line in (exchange.source for text in shells for exchange in read_shell(text)):
+        match _words(line):
+            case [_, "-m", package, *arguments] if package in subject.packages:
+                yield line, ["-m", package, *arguments]
+            case [name, *arguments] if name in scripts:
+                module, _, function = scripts[name].partition(":")
+                code = f"import sys, {module}; sys.exit({module}.{function}())"
+                yield line, ["-c", code, *arguments]
 
 
 def _words(line: str) -> list[str]:
@@ -64,8 +67,8 @@ def _words(line: str) -> list[str]:
 
 def _ends_in(command: str, engine: Engine) -> Raised | None:
     """Return the exception in which a command ends on the unpatched tree."""
-    run = f"__import__('subprocess').run({command}, stderr=-1, stdin=-3, encoding='utf-8').stderr"
-    statements = ("import sys", f"{run}[-6000:]")
+    run = f"run({command}, stdin=DEVNULL, capture_output=True, encoding='utf-8', errors='replace')"
+    statements = ("import sys", "from subprocess import DEVNULL, run", f"{run}.stderr[-6000:]")
     observed = engine.observe(Program(statements=statements, statement_share=2 / 3)).observed
     value = observed[-1].value if observed else None
     return final_exception(value.text) if value else None
