@@ -39,7 +39,7 @@ def _wanted(view: ReportRun, index: int, seen: Seen) -> Iterator[Draft]:
         if compared is None or (crash and wants_an_error(said.sentence)):
             continue
         display, text = compared
-        lines, capsys = assertion(display, text + _ending(seen, display), differs=False)
+        lines, capsys = assertion(display, text + _ending(display), differs=False)
         of_the_call = (
             crash is not None
             or _is_confirmed(seen, shown)
@@ -112,11 +112,8 @@ def _compared(shown: tuple[Display, ...], said: Claim) -> tuple[Display, str] | 
     return display, text
 
 
-def _ending(seen: Seen, display: Display) -> str:
+def _ending(display: Display) -> str:
     """Return the newlines at the end of a printed text, which a report cannot show."""
-    if display.form is Form.STDOUT:
-        return display.text[len(display.text.rstrip("\n")) :]
-    if display.form is not Form.STR or display.type or seen.did is None:
+    if display.form is Form.VALUE or display.type:
         return ""
-    printed = seen.did.stdout
-    return printed[len(printed.rstrip("\n")) : -1]
+    return display.text[len(display.text.rstrip("\n")) :]
