@@ -13,7 +13,7 @@ from tests.reproduce.replay.project import make_project
 
 ROOT = Path(__file__).parents[1]
 ROW = """\
-    RESULT_TYPE = ("type-of-result", 0.9)
+    RESULT_TYPE = ("type-of-result",)
 """
 WORDS = """\
     OracleKind.RESULT_TYPE: "returns another type",
@@ -40,7 +40,6 @@ def result_type(view):
                 index=index,
                 body=(f"assert isinstance({shown.expression}, {named['type']})",),
                 sentence=f"`{shown.expression}` should return a {named['type']}.",
-                score=OracleKind.RESULT_TYPE.prior,
             )
 '''
 ASK_REPLAY = """\

@@ -56,11 +56,6 @@ class PytestIni:
     #: Whether the file cannot be read, so that our runs have to do without it.
     is_broken: bool = False
 
-    @property
-    def collects_examples(self) -> bool:
-        """Whether the examples in docstrings of modules are among the project's tests."""
-        return "--doctest-modules" in self.addopts
-
     def test_files(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Return those of the project's files in which plain pytest looks for tests, sorted.
 
@@ -145,6 +140,14 @@ def declared_roots(root: Path) -> tuple[str, ...]:
         if not clean.startswith(("/", "..")) and (root / clean).is_dir():
             roots[clean] = None
     return tuple(roots)
+
+
+def scripts_of(root: Path) -> dict[str, str]:
+    """Return the scripts that ``pyproject.toml`` declares, as in "tool": "pkg.core:main"."""
+    with contextlib.suppress(*_UNREADABLE):
+        table = _toml(root / "pyproject.toml", ("project", "scripts")) or {}
+        return {name: str(target) for name, target in table.items()}
+    return {}
 
 
 def _roots_of_pyproject(root: Path) -> Iterator[str]:

@@ -45,8 +45,6 @@ class TestTarget:
     node: str = ""
     #: The nodes that are meant, where there are several.
     nodes: tuple[str, ...] = ()
-    #: The file is a module, and the nodes are the examples of its docstrings.
-    is_doctest: bool = False
     #: Nodes of a whole file to run before its others: the time may not be enough for all.
     first: tuple[str, ...] = ()
 
@@ -54,8 +52,7 @@ class TestTarget:
     def arguments(self) -> tuple[str, ...]:
         """What pytest is to be given."""
         names = self.nodes or ((self.node,) if self.node else ())
-        chosen = tuple(f"{self.path}::{name}" for name in names) or (self.path,)
-        return ("--doctest-modules", *chosen) if self.is_doctest else chosen
+        return tuple(f"{self.path}::{name}" for name in names) or (self.path,)
 
 
 def target_of(test: CandidateTest) -> TestTarget:

@@ -26,7 +26,7 @@ from pytest_brt.execute.protocol import (
 )
 from pytest_brt.execute.sandbox import read_text
 from pytest_brt.execute.slots import Talk
-from pytest_brt.execute.touched import module_names, touched_files
+from pytest_brt.execute.touched import touched_files
 from pytest_brt.execute.verdict import Scene, missing_nodes, verdicts
 from pytest_brt.execute.views import RowDied
 from pytest_brt.types import Cause, FileChange, TestRun, Verdict
@@ -187,9 +187,6 @@ class RowRun:
 
     def _source(self, target: TestTarget) -> str:
         """Return what a target's process imports, as the source of a module."""
-        if target.is_doctest:  # a module need not import its own packages to load them
-            names = module_names(target.path, self.setting.subject.source_roots)
-            return f"import {names[0]}" if names else ""
         return self._content(target).decode("utf-8", "replace")
 
     def _content(self, target: TestTarget) -> bytes:

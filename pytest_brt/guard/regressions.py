@@ -73,10 +73,9 @@ class Guard:
             SubjectProblem: the interpreter cannot be started at all.
         """
         selection = self.select((touched,), allowance=allowance, hints=hints)
-        mine = selection.for_patch(touched)
-        row = Row(changes=changes, targets=mine.targets)
-        runs = self._engine.run(row).runs if mine.tests else ()
-        return self.judge(changes, touched, mine, runs)
+        row = Row(changes=changes, targets=selection.targets)
+        runs = self._engine.run(row).runs if selection.tests else ()
+        return self.judge(changes, touched, selection, runs)
 
     def select(
         self,
@@ -96,7 +95,7 @@ class Guard:
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        wanted = list(_files(Nearness(self.suite, pool, hints), pool))
+        wanted = list(_files(Nearness(self.suite, pool, hints)))
         found = self._search(wanted, pool, allowance, say)
         collected = {file.path: len(file.tests) + file.left for file in found if file.tests}
         return select_tests(
@@ -194,10 +193,8 @@ def _regression(test: BaselineTest, run: TestRun) -> Regression:
     )
 
 
-def _files(nearness: Nearness, pool: Iterable[Touched]) -> Iterator[SuiteFile]:
-    """Yield the files whose tests may be run, likeliest first: examples, then tests."""
-    for path in dict.fromkeys(path for touched in pool for path in touched.documented):
-        yield SuiteFile(path=path, is_doctest=True)
+def _files(nearness: Nearness) -> Iterator[SuiteFile]:
+    """Yield the files whose tests may be run, likeliest first."""
     for number, path in enumerate(nearness.files()):
         # Of the nearest files some may be too long for the time.
         yield SuiteFile(path=path, first=nearness.speaking(path) if number < _FILES else ())

@@ -153,7 +153,7 @@ class TestEntry:
     failure: Failure | None
     #: What a person said about it.
     review: Review
-    #: How many of a model's samples, or of a strategy's runs, fail like it, and of how many.
+    #: How many of a model's samples fail like it, and of how many.
     agree: int
     samples: int
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pytest_brt.answers import answer_ranking
 from pytest_brt.once import Once
-from pytest_brt.reproduce.select import agreed
+from pytest_brt.reproduce.select import without_repeats
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.attempts import Attempting
 from pytest_brt.run.plan import AttemptKey, Case, Plan
@@ -106,7 +106,8 @@ class Run:
     def tests(self, case: Case) -> tuple[JudgedTest, ...]:
         """Return the tests of a case that are known by now, given ones too."""
         attempts = [self._attempts[key] for key in self.plan.keys(case) if key in self._attempts]
-        tests = tuple(judged for attempt in agreed(_results(attempts)) for judged in attempt.tests)
+        made = without_repeats(_results(attempts))
+        tests = tuple(judged for attempt in made for judged in attempt.tests)
         if self._given is not None and _succeeded(self._given):
             tests += self._given.result()
         brought = self._brought.get(case.issue_id)
@@ -125,7 +126,7 @@ class Run:
         missing = [self._not_run(case) for case in self.plan.cases]
         return RunRecord(
             issues=tuple(case.issue for case in self.plan.cases if case.issue),
-            attempts=tuple(agreed(self._found())),
+            attempts=without_repeats(self._found()),
             given=self._given.result() if self._given and _succeeded(self._given) else (),
             brought=tuple(test for tests in _results(self._brought.values()) for test in tests),
             ranks=tuple(
@@ -267,7 +268,7 @@ class Run:
         made, given = self._finished(attempts)
         # An attempt that broke is reported as such; the others still rank the patches.
         tests = (
-            *(judged for attempt in agreed(made) for judged in attempt.tests),
+            *(judged for attempt in without_repeats(made) for judged in attempt.tests),
             *given,
             *self._brought[case.issue_id].result(),
         )

@@ -66,28 +66,3 @@ def test_it_is_shown_and_written_once_it_is_accepted(project: pytest.Pytester) -
     again.stdout.fnmatch_lines(["already there: *test_clamp_is_odd.py"])
     again.stdout.no_fnmatch_line("written: *")
     assert [path.name for path in project.path.rglob("test_*.py")] == ["test_clamp_is_odd.py"]
-
-
-def test_where_another_exception_may_be_wanted_only_the_reported_one_fails(
-    project: pytest.Pytester,
-) -> None:
-    package = project.path / "interval/__init__.py"
-    package.write_text("def mean(values):\n    return sum(values) / len(values)\n", "utf-8")
-    report = (
-        "# mean([]) crashes\n\n```python\nfrom interval import mean\nmean(\n    []\n)\n```\n\n"
-        "This raises `ZeroDivisionError: division by zero`. An empty list is invalid, but a "
-        "better error message would help.\n"
-    )
-    project.path.joinpath("issue.md").write_text(report, "utf-8")
-    run(project)
-    accept(project)
-    result = run(project, "--brt-write=new")
-    result.stdout.fnmatch_lines(["Possibly reproduced: *"])
-    (test,) = read_report(project.path.joinpath("out.json"))["tests"]
-    assert "may raise an error, but not ZeroDivisionError: division by zero" in test["source"]
-    (written,) = project.path.rglob("test_*.py")
-    assert project.runpytest_subprocess(written).ret == 1
-    package.write_text(
-        "def mean(values):\n    if not values:\n        raise ValueError('no values')\n", "utf-8"
-    )
-    assert project.runpytest_subprocess(written).ret == 0

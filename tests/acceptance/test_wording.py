@@ -44,8 +44,8 @@ def test_where_nothing_is_written_it_is_said_what_writes_it(
     project.path.joinpath("odd.md").write_text(odd, "utf-8")
     result = project.runpytest_subprocess("--brt-issue=odd.md", f"--brt-write={kind}", "-q")
     assert [line for line in result.outlines if "written" in line] == [
-        "not written: test_something_odd is less certain ('pytest-brt review' accepts it, and the same "
-        "command then writes it)"
+        "not written: test_something_odd is less certain ('pytest-brt review' accepts it, and "
+        "the same command then writes it)"
     ]
     project.path.joinpath("none.md").write_text("# mean() is slow\n\nSometimes.\n", "utf-8")
     result = project.runpytest_subprocess("--brt-issue=none.md", f"--brt-write={kind}")

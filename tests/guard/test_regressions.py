@@ -286,64 +286,6 @@ def test_a_cell_that_says_nothing_is_no_regression(engine: Engine, root: Path) -
     assert (found.ran, found.regressions) == (0, ())
 
 
-DOCUMENTED = """\
-def double(n):
-    \"\"\"Double a number.
-
-    >>> double(2)
-    4
-    \"\"\"
-    return n + n
-
-
-def half(n):
-    \"\"\"Halve a number.
-
-    >>> half(3)
-    1.0
-    \"\"\"
-    return double(n) / 4
-"""
-
-
-@pytest.fixture(scope="module")
-def documented(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    root = tmp_path_factory.mktemp("documented") / "project"
-    settings = '[tool.pytest.ini_options]\naddopts = "--doctest-modules"\n'
-    write_tree(root, {"pkg/__init__.py": "", "pkg/core.py": DOCUMENTED, "pyproject.toml": settings})
-    engine = open_on(root)
-    yield engine
-    engine.close()
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "broken"),
-    [
-        ("return n + n", "return n", ("pkg/core.py::pkg.core.double",)),
-        ("return n + n", "return 2 * n", ()),
-        ("    >>> double(2)\n    4\n", "", ()),
-        ("    4\n", "    5\n", ()),
-    ],
-)
-def test_examples_of_the_changed_module_are_existing_tests_where_the_project_collects_them(
-    documented: Engine, old: str, new: str, broken: tuple[str, ...]
-) -> None:
-    root = Path(documented.subject.root)
-    # What is changed in a docstring is no test of what was there before.
-    found = check(Guard(documented), root, DOCUMENTED.replace(old, new))
-    assert tuple(item.test for item in found.regressions) == broken
-    assert found.ran == (1 if "return" in new else 0)
-    # Words of a docstring are executed by no test, and no test that fails has to do with them.
-    failing = ["pkg/core.py::pkg.core.half"] if "return" in new else []
-    assert [test.test for test in found.failing] == failing
-
-
-def test_examples_that_the_project_does_not_collect_are_no_tests(tmp_path: Path) -> None:
-    write_tree(tmp_path, {"pkg/__init__.py": "", "pkg/core.py": DOCUMENTED, "pyproject.toml": ""})
-    change = FileChange(path="pkg/core.py", content=DOCUMENTED.replace("n + n", "n").encode())
-    assert touched_by((change,), tmp_path).documented == ()
-
-
 def test_a_conftest_that_cannot_be_imported_is_told_of(tmp_path: Path) -> None:
     broken = {
         "tests/conftest.py": "import no_such_module\n",

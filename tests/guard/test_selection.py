@@ -24,7 +24,6 @@ def known(name: str, *lines: int, seconds: float = 0.5, passes: bool = True) -> 
     return BaselineTest(
         name=f"t/test_a.py::{name}",
         path="t/test_a.py",
-        is_doctest=False,
         verdict=Verdict.PASS if passes else Verdict.FAIL,
         cause=Passed() if passes else BodyFailed(text="assert 0"),
         raised=None,
@@ -107,9 +106,3 @@ def test_what_fails_before_is_named_where_it_has_to_do_with_a_patch() -> None:
         NotCollected(path="t/test_b.py", others=0),
         FailBefore(tests=1, all_of_them=False),
     )
-
-
-def test_examples_that_a_patch_writes_anew_are_not_run_with_it() -> None:
-    selection = choose([known("a", 1), known("b", 1)], [touching(1)], is_whole=True)
-    mine = Touched(places=(), size=1, rewritten=frozenset({"t/test_a.py::b"}))
-    assert names(selection.for_patch(mine)) == ["a"]

@@ -220,9 +220,7 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
     "not-comparable": lambda: missed(
         CodeRead(statements=1, blocks=1), NotComparable(values=VALUES)
     ),
-    "left-out": lambda: missed(
-        CodeLeftOut(line=4, end_line=6, code="print clamp(5)", orphaned=False), NoCode()
-    ),
+    "left-out": lambda: missed(CodeLeftOut(line=4, end_line=6, code="print clamp(5)"), NoCode()),
     "tests-pass": lambda: report(rejected_test(Verdict.PASS), rejected_test(Verdict.PASS)),
     "tests-broken": lambda: report(
         rejected_test(Verdict.BROKEN, CannotRun(said="ImportError: no module named 'x'")),

@@ -109,10 +109,7 @@ class Cell:
             capture.start_global_capturing()
             capture.suspend_global_capture()
         os.close(self.output)
-        args = self.request["args"]
-        # The row's pytest has read its options already, and other cells want no docstrings.
-        config.option.doctestmodules = args[0] == "--doctest-modules"
-        config.args[:] = args[1:] if config.option.doctestmodules else args
+        config.args[:] = self.request["args"]
         self.wire = start.Wire(self.writer)
         self.row.probe.wire = self.wire
         self.row.probe.skip = self.request["skip"]
