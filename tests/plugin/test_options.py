@@ -145,7 +145,7 @@ def test_a_project_names_no_interpreter_elsewhere(pytester: pytest.Pytester, pyt
 
 @pytest.mark.parametrize(
     ("name", "option"),
-    [("rank", "--ranker NAME"), ("repair", "--variants N"), ("issue", "--keep N")],
+    [("rank", "--guard SECONDS"), ("repair", "--out DIR"), ("issue", "--seed N")],
 )
 def test_a_command_lists_its_options(
     name: str, option: str, capsys: pytest.CaptureFixture[str]
