@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.plugin.agents import VARIABLES
 from tests.support.interval import CLAMP, CLAMP_ISSUE, FIXES, MEAN_ISSUE, SOURCE, TESTS, diff_of
 from tests.support.sessions import LEAN
 
@@ -28,12 +27,7 @@ else:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let xdist keep our order of files: by itself it begins with those of the most tests.
-
-    What a person sees is tested, also where a coding agent runs the tests.
-    """
-    for name in VARIABLES:
-        os.environ.pop(name, None)
+    """Let xdist keep our order of files: by itself it begins with those of the most tests."""
     config.option.loadscopereorder = False
     if not config.getoption("numprocesses", None):  # its workers have the plugins
         os.environ["PYTEST_ADDOPTS"] = LEAN

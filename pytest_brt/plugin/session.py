@@ -24,7 +24,6 @@ from pytest_brt.code.source import Edit
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, StoreProblem
 from pytest_brt.execute.scratch import HeldFolder
-from pytest_brt.plugin.agents import is_agent
 from pytest_brt.plugin.cases import absolutepath, more_patches
 from pytest_brt.plugin.collection import OwnCollection
 from pytest_brt.plugin.files import Files, plan_edits, rendered, unwritten
@@ -53,7 +52,7 @@ from pytest_brt.run.keeping import (
     open_journal,
 )
 from pytest_brt.run.pool import DaemonPool
-from pytest_brt.shown import on_a_line, show
+from pytest_brt.shown import on_a_line
 from pytest_brt.store import write_bytes
 from pytest_brt.types import Leader, OnlyOne, RunRecord
 
@@ -113,10 +112,6 @@ class Session(OwnCollection):
             self._held = self._open_journal()
             undo.pop_all()
         self.journal = self._held.journal if self._held else None
-        #: Whether a coding agent reads what is shown, who did not say how much.
-        self.for_agent = is_agent(os.environ) and config.get_verbosity() == 0
-        if self.for_agent:
-            config.option.verbose = -1  # no banner, and no progress
         self.executor = DaemonPool(options.jobs)
         workbench = replace(self.inputs.workbench, journal=self.journal)
         self.run = Run(self.inputs.plan, workbench, self.executor)
@@ -177,15 +172,6 @@ class Session(OwnCollection):
         if patch is not None:
             return iter([of_patch(parent, self.run, case, patch)])
         return of_issue(parent, self.run, case)
-
-    def _patch_files(self) -> dict[str, str]:
-        """Return the path of each patch that is a file of the user's, by its name."""
-        here = self.config.invocation_params.dir
-        return {
-            patch.name: os.path.relpath(path, here)
-            for path, (_, patch) in self.files.items()
-            if patch is not None and not path.is_relative_to(self._scratch.path)
-        }
 
     def outside_name(self, path: Path) -> str:
         """Return its path from the project; what was written for this run has a name alone."""
@@ -381,16 +367,8 @@ class Session(OwnCollection):
         if self.report is None:
             return
         is_told, self._is_told = self._is_told, False
-        if self.for_agent:
-            from pytest_brt.render.agent import agent_lines
-
-            terminalreporter.ensure_newline()
-            command = command_again(self.config.invocation_params.args)
-            for line in agent_lines(self.report, self.closing, command, self._patch_files()):
-                show(terminalreporter, line)
-        else:
-            summary = Summary(terminalreporter, self.options)
-            summary.show(self.report, self.edits, self.closing)
+        summary = Summary(terminalreporter, self.options)
+        summary.show(self.report, self.edits, self.closing)
         terminalreporter.flush()
         self._is_told = is_told
 

@@ -43,7 +43,7 @@ def test_names_and_messages_are_shown_as_text(
     assert result.ret == 0, result.stderr.str()
     said = result.stdout.str() + result.stderr.str()
     assert {c for c in said if unicodedata.category(c) in {"Cc", "Cf"}} == {"\n"}
-    assert "odd?]0;owned??31m??fixes by EPR.diff" in said
+    assert "odd?]0;owned??31m?\\nfixes by EPR.diff" in said
     assert "raw\\xff.diff" in said
     ElementTree.parse(xml)
 

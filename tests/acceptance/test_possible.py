@@ -36,8 +36,8 @@ def test_it_is_listed_as_possible_and_not_written_but_one_of_a_complaint_is(
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
-            "Possibly reproduced: * fails (74% sure), but it only*; add to*",
             "Possibly reproduced: * fails: it does not return the value the report expects *",
+            "Possibly reproduced: * fails (74% sure), but it only*; add to*",
             "written: *",
             "*2 possibly reproduced*in*",
         ]

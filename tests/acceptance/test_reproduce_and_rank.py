@@ -221,4 +221,4 @@ def test_no_candidate_means_no_evidence(project: pytest.Pytester) -> None:
     assert result.ret == 1
     assert not any(test["candidate"] for test in report["tests"])
     assert all(patch["epr"] is None for patch in patches_of(report).values())
-    result.stdout.fnmatch_lines(["No patch stands out: no bug test could be run on a patch."])
+    result.stdout.fnmatch_lines(["No patch stands out: no patch could be applied."])
