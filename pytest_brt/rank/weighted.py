@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pytest_brt.rank.alike import copies_of, groups_of
 from pytest_brt.rank.epr import placed, rank_by_epr
-from pytest_brt.rank.score import facts_of, score_interval, sigmoid
+from pytest_brt.rank.score import facts_of, sigmoid
 from pytest_brt.rank.standing import with_standings
 from pytest_brt.types import JudgedTest, PatchResult, Rank, Standing, Verdict
 
@@ -74,8 +74,7 @@ def _scored(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
     for rank in ranks:
         fact = best[rank.group]
         score = sigmoid(min(fact.odds, most) if fact.is_at_fault else fact.odds)
-        interval = score_interval(score, fact.observations)
-        scored.append(replace(rank, score=score, interval=interval, because=fact.reasons))
+        scored.append(replace(rank, score=score, because=fact.reasons))
     # Differences that only the order of additions makes are none.
     keys = {name: (fact.is_at_fault, -round(fact.odds, 9)) for name, fact in facts.items()}
     return _placed(scored, keys)

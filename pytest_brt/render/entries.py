@@ -202,7 +202,6 @@ def patch_entry(
     result: PatchResult, rank: Rank | None = None, place: tuple[int, int] | None = None
 ) -> PatchEntry:
     """Return a patch and what was run on it; with its `rank`, where it stands."""
-    interval = rank.interval if rank else None
     return _entry(
         PatchEntry,
         result.patch,
@@ -213,7 +212,6 @@ def patch_entry(
         note=_note(result, rank),
         place=place,
         does=does(rank) if rank else "",
-        interval=interval and (round(interval[0], 4), round(interval[1], 4)),
         cells=tuple(map(_outcome, result.cells)),
         own_cells=tuple(map(_outcome, result.own_cells)),
         existing=_existing(result.guarded),

@@ -281,9 +281,8 @@ class PatchEntry:
     does: str = ""
     #: Ensemble Pass Rate: the share of candidate tests that pass, 0 to 1; null without any.
     epr: float | None = None
-    #: Probability that it is right, and the range that contains it with 80 %.
+    #: Probability that it is right.
     score: float | None = None
-    interval: tuple[float, float] | None = None
     #: How sure the order is at its place; null for a single patch.
     standing: Standing | None = None
     #: Patches with the same number pass the same tests; 0 for none.

@@ -77,7 +77,7 @@ def columns_of(
     if whole:
         columns.append(("EPR", lambda patch: _figure(patch.epr)))
     if weighted:
-        columns.append(("score", _score if whole else lambda patch: _figure(patch.score)))
+        columns.append(("score", lambda patch: _figure(patch.score)))
     if weighted and whole:
         columns.append(("group", lambda patch: str(patch.group or "-")))
     return columns
@@ -100,13 +100,6 @@ def _broken(existing: ExistingTests | None) -> str:
 
 def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
-
-
-def _score(patch: PatchEntry) -> str:
-    if patch.interval is None:
-        return "-"
-    low, high = patch.interval
-    return f"{_figure(patch.score)} ({low:.2f} to {high:.2f})"
 
 
 # -- what is said below -----------------------------------------------------------------------

@@ -132,8 +132,6 @@ class Rank:
     placed_with: tuple[str, ...] = ()
     #: Probability that the patch is right, as the weighted ranker estimates it; in 0..1.
     score: float | None = None
-    #: Where the score lies with 80 % probability; None without a score.
-    interval: tuple[float, float] | None = None
     standing: Standing | None = None
     #: Why it does not lead clearly, though the odds say so.
     doubt: Doubt | None = None
