@@ -79,7 +79,7 @@ def test_patches_may_be_what_a_shell_makes_of_a_pattern_and_settings_what_pytest
     assert project.runpytest_subprocess("--brt-issue=clamp.md").ret != 0
     command = project.run(
         *(sys.executable, "-m", "pytest_brt", "issue", "clamp.md", "--guard=no", "--jobs=4"),
-        *("--repeat=1", "--report=out.md", "--report=../report.json"),
+        *("--report=out.md", "--report=../report.json"),
         *("--rank", *(f"patches/{name}.diff" for name in names)),
     )
     assert command.ret == 0, command.stdout.str() + command.stderr.str()
