@@ -161,7 +161,7 @@ def ranked(root: Path, report: str) -> tuple[str, dict[str, dict[str, Any]]]:
     issue, answer = root.parent / "report.md", root.parent / "answer.json"
     issue.write_text(dedent(report), encoding="utf-8")
     command = [sys.executable, "-m", "pytest_brt", "issue", str(issue), "--python", python]
-    command += ["--repeat=1", "--rank", str(root.parent / "patches")]
+    command += ["--rank", str(root.parent / "patches")]
     done = subprocess.run(
         [*command, f"--report={answer}"],
         cwd=root,
