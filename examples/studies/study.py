@@ -10,8 +10,8 @@ DATA has bugs.jsonl in SWE-bench's format, and where they are needed repos/OWNER
 environments.json, and predictions.jsonl (patches of other systems, as SWE-bench takes them); see
 README.md. Each command leaves its JSON report in RESULTS/BUG and is not run again while that is
 there: an interrupted study goes on. The tool is given the report and the buggy tree; the true fix
-and the hidden tests judge afterwards, in further runs of it (requirement 1). tables.py makes tables
-of the reports. Numbers of requirements are those of docs/papers.md.
+and the hidden tests judge afterwards, in further runs of it. tables.py makes tables of the reports.
+Paper 1 is on the BRT Agent, paper 2 on RepairAgent: see docs/papers.md.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ class Work:
         shutil.rmtree(part, ignore_errors=True)
         files = [word for word in words if word[0] != "-"]
         own = [option.replace("{tree}", str(tree)) for option in self.bug.get("options", ())]
-        # Repairs make no tests that others are ranked by.
-        cache = self.out / f"cache-{words[0]}".replace("issue", "rank")
+        # Repairs make no tests that others are ranked by, and ask each question for themselves.
+        cache = self.out / (f"cache-{name}" if words[0] == "repair" else "cache")
         ours = [
             f"--root={tree}",
             f"--report={part / name}.json",
@@ -141,7 +141,7 @@ class Work:
         ]
         # What the study says goes before what the user says.
         line = [*self.brt, *files, *self.options, *words[len(files) :], *own, *ours, "--write=no"]
-        # The strategy `none` is here.
+        # strategies.py is here.
         env = {**os.environ, "PYTHONPATH": str(HERE)}
         with (self.out / f"{name}.log").open("wb") as log:
             code = subprocess.run(line, stdout=log, stderr=log, env=env, check=False).returncode
@@ -154,7 +154,7 @@ class Work:
     # -- stages --
 
     def given_away(self) -> Iterator[str]:
-        """Yield what the tool is told of the true fix (requirements 13 and 62)."""
+        """Yield what the tool is told of the true fix (paper 1, 4.1; paper 2, III-D3)."""
         gives = self.setup.get("gives", "")
         for path, lines in places_of(self.bug["patch"]) if gives else ():
             yield f"--buggy-file={path}:{lines}" if "place" in gives else f"--buggy-file={path}"
@@ -175,13 +175,13 @@ class Work:
         return {place_of(test): test for test in tests if test["source"]}
 
     def reproduce(self) -> None:
-        """Have tests made; see what each does with the true fix (requirements 2 to 4).
+        """Have tests made; see what each does with the true fix (paper 1, 2.1 and 5.2.1).
 
         The true fix is a patch that all of them rank. Where some do not fail on the bug, which says
         nothing of a patch, all are run once more, on the fixed tree.
         """
         if "tests" in self.setup:
-            options = (*self.setup["tests"], "--agree=0", *self.given_away())
+            options = (*self.setup["tests"], *self.given_away())
             self.report("tests", "issue", str(self.out / "issue.md"), *options)
         made = {path: test["source"] for path, test in self.made.items()}
         rank = ("rank", str(self.out / "fix.diff"), "--guard=no")
@@ -190,7 +190,7 @@ class Work:
             self.report("judge_fixed", *rank, tests=made, diffs=(self.bug["patch"],))
 
     def repair(self) -> None:
-        """Have the bug repaired in each way, and judge all that runs wrote (requirements 6, 68).
+        """Have the bug repaired in each way, and judge it all (paper 1, 5.2.2; paper 2, V-A).
 
         Where no tests are made, the hidden ones are given; else plausible ones. Paper 1 asks what
         these are worth, on the bugs that have one.
@@ -199,10 +199,9 @@ class Work:
         for way, words in self.setup.get("ways", {}).items():
             tests, name = self.hidden() if diffs else self.plausible(), f"repair_{way}"
             if tests:
-                options = (*words, *self.given_away(), f"--out={self.out / name}")
-                line = (str(self.out / "issue.md"), "-pno_tests", "--strategy=none", *options)
-                alone = "report-alone" in way
-                given, on = ({}, ()) if alone else (tests, diffs)
+                place = () if "no-place" in way else self.given_away()
+                line = (str(self.out / "issue.md"), "-pstrategies", *words, *place)
+                given, on = ({}, ()) if way.endswith("report-alone") else (tests, diffs)
                 fixes = kept_fixes(self.report(name, "repair", *line, tests=given, diffs=on))
                 pool = {f"{fix}-kept": diff for fix, diff in fixes}
                 for told in read_lines(self.out / f"{name}.trajectories.jsonl"):
@@ -228,12 +227,12 @@ class Work:
         return files
 
     def rank(self) -> None:
-        """Have patches ranked by the tests that were made (requirements 7, 48 and 49).
+        """Have patches ranked by the tests that were made (paper 1, 5.2.3).
 
         They are those of the data set, and what repairs wrote that saw no test.
         """
         pool = dict(self.patches)
-        for path in self.out.glob("repair_*_report-alone_.json"):
+        for path in self.out.glob("repair_*_report-alone.json"):
             pool |= kept_fixes(self.read(path.stem))
         if pool and any(test["candidate"] for test in self.made.values()):
             self.report("ranking", "rank", self.fill("pool", pool))
@@ -268,7 +267,7 @@ def git(folder: Path, *words: str, text: str = "") -> None:
 
 
 def extent_of(diff: str) -> str:
-    """Say how far a fix reaches (requirement 68); a line that another replaces is a single one."""
+    """Say how far a fix reaches (paper 2, V-A); a line that another replaces is a single one."""
     files = PatchSet(diff)
     if len(files) > 1:
         return "multi-file"
@@ -326,8 +325,7 @@ def open_executor(spec: str, jobs: int) -> Executor:
 
 def main() -> int:
     """Study all bugs; return 1 where one could not be studied."""
-    layout = argparse.RawTextHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
+    parser = argparse.ArgumentParser(description="Run pytest-brt on bugs whose fixes are known.")
     for name in ("setup", "data", "results"):
         parser.add_argument(name, type=Path)
     parser.add_argument("--executor", default="local", help="local (default), or dask:ADDRESS")

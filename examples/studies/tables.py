@@ -8,7 +8,7 @@
 
 The tables are those of tables.toml. A share of bugs comes with where it lies with 95 %, by drawing
 the bugs again. Patches that tie count as the mean over 10,000 drawn orders.
-Numbers of requirements are those of docs/papers.md.
+Paper 1 is on the BRT Agent, paper 2 on RepairAgent: see docs/papers.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
@@ -59,7 +58,7 @@ def rows_of(results: Path) -> Frames:
 
 
 def test_rows(reports: Row) -> Rows:
-    """Yield what tests do on both trees, and how dialogues went (requirements 2 to 5)."""
+    """Yield what tests do on both trees, and how dialogues went (paper 1, 6.1)."""
     truth, fixed = (reports.get(f"judge_{name}", {"tests": ()}) for name in ("truth", "fixed"))
     tests = [test for test in reports.get("tests", truth)["tests"] if test["source"]]
     if "tests" not in reports or (tests and not truth["tests"]):
@@ -79,8 +78,6 @@ def test_rows(reports: Row) -> Rows:
         test["fails"], test["fails_to_pass"] = letters[0] == "F", letters == ["F", "P"]
         test["plausible"] = test["candidate"] and test["fails_to_pass"]
         test["flawless"] = test["plausible"] and path not in passing
-        # Of LIBRO two samples must fail alike, as in the paper.
-        test["shown"] = test["candidate"] and test["agree"] > (test["strategy"] == "libro")
         diff = unified_diff([], test["source"].splitlines(keepends=True), "/dev/null", f"b/{path}")
         head = f"diff --git a/{path} b/{path}\nnew file mode 100644\n"
         test["diff"] = head + "".join(diff)
@@ -95,12 +92,12 @@ def test_rows(reports: Row) -> Rows:
 
 
 def judged_rows(strategy: str, tests: List) -> Rows:
-    """Yield a strategy's tests (requirement 3), and how many are read (requirement 30).
+    """Yield a strategy's tests (paper 1, 5.2.1), and how many are read (LIBRO, acc@k).
 
     The paper counts tests that fail on the bug, F→X; a candidate of ours fails for a reason that
     can be named. A bug without any test has a row too.
     """
-    names = ("fails", "fails_to_pass", "candidate", "plausible", "shown")
+    names = ("fails", "fails_to_pass", "candidate", "plausible")
     best = [test for test in tests if test["candidate"]]
     right = [test["plausible"] for test in best]
     for test in tests or [{"strategy": strategy, "transition": "", **dict.fromkeys(names, False)}]:
@@ -124,7 +121,7 @@ def drawn_orders(keys: List, right: List) -> tuple[Any, Any]:
 
 
 def step_rows(run: Row, actions: List, endings: List, right: List | None = None) -> Rows:
-    """Yield the steps of a run, and why it or its samples ended (requirement 5).
+    """Yield the steps of a run, and why it or its samples ended (paper 1, 6.1.2).
 
     One in which the model made no token did not start.
     """
@@ -142,7 +139,7 @@ def patches_of(report: Row) -> Frame:
     found = Frame([patch for ranking in report["rankings"] for patch in ranking["patches"]])
     existing = [one["broken"] if one else () for one in found["existing"]]
     found["broken"] = [{test["test"] for test in tests} for tests in existing]
-    return found.set_index(found["name"].map(lambda name: Path(name).stem)).sort_index()
+    return found.set_index(found["name"].map(lambda name: Path(name).stem))
 
 
 def labelled(report: Row) -> Frame:
@@ -159,15 +156,13 @@ def labelled(report: Row) -> Frame:
 
 
 def patch_rows(reports: Row) -> Rows:
-    """Yield patches, how EPR and the tool order them, and what thresholds of EPR select.
+    """Yield how EPR and the tool order patches, and what thresholds of EPR select.
 
-    (Requirements 7, 48 and 49.)
+    (Paper 1, 6.3.1 and 6.3.2.)
     """
     if "judge_pool" not in reports:
         return
-    pool = patches_of(reports["ranking"])
-    pool = pool.join(labelled(reports["judge_pool"])[["right", "same_as_fix"]])
-    yield from (("patches", row) for row in pool.to_dict("records"))
+    pool = patches_of(reports["ranking"]).join(labelled(reports["judge_pool"])["right"])
     right = [*pool["right"]]
     if len({*right}) < 2:
         return
@@ -203,11 +198,12 @@ def f1(precision: float, recall: float) -> float:
 def run_rows(reports: Row) -> Rows:
     """Yield what each run of a repair came to: fixes, steps, use of the test, cost.
 
-    And by which ways of repairing the bug was fixed. (Requirements 6 and 68.)
+    And by which ways of repairing the bug was fixed. (Paper 1, 6.2; paper 2, V-B.)
     """
-    fixed_by: dict[str, bool] = {}
-    for name in [name for name in reports if f"judge_{name}" in reports and "repair_" in name]:
-        _, _, given, without = name.split("_")
+    fixed_by: set[str] = set()
+    names = [name for name in reports if f"judge_{name}" in reports and "repair_" in name]
+    for name in names:
+        _, strategy, given = name.split("_")
         labels = labelled(reports[f"judge_{name}"])
         told = {line["index"]: line["steps"] for line in reports.get(f"{name}.trajectories", ())}
         for run in reports[name]["repairs"]:
@@ -217,9 +213,8 @@ def run_rows(reports: Row) -> Rows:
             good = [int(patch[3:6]) for patch in mine.index[mine["right"] & ~is_kept]]
             kept = mine[["right", "same_as_fix"]][is_kept]
             use = "used" if any(map(is_use, steps)) else "unused"
-            row = run | dict(kept.any()) | {"given": given, "without": without}
+            row = run | dict(kept.any()) | {"strategy": strategy, "given": given}
             row |= {
-                "complete": not without,
                 "outcome": "fixed" if row["right"] else "unfixed",
                 "use": use if run["given"] else "not-given",
                 "patches": len(mine) - len(kept),
@@ -227,15 +222,14 @@ def run_rows(reports: Row) -> Rows:
                 "share_in_tools": sum(step["seconds"] for step in steps) / (run["seconds"] or 1),
             }
             yield "runs", row
-            way = " ".join(filter(None, (run["strategy"], given, without)))
-            fixed_by[way] = row["right"] or fixed_by.get(way, False)
-            if not without:
-                about = {**row, "stage": "repair", "name": f"{given} {run['name']}"}
-                actions = [step["action"] for step in steps]
-                yield from step_rows(about, actions, [run["ending"]], good)
-    if fixed_by:
-        ways = sorted(way for way, right in fixed_by.items() if right)
-        yield "fixed", {"by": ", ".join(ways) or "none"}
+            way = f"{strategy} {given}"
+            if row["right"]:
+                fixed_by.add(way)
+            about = {**row, "stage": "repair", "name": f"{way} {run['name']}"}
+            actions = [step["action"] for step in steps]
+            yield from step_rows(about, actions, [run["ending"]], good)
+    if names:
+        yield "fixed", {"by": ", ".join(sorted(fixed_by)) or "none"}
 
 
 def is_use(step: Row) -> bool:
@@ -323,7 +317,7 @@ def figures_of(rows: Frames) -> Iterator[str]:
         rows["thresholds"].groupby("from")[["precision", "recall", "mrr"]].mean().plot()
         yield "thresholds"
     if "runs" in rows:
-        runs = rows["runs"].query("complete")
+        runs = rows["runs"]
         for way, some in runs.groupby(["strategy", "given"]):
             steps = some["first_right"].dropna().sort_values()
             plt.step(
@@ -355,7 +349,6 @@ def main(results: Path) -> None:
             table.to_csv(results / f"tables/{name}.csv", index=False)
             text = table.to_string(index=False, float_format="{:.2f}".format, na_rep="–")
             print(f"\n{name}: {spec.get('papers', 'ours')}\n{text}")
-    mpl.use("svg")
     for name in figures_of(rows):
         plt.legend()
         plt.savefig(results / f"figures/{name}.svg")

@@ -166,7 +166,7 @@ class Files:
         # What is written into the project about it is no part of it.
         ours = [path.resolve() for _, path in options.reports]
         if options.repair:
-            self._refuse_links(options.out or _PATCHES)
+            self._refuse_links(_PATCHES)
         contents = contents_of(Path(engine.subject.root), without=ours)
         #: The project before the run: what is found is found of this tree.
         self.tree = hash_of(contents)
@@ -212,7 +212,7 @@ class Files:
         ranks = tuple(rank for rank in record.ranks if rank.result.issue == issue.id)
         stem = Path(issue.source).stem
         called = stem if stem.strip("-. ") else issue.id
-        folder = self._options.out or _PATCHES / called
+        folder = _PATCHES / called
         found = chosen(record.repairs, ranks)
         write_fixes(folder, found, issue)
         if not found:

@@ -23,7 +23,7 @@ from pytest_brt.plugin.collection import PROGRESS
 from pytest_brt.plugin.extensions import collect_extensions, lookup
 from pytest_brt.plugin.options import Options
 from pytest_brt.reproduce.registry import STRATEGIES
-from pytest_brt.reproduce.strategy import KEEP, REPEAT, Strategy, Workbench
+from pytest_brt.reproduce.strategy import REPEAT, Strategy, Workbench
 from pytest_brt.run.plan import Case, Plan
 from pytest_brt.run.progress import Progress
 from pytest_brt.store import LastRun, load_last_run, load_spent
@@ -78,15 +78,12 @@ def read_inputs(
     progress = config.stash.setdefault(PROGRESS, Progress())
     workbench = Workbench(
         engine=engine,
-        repeat=REPEAT,
-        keep=KEEP,
         model=model,
         editor=editor,
         say=progress.say,
         prompts=prompts,
         samples=options.samples,
         steps=options.steps,
-        agree=options.agree,
         buggy=tuple(dict.fromkeys(place.partition(":")[0] for place in buggy)),
         host=host,
         seed=options.seed,
@@ -103,9 +100,7 @@ def _plan(config: pytest.Config, options: Options, cases: tuple[Case, ...]) -> P
     """Return what is to be done but for given tests and repairs, which need the project."""
     return Plan(
         cases=cases,
-        strategies=chosen_strategies(
-            options, collect_extensions(config, "pytest_brt_strategies", STRATEGIES)
-        ),
+        strategies=chosen_strategies(config, options),
         guard=options.guard,
         budget=options.budget,
     )
@@ -117,32 +112,28 @@ def _repairs(
     """Return what is to be repaired, None for nothing."""
     if not options.repair:
         return None
-    from pytest_brt.repair.bench import Without  # a fifth of the package
-    from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
+    from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy  # a fifth of the package
     from pytest_brt.run.repairs import RepairPlan
 
-    strategies: dict[str, RepairStrategy] = {}
     if options.model == "none":
         raise UsageProblem(
             "--brt-repair: fixes are written by a model (add --brt-model gguf:FILE, or see "
             "'pytest-brt models')"
         )
-    for name in options.repair_strategy:
-        strategy = lookup("--brt-repair-strategy", name, BUILT_IN)
+    of_tests = collect_extensions(config, "pytest_brt_strategies", STRATEGIES, Strategy)
+    known = collect_extensions(config, "pytest_brt_strategies", BUILT_IN, RepairStrategy)
+    for name in options.strategy:
+        lookup("--brt-strategy", name, {**of_tests, **known})
+    strategies: dict[str, RepairStrategy] = {}
+    for name in _named(options.strategy, known):
+        strategy = known[name]
         if options.samples is not None:
             strategy = replace(strategy, runs=options.samples)
         strategies[name] = strategy
-    if options.without and "repairagent" not in strategies:
-        raise UsageProblem(
-            "--brt-without: switches parts of repairagent off, which is not run "
-            "(add --brt-repair-strategy repairagent)"
-        )
     wanted = {case.issue_id for case in cases if case.issue and case.issue.source == options.repair}
     return RepairPlan(
         issues=frozenset(wanted),
         strategies=strategies,
-        variants=options.variants,
-        without=frozenset(map(Without, options.without)),
         given=buggy,
         guard=options.guard,
         jobs=options.jobs,
@@ -232,13 +223,24 @@ def _last_run(cache: Path | None, cases: Sequence[Case]) -> LastRun | None:
     return last
 
 
-def chosen_strategies(options: Options, known: Mapping[str, Strategy]) -> dict[str, Strategy]:
-    """Return the strategies that the user wants, by name, in the order given.
+def _named(names: Sequence[str], known: Mapping[str, object]) -> tuple[str, ...]:
+    """Return those of the names that are known, ("auto",) where none is."""
+    return tuple(name for name in names if name in known) or ("auto",)
+
+
+def chosen_strategies(config: pytest.Config, options: Options) -> dict[str, Strategy]:
+    """Return the strategies of tests that the user wants, by name, in the order given.
 
     Without a model, `auto` is replay: all that there is then.
+
+    Raises:
+        UsageProblem: nobody gives a name, or it needs a model and there is none.
     """
+    known = collect_extensions(config, "pytest_brt_strategies", STRATEGIES, Strategy)
+    # With a repair, a name may be one of a strategy that writes fixes.
+    names = _named(options.strategy, known) if options.repair else options.strategy
     chosen: dict[str, Strategy] = {}
-    for name in options.strategy:
+    for name in names:
         strategy = lookup("--brt-strategy", name, known)
         if options.model == "none" and strategy.asks:
             if name != "auto":

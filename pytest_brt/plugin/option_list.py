@@ -15,12 +15,12 @@ OPTIONS = (
      "rank patches by such tests: folders, files (*.diff, *.patch), branches, as in "
      "'git:fix-*', and pull requests, as in '#12'; repeatable"),
     ("--brt-repair", "repair", "FILE",
-     "write patches for a bug report, with a model"),
+     "write patches for a bug report, with a model, into brt-patches/NAME of the report"),
     ("--brt-tests", "issue", "PATH",
      "rank by the tests of this file; repeatable"),
     ("--brt-strategy", "issue", "NAME",
-     "how tests are made: auto (default), replay (no model), libro, invert, agent; or several, "
-     "with commas"),
+     "how tests are made: auto (default), replay (no model), libro, invert, agent; and fixes: auto "
+     "(default), repairagent, passerine; or several, with commas"),
     ("--brt-model", "model", "SPEC",
      "the model to ask: gguf:FILE, ollama:NAME, lmstudio:NAME, llama:NAME, "
      "server:localhost:PORT, scripted:FILE, none, or auto (default, the only one there is)"),
@@ -59,21 +59,11 @@ MORE_OPTIONS = (
      "samples of a prompt, or runs (default: libro 50, agent 20; auto: as many as are useful)"),
     ("--brt-steps", "model", "N",
      "most steps of one dialogue with a model (default: 25; 15 in auto, 40 in repairagent)"),
-    ("--brt-agree", "model", "N",
-     "a sampled bug is shown when more than N tests fail alike (default: 1 in libro, else 0)"),
     ("--brt-buggy-file", "issue", "PATH[:LINES]",
      "file in which the bug is thought to be, and for a repair the lines, as in "
      "pkg/core.py:10-20 (default: what the report points at); repeatable"),
     ("--brt-test-file", "issue", "PATH",
      "existing test file to write tests for (default: the one nearest to the report)"),
-    ("--brt-repair-strategy", "repair", "NAME[,NAME]",
-     "how bugs are repaired: auto (default), repairagent, passerine"),
-    ("--brt-variants", "repair", "N",
-     "variants that repairagent asks for when a fix fails (default: 30)"),
-    ("--brt-without", "repair", "NAME[,NAME]",
-     "switch parts of repairagent off, to see what they are worth: search, states, memory, place"),
-    ("--brt-out", "repair", "DIR",
-     "where --brt-repair puts its patches (default: brt-patches/NAME of the report)"),
     ("--brt-seed", "issue", "N",
      "seed of everything that is drawn (default: 0)"),
     ("--brt-mark", "issue", "{xfail}",

@@ -46,8 +46,6 @@ TYPED = "PYTEST_BRT_TYPED"
 
 #: How the names of reports end.
 _ENDINGS = (".html", ".md", ".json")
-#: Parts of repairagent that can be switched off.
-_PARTS = ("search", "states", "memory", "place")
 #: Tokens of context in which any prompt of ours may fit.
 _LEAST_CONTEXT = 256
 #: Environment variables that set an option.
@@ -104,13 +102,8 @@ class Options:
     engine: Settings = field(default_factory=Settings)
     samples: _Count | None = None
     steps: _Count | None = None
-    agree: _Number | None = None
     buggy_file: tuple[str, ...] = ()
     test_file: str = ""
-    repair_strategy: tuple[str, ...] = ("auto",)
-    variants: _Number = 30
-    without: tuple[str, ...] = ()
-    out: Path | None = None
     seed: _Number = 0
     mark: str = ""
     #: Megabytes.
@@ -336,18 +329,9 @@ def _names(text: str) -> tuple[str, ...]:
     return found
 
 
-def _parts(text: str) -> tuple[str, ...]:
-    found = _names(text)
-    if any(name not in _PARTS for name in found):
-        raise ValueError(f"expected some of {', '.join(_PARTS)}")
-    return found
-
-
 #: How the values are read that are not a number, a word or a path.
 _READERS: dict[str, Callable[[str], object]] = {
     "strategy": _names,
-    "repair_strategy": _names,
-    "without": _parts,
     "env": read_pair,
     "budget": read_seconds,
     "timeout": read_seconds,

@@ -306,7 +306,7 @@ class Session(OwnCollection):
             return None
         engine = self.inputs.workbench.engine
         # What is written where, how many at a time, and how long it may take change no result.
-        decisive = replace(self.options, out=None, report=(), jobs=1, budget=1.0)
+        decisive = replace(self.options, report=(), jobs=1, budget=1.0)
         by = self.inputs.earlier.digest if self.inputs.earlier else ""
         facts = (self.written.tree, repr(engine.subject), engine.level, repr(decisive), by)
         return open_journal(folder, content_id(__version__, *facts))

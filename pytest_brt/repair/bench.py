@@ -22,8 +22,6 @@ class Without(StrEnum):
     SEARCH = "search"
     STATES = "states"
     MEMORY = "memory"
-    #: The given place of the bug is not used: it is found like any other.
-    PLACE = "place"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,7 +65,7 @@ def run_repairagent(index: int, bench: RepairBench) -> Repair:
     if not bench.bug.failing:
         note = (
             "no test fails because of the bug, so no fix can be judged (give one with "
-            "--brt-tests PATH, or take --brt-repair-strategy auto)"
+            "--brt-tests PATH, or take --brt-strategy auto)"
         )
         return Repair(issue=issue, strategy="repairagent", index=index, fixes=(), notes=(note,))
     sampling = Sampling(

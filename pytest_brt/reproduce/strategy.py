@@ -29,14 +29,14 @@ class Workbench:
     """All that an attempt may use; shared by the attempts of one pytest run."""
 
     engine: Engine
-    #: Runs on the unpatched tree that must agree.
-    repeat: int
-    #: Tests to keep per issue.
-    keep: int
     #: Loaded when it is first asked; raises ModelProblem then when there is none.
     model: Model
     #: Says in a few words what is being done; for `-v`.
     say: Callable[[str], None]
+    #: Runs on the unpatched tree that must agree.
+    repeat: int = REPEAT
+    #: Tests to keep per issue.
+    keep: int = KEEP
     #: Takes what an attempt has so far: all that is shown of it when the run is interrupted.
     found: Callable[[Attempt], None] = lambda _: None
     #: The model that writes code when another one thinks; None when `model` does both.
@@ -48,9 +48,6 @@ class Workbench:
     samples: int | None = None
     #: Steps of one dialogue that the user wants; None leaves it to the strategy.
     steps: int | None = None
-    #: More tests than this must fail alike for a sampled bug to count as reproduced; None
-    #: leaves it to the strategy.
-    agree: int | None = None
     #: Product files, as in "pkg/core.py", that the user thinks the bug is in.
     buggy: tuple[str, ...] = ()
     #: The existing test file that tests are written for; "" chooses one.

@@ -20,7 +20,7 @@ from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.observe.functions_run import functions_run
 from pytest_brt.oracle.facts import read_facts
 from pytest_brt.rank.guarding import hints_of
-from pytest_brt.repair.bench import RepairBench, Without
+from pytest_brt.repair.bench import RepairBench
 from pytest_brt.repair.bug import Bug, guard_check, make_bug, trusted
 from pytest_brt.repair.choose_brt import choose_brt
 from pytest_brt.repair.strategy import RepairStrategy
@@ -42,8 +42,6 @@ class RepairPlan:
     issues: frozenset[str]
     #: In the order in which they are tried.
     strategies: Mapping[str, RepairStrategy]
-    variants: int = 30
-    without: frozenset[Without] = frozenset()
     #: Places that the user names, as in PATH:FIRST-LAST.
     given: tuple[str, ...] = ()
     #: Seconds for existing tests in all; 0 is none, None leaves it to us.
@@ -118,8 +116,6 @@ class Repairing:
             bug=bug,
             model=self._workbench.model,
             steps=self._workbench.steps,
-            variants=self.plan.variants,
-            without=self.plan.without,
             seed=seed,
             deadline=deadline,
             journal=self._workbench.journal,
@@ -205,7 +201,7 @@ class Repairing:
                     check=check,
                     hints=hints,
                     prompts=self._workbench.prompts,
-                    given=() if Without.PLACE in self.plan.without else self.plan.given,
+                    given=self.plan.given,
                     ran=lambda: self._ran(issue),
                     jobs=self.plan.jobs,
                 )
