@@ -61,9 +61,9 @@ def run(
 def test_patches_are_written_through_no_link(home: Path, user: tuple[str, ...]) -> None:
     project = home / "work/project"
     files = {"interval/__init__.py": SOURCE, "tests/test_interval.py": TESTS}
-    write_tree(project, {**files, "clamp.md": CLAMP_ISSUE, "replies.txt": "=== always\nno\n"})
+    write_tree(project, {**files, "clamp.md": CLAMP_ISSUE})
     (project / "brt-patches").symlink_to("../../thesis")
-    done = run(user, home, project, "repair", "clamp.md", "--brt-model=scripted:replies.txt")
+    done = run(user, home, project, "repair", "clamp.md", "--brt-model=server:127.0.0.1:9")
     assert [path.name for path in (home / "thesis").iterdir()] == ["chapter.py"]
     assert (home / "thesis/chapter.py").read_text("utf-8") == "kept"
     assert done.returncode == 4, done.stdout + done.stderr
