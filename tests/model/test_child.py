@@ -14,13 +14,18 @@ from pytest_brt.model.child import engines
 from tests.model.serve import ask, open_model
 from tests.scenarios.gguf import write_tiny
 
+
+def needs(engine: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(engine not in engines(), reason=f"wants {engine}")
+
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.parametrize(
         "engine",
         [
-            pytest.param(name, marks=pytest.mark.skipif(name not in engines(), reason="not here"))
-            for name in ("llama-server", "llama-cpp-python")
+            pytest.param("llama-server", marks=needs("llama-server")),
+            pytest.param("llama-cpp-python", marks=[pytest.mark.llama, needs("llama-cpp-python")]),
         ],
     ),
 ]
