@@ -67,7 +67,7 @@ def test_what_is_no_file_is_passed_over_in_a_folder_of_tests(
     assert target.path == "test_b.py"
 
 
-@pytest.mark.parametrize("reader", ["issue", "tests", "patch", "script"])
+@pytest.mark.parametrize("reader", ["issue", "tests", "patch"])
 def test_a_file_that_is_too_long_is_refused(reader: str, tmp_path: Path) -> None:
     name, read = READERS[reader]
     with (tmp_path / name).open("wb") as file:

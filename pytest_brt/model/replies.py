@@ -47,7 +47,11 @@ class Replies:
         self._lock = threading.Lock()
         folders = [str(one) for one in (root, tempfile.gettempdir(), Path.home()) if one]
         self._machine = re.compile("|".join(map(re.escape, folders)))
-        lines = read_bounded(path, _MOST).split(b"\n") if path and path.exists() else []
+        try:
+            lines = read_bounded(path, _MOST).split(b"\n") if path and path.exists() else []
+        except OSError as error:
+            what = f"cannot read replies: {str(path)!r}: {error.strerror}"
+            raise StoreProblem(what) from error
         for number, line in enumerate(lines, 1):
             try:
                 kept = from_json(line, _Line) if line.strip() else None
