@@ -16,6 +16,7 @@ from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.model.request import Message, Reply, Request
+from pytest_brt.model.spec import home
 
 #: Bytes of a file, which may hold all replies of a study.
 _MOST = 1 << 31
@@ -45,7 +46,7 @@ class Replies:
         self.path = path
         self._known: dict[str, Reply] = {}
         self._lock = threading.Lock()
-        folders = [str(one) for one in (root, tempfile.gettempdir(), Path.home()) if one]
+        folders = [str(one) for one in (root, tempfile.gettempdir(), home()) if one]
         self._machine = re.compile("|".join(map(re.escape, folders)))
         try:
             lines = read_bounded(path, _MOST).split(b"\n") if path and path.exists() else []

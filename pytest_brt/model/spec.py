@@ -100,24 +100,35 @@ def find_file(name: str, env: Mapping[str, str] = os.environ) -> Path:
     return known[0]
 
 
+def home() -> Path:
+    """Return the user's home, or a folder that is not there: not every user has one."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/nonexistent")
+
+
 def models_folder(env: Mapping[str, str] = os.environ) -> Path:
     """Return the folder for models of ours: PYTEST_BRT_MODELS, or one in the user's data."""
-    data = Path(env.get("XDG_DATA_HOME") or Path.home() / ".local/share")
+    data = Path(env.get("XDG_DATA_HOME") or home() / ".local/share")
     return Path(env.get("PYTEST_BRT_MODELS") or data / "pytest-brt/models")
 
 
 def gguf_files(env: Mapping[str, str] = os.environ) -> Iterator[Path]:
     """Yield the GGUF files in the folders where we and other programs keep them."""
-    cache = Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = Path(env.get("XDG_CACHE_HOME") or home() / ".cache")
     hub = Path(env.get("HF_HOME") or cache / "huggingface") / "hub"
-    for folder in (models_folder(env), hub, cache / "llama.cpp", Path.home() / ".lmstudio/models"):
-        for file in sorted(folder.rglob("*.gguf")):
-            if "mmproj" not in file.name.lower() and not _LATER_PART.search(file.stem):
-                yield file
+    for folder in (models_folder(env), hub, cache / "llama.cpp", home() / ".lmstudio/models"):
+        yield from _files_in(folder)
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    for file in sorted(folder.rglob("*.gguf")):
+        if "mmproj" not in file.name.lower() and not _LATER_PART.search(file.stem):
+            yield file
 
 
 def default_spec(env: Mapping[str, str] = os.environ) -> str:
     """Return the model where none is named: the only file in our folder, or "none"."""
-    folder = models_folder(env)
-    ours = [file for file in gguf_files(env) if file.is_relative_to(folder)]
+    ours = list(_files_in(models_folder(env)))
     return f"gguf:{ours[0]}" if len(ours) == 1 else "none"
