@@ -314,10 +314,11 @@ def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
 
 
 def test_a_name_given_twice_names_both_plugins(project: pytest.Pytester) -> None:
-    for name in ("one", "two"):
-        project.makepyfile(
-            **{name: "def pytest_brt_strategies(config):\n    return {'echo': None}\n"}
-        )
+    code = (
+        "from pytest_brt.reproduce.strategy import Strategy\n"
+        "def pytest_brt_strategies(config):\n    return {'echo': Strategy(attempt=print)}\n"
+    )
+    project.makepyfile(one=code, two=code)
     project.syspathinsert()
     result = project.runpytest_subprocess("-p", "one", "-p", "two", ISSUE)
     assert result.ret == 4
