@@ -62,7 +62,7 @@ def test_a_file_that_is_no_model(make: Make, tmp_path: Path) -> None:
     bad = tmp_path / "bad.gguf"
     bad.write_bytes(b"GGUF" + bytes(100))
     run = make(FILES).issue(SLIDERS_REPORT, f"--brt-model=gguf:{bad}")
-    # The rest of the work is done without it; no model answered, and which file is bad stands there.
+    # The rest of the work is done without it, and which file is bad is said.
     assert run.code == 6, run.said
     assert "bad.gguf" in run.out
     assert "Traceback" not in run.out + run.err
