@@ -165,7 +165,7 @@ class Server:
             fields = None if request is None else self._fields(request, deadline)
             left = deadline - time.monotonic()
             if left <= 0:
-                raise OutOfTime(f"no answer from {self.address.url} in time (--brt-budget)")
+                raise OutOfTime(f"no answer from {self.address.url!r} in time (--brt-budget)")
             try:
                 response = self.address.ask(self.address.path + path, min(left, _LONGEST), fields)
             except Unreachable as error:

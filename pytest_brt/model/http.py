@@ -92,11 +92,11 @@ class Loopback:
                 raise http.client.IncompleteRead(data, answer.length)
             text = data.decode("utf-8", "replace")
         except TimeoutError as error:
-            raise OutOfTime(f"no answer from {self.url} within {seconds:.0f} s") from error
+            raise OutOfTime(f"no answer from {self.url!r} within {seconds:.0f} s") from error
         except (OSError, http.client.HTTPException) as error:
-            raise Unreachable(
-                f"no answer from {self.url}: {error or type(error).__name__}"
-            ) from error
+            system = error.strerror if isinstance(error, OSError) else ""
+            reason = system or str(error) or type(error).__name__
+            raise Unreachable(f"no answer from {self.url!r}: {reason}") from error
         finally:
             connection.close()
             with self._lock:
