@@ -141,7 +141,7 @@ def test_an_option_that_is_wrong(project: pytest.Pytester) -> None:
         "--brt-write=yes": "--brt-write: expected one of no, diff, new, into, got 'yes'",
         "--brt-env=X": "--brt-env: expected NAME=VALUE, got 'X'",
         "--brt-strategy=nope": "--brt-strategy: unknown name 'nope' (known: agent, auto, invert,",
-        "--brt-model=nope:5": "--brt-model: not a model: 'nope:5' (known are ",
+        "--brt-model=nope:5": "--brt-model: not a model: 'nope:5' (gguf:FILE, ",
         "--brt-python=/no/such/python": "/no/such/python",
         "--brt-tests=nowhere.py": "--brt-tests: no such file: 'nowhere.py'",
     }
