@@ -31,8 +31,9 @@ def lines_of(output: str) -> set[str]:
 
 
 @pytest.fixture
-def three_pull_requests(project: pytest.Pytester) -> Path:
+def three_pull_requests(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the project of the README, with its report, patches and a test that somebody wrote."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", LEAN)  # existing tests run, too
     root: Path = project.path
     report = REPORT.search(README)
     assert report is not None

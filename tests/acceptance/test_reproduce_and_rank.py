@@ -84,7 +84,9 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(
 
 
 @pytest.mark.slow
-def test_a_crash_becomes_a_test_that_only_a_fix_turns_green(project: pytest.Pytester) -> None:
+def test_a_crash_becomes_a_test_that_only_a_fix_turns_green(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     result, report = run(project, "--brt-issue=mean.md")
     assert result.ret == 0, result.stdout.str()
     crash = next(test for test in report["tests"] if test["oracle"] == "no-raise")
@@ -92,6 +94,7 @@ def test_a_crash_becomes_a_test_that_only_a_fix_turns_green(project: pytest.Pyte
     assert "ZeroDivisionError" in crash["reason"]
     # What it says is checked by running it as any pytest file, before and after a fix.
     project.path.joinpath("tests/test_found.py").write_text(crash["source"], "utf-8")
+    monkeypatch.delenv("PYTEST_ADDOPTS")
     plain = ("-p", "no:brt", "-p", "no:randomly", "-p", "no:cacheprovider")
     env = project.path / "interval/__init__.py"
     failing = project.runpytest_subprocess(

@@ -12,7 +12,7 @@ from pathlib import Path
 from pytest_brt.code.fitting import indented
 from pytest_brt.issue.mentions import EXCEPTION
 from pytest_brt.issue.words import wants_an_error
-from pytest_brt.observe.forms import ran_expression
+from pytest_brt.observe.forms import printed_argument, ran_expression
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.judge import is_isolation, is_unset_variable
@@ -40,6 +40,8 @@ _STANDARD = re.compile(
 _HOME = re.compile(r"from (\w+)")
 #: How code and docstrings say what a function raises.
 _RAISES = re.compile(r"(?i:\braises?\b)[\s:`~]*(?:\w+\.)*([A-Z]\w+)")
+#: Of values that are shown.
+_TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
 
 
 def no_raise(view: ReportRun) -> Iterator[Draft]:
@@ -57,7 +59,7 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
         name = simple(raised.type)
         message = f": {raised.message}" if raised.message else ""
         shown = f"{name}{message}".split("\n")[0].rstrip(".")
-        body = ran_expression(seen.step.source) or seen.step.source
+        body = _statement(seen, raised)
         lines: tuple[str, ...] = (body,)
         wanted = f"`{short(body)}` must not raise {shown[:160]}."
         if not own and (allowed := _own_errors(view, raised)):
@@ -75,6 +77,18 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
             signs=len(view.in_title(seen.step.source)),
             evidence=Evidence.EXCEPTION if unsure else evidence,
         )
+
+
+def _statement(seen: Seen, raised: Raised) -> str:
+    """Return what to run: the expression alone where the exception is not in showing it."""
+    source = seen.step.source
+    inner = printed_argument(source)
+    project = [frame for frame in raised.frames if frame.project]
+    # Outside of the project it is one that is said of a `__str__` which gives no text.
+    in_text = project[0].function in _TEXT_METHODS if project else "__str__" in raised.message
+    if inner and not in_text:
+        return inner
+    return ran_expression(source) or source
 
 
 def _evidence_of(view: ReportRun, seen: Seen, raised: Raised) -> Evidence | None:
