@@ -180,7 +180,9 @@ def test_the_report_may_come_from_stdin_and_nothing_be_shown(project: pytest.Pyt
 
 
 @pytest.mark.parametrize("write", ["diff", "new", "into"])
-def test_the_tree_is_written_only_when_asked(project: pytest.Pytester, write: str) -> None:
+def test_the_tree_is_written_only_when_asked(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, write: str
+) -> None:
     before = tree_hash(project.path)
     suite = project.path / "tests/test_interval.py"
     original = suite.read_bytes()
@@ -199,6 +201,7 @@ def test_the_tree_is_written_only_when_asked(project: pytest.Pytester, write: st
         written = suite
         assert suite.read_text("utf-8").startswith("from interval import clamp, mean\n")
         assert "def test_clamp_below" in suite.read_text("utf-8")
+    monkeypatch.delenv("PYTEST_ADDOPTS")
     again = project.runpytest_subprocess("-p", "no:brt", "-p", "no:randomly", str(written))
     outcomes = again.parseoutcomes()
     assert outcomes["failed"] >= 1

@@ -15,7 +15,8 @@ INSIDE = "def test_inside():\n    assert clamp(5, 0, 10) == 5\n"
 
 
 @pytest.mark.slow
-def test_mark_and_unmark(project: pytest.Pytester) -> None:
+def test_mark_and_unmark(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTEST_ADDOPTS")
     suite = project.path / "tests/test_interval.py"
     original = f"{suite.read_text('utf-8')}\n\n{INSIDE}"
     marked = mark_xfail("t.py", original.encode(), "test_inside", "clamp() is wrong")
