@@ -6,19 +6,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import groupby
 
-from pytest_brt.types import JudgedTest, PatchResult, Rank, Verdict
+from pytest_brt.types import PatchResult, Rank, Verdict
 
 
-def rank_by_epr(
-    results: tuple[PatchResult, ...], tests: tuple[JudgedTest, ...]
-) -> tuple[Rank, ...]:
+def rank_by_epr(results: tuple[PatchResult, ...]) -> tuple[Rank, ...]:
     """Order `results` by EPR, best first; those without one come last, by name.
 
     Every candidate counts, before any dedupe. INVALID cells are our fault and count neither
     as passed nor as run. Equal EPR is a tie: competition ranks (1, 1, 3), and each names the
-    others. `tests` is not needed: only candidates have cells.
+    others. Only candidates have cells.
     """
-    del tests
     ranks = sorted(map(_unranked, results), key=_order)
     rated = placed((rank for rank in ranks if rank.epr is not None), lambda rank: rank.epr)
     return (

@@ -25,7 +25,7 @@ def rank_by_weight(
     existing tests say. See docs/ranking.md for the model.
     """
     candidates = [judged for judged in tests if judged.judgement.candidate]
-    plain = {rank.name: rank for rank in rank_by_epr(results, tests)}
+    plain = {rank.name: rank for rank in rank_by_epr(results)}
     is_tried = any(result.verdicts or result.passes_own for result in results)
     rated = [result for result in results if is_tried and result.applies]
     known = {result.patch.name for result in rated}

@@ -21,20 +21,20 @@ def row(name: str, *verdicts: Verdict, refused: Refused | None = None) -> PatchR
 
 
 def test_the_share_of_candidates_that_pass() -> None:
-    (rank,) = rank_by_epr((row("a", Verdict.PASS, Verdict.FAIL, Verdict.PASS, Verdict.CRASH),), ())
+    (rank,) = rank_by_epr((row("a", Verdict.PASS, Verdict.FAIL, Verdict.PASS, Verdict.CRASH),))
     assert (rank.epr, rank.passed, rank.total, rank.rank) == (0.5, 2, 4, 1)
 
 
 def test_only_a_pass_counts_as_passed() -> None:
     for verdict in set(Verdict) - {Verdict.PASS, Verdict.INVALID}:
-        (rank,) = rank_by_epr((row("a", verdict),), ())
+        (rank,) = rank_by_epr((row("a", verdict),))
         assert rank.epr == 0.0
 
 
 def test_invalid_cells_are_our_fault_and_do_not_count() -> None:
-    (rank,) = rank_by_epr((row("a", Verdict.PASS, Verdict.INVALID),), ())
+    (rank,) = rank_by_epr((row("a", Verdict.PASS, Verdict.INVALID),))
     assert (rank.epr, rank.passed, rank.total) == (1.0, 1, 1)
-    (nothing,) = rank_by_epr((row("a", Verdict.INVALID),), ())
+    (nothing,) = rank_by_epr((row("a", Verdict.INVALID),))
     assert (nothing.epr, nothing.rank, nothing.total) == (None, None, 0)
 
 
@@ -47,7 +47,6 @@ def test_ties_share_a_rank_and_name_each_other() -> None:
             row("c", refused=EmptyPatch()),
             row("e"),
         ),
-        (),
     )
     assert [(rank.result.patch.name, rank.rank, rank.placed_with) for rank in ranks] == [
         ("a", 1, ("b",)),
@@ -61,7 +60,7 @@ def test_ties_share_a_rank_and_name_each_other() -> None:
 @given(st.lists(st.lists(st.sampled_from(Verdict), max_size=5), max_size=6))
 def test_ranks_agree_with_epr(rows: list[list[Verdict]]) -> None:
     results = tuple(row(f"p{number}", *verdicts) for number, verdicts in enumerate(rows))
-    ranks = rank_by_epr(results, ())
+    ranks = rank_by_epr(results)
     assert sorted(rank.result.patch.name for rank in ranks) == sorted(
         result.patch.name for result in results
     )

@@ -19,7 +19,7 @@ def rank(
     name: str, odds: float | None, group: int = 0, copies: tuple[str, ...] = (), cells: str = "p"
 ) -> Rank:
     """Return a rank whose score has these log-odds; unscored with None."""
-    (plain,) = rank_by_epr((row(name, "" if odds is None else cells, guarded=broken(0)),), ())
+    (plain,) = rank_by_epr((row(name, "" if odds is None else cells, guarded=broken(0)),))
     score = None if odds is None else sigmoid(odds)
     return replace(plain, score=score, group=group, copies=copies)
 
@@ -115,7 +115,7 @@ def test_nobody_leads_while_patches_are_missing() -> None:
 )
 def test_nobody_leads_clearly_by_odds_alone(change: dict[str, object], doubt: Doubt | None) -> None:
     result = row("a", str(change.get("cells", "p")) + "p", guarded=change.get("guarded", broken(0)))
-    (plain,) = rank_by_epr((result,), ())
+    (plain,) = rank_by_epr((result,))
     tests = (judged(0, float(str(change.get("confidence", COUNTS)))), judged(1, 0.3))
     leader = replace(plain, score=sigmoid(4), group=1)
     found = with_standings((leader, rank("b", 0, 2)), tests)

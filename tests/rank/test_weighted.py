@@ -24,7 +24,7 @@ def names(ranks: tuple[Rank, ...]) -> list[str]:
 def test_plain_epr_is_kept_beside_the_score() -> None:
     results = (row("a", "pf"), row("b", "pp"), row("c", "ff"))
     weighted = rank_by_weight(results, TESTS)
-    plain = {rank.result.patch.name: rank.epr for rank in rank_by_epr(results, TESTS)}
+    plain = {rank.result.patch.name: rank.epr for rank in rank_by_epr(results)}
     assert names(weighted) == ["b", "a", "c"]
     assert {rank.result.patch.name: rank.epr for rank in weighted} == plain
     for rank in weighted:
@@ -35,7 +35,7 @@ def test_one_idea_sampled_often_does_not_drown_a_better_one() -> None:
     flips = tuple(judged(number, 0.4, OracleKind.GONE, message="m") for number in range(1, 6))
     tests = (judged(0, 0.7, OracleKind.EQUALS), *flips)
     results = (row("value", "pfffff"), row("flip", "fppppp"))
-    assert names(rank_by_epr(results, tests)) == ["flip", "value"]
+    assert names(rank_by_epr(results)) == ["flip", "value"]
     assert names(rank_by_weight(results, tests)) == ["value", "flip"]
 
 

@@ -43,7 +43,7 @@ def test_a_line_per_patch_with_what_is_known_of_it() -> None:
 
 
 def test_plain_epr_has_no_columns_that_would_be_empty() -> None:
-    ranks = rank_by_epr((row("a", "p"), row("b", "p"), row("c", "f"), row("d")), TESTS)
+    ranks = rank_by_epr((row("a", "p"), row("b", "p"), row("c", "f"), row("d")))
     lines = [line.text for line in table(entries_of(ranks))]
     assert lines == [
         "rank  patch  bug tests  note",
@@ -55,7 +55,7 @@ def test_plain_epr_has_no_columns_that_would_be_empty() -> None:
 
 
 def test_a_long_table_is_cut_unless_all_of_it_is_wanted() -> None:
-    ranks = rank_by_epr(tuple(row(f"p{number:02}", "p") for number in range(MOST + 3)), TESTS)
+    ranks = rank_by_epr(tuple(row(f"p{number:02}", "p") for number in range(MOST + 3)))
     assert [line.text for line in table(entries_of(ranks))][-1] == "… and 3 more (-v lists them)"
     assert len(list(table(entries_of(ranks), whole=True))) == MOST + 3 + 1
 
@@ -66,7 +66,7 @@ def test_why_no_test_could_be_run_on_a_patch_is_said() -> None:
         replace(cell, verdict=Verdict.INVALID, cause=WorkerEnded(said="said: no"))
         for cell in lost.cells
     ]
-    (patch,) = entries_of(rank_by_epr((replace(lost, cells=tuple(cells)),), TESTS))
+    (patch,) = entries_of(rank_by_epr((replace(lost, cells=tuple(cells)),)))
     assert patch.note == "no bug test could be run on it; the worker said: no"
 
 
@@ -101,7 +101,7 @@ def test_what_existing_tests_said() -> None:
     assert list(grounds(entries_of(ranks), ()))[:5] == [
         f"b breaks tests/test_x.py::test_{n} (assert 1 == 2)" for n in range(5)
     ]
-    assert list(existing(rank_by_epr((row("a", "p"),), TESTS))) == []
+    assert list(existing(rank_by_epr((row("a", "p"),)))) == []
 
 
 def test_every_score_can_say_why() -> None:
