@@ -20,7 +20,6 @@ from pytest_brt.types.attempt import (
     PlansFailed,
     PutAtTop,
     Question,
-    SamplesBroken,
     SamplesDrawn,
     SamplingStopped,
     Shortened,
@@ -108,8 +107,6 @@ def _words(note: AttemptNote) -> str:
             return f"{part} {'left out' if left_out else 'shortened'} to fit the context"
         case SamplesDrawn():
             return _drawn_words(note)
-        case SamplesBroken(tests=tests, cause=cause, raised=raised):
-            return f"broken ({tests}): {cause_words(cause, raised)}"
         case SamplingStopped():
             return _stopped_words(note)
         case DialogueEnded(ending=ending, steps=steps, said=said, wrote=wrote):

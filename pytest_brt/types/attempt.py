@@ -47,14 +47,6 @@ class SamplesDrawn(_Note, frozen=True, kw_only=True):
     verdicts: tuple[VerdictCount, ...]
 
 
-class SamplesBroken(_Note, frozen=True, kw_only=True):
-    """So many of a model's tests are broken alike."""
-
-    tests: int
-    cause: Cause
-    raised: Raised | None
-
-
 class StopReason(StrEnum):
     """Why no further samples were drawn."""
 
@@ -156,7 +148,6 @@ class Interrupted(_Note, frozen=True, kw_only=True):
 AttemptNote = (
     Shortened
     | SamplesDrawn
-    | SamplesBroken
     | SamplingStopped
     | DialogueEnded
     | PlansFailed

@@ -134,8 +134,6 @@ class Step:
     #: None when the reply cannot be carried out.
     call: Call | None = None
     thought: str = ""
-    #: What of the reply was corrected, as in "path 'core.py' read as 'pkg/core.py'".
-    corrections: tuple[str, ...] = ()
     cost: Cost = field(default_factory=Cost)
     #: Seconds that the action took, without those of models.
     seconds: float = 0.0
