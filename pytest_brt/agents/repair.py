@@ -35,6 +35,8 @@ from pytest_brt.types import (
 
 #: Lines around a fix that its variants are shown, tokens of one, of an edit and of a method.
 _AROUND, _VARIANT, _EDIT, _METHOD = 12, 400, 900, 4_000
+#: Variants that are asked for when a fix fails (paper 004, III-D3).
+_VARIANTS = 30
 #: Existing tests that are told one by one, places that are told.
 _BROKEN, _PLACES = 4, 8
 
@@ -55,8 +57,7 @@ class RepairWork(Workspace):
     tests_near: Callable[[tuple[FileChange, ...]], Sequence[str]] = lambda _: ()
     #: The failing test that the agent is given as a file, None without one.
     given: JudgedTest | None = None
-    #: Variants of a fix that fails, and whether the first fix that stands ends the dialogue.
-    variants: int = 30
+    #: Whether the first fix that stands ends the dialogue.
     ends_early: bool = False
     #: The fixes that are worth a look, with who wrote them and why.
     found: list[tuple[Trial, FixSource, str]] = field(default_factory=list)
@@ -162,7 +163,7 @@ def write_fix(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> Obse
     (trial,) = env.trials.run(apply_fix(fix, env))
     is_known = any(one.key == trial.key for one in env.tried)
     variants: list[Trial] = []
-    if not trial.stands and not is_known and env.variants:
+    if not trial.stands and not is_known:
         try:
             variants = _variants(env, fix, trial)
         except ModelProblem as problem:
@@ -223,7 +224,7 @@ def _variants(env: RepairWork, fix: Fix, failed: Trial) -> list[Trial]:
     )
     known = {failed.key, *(one.key for one in env.tried)}
     new: list[tuple[FileChange, ...]] = []
-    replies = env.model.complete(replace(request, n=env.variants, temperature=0.9))
+    replies = env.model.complete(replace(request, n=_VARIANTS, temperature=0.9))
     for text in dict.fromkeys(reply.text for reply in replies):
         call = read_reply(text, {"write_fix": write_fix}).call
         try:

@@ -144,7 +144,7 @@ def split_tests(code: str, name: str) -> Iterator[tuple[str, str]]:
         code = f"{without(code, above).strip(chr(10))}\n\n\ndef {name}():\n{rest}\n".lstrip("\n")
         found = list(_tests(parse(code).body))
     for called, node in found[:_TESTS]:
-        others = [other for other_name, other in found if other is not node]
+        others = [other for _, other in found if other is not node]
         yield called, only_used(without(code, others), keep=called)
 
 

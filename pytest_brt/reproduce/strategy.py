@@ -43,8 +43,6 @@ class Workbench:
     say: Callable[[str], None]
     #: Runs on the unpatched tree that must agree.
     repeat: int = REPEAT
-    #: Tests to keep per issue.
-    keep: int = KEEP
     #: Takes what an attempt has so far: all that is shown of it when the run is interrupted.
     found: Callable[[Attempt], None] = lambda _: None
     #: The model that writes code when another one thinks; None when `model` does both.

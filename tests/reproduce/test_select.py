@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from pytest_brt.reproduce.select import select
+from pytest_brt.reproduce.select import select, without_repeats
 from pytest_brt.types import (
+    Attempt,
     CandidateTest,
     Frame,
     JudgedTest,
@@ -84,3 +85,13 @@ def test_keep_leaves_the_best_and_says_why_of_the_rest() -> None:
 def test_nothing_is_lost() -> None:
     items = [judged(f"t{number}", 0.5, where=str(number % 3)) for number in range(9)]
     assert sorted(names(select(items))) == sorted(item.test.id for item in items)
+
+
+def test_what_several_runs_wrote_is_a_candidate_once() -> None:
+    tests = [judged("a", 0.3, body="f(1)"), judged("b", 0.3, body="f(1)"), judged("c", 0.3)]
+    found = without_repeats(
+        Attempt(issue="i", strategy="agent", index=index, tests=(test,))
+        for index, test in enumerate(tests)
+    )
+    assert [one.tests[0].judgement.candidate for one in found] == [True, False, True]
+    assert found[1].tests[0].judgement.reason.startswith("the same code as test_a of an earlier")

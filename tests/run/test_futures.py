@@ -87,7 +87,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 def bench_of(engine: Engine) -> Workbench:
     kept = Replies(None)
     model = Model(backend=Backend(None), usage=Usage(), replies=kept, unfinished=kept)
-    return Workbench(engine=engine, repeat=1, keep=5, model=model, say=lambda text: None)
+    return Workbench(engine=engine, repeat=1, model=model, say=lambda text: None)
 
 
 def make(

@@ -22,7 +22,7 @@ from pytest_brt.oracle.write import Draft, module, slug
 from pytest_brt.reproduce.replay.misses import misses_of
 from pytest_brt.reproduce.replay.own import own_candidates
 from pytest_brt.reproduce.select import select
-from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.types import (
     Attempt,
     AttemptNote,
@@ -47,7 +47,7 @@ def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
         issue,
         engine=bench.engine,
         repeat=bench.repeat,
-        keep=bench.keep,
+        keep=KEEP,
         index=index,
         progress=bench.say,
         reports=bench.reports,

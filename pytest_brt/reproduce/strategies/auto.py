@@ -26,7 +26,7 @@ from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategies.agent import write_tests
 from pytest_brt.reproduce.strategies.invert import inverted
 from pytest_brt.reproduce.strategies.libro import Libro
-from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.types import Attempt, AttemptNote, Issue, JudgedTest, OracleKind, Trajectory
 from pytest_brt.types.attempt import (
     ModelFailed,
@@ -108,7 +108,7 @@ class _Auto:
             self.notes.append(NotTried(what=tuple(self.late)))
         # The model was asked about all of them by now: what the best do not need is cut.
         best = sorted(self._candidates(), key=lambda item: -item.judgement.confidence)
-        for item in best[: self.bench.keep]:
+        for item in best[:KEEP]:
             if item.test.oracle.kind is OracleKind.WRITTEN:
                 small = reduce_test(item, self.bench.engine, self.bench.repeat, self.facts)
                 self.tests[self.tests.index(item)] = small
@@ -120,7 +120,7 @@ class _Auto:
             issue=self.issue.id,
             strategy="auto",
             index=self.number,
-            tests=select(self.tests, self.bench.keep),
+            tests=select(self.tests, KEEP),
             misses=self.first.misses,
             settled=() if candidates else self.first.settled,
             notes=tuple(dict.fromkeys(self.notes)),
