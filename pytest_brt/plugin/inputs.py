@@ -142,6 +142,8 @@ def open_models(options: Options, cache: Path | None, root: Path) -> tuple[Model
     Raises:
         BrtError: there is no such model, or kept replies cannot be read.
     """
+    if options.model == "none":
+        cache = None  # nobody is asked, so what was answered is not read
     kept = options.replies or (cache and cache / "replies.jsonl")
     replies = Replies(kept, root)
     unfinished = replies

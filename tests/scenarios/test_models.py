@@ -14,6 +14,7 @@ from tests.scenarios.project import Make, Project, is_right
 from tests.scenarios.samples import (
     CLAMP,
     CLAMP_FIXED,
+    CLAMP_REPORT,
     CLAMP_RIGHT,
     CLAMP_TEST,
     FILES,
@@ -123,6 +124,13 @@ def test_the_same_run_again_asks_nothing(project: Project, play: Play) -> None:
     assert (first.code, again.code) == (0, 0)
     assert len(model.requests) == asked
     assert again.report.first.source == first.report.first.source
+
+
+def test_replies_that_are_damaged_are_no_matter_without_a_model(make: Make) -> None:
+    project = make(FILES)
+    project.write({".pytest_cache/d/brt/replies.jsonl": '{"key"\n{}\n'})
+    run = project.issue(CLAMP_REPORT)
+    assert run.code == 0, run.said
 
 
 def test_an_interrupted_run_is_continued(project: Project, play: Play) -> None:
