@@ -57,7 +57,13 @@ def read_inputs(
         BrtError: something cannot be used; nothing has been started then.
     """
     cases, paths, left_out = read_cases(config, options, scratch, more)
-    plan = _plan(config, options, cases)
+    known = collect_extensions(config, "pytest_brt_strategies", STRATEGIES, Strategy)
+    plan = Plan(
+        cases=cases,
+        strategies=chosen_strategies(options, known),
+        guard=options.guard,
+        budget=options.budget,
+    )
     cache = cache_folder(config)
     model, editor = open_models(options, cache, config.rootpath)
     engine = open_project(config, options)
@@ -67,7 +73,7 @@ def read_inputs(
         root = Path(engine.subject.root)
         buggy = buggy_places(options.buggy_file, root)
         host = given_test_file(options.test_file, root)
-        repairs = _repairs(config, options, cases, buggy)
+        repairs = _repairs(config, options, known, cases, buggy)
     except BaseException:
         engine.close()
         raise
@@ -91,20 +97,14 @@ def read_inputs(
     )
 
 
-def _plan(config: pytest.Config, options: Options, cases: tuple[Case, ...]) -> Plan:
-    """Return what is to be done but for given tests and repairs, which need the project."""
-    return Plan(
-        cases=cases,
-        strategies=chosen_strategies(config, options),
-        guard=options.guard,
-        budget=options.budget,
-    )
-
-
 def _repairs(
-    config: pytest.Config, options: Options, cases: tuple[Case, ...], buggy: tuple[str, ...]
+    config: pytest.Config,
+    options: Options,
+    of_tests: Mapping[str, Strategy],
+    cases: tuple[Case, ...],
+    buggy: tuple[str, ...],
 ) -> RepairPlan | None:
-    """Return what is to be repaired, None for nothing."""
+    """Return what is to be repaired, None for nothing; a name may also be one `of_tests`."""
     if not options.repair:
         return None
     from pytest_brt.agents.loop import Agent  # a fifth of the package
@@ -116,7 +116,6 @@ def _repairs(
             "--brt-repair: fixes are written by a model (add --brt-model gguf:FILE, or see "
             "'pytest-brt models')"
         )
-    of_tests = collect_extensions(config, "pytest_brt_strategies", STRATEGIES, Strategy)
     known = collect_extensions(config, "pytest_brt_strategies", REPAIRS, Agent)
     for name in options.strategy:
         lookup("--brt-strategy", name, {**of_tests, **known})
@@ -244,7 +243,7 @@ def _named(names: Sequence[str], known: Mapping[str, object]) -> tuple[str, ...]
     return tuple(name for name in names if name in known) or ("auto",)
 
 
-def chosen_strategies(config: pytest.Config, options: Options) -> dict[str, Strategy]:
+def chosen_strategies(options: Options, known: Mapping[str, Strategy]) -> dict[str, Strategy]:
     """Return the strategies of tests that the user wants, by name, in the order given.
 
     Without a model, `auto` is replay: all that there is then.
@@ -252,7 +251,6 @@ def chosen_strategies(config: pytest.Config, options: Options) -> dict[str, Stra
     Raises:
         UsageProblem: nobody gives a name, or it needs a model and there is none.
     """
-    known = collect_extensions(config, "pytest_brt_strategies", STRATEGIES, Strategy)
     # With a repair, a name may be one of a strategy that writes fixes.
     names = _named(options.strategy, known) if options.repair else options.strategy
     chosen: dict[str, Strategy] = {}
