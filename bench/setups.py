@@ -23,9 +23,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from unidiff import PatchSet
+
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.truth import hidden_files
-from pytest_brt.patches.diff import read_diff
 
 #: The papers' setups.
 STUDIES = Path(__file__).parent.parent / "examples/studies"
@@ -81,8 +82,8 @@ class Bug:
 
     def fix(self, *, right: bool) -> tuple[str, str, str]:
         """Return the file, the places and the blocks of the true fix, or of a useless one."""
-        (file, *_) = read_diff(self.row["patch"]).files
-        path = (file.new or "").removeprefix("b/")
+        (file, *_) = PatchSet(self.row["patch"])
+        path = file.path
         if not right:
             return path, "insert 1", "```python\n_UNUSED = None\n```\n"
         places, blocks = [], []

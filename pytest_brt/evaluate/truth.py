@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from unidiff import PatchSet
+
 from pytest_brt.code.ini import read_ini
 from pytest_brt.codec import content_id
 from pytest_brt.errors import SubjectProblem
@@ -17,8 +19,6 @@ from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.record import Flaw
 from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.patches import apply_patch, canonical_diff
-from pytest_brt.patches.diff import read_diff
-from pytest_brt.patches.header import without_prefix
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.reproduce.given import judge_given
 from pytest_brt.syntax.parse import parse_or_empty
@@ -55,9 +55,8 @@ def places_of_fix(instance: Instance, root: Path) -> tuple[str, ...]:
     """
     diff = canonical_diff(fix_changes(instance, root), root)
     found: list[str] = []
-    files = read_diff(diff).files if diff else ()
-    for file in files:
-        if file.old is None:
+    for file in PatchSet(diff):
+        if file.is_added_file:
             continue
         for hunk in file.hunks:
             lines: list[int] = []
@@ -69,7 +68,7 @@ def places_of_fix(instance: Instance, root: Path) -> tuple[str, ...]:
                 above = line.source_line_no or above
                 if line.is_removed:
                     lines.append(above)
-            found.append(f"{without_prefix(file.old)}:{min(lines)}-{max(lines)}")
+            found.append(f"{file.path}:{min(lines)}-{max(lines)}")
     return tuple(found)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import copy
 import re
+import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from pytest_brt.agent.action import Outcome, Refusal
 from pytest_brt.agent.loop import Turn
@@ -16,13 +18,11 @@ from pytest_brt.code.source import Edit, is_insertion, new_file
 from pytest_brt.code.words import terms_of
 from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem
-from pytest_brt.execute.touched import edits
+from pytest_brt.code.changed_code import edits
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.form import block_grammar
-from pytest_brt.patches.diff import read_diff
-from pytest_brt.patches.git_apply import apply_hunks
+from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.patches.target import Target
 from pytest_brt.reproduce.agent.task import TestTask
 from pytest_brt.reproduce.asking import answer_room
 from pytest_brt.reproduce.model_tests.make import Maker, Written
@@ -30,7 +30,7 @@ from pytest_brt.reproduce.model_tests.split import laid_out
 from pytest_brt.reproduce.prompting.excerpts import show_file
 from pytest_brt.reproduce.prompting.fit import bug_values, fitted, shorten
 from pytest_brt.syntax.parse import Function, decode, first_line, parse
-from pytest_brt.types import CandidateTest, FileChange, Origin, TestsWritten
+from pytest_brt.types import CandidateTest, FileChange, Origin, Patch, TestsWritten
 
 #: Share of the editor's context that the test file may take, in characters for each token.
 _FILE = 1.5
@@ -132,19 +132,27 @@ def _shown(task: TestTask, path: str, content: bytes | None, most: int, change: 
 
 
 def _patched(answer: str, path: str, content: bytes | None) -> bytes | None:
-    """Return what a patch makes of a file at its place; None where the answer is none.
+    """Return what a patch makes of a file, whatever it calls it; None where the answer is none.
 
     Raises:
         Refusal: the patch does not apply.
     """
-    try:
-        files = read_diff(answer).files
-        if not files:
-            return None
-        target = Target(diff=files[0], old=path if content is not None else None, new=path)
-        return apply_hunks(target, content or b"")[0]
-    except PatchProblem as problem:
-        raise Refusal(f"The patch does not apply to {path}: {problem}") from problem
+    hunk = _HUNK.search(answer)
+    if hunk is None:
+        return None
+    old = "/dev/null" if content is None else f"a/{path}"
+    text = f"--- {old}\n+++ b/{path}\n{answer[hunk.start() :]}"
+    with tempfile.TemporaryDirectory(prefix="brt-edit-") as folder:
+        root = Path(folder)
+        if content is not None:
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_bytes(content)
+        try:
+            patch = Patch(id=content_id(text), name=path, text=text)
+            changes = apply_patch(patch, root, whole=True).changes
+        except PatchProblem as problem:
+            raise Refusal(f"The patch does not apply to {path}: {problem}") from problem
+    return changes[0].content if changes else content
 
 
 def added_to(before: str, after: str) -> str:
