@@ -37,12 +37,14 @@ def bubblewrap_command(
     user: int | None,
     network: bool,
     filter_fd: int,
+    info_fd: int,
     block_fd: int,
 ) -> list[str]:
     """Return what runs `argv` with the private copy in the place of the project.
 
     Root's processes become `user` when all is shut, and need no namespace of users for that: what
-    they see may lie in folders that only root can enter. It waits until it can read from `block_fd`, and takes a filter of system calls from
+    they see may lie in folders that only root can enter. bubblewrap tells `info_fd` which process
+    it shuts in, waits until it can read from `block_fd`, and takes a filter of system calls from
     `filter_fd`; below 0 there is none.
     """
     line = [path, "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
@@ -55,9 +57,9 @@ def bubblewrap_command(
         line.append("--unshare-user")
         if _version(path) >= _FORBIDS_USERS:
             line.append("--disable-userns")
-    for name, descriptor in (("--seccomp", filter_fd), ("--block-fd", block_fd)):
-        if descriptor >= 0:
-            line += [name, str(descriptor)]
+    line += ["--info-fd", str(info_fd), "--block-fd", str(block_fd)]
+    if filter_fd >= 0:
+        line += ["--seccomp", str(filter_fd)]
     line += [*_root_options(), *_view_options(view), "--chdir", "/"]
     if user is not None:
         line += ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
@@ -86,7 +88,7 @@ def _view_options(view: View) -> list[str]:
     mounts = [("--ro-bind", real, named) for real, named in view.shown]
     mounts += [("--ro-bind", view.tools, view.tools_inside), ("--bind", view.copy, view.root)]
     mounts += [("--ro-bind", real, named) for real, named in view.environments]
-    mounts += [("--bind", folder, folder) for folder in view.folders]
+    mounts += [("--bind", real, named) for real, named in view.writable]
     options: list[str] = []
     # Folders on the way are made for their owner alone, if they are not made first.
     places = [*SYSTEM]

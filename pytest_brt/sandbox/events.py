@@ -7,7 +7,7 @@ keeps to.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import msgspec
@@ -103,7 +103,7 @@ class Event:
     code: _Whole = 0
     cpu: _Seconds = 0.0
     #: Lines executed, by path; whether they were watched at all.
-    lines: Mapping[_Text, tuple[_Line, ...]] = msgspec.field(default_factory=dict)
+    lines: Mapping[_Text, tuple[_Line, ...]] = field(default_factory=dict)
     monitored: bool = False
     #: Path of each changed module that was imported, and from where.
     origins: tuple[tuple[_Text, _Text], ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import select
 import signal
@@ -21,12 +22,18 @@ from pytest_brt.sandbox.view import View
 
 #: Bytes that a process may tell, and that are kept of what it prints.
 _MOST_TOLD, _MOST_PRINTED = 64 << 20, 16384
+#: Events of one process.
+_MOST_EVENTS = 500_000
 #: Bytes that a process must leave free where it writes; a quarter of what was free, if that is less.
 _LEAST_FREE = 512 << 20
 #: Seconds between two looks at that.
 _LOOK = 0.25
 #: Seconds for ending after the last word, and for ending all that a process left.
 _ENDING = 10.0
+
+
+#: How bubblewrap tells of the process that it shuts in.
+_PID = re.compile(rb'"child-pid": (\d+)')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +112,7 @@ def _start(
 ) -> subprocess.Popen[bytes]:
     """Start the program; its limits hold before it is more than bubblewrap."""
     waiting, go = os.pipe()
+    told, info = os.pipe()
     plan = sandbox.order(argv, view, events_fd=writer, limits=limits)
     try:
         with _file(stdin) as order, _file(plan) as plans, _file(sandbox.filter) as calls:
@@ -113,6 +121,7 @@ def _start(
                 view,
                 order_fd=plans.fileno(),
                 filter_fd=calls.fileno() if sandbox.filter else -1,
+                info_fd=info,
                 block_fd=waiting,
             )
             child = subprocess.Popen(
@@ -120,12 +129,15 @@ def _start(
                 stdin=order,
                 stdout=printed,
                 stderr=printed,
-                pass_fds=(writer, waiting, plans.fileno(), calls.fileno()),
+                pass_fds=(writer, waiting, info, plans.fileno(), calls.fileno()),
                 start_new_session=True,
                 env={"PATH": os.environ.get("PATH", os.defpath)},
             )
-        if sandbox.has_own_root:
-            _lower_limits(child.pid, limits)
+        os.close(info)
+        with os.fdopen(told, "rb") as stream:
+            pid = _PID.search(stream.read() if sandbox.has_own_root else b"")
+        if pid:
+            _lower_limits(int(pid[1]), limits)
         os.write(go, b"x")
     finally:
         os.close(waiting)
@@ -188,7 +200,7 @@ def _listen(
                 silence = min(silence, _ENDING)
             result.timed_out = now > min(silent_from + silence, begun + deadlines.total)
             result.disk_full = _free(folder) < least_free
-            result.flooded = told > _MOST_TOLD
+            result.flooded = told > _MOST_TOLD or len(result.events) > _MOST_EVENTS
             if result.timed_out or result.disk_full or result.flooded:
                 return
     finally:

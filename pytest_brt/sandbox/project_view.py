@@ -25,8 +25,8 @@ from pytest_brt.types.subject import Subject
 _PASSED_ON = (
     "PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "PYTHONUTF8", "PYTHONCOERCECLOCALE",
 )  # fmt: skip
-#: Where our scripts lie in a root of its own.
-_TOOLS = "/run/brt"
+#: Where our scripts, and the folders beside a copy, lie in a root of its own.
+_TOOLS, _BESIDE = "/run/brt", "/tmp/brt"
 
 
 def make_view(
@@ -52,7 +52,7 @@ def make_view(
         env=env,
         shown=tuple(dict.fromkeys(shown_folders(subject, sandbox))),
         environments=tuple((path, path) for path in workspace.environments),
-        folders=(str(workspace.temporary),),
+        writable=((str(workspace.temporary), _BESIDE if own else folder),),
         tools=str(scratch.tools),
         tools_inside=_TOOLS if own else str(scratch.tools),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pytest_brt.code.changed_code import module_names
@@ -24,7 +25,7 @@ from pytest_brt.types.subject import Subject
 #: Processes for what is left of some tests, one after the other.
 _MOST_PROCESSES = 200
 #: Processes and threads of one test.
-MOST_TASKS = 256
+_MOST_TASKS = 256
 #: Limits of the machine, or of a user's processes together, by the names of errors.
 _SHARED = frozenset({"EAGAIN", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC", "MemoryError"})
 _KILLED = -9
@@ -124,7 +125,7 @@ class Runner:
         files = batch.files
         return {
             "folder": view.tree,
-            "processes": MOST_TASKS,
+            "processes": most_tasks(self.sandbox),
             "arguments": [*files, *pytest_options(self.subject, view)],
             "tests": [*files.items()],
             "done": [*batch.told],
@@ -142,6 +143,23 @@ def pytest_options(subject: Subject, view: View) -> list[str]:
     options += ["--rootdir", view.tree, "--confcutdir", view.tree, "--tb=short", "-q"]
     options += ["--continue-on-collection-errors", *subject.pytest_args]
     return options if subject.ini else [*options, "-c", f"{view.tools_inside}/empty.ini"]
+
+
+def most_tasks(sandbox: Sandbox) -> int:
+    """Return how many processes and threads a test may have.
+
+    Where its user has no namespace of its own, the kernel counts those of that user everywhere
+    (setrlimit(2)), so these come on top.
+    """
+    if sandbox.has_own_root and sandbox.user is None:
+        return _MOST_TASKS
+    user = os.getuid() if sandbox.user is None else sandbox.user
+    running = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it ended meanwhile
+            if folder.stat().st_uid == user:
+                running += sum(1 for _ in (folder / "task").iterdir())
+    return running + _MOST_TASKS
 
 
 def _is_short(run: TestRun) -> bool:

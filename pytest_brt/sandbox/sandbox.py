@@ -70,12 +70,13 @@ class Sandbox:
         *,
         order_fd: int = -1,
         filter_fd: int = -1,
+        info_fd: int = -1,
         block_fd: int = -1,
     ) -> list[str]:
         """Return what runs `argv` in the sandbox.
 
-        bubblewrap takes the filter from `filter_fd` and waits for `block_fd`. Elsewhere the
-        program reads what `order` returns from `order_fd`.
+        bubblewrap takes the filter from `filter_fd`, tells `info_fd` of its process and waits for
+        `block_fd`. Elsewhere the program reads what `order` returns from `order_fd`.
         """
         if not self.has_own_root:
             return [sys.executable, "-I", "-S", _CONFINE, str(order_fd)]
@@ -86,6 +87,7 @@ class Sandbox:
             user=self.user,
             network=self.network,
             filter_fd=filter_fd,
+            info_fd=info_fd,
             block_fd=block_fd,
         )
 
@@ -100,7 +102,7 @@ class Sandbox:
             "argv": argv,
             "env": dict(view.env),
             "readable": [*system, *shown, view.tools],
-            "writable": [view.copy, *view.folders],
+            "writable": [view.copy, *(real for real, _ in view.writable)],
             "landlock": self.isolation is Isolation.LANDLOCK,
             "libraries": str(Path(libraries.origin or "").parents[1]) if libraries else "",
             "filter": self.filter.hex(),

@@ -193,18 +193,20 @@ class Reading:
         """Return what becomes of an item that did not come to its end."""
         if self.result.disk_full:
             return self.run(Verdict.INVALID, DiskFull())
+        if broken_off := self._broken_off(item.node if item.is_forked else ""):
+            return broken_off
         if item.joined is not None:
             return self.run(Verdict.CRASH, ProcessEnded(status=item.joined.code))
         if self.result.timed_out:
             late = TookTooLong(what=Timed.TEST, seconds=self.seconds)
             return self.run(Verdict.TIMEOUT, late)
-        return self._broken_off() or self.run(
-            Verdict.CRASH, ProcessEnded(status=self.result.status)
-        )
+        return self.run(Verdict.CRASH, ProcessEnded(status=self.result.status))
 
-    def _broken_off(self) -> TestRun | None:
-        """Return what ended pytest's run before its end, None for nothing."""
+    def _broken_off(self, node: str = "") -> TestRun | None:
+        """Return what ended pytest's run, or that of a fork, before its end; None for nothing."""
         for event in self.result.events:
+            if event.node != node:
+                continue
             if event.event == "interrupted":
                 kind = event.raised.type if event.raised else "interrupt"
                 return self.run(Verdict.BROKEN, RunBrokenOff(by=kind))
@@ -263,6 +265,7 @@ def items_of(events: Iterable[Event]) -> dict[str, Item]:
         elif event.event in ("begin", "phase", "end"):
             item = items.setdefault(event.node, Item(node=event.node))
             teller = teller or event.pid
+            item.is_forked &= teller != own
             item.is_odd |= event.pid != teller
             if event.event == "phase":
                 item.phases.append(event)

@@ -20,7 +20,7 @@ class View:
     #: Virtual environments of the project, of which no copy is made.
     environments: tuple[tuple[str, str], ...] = ()
     #: Other folders that it may write.
-    folders: tuple[str, ...] = ()
+    writable: tuple[tuple[str, str], ...] = ()
     #: The folder of our scripts, and where the process finds it.
     tools: str
     tools_inside: str

@@ -2,48 +2,13 @@
 
 import json
 import os
-import site
 import sys
-
-#: Where pytest's own module lies, in its newer and older versions.
-FILES = ("pytest/__init__.py", "pytest.py")
-
-
-def entry_points():
-    """Return [name, distribution] of every installed pytest plugin."""
-    try:
-        from importlib.metadata import distributions
-    except ImportError:
-        return []
-    found = set()
-    for distribution in distributions():
-        for point in distribution.entry_points:
-            if point.group == "pytest11":
-                found.add((point.name, str(distribution.metadata["Name"])))
-    return sorted(found)
+from importlib.metadata import distributions
+from urllib.parse import unquote, urlsplit
 
 
-def pytest_version(roots, may_import):
-    """Return pytest's version and "", or "" and why it cannot be imported.
-
-    Importing it takes long, so an installed one is believed to be what its metadata says;
-    not so one that comes from elsewhere, as when pytest itself is the project. That one is
-    only imported if `may_import`: it is code of the project. Else both are "".
-    """
-    sys.path[:0] = roots
-    try:
-        import importlib.util
-        from importlib.metadata import distribution
-
-        found = distribution("pytest")
-        spec = importlib.util.find_spec("pytest")
-        origin = os.path.realpath(spec.origin)
-        if any(os.path.realpath(str(found.locate_file(name))) == origin for name in FILES):
-            return found.version, ""
-    except Exception:
-        pass  # then importing it tells what is wrong
-    if not may_import:
-        return "", ""
+def pytest_version():
+    """Return pytest's version and "", or "" and why it cannot be imported."""
     try:
         import pytest
 
@@ -52,13 +17,30 @@ def pytest_version(roots, may_import):
         return "", "%s: %s" % (type(error).__name__, error)
 
 
-def main(spec, wire):
+def editable_folder(distribution):
+    """Return the folder that a distribution was installed from to be edited, or "" (PEP 610)."""
+    origin = json.loads(distribution.read_text("direct_url.json") or "{}")
+    is_editable = origin.get("dir_info", {}).get("editable", False)
+    return unquote(urlsplit(origin["url"]).path) if is_editable else ""
+
+
+def main(order, events):
     """Tell it as one event."""
+    installed = list(distributions())
+    plugins = {
+        (point.name, str(distribution.metadata["Name"]))
+        for distribution in installed
+        for point in distribution.entry_points
+        if point.group == "pytest11"
+    }
+    version, problem = pytest_version()
+    paths = {os.path.abspath(path) for path in (sys.prefix, sys.base_prefix, *sys.path)}
     answer = {
         "version": list(sys.version_info[:2]),
-        "plugins": entry_points(),
-        "paths": sorted({sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(None, sys.path)}),
-        "user_base": site.getuserbase() if site.ENABLE_USER_SITE else "",
+        "pytest": version,
+        "problem": problem,
+        "plugins": sorted(plugins),
+        "paths": sorted(paths),
+        "hidden": sorted({*paths, *filter(None, map(editable_folder, installed))}),
     }
-    answer["pytest"], answer["problem"] = pytest_version(spec["roots"], spec["import"])
-    wire.send("asked", text=json.dumps(answer))
+    events.send("interpreter", text=json.dumps(answer))

@@ -171,7 +171,10 @@ class Plugin:
         if self.selection.path_of(item) not in self.isolated or threading.active_count() > 1:
             return None
         self.events.send("fork", node=item.nodeid)
-        child = os.fork()
+        try:
+            child = os.fork()
+        except OSError:  # there are too many processes: then it has to run here
+            return None
         if not child:
             self.run_and_exit(item)
         _, status = os.waitpid(child, 0)
@@ -182,7 +185,11 @@ class Plugin:
     def run_and_exit(self, item):
         """Run one item, and end the process as Python does."""
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
-        runner.runtestprotocol(item, nextitem=None, log=False)
+        try:
+            runner.runtestprotocol(item, nextitem=None, log=False)
+        except BaseException as error:  # it would end the run of all tests
+            self.events.send("interrupted", node=item.nodeid, raised=self.describe(error))
+            os._exit(1)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
