@@ -46,8 +46,8 @@ def result_type(view):
 ASK_REPLAY = """\
 import sys
 from pathlib import Path
-from pytest_brt.execute.launch import open_sandbox
-from pytest_brt.execute.local import LocalEngine
+from pytest_brt.sandbox.available import open_sandbox
+from pytest_brt.execute.engine import LocalEngine
 from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue.load import read_issue

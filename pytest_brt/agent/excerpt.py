@@ -7,7 +7,7 @@ from bisect import bisect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.execute.touched import edits
+from pytest_brt.code.changed_code import edits
 
 #: Share of the room that the beginning gets; errors stand at the end.
 _HEAD = 0.4

@@ -14,8 +14,7 @@ from pathlib import Path
 import msgspec
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.inside.tree import is_below
-from pytest_brt.execute.sandbox import may_be_named
+from pytest_brt.sandbox.shown import is_below, shows_too_much
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +95,8 @@ def read_dataset(path: Path) -> tuple[Instance, ...]:
     seen: set[str] = set()
     for instance in found:
         tree = os.path.realpath(instance.tree)
-        if instance.tree and not (is_below(tree, os.path.realpath(folder)) and may_be_named(tree)):
+        is_inside = is_below(tree, os.path.realpath(folder))
+        if instance.tree and (not is_inside or shows_too_much(tree)):
             raise UsageProblem(
                 f"study: the tree of {instance.id!r} is outside of the data set's folder, or "
                 f"hidden: {instance.tree!r} (copy it into that folder)"

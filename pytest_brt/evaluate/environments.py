@@ -15,10 +15,9 @@ import msgspec
 
 from pytest_brt.errors import BrtError, SubjectProblem
 from pytest_brt.evaluate.dataset import Instance
-from pytest_brt.execute.inside.tree import is_below
-from pytest_brt.execute.sandbox import find_outside
 from pytest_brt.patches.git import Repository, find_repository, run_git
 from pytest_brt.patches.text import decode
+from pytest_brt.sandbox.shown import find_outside, is_below
 from pytest_brt.store import write_text
 
 

@@ -15,15 +15,14 @@ from pytest_brt.evaluate.dataset import Instance, Prediction
 from pytest_brt.evaluate.environments import Environment, make_tree
 from pytest_brt.evaluate.record import Stage, StudySettings
 from pytest_brt.evaluate.truth import places_of_fix, test_file_of_fix
-from pytest_brt.execute.engine import Engine, Limits
-from pytest_brt.execute.local import LocalEngine
-from pytest_brt.execute.sandbox import Sandbox
+from pytest_brt.execute.engine import Engine, Limits, LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.model.base import Model
 from pytest_brt.model.opening import NoModel
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import Plan
+from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.types import Attempt, JudgedTest
 
 

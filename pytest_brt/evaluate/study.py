@@ -10,6 +10,7 @@ import os
 import socket
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -40,12 +41,12 @@ from pytest_brt.evaluate.record import (
 from pytest_brt.evaluate.repairs import repair
 from pytest_brt.evaluate.reproducing import reproduce
 from pytest_brt.evaluate.truth import extent_of
-from pytest_brt.execute.launch import open_sandbox
-from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.model.base import Settings as ModelSettings
 from pytest_brt.model.opening import open_models
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import Strategy
+from pytest_brt.sandbox.available import open_sandbox
+from pytest_brt.sandbox.workspace import HeldFolder
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt
 
@@ -200,8 +201,8 @@ _WORK: Mapping[Stage, Callable[[Job, StudyKit, Path], Studied]] = {
 def carry_out(job: Job, kit: StudyKit) -> Studied:
     """Do a job; what the user can understand and act on becomes the result's problem."""
     try:
-        with HeldFolder("pytest-brt-bug-") as scratch:
-            return _WORK[job.stage](job, kit, scratch)
+        with closing(HeldFolder()) as scratch:
+            return _WORK[job.stage](job, kit, scratch.path)
     except BrtError as error:
         return failed(job.stage, job.instance, str(error))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pytest_brt.code.collected import Collected
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
@@ -24,12 +24,9 @@ _MOST_CROWDED = 4.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteFile:
-    """A file whose tests are to be run: of tests, or a module with examples in its docstrings."""
+    """A file whose tests are to be run."""
 
     path: str
-    is_doctest: bool = False
-    #: Tests to be run before its others, as in "TestX::test_y".
-    first: tuple[str, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +36,6 @@ class BaselineTest:
     #: As pytest names it, without parameters: "tests/test_a.py::TestX::test_y".
     name: str
     path: str
-    is_doctest: bool
     verdict: Verdict
     cause: Cause
     raised: Raised | None
@@ -114,10 +110,7 @@ class Baseline:
         crowding = _crowding()
         row = Row(
             targets=tuple(
-                TestTarget(
-                    id=f"{number}", path=file.path, is_doctest=file.is_doctest, first=file.first
-                )
-                for number, file in enumerate(files)
+                TestTarget(id=f"{number}", path=file.path) for number, file in enumerate(files)
             ),
             test_seconds=max(1.0, each) * crowding,
             seconds=max(1.0, seconds) * crowding,
@@ -125,8 +118,7 @@ class Baseline:
         )
         runs: list[list[TestRun]] = [[] for _ in files]
         for run in self._engine.run(row).runs:
-            file = files[int(run.test)]
-            if not run.node or file.is_doctest or self._collected.has_node(run.node):
+            if not run.node or self._collected.has_node(run.node):
                 runs[int(run.test)].append(run)
         return tuple(
             _learnt(file, found, crowding) for file, found in zip(files, runs, strict=True)
@@ -153,7 +145,6 @@ def _learnt(file: SuiteFile, runs: Sequence[TestRun], crowding: float) -> Baseli
             BaselineTest(
                 name=name,
                 path=file.path,
-                is_doctest=file.is_doctest,
                 verdict=run.verdict,
                 cause=run.cause,
                 raised=run.raised_briefly,
@@ -166,8 +157,7 @@ def _learnt(file: SuiteFile, runs: Sequence[TestRun], crowding: float) -> Baseli
         loading=max((run.loading for run in runs), default=0.0),
         left=len(runs) - len(done),
         is_known=bool(done),
-        # Examples often need settings of their own; people write them for readers.
-        refused=None if file.is_doctest else _refusal(file.path, whole),
+        refused=_refusal(file.path, whole),
     )
 
 

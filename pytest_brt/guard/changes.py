@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-from pytest_brt.code.layout import is_test_path
-from pytest_brt.execute.touched import changed_lines, edits, statement_starts
-from pytest_brt.guard.doctests import read_doctests
+from pytest_brt.code.changed_code import changed_lines, edits, statement_starts
 from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.syntax.parse import covers, first_line, parse_or_empty
@@ -44,10 +42,6 @@ class Touched:
     lines: tuple[tuple[str, int], ...] = ()
     #: Files of which code outside of definitions changes: whatever runs them has run that.
     loaded: tuple[str, ...] = ()
-    #: Changed modules with examples in their docstrings.
-    documented: tuple[str, ...] = ()
-    #: Names of the examples that are changed themselves, and so are no test of what was there.
-    rewritten: frozenset[str] = frozenset()
 
     def reach(self, ran: Mapping[str, int]) -> Reach:
         """Say how much a test has to do with the change that executes lines, by file."""
@@ -83,8 +77,6 @@ def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
     places: set[str] = set()
     lines: list[tuple[str, int]] = []
     loaded: list[str] = []
-    documented: list[str] = []
-    rewritten: set[str] = set()
     for change in changes:
         is_there = (root / change.path).is_file()
         old = (root / change.path).read_text("utf-8", "replace") if is_there else ""
@@ -96,19 +88,11 @@ def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
         lines.append((change.path, sum(1 << number for number in concerned.lines)))
         if concerned.module:
             loaded.append(change.path)
-        if change.path.endswith(".py") and not is_test_path(change.path):
-            before = read_doctests(change.path, old, root)
-            now = set(read_doctests(change.path, new, root))
-            if before:
-                documented.append(change.path)
-            rewritten |= {test.name for test in before if test not in now}
     return Touched(
         places=tuple(sorted(places)),
         size=_size(canonical_diff(changes, root)),
         lines=tuple(lines),
         loaded=tuple(loaded),
-        documented=tuple(documented),
-        rewritten=frozenset(rewritten),
     )
 
 

@@ -71,7 +71,7 @@ def with_contradictions(
 def _failing(test: BaselineTest, run: TestRun, source: str, root: Path) -> Assertion | None:
     """Return which assertion a run of an existing test ended with; None where that is not known."""
     line = _line_in(test.path, run.raised)
-    if not line or test.is_doctest:
+    if not line:
         return None
     case = run.node.partition("[")[2].removesuffix("]")
     return _read(source, line, root, case)

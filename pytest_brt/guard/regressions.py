@@ -215,11 +215,8 @@ class Guard:
 
 def _files(nearness: Nearness, pool: Iterable[Touched]) -> Iterator[SuiteFile]:
     """Yield the files whose tests may be run, likeliest first: examples, then tests."""
-    for path in dict.fromkeys(path for touched in pool for path in touched.documented):
-        yield SuiteFile(path=path, is_doctest=True)
-    for number, path in enumerate(nearness.files()):
-        # Of the nearest files some may be too long for the time.
-        yield SuiteFile(path=path, first=nearness.speaking(path) if number < _FILES else ())
+    for path in nearness.files():
+        yield SuiteFile(path=path)
 
 
 def _batches(files: Sequence[SuiteFile]) -> Iterator[Sequence[SuiteFile]]:

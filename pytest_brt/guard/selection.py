@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from pytest_brt.execute.engine import TestTarget
@@ -44,8 +44,7 @@ class Selection:
 
     def for_patch(self, touched: Touched) -> Selection:
         """Return this without the examples that a patch itself writes anew."""
-        tests = tuple(test for test in self.tests if test.name not in touched.rewritten)
-        return replace(self, tests=tests)
+        return self
 
     def reaching(self, touched: Touched) -> int | None:
         """Return how many of them run what a patch changes; None when that could not be seen."""
@@ -102,7 +101,6 @@ def targets_of(tests: Iterable[BaselineTest | ExistingTest]) -> tuple[TestTarget
             id=path,
             path=path,
             nodes=tuple(test.node for test in group),
-            is_doctest=group[0].is_doctest,
         )
         for path, group in files.items()
     )

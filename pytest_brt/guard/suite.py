@@ -31,8 +31,6 @@ class ExistingTest:
     #: As in "test_a" or "TestX::test_y".
     node: str
     source: str
-    #: Whether it is the examples of a docstring, and `path` the module's.
-    is_doctest: bool = False
 
     @property
     def name(self) -> str:

@@ -35,7 +35,6 @@ from pytest_brt.types import (
 from pytest_brt.types.refused import (
     EmptyPatch,
     FileUnreadable,
-    GitFailed,
     HunkAdrift,
     NoFilesText,
     OnlyLeftOut,

@@ -35,7 +35,6 @@ from pytest_brt.evaluate.study import (
 )
 from pytest_brt.evaluate.study_file import StudyFile, read_study_file
 from pytest_brt.evaluate.write import write_study
-from pytest_brt.execute.launch import open_sandbox
 from pytest_brt.plugin.cases import absolutepath
 from pytest_brt.plugin.collection import PROGRESS, GoalMissed, OwnCollection, OwnItem
 from pytest_brt.plugin.extensions import collect_extensions, lookup
@@ -46,6 +45,7 @@ from pytest_brt.render.words import count
 from pytest_brt.repair.strategy import BUILT_IN
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.run.progress import Progress
+from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.shown import show
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
+from pytest_brt.sandbox.conditions import Test
 from pytest_brt.sandbox.process import ProcessResult
 from pytest_brt.sandbox.project_view import PathMap
 from pytest_brt.sandbox.sandbox import Isolation
-from pytest_brt.sandbox.conditions import Test
 from pytest_brt.sandbox.verdicts import Item, Reading, items_of
 from pytest_brt.sandbox.view import View
 from pytest_brt.types import FileChange, TestRun, Verdict
@@ -52,7 +52,7 @@ def place_tests(tests: Sequence[Test]) -> Iterator[list[PlacedTest]]:
 
     Two tests may bring the same file, as a conftest, with different content.
     """
-    groups: list[tuple[list[PlacedTest], dict[str, FileChange]]] = []
+    groups: list[_Group] = []
     sources: dict[str, list[str]] = {}
     for test in tests:
         path = test.path
@@ -63,16 +63,29 @@ def place_tests(tests: Sequence[Test]) -> Iterator[list[PlacedTest]]:
             if number := known.index(test.source):
                 path = f"{path.removesuffix('.py')}__brt{number}.py"
         placed = PlacedTest(test=test, path=path)
-        files = {file.path: file for file in placed.files}
-        for group, held in groups:
-            if all(held.get(name, file) == file for name, file in files.items()):
-                break
-        else:
-            group, held = [], {}
-            groups.append((group, held))
-        group.append(placed)
-        held |= files
-    yield from (group for group, _ in groups)
+        fitting = [group for group in groups if group.takes(placed)]
+        if not fitting:
+            fitting = [_Group()]
+            groups += fitting
+        fitting[0].add(placed)
+    yield from (group.tests for group in groups)
+
+
+@dataclass(slots=True)
+class _Group:
+    """Tests that can lie in one tree, and the files that they bring."""
+
+    tests: list[PlacedTest] = field(default_factory=list)
+    files: dict[str, FileChange] = field(default_factory=dict)
+
+    def takes(self, placed: PlacedTest) -> bool:
+        """Return whether a test brings no file that is here with another content."""
+        return all(self.files.get(file.path, file) == file for file in placed.files)
+
+    def add(self, placed: PlacedTest) -> None:
+        """Take a test in."""
+        self.tests.append(placed)
+        self.files |= {file.path: file for file in placed.files}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -141,9 +154,7 @@ class Batch:
             if _is_meant(placed, node):
                 cause = late or TookTooLong(what=Timed.ROW)
                 below = node.partition("::")[2]
-                runs.append(
-                    TestRun(test=test.id, node=below, verdict=Verdict.TIMEOUT, cause=cause)
-                )
+                runs.append(TestRun(test=test.id, node=below, verdict=Verdict.TIMEOUT, cause=cause))
         if not runs:
             whole = self._reading(placed, self.last).without_items(placed.path)
             runs = [replace(whole, node=test.node)]

@@ -60,7 +60,7 @@ def bubblewrap_command(
     line += ["--info-fd", str(info_fd), "--block-fd", str(block_fd)]
     if filter_fd >= 0:
         line += ["--seccomp", str(filter_fd)]
-    line += [*_root_options(), *_view_options(view), "--chdir", "/"]
+    line += [*_root_options(), *_view_options(view), "--remount-ro", "/", "--chdir", "/"]
     if user is not None:
         line += ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
     # By itself: what the variables name is loaded by nothing that has a power left.

@@ -44,7 +44,7 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
     Raises:
         SubjectProblem: it cannot be started, does not answer, or has no pytest.
     """
-    python = f"{subject.python!r} in the sandbox {sandbox.isolation!r}"
+    python = f"{subject.python!r} in the sandbox '{sandbox.isolation}'"
     scratch = Scratch(sandbox.user)
     with closing(scratch), scratch.workspace(Path(subject.root)) as workspace:
         view = make_view(subject, sandbox, scratch, workspace)
@@ -74,8 +74,10 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
             " (install pytest there, or choose another: --brt-python)"
         )
     hidden = tuple(path for path in answer.hidden if _is_hidden(path, view))
-    plain = tuple(view.root + path.removeprefix(view.tree) if path.startswith(view.tree) else path
-                  for path in answer.paths)
+    plain = tuple(
+        view.root + path.removeprefix(view.tree) if path.startswith(view.tree) else path
+        for path in answer.paths
+    )
     return Interpreter(
         version=answer.version,
         pytest=answer.pytest,
@@ -90,4 +92,4 @@ def _is_hidden(path: str, view: View) -> bool:
     """Return whether a folder is there, and not shown."""
     shown = (*SYSTEM, view.root, view.tree, *(real for real, _ in view.shown))
     real = os.path.realpath(path)
-    return os.path.isdir(real) and not any(is_below(real, folder) for folder in shown)
+    return Path(real).is_dir() and not any(is_below(real, folder) for folder in shown)

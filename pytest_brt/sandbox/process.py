@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -24,7 +25,7 @@ from pytest_brt.sandbox.view import View
 _MOST_TOLD, _MOST_PRINTED = 64 << 20, 16384
 #: Events of one process.
 _MOST_EVENTS = 500_000
-#: Bytes that a process must leave free where it writes; a quarter of what was free, if that is less.
+#: Bytes that a process must leave free where it writes, or a quarter of what was free.
 _LEAST_FREE = 512 << 20
 #: Seconds between two looks at that.
 _LOOK = 0.25
@@ -153,6 +154,17 @@ def _lower_limits(pid: int, limits: Mapping[str, int]) -> None:
             hard = resource.prlimit(pid, kind)[1]
             lower = value if hard == resource.RLIM_INFINITY else min(value, hard)
             resource.prlimit(pid, kind, (lower, lower))
+
+
+def hear_of_ends() -> None:
+    """Have the system tell how our processes end.
+
+    Who ignores SIGCHLD, as some that start programs do and pass on, is told nothing of it: each
+    process seems to have ended well.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    if is_main and signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 @contextmanager

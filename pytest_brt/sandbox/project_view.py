@@ -12,7 +12,6 @@ from pytest_brt.sandbox.events import ExceptionInfo
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import (
     interpreter_folders,
-    is_below,
     own_import_folders,
     shows_too_much,
 )

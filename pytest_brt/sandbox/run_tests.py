@@ -11,10 +11,10 @@ from pathlib import Path
 from pytest_brt.code.changed_code import module_names
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.sandbox.batch import Batch, PlacedTest, place_tests
+from pytest_brt.sandbox.conditions import Conditions, Limits, Test
 from pytest_brt.sandbox.process import Deadlines, ProcessResult, run_process
 from pytest_brt.sandbox.project_view import make_view
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.sandbox.conditions import Conditions, Limits, Test
 from pytest_brt.sandbox.turns import Turns
 from pytest_brt.sandbox.view import View
 from pytest_brt.sandbox.workspace import Scratch

@@ -25,6 +25,8 @@ ETC = (
 )  # fmt: skip
 #: Folders that a sandbox has of its own, or that the kernel makes.
 _OWN = ("/tmp", "/var/tmp", "/run", "/dev/shm", "/proc", "/sys")
+#: Variables that name folders which tests may read, wherever these are.
+_FOLDERS_TO_READ = ("PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH")
 #: Links that lead to an interpreter; the kernel follows no more either.
 _MOST_LINKS = 40
 
@@ -80,6 +82,14 @@ def shows_too_much(folder: str) -> bool:
     """Return whether a folder is, or holds, the user's home or what a sandbox has of its own."""
     real = os.path.realpath(folder)
     return any(is_below(path, real) for path in (*_homes(), *_OWN))
+
+
+def find_outside(name: str, value: str, root: Path) -> str:
+    """Return the first folder of a variable that has tests of the project in `root` read more."""
+    for entry in value.split(os.pathsep) if name in _FOLDERS_TO_READ else ():
+        if not is_below(os.path.realpath(root / entry), os.path.realpath(root)):
+            return entry
+    return ""
 
 
 def is_below(path: str, folder: str) -> bool:

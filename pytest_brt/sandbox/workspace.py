@@ -38,16 +38,12 @@ def is_environment(folder: Path) -> bool:
     return is_file(folder / "pyvenv.cfg") or is_folder(folder / "conda-meta")
 
 
-class Scratch:
-    """A folder for what is run; a process of its own removes it when this one ends or is killed."""
+class HeldFolder:
+    """A folder that a process of its own removes when this one closes it, ends or is killed."""
 
-    def __init__(self, user: int | None = None) -> None:
-        """Make the folder; `user` is who runs there, if not we."""
+    def __init__(self) -> None:
+        """Make the folder."""
         self.path = Path(tempfile.mkdtemp(prefix="brt-"))
-        self.user = user
-        if user is not None:  # who may enter it, and cannot list it
-            os.chown(self.path, -1, user)
-            self.path.chmod(0o710)
         self._cleaner = subprocess.Popen(
             ["/bin/sh", "-c", _CLEANER, "sh", str(self.path)],
             stdin=subprocess.PIPE,
@@ -55,15 +51,27 @@ class Scratch:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._cleaner.communicate()
+
+
+class Scratch(HeldFolder):
+    """The folder for what is run."""
+
+    def __init__(self, user: int | None = None) -> None:
+        """Make the folder; `user` is who runs there, if not we."""
+        super().__init__()
+        self.user = user
+        if user is not None:  # who may enter it, and cannot list it
+            os.chown(self.path, -1, user)
+            self.path.chmod(0o710)
         #: Our scripts, where everybody can read them: our own folder may lie in a private one.
         self.tools = self.path / "inside"
         shutil.copytree(_INSIDE, self.tools, ignore=shutil.ignore_patterns("__pycache__"))
         for path in (self.tools, *self.tools.iterdir()):
             path.chmod(0o755 if path.is_dir() else 0o644)
-
-    def close(self) -> None:
-        """Remove the folder."""
-        self._cleaner.communicate()
 
     @contextmanager
     def workspace(self, root: Path) -> Iterator[Workspace]:

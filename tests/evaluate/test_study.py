@@ -37,7 +37,7 @@ from pytest_brt.evaluate.study import Ledger, attempts_for
 from pytest_brt.evaluate.tables import Table
 from pytest_brt.evaluate.truth import HiddenTests, extent_of, flaw_of, patch_of, places_of_fix
 from pytest_brt.execute.engine import Engine
-from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.types import (
     Attempt,
     Author,

@@ -9,8 +9,8 @@ import pytest
 
 from pytest_brt.execute import launch
 from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.launch import open_sandbox, weaknesses
-from pytest_brt.execute.local import LocalEngine
+from pytest_brt.sandbox.available import open_sandbox, weaknesses
+from pytest_brt.execute.engine import LocalEngine
 from pytest_brt.execute.memory_group import JOINING, can_group, make_group, remove_group
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.types import Verdict

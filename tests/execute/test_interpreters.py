@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.execute.engine import Program, Row, TestTarget
-from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.execute.sandbox import FORKABLE
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, Verdict

@@ -10,9 +10,9 @@ import pytest
 from pytest_brt.errors import SandboxProblem, UsageProblem
 from pytest_brt.execute import launch
 from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.launch import open_sandbox, weaknesses
-from pytest_brt.execute.local import LocalEngine
-from pytest_brt.execute.sandbox import Sandbox, drop_to
+from pytest_brt.sandbox.available import open_sandbox, weaknesses
+from pytest_brt.execute.engine import LocalEngine
+from pytest_brt.sandbox.sandbox import Sandbox, drop_to
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import Verdict

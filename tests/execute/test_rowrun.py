@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.execute import rowrun, zygote
-from pytest_brt.execute.engine import Engine, Limits, Row, TestTarget
-from pytest_brt.execute.local import LocalEngine
+from pytest_brt.execute.engine import Engine, Limits, LocalEngine, Row, TestTarget
 from pytest_brt.execute.process import Deadlines
 from pytest_brt.execute.protocol import CellOrder, RowOrder
 from pytest_brt.execute.zygote import Worker

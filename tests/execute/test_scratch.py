@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import StoreProblem
-from pytest_brt.execute.scratch import HeldFolder, Scratch, clear_stale
+from pytest_brt.sandbox.workspace import Scratch, Scratch, clear_stale
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_no_link_is_followed_to_what_looks_left(scratch: Scratch, tmp_path: Path
 
 HOLDS = """
 import sys, time
-from pytest_brt.execute.scratch import HeldFolder
+from pytest_brt.sandbox.workspace import Scratch
 print(HeldFolder("pytest-brt-").path, flush=True)
 time.sleep(60)
 """
@@ -139,7 +139,7 @@ def test_a_folder_is_swept_when_its_process_was_killed(scratch: Scratch, tmp_pat
 #: Is killed as soon as the lock is gone.
 CLOSES = """
 import os, signal, sys
-from pytest_brt.execute.scratch import HeldFolder
+from pytest_brt.sandbox.workspace import Scratch
 folder = HeldFolder("pytest-brt-")
 for number in range(50):
     (folder.path / f"slot-{number}" / "tree").mkdir(parents=True)

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.execute.sandbox import shows_too_much
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.render.causes import run_words

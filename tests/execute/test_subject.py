@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import SubjectProblem
-from pytest_brt.execute.launch import open_sandbox
-from pytest_brt.execute.sandbox import Sandbox
+from pytest_brt.sandbox.available import open_sandbox
+from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.execute.subject import find_subject
 from tests.support.projects import make_project
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.execute.engine import Engine, Row, TestTarget
-from pytest_brt.execute.touched import changed_lines, module_names, touched_files
+from pytest_brt.code.changed_code import changed_lines, module_names, touched_files
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import FileChange, Verdict
 from tests.support.projects import CORE, make_project, open_on, run_one

@@ -19,8 +19,8 @@ from pathlib import Path
 
 from pytest_brt.execute import sandbox
 from pytest_brt.execute.engine import Engine, Limits, Row, RowResult, TestTarget
-from pytest_brt.execute.launch import open_sandbox
-from pytest_brt.execute.local import LocalEngine
+from pytest_brt.sandbox.available import open_sandbox
+from pytest_brt.execute.engine import LocalEngine
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.render.causes import run_words
 from tests.hostile.cases import CASES

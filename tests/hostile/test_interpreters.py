@@ -17,7 +17,7 @@ import pytest
 
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.execute import ask_interpreter, zygote
-from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.execute.process import Deadlines
 from pytest_brt.execute.subject import find_subject
 from tests.support.interval import CLAMP, CLAMP_ISSUE, FIXES, SOURCE, TESTS, diff_of

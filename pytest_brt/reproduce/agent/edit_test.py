@@ -13,12 +13,12 @@ from pathlib import Path
 from pytest_brt.agent.action import Outcome, Refusal
 from pytest_brt.agent.loop import Turn
 from pytest_brt.agent.report_text import report_text
+from pytest_brt.code.changed_code import edits
 from pytest_brt.code.collected import USUAL
 from pytest_brt.code.source import Edit, is_insertion, new_file
 from pytest_brt.code.words import terms_of
 from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem
-from pytest_brt.code.changed_code import edits
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.form import block_grammar
 from pytest_brt.patches import apply_patch

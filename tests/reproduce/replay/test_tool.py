@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.errors import IssueProblem
-from pytest_brt.execute.launch import open_sandbox
+from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue.files import File, ReportedFiles, read_files
 from pytest_brt.issue.load import read_issue
