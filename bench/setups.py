@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from unidiff import PatchSet
+from unidiff.patch import PatchSet
 
 from pytest_brt.evaluate.dataset import Instance
 from pytest_brt.evaluate.truth import hidden_files
@@ -87,7 +87,7 @@ class Bug:
         if not right:
             return path, "insert 1", "```python\n_UNUSED = None\n```\n"
         places, blocks = [], []
-        for hunk in file.hunks:
+        for hunk in file:
             last = hunk.source_start + hunk.source_length - 1
             places.append(f"replace {hunk.source_start}-{last}")
             blocks.append("```python\n" + "".join(x.value for x in hunk.target_lines()) + "```\n")

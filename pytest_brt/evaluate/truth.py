@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from unidiff import PatchSet
+from unidiff.patch import PatchSet
 
 from pytest_brt.code.ini import read_ini
 from pytest_brt.codec import content_id
@@ -58,7 +58,7 @@ def places_of_fix(instance: Instance, root: Path) -> tuple[str, ...]:
     for file in PatchSet(diff):
         if file.is_added_file:
             continue
-        for hunk in file.hunks:
+        for hunk in file:
             lines: list[int] = []
             above = max(hunk.source_start - 1, 1)
             for line in hunk:

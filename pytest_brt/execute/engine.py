@@ -54,6 +54,8 @@ class Row:
     name: str = ""
     #: PYTHONHASHSEED of the test processes.
     hash_seed: int = 0
+    #: Last test first.
+    reverse: bool = False
     #: Wall-clock seconds of one test where that is to be less than the engine's limit.
     test_seconds: float | None = None
     #: The same of the whole row.
@@ -129,6 +131,7 @@ class LocalEngine:
             changes=row.changes,
             name=row.name,
             hash_seed=row.hash_seed,
+            reverse=row.reverse,
             test_seconds=row.test_seconds,
             seconds=row.seconds,
             watch=row.watch,

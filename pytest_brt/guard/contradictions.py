@@ -6,12 +6,12 @@ says which of the tests are wrong. The reporter may have said it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from pytest_brt.code.assertions import Assertion, Claim, Relation, contradict, read_assertion
-from pytest_brt.guard.baseline import BaselineTest
 from pytest_brt.types import (
     Author,
     Contradiction,
@@ -32,9 +32,23 @@ _ANY = frozenset({"Exception", "BaseException", "object"})
 _HOMES = ("", "src", "lib")
 
 
+class _Test(Protocol):
+    """An existing test, as far as its place is asked for."""
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        ...
+
+    @property
+    def ran(self) -> Mapping[str, int]:
+        """By path, the lines of files that it executes."""
+        ...
+
+
 def with_contradictions(
     regression: Regression,
-    test: BaselineTest,
+    test: _Test,
     runs: Sequence[TestRun],
     source: str,
     tests: Sequence[JudgedTest],
@@ -68,7 +82,7 @@ def with_contradictions(
     return replace(regression, asserts=asserts, contradicts=tuple(contradicted))
 
 
-def _failing(test: BaselineTest, run: TestRun, source: str, root: Path) -> Assertion | None:
+def _failing(test: _Test, run: TestRun, source: str, root: Path) -> Assertion | None:
     """Return which assertion a run of an existing test ended with; None where that is not known."""
     line = _line_in(test.path, run.raised)
     if not line:
@@ -112,9 +126,7 @@ def _is_module(root: Path, dotted: str) -> bool:
     return any(home.is_dir() or home.with_suffix(".py").is_file() for home in homes)
 
 
-def _is_same_raise(
-    failing: Assertion, test: BaselineTest, demand: Assertion, judged: JudgedTest
-) -> bool:
+def _is_same_raise(failing: Assertion, test: _Test, demand: Assertion, judged: JudgedTest) -> bool:
     """Say whether a test wants an exception that the bug test calls wrong: of the same statement.
 
     Their calls may differ in what they pass, if only both come to the line that raises.
@@ -127,7 +139,9 @@ def _is_same_raise(
     wanted = [c for c in failing.claims if c.relation is Relation.RAISES]
     called = {_called(claim) for claim in demand.claims}
     is_alike = any(claim.other in kinds and _called(claim) in called for claim in wanted)
-    return is_alike and bool(test.ran.get(frame.path, 0) >> frame.line & 1)
+    # Where the whole suite is run, lines are not watched.
+    comes_there = not test.ran or bool(test.ran.get(frame.path, 0) >> frame.line & 1)
+    return is_alike and comes_there
 
 
 def _called(claim: Claim) -> str:

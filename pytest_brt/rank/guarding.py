@@ -57,7 +57,7 @@ class Guarding:
         if chosen.seconds >= SILENT:
             number, seconds = len(chosen.tests), chosen.seconds
             self.say(f"{name}: running {number} existing tests, about {seconds:.0f} s")
-        return chosen.for_patch(touched)
+        return chosen
 
     def _choose(self, pool: tuple[Touched, ...], tests: Sequence[JudgedTest]) -> Selection:
         self.say("running existing tests without a patch")

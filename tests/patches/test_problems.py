@@ -136,7 +136,10 @@ def create(path: str, mode: str = "100644") -> str:
         pytest.param(
             "diff --git a/pkg/a.bin b/pkg/a.bin\nnew file mode 100644\n"
             "Binary files /dev/null and b/pkg/a.bin differ\n"
-            + edit("tests/test_m.py", "@@ -1,2 +1,2 @@\n-def test_m():\n+def test_n():\n     assert False\n"),
+            + edit(
+                "tests/test_m.py",
+                "@@ -1,2 +1,2 @@\n-def test_m():\n+def test_n():\n     assert False\n",
+            ),
             "nothing is left to apply: left out 'tests/test_m.py' (tests), 'pkg/a.bin'"
             " (binary files)",
             id="only-left-out",

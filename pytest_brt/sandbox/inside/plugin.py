@@ -220,6 +220,9 @@ class Plugin:
     def pytest_runtest_call(self, item):
         """See whether the test runs code of the project; importing it alone is no use of it."""
         self.used = None
+        if self.selection.path_of(item) not in self.isolated:
+            yield
+            return
         with project_calls.ProjectCalls(self.packages, self.selection.files.__contains__) as calls:
             yield
         self.used = calls.seen
