@@ -40,8 +40,8 @@ SILENT = 5.0
 #: Verdicts that mean that something is wrong: what is left out on purpose, or expected to fail, is
 #: not.
 _BROKEN = (Verdict.FAIL, Verdict.BROKEN, Verdict.TIMEOUT, Verdict.CRASH)
-#: Files that are run first, to see how long the rest takes.
-_FIRST_FILES = 4
+#: Files that are run first, to see how long the rest takes, where there are more than a few.
+_FIRST_FILES, _FEW_FILES = 4, 12
 #: Seconds that each test takes besides its own: telling of it.
 _LEAST = 0.001
 #: How many times as long as alone what runs may take at most. In a container the load may be that
@@ -206,9 +206,8 @@ class Guard:
         """Run files on the unpatched tree, nearest first, as many as the time allows."""
         runs: list[TestRun] = []
         left = LOOKING * allowance
-        for batch in (files[:_FIRST_FILES], files[_FIRST_FILES:]):
-            if not batch:
-                break
+        first = len(files) if len(files) <= _FEW_FILES else _FIRST_FILES
+        for batch in filter(None, (files[:first], files[first:])):
             if left <= 0:
                 return runs, False
             targets = tuple(TestTarget(id=path, path=path) for path in batch)

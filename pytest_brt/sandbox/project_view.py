@@ -29,9 +29,18 @@ _TOOLS, _BESIDE = "/run/brt", "/tmp/brt"
 
 
 def make_view(
-    subject: Subject, sandbox: Sandbox, scratch: Scratch, workspace: Workspace, *, seed: int = 0
+    subject: Subject,
+    sandbox: Sandbox,
+    scratch: Scratch,
+    workspace: Workspace,
+    *,
+    seed: int = 0,
+    compiles: bool = False,
 ) -> View:
-    """Return what processes see of a project whose copy is a workspace."""
+    """Return what processes see of a project whose copy is a workspace.
+
+    With `compiles` they write bytecode to the copy.
+    """
     own = sandbox.has_own_root
     tree = subject.root if own else str(workspace.copy)
     folder = "/tmp" if own else str(workspace.temporary)
@@ -42,7 +51,8 @@ def make_view(
     env["PATH"] = os.pathsep.join([str(Path(subject.python).parent), env["PATH"]])
     env["PYTHONPATH"] = os.pathsep.join(subject.import_path(tree))
     env["PYTHONHASHSEED"] = str(seed)
-    env["PYTHONDONTWRITEBYTECODE"] = "1"
+    if not compiles:
+        env["PYTHONDONTWRITEBYTECODE"] = "1"
     env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     return View(
         root=subject.root,

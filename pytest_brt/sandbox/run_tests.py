@@ -100,8 +100,14 @@ class Runner:
         with self.scratch.workspace(Path(self.subject.root)) as workspace:
             workspace.write(conditions.changes)
             workspace.write(file for placed in batch.tests for file in placed.files)
+            compiles = self._may_compile(batch, conditions)
             view = make_view(
-                self.subject, self.sandbox, self.scratch, workspace, seed=conditions.hash_seed
+                self.subject,
+                self.sandbox,
+                self.scratch,
+                workspace,
+                seed=conditions.hash_seed,
+                compiles=compiles,
             )
             argv = [self.subject.python, f"{view.tools_inside}/start.py", "plugin"]
             result = run_process(
@@ -112,7 +118,18 @@ class Runner:
                 order=self._order(batch, conditions, view),
                 limits=self.limits.of_processes,
             )
+            if compiles:
+                workspace.keep_bytecode(self.scratch.bytecode)
             return result, view
+
+    def _may_compile(self, batch: Batch, conditions: Conditions) -> bool:
+        """Return whether what a run compiles is kept: that of the project's own code alone.
+
+        Elsewhere than in a root of its own, each copy has another path, and bytecode names it.
+        """
+        own = all(placed.test.source is None for placed in batch.tests)
+        is_first = not self.scratch.bytecode.exists()
+        return own and is_first and not conditions.changes and self.sandbox.has_own_root
 
     def _order(self, batch: Batch, conditions: Conditions, view: View) -> dict[str, object]:
         """Return the order for `inside/plugin.py`."""

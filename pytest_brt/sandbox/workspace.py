@@ -67,6 +67,8 @@ class Scratch(HeldFolder):
         if user is not None:  # who may enter it, and cannot list it
             os.chown(self.path, -1, user)
             self.path.chmod(0o710)
+        #: What Python compiled of the unpatched project: see `Workspace.keep_bytecode`.
+        self.bytecode = self.path / "bytecode"
         #: Our scripts, where everybody can read them: our own folder may lie in a private one.
         self.tools = self.path / "inside"
         shutil.copytree(_INSIDE, self.tools, ignore=shutil.ignore_patterns("__pycache__"))
@@ -78,7 +80,10 @@ class Scratch(HeldFolder):
         """Give a private copy of the project, and remove it."""
         folder = Path(tempfile.mkdtemp(dir=self.path))
         try:
-            yield Workspace(root, folder, self.user)
+            workspace = Workspace(root, folder, self.user)
+            if self.bytecode.exists():
+                shutil.copytree(self.bytecode, workspace.copy, dirs_exist_ok=True)
+            yield workspace
         finally:
             remove_tree(folder)
 
@@ -131,6 +136,23 @@ class Workspace:
     def _own(self, path: Path) -> None:
         if self.user is not None and os.path.lexists(path):
             os.chown(path, self.user, self.user, follow_symlinks=False)
+
+    def keep_bytecode(self, folder: Path) -> None:
+        """Keep what was compiled here for other copies: compiling costs more than many suites.
+
+        What ran here is to be the unpatched project with its own tests alone: others could leave
+        something else than what was compiled.
+        """
+        kept = Path(tempfile.mkdtemp(dir=folder.parent))
+        for compiled in self.copy.rglob("__pycache__/*.pyc"):
+            if compiled.is_file() and not compiled.is_symlink():
+                place = kept / compiled.relative_to(self.copy)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(compiled, place)
+        for made in (kept, *kept.rglob("*")):
+            made.chmod(0o755 if made.is_dir() else 0o644)
+        with suppress(OSError):  # another run has kept it meanwhile
+            kept.rename(folder)
 
     def write(self, changes: Iterable[FileChange]) -> None:
         """Make changes of the copy, in which nothing has run yet.
