@@ -64,6 +64,11 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
         answer = from_json(told.text if told else "", Interpreter)
     except StoreProblem as error:
         said = result.output.strip().splitlines() or ["no answer"]
+        if sandbox.user is not None and "PermissionError" in said[-1]:
+            raise SubjectProblem(
+                f"{python} cannot be reached: root's tests run as nobody, who may not enter all"
+                " folders on the way (install bubblewrap, or put the interpreter elsewhere)"
+            ) from error
         raise SubjectProblem(
             f"{python} is not a usable Python: {said[-1]} (choose another: --brt-python; a folder"
             " that it needs and does not see: --brt-show)"

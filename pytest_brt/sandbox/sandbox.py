@@ -54,7 +54,8 @@ class Sandbox:
     @property
     def user(self) -> int | None:
         """The user that processes run as, None for the one that we are."""
-        return NOBODY if os.geteuid() == 0 else None
+        is_shut_in = self.isolation is not Isolation.NONE
+        return NOBODY if is_shut_in and os.geteuid() == 0 else None
 
     @property
     def filter(self) -> bytes:

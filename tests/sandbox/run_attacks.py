@@ -143,7 +143,7 @@ def main() -> None:
     answer = {
         "runs": {name: [run.verdict, run_words(run)] for name, run in found.items()},
         "isolation": sandbox.isolation,
-        "changed": [str(a) for a, b, c in zip((root, *folders), before, after) if b != c],
+        "changed": [str(a) for a, b, c in zip((root, *folders), before, after, strict=True) if b != c],
         "processes": left_processes(mark),
         "folder": runner.scratch.path.exists(),
         "user": os.getuid(),
