@@ -122,6 +122,11 @@ class Guard:
         self.root = Path(engine.subject.root)
         self.suite = read_suite(self.root)
         self._engine = engine
+        #: What files do on the unpatched tree, and whether that is all; by files, and what is
+        #: watched.
+        self._known: Once[
+            tuple[frozenset[str], tuple[str, ...]], tuple[list[TestRun], bool]
+        ] = Once()
         #: What tests do on the unpatched tree in another order.
         self._again: Once[str, Verdict] = Once()
 
@@ -175,7 +180,7 @@ class Guard:
         changed = tuple(sorted({path for touched in pool for path in touched.files}))
         is_cheap = self._engine.subject.python_version >= _WATCHES_CHEAPLY
         watch = changed if is_cheap else ()
-        runs, is_whole = self._run_files(files, watch, allowance)
+        runs, is_whole = self._runs(files, watch, allowance)
         known = self._tests(runs)
         passing = [test for test in known if test.run.verdict is Verdict.PASS]
         # Where others want the processors too, the same work takes longer.
@@ -183,7 +188,7 @@ class Guard:
         fits = is_whole and sum(test.seconds for test in passing) <= allowance
         if not fits and not is_cheap and passing:
             say("the existing tests take too long to be run with each patch: watching their lines")
-            runs, is_whole = self._run_files(files, changed, allowance)
+            runs, is_whole = self._runs(files, changed, allowance)
             known = self._tests(runs)
             passing = [test for test in known if test.run.verdict is Verdict.PASS]
             watch = changed
@@ -199,6 +204,13 @@ class Guard:
             shortfalls=tuple(_shortfalls(lost, failing, passing, fits, budget)),
             total=sum((self.suite.counts | dict(counted)).values()),
         )
+
+    def _runs(
+        self, files: Sequence[str], watch: tuple[str, ...], allowance: float
+    ) -> tuple[list[TestRun], bool]:
+        """Return what files do on the unpatched tree, each run once for all that ask."""
+        key = (frozenset(files), watch)
+        return self._known.get(key, lambda: self._run_files(files, watch, allowance))
 
     def _run_files(
         self, files: Sequence[str], watch: tuple[str, ...], allowance: float

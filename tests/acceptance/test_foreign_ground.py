@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.interval import CLAMP_ISSUE, FIXES, SOURCE, diff_of
 from tests.support.trees import tree_hash, write_tree
-from tests.support.users import ORDINARY
+from tests.support.users import ORDINARY, as_ordinary_user
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
@@ -96,14 +96,15 @@ def run_as_other(root: Path, home: Path, **environment: str) -> subprocess.Compl
         pytest.skip("only root can become another user")
     home.mkdir()
     os.chown(home, ORDINARY, ORDINARY)
-    user = (sys.executable, "-m", "tests.hostile.as_user", str(ORDINARY), str(home))
     command = "import os, sys, pytest; os.chdir(sys.argv[1]); sys.exit(pytest.main(sys.argv[2:]))"
     for folder in (root.parent, *list(root.parent.parents)[:3]):
         folder.chmod(folder.stat().st_mode | 0o055)
     unset = [f"--unset={name}" for name, value in environment.items() if not value]
     return subprocess.run(
-        [*user, "env", *unset, sys.executable, "-c", command, str(root), "-p", "no:randomly",
-         *OPTIONS],
+        as_ordinary_user(
+            "env", *unset, sys.executable, "-c", command, str(root), "-p", "no:randomly", *OPTIONS,
+            home=home,
+        ),
         cwd=Path(__file__).parents[2],
         # Where tox is, pytest's cache is in its folder, not in the project's.
         env={**os.environ, "TMPDIR": str(home), "TOX_ENV_DIR": "", **environment},

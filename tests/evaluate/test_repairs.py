@@ -26,8 +26,8 @@ from pytest_brt.evaluate.rows.runs import ALONE, WITH_TEST
 from pytest_brt.evaluate.rows.study import Rows, rows_of
 from pytest_brt.evaluate.study import names_of, setting_of
 from pytest_brt.evaluate.write import read_study
-from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.repair.strategy import BUILT_IN
+from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.types import (
     Call,
     CandidateTest,

@@ -130,6 +130,7 @@ class Rows:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.subject, self.level = engine.subject, engine.level
+        self.remarks = engine.remarks
         self.contents: list[bytes] = []
         self.observe, self.close = engine.observe, engine.close
 

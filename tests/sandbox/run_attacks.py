@@ -139,11 +139,12 @@ def main() -> None:
                 found = dict(zip(ATTACKS, pool.map(run, ATTACKS), strict=True))
         finally:
             runner.close()
-        after = [digest(path) for path in (root, *folders)]
+        pairs = zip((root, *folders), before, strict=True)
+        changed = [str(path) for path, seen in pairs if digest(path) != seen]
     answer = {
         "runs": {name: [run.verdict, run_words(run)] for name, run in found.items()},
         "isolation": sandbox.isolation,
-        "changed": [str(a) for a, b, c in zip((root, *folders), before, after, strict=True) if b != c],
+        "changed": changed,
         "processes": left_processes(mark),
         "folder": runner.scratch.path.exists(),
         "user": os.getuid(),

@@ -141,7 +141,7 @@ def test_tests_that_bring_different_conftests_do_not_meet(runner: Runner) -> Non
                 source=source,
                 node="test_a",
                 support=(conftest,),
-            )  # fmt: skip
+            )
         )
     found, _ = runner.run(tests, Conditions())
     assert {one.verdict for (one,) in found.values()} == {Verdict.PASS}

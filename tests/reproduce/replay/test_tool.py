@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.errors import IssueProblem
-from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue.files import File, ReportedFiles, read_files
 from pytest_brt.issue.load import read_issue
 from pytest_brt.issue.read import read_report
 from pytest_brt.observe.run_commands import completed, entries
+from pytest_brt.sandbox.available import open_sandbox
 from tests.reproduce.replay.project import make_project
 
 
