@@ -124,9 +124,9 @@ class Guard:
         self._engine = engine
         #: What files do on the unpatched tree, and whether that is all; by files, and what is
         #: watched.
-        self._known: Once[
-            tuple[frozenset[str], tuple[str, ...]], tuple[list[TestRun], bool]
-        ] = Once()
+        self._known: Once[tuple[frozenset[str], tuple[str, ...]], tuple[list[TestRun], bool]] = (
+            Once()
+        )
         #: What tests do on the unpatched tree in another order.
         self._again: Once[str, Verdict] = Once()
 

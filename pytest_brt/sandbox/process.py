@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import BinaryIO
@@ -35,6 +35,10 @@ _ENDING = 10.0
 
 #: How bubblewrap tells of the process that it shuts in.
 _PID = re.compile(rb'"child-pid": (\d+)')
+
+
+#: Starts a command with descriptors that it takes over.
+_Popen = Callable[..., subprocess.Popen[bytes]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,38 +115,63 @@ def _start(
     limits: Mapping[str, int],
     printed: BinaryIO,
 ) -> subprocess.Popen[bytes]:
-    """Start the program; its limits hold before it is more than bubblewrap."""
-    waiting, go = os.pipe()
-    told, info = os.pipe()
-    plan = sandbox.order(argv, view, events_fd=writer, limits=limits)
-    try:
-        with _file(stdin) as order, _file(plan) as plans, _file(sandbox.filter) as calls:
-            command = sandbox.command(
-                argv,
-                view,
-                order_fd=plans.fileno(),
-                filter_fd=calls.fileno() if sandbox.filter else -1,
-                info_fd=info,
-                block_fd=waiting,
-            )
-            child = subprocess.Popen(
+    """Start the program, which can write events to `writer`; no other descriptor is left to it."""
+    start = _start_in_root if sandbox.has_own_root else _start_confined
+    with _file(stdin) as order:
+
+        def popen(command: Sequence[str], *descriptors: int) -> subprocess.Popen[bytes]:
+            return subprocess.Popen(
                 command,
                 stdin=order,
                 stdout=printed,
                 stderr=printed,
-                pass_fds=(writer, waiting, info, plans.fileno(), calls.fileno()),
+                pass_fds=(writer, *descriptors),
                 start_new_session=True,
                 env={"PATH": os.environ.get("PATH", os.defpath)},
             )
-        os.close(info)
-        with os.fdopen(told, "rb") as stream:
-            pid = _PID.search(stream.read() if sandbox.has_own_root else b"")
-        if pid:
+
+        return start(sandbox, argv, view, writer, limits, popen)
+
+
+def _start_confined(
+    sandbox: Sandbox,
+    argv: Sequence[str],
+    view: View,
+    writer: int,
+    limits: Mapping[str, int],
+    popen: _Popen,
+) -> subprocess.Popen[bytes]:
+    """Start the program by ours that confines it, and lowers its limits."""
+    with _file(sandbox.order(argv, view, events_fd=writer, limits=limits)) as plan:
+        return popen(sandbox.command(argv, view, order_fd=plan.fileno()), plan.fileno())
+
+
+def _start_in_root(
+    sandbox: Sandbox,
+    argv: Sequence[str],
+    view: View,
+    writer: int,
+    limits: Mapping[str, int],
+    popen: _Popen,
+) -> subprocess.Popen[bytes]:
+    """Start the program by bubblewrap, which waits until the limits are lower."""
+    waiting, go = os.pipe()
+    told, info = os.pipe()
+    with (
+        _file(sandbox.filter) as calls,
+        os.fdopen(waiting, "rb"),
+        os.fdopen(go, "wb", 0) as release,
+        os.fdopen(told, "rb") as answer,
+    ):
+        filter_fd = calls.fileno() if sandbox.filter else -1
+        command = sandbox.command(argv, view, filter_fd=filter_fd, info_fd=info, block_fd=waiting)
+        try:
+            child = popen(command, calls.fileno(), info, waiting)
+        finally:
+            os.close(info)
+        if pid := _PID.search(answer.read()):
             _lower_limits(int(pid[1]), limits)
-        os.write(go, b"x")
-    finally:
-        os.close(waiting)
-        os.close(go)
+        release.write(b"x")
     return child
 
 
