@@ -11,11 +11,12 @@ from pytest_brt.plugin.options import GROUPS, VARIABLES
 HEAD = """\
 # Options
 
-`pytest-brt` adds these options to pytest. The first of a group choose what the run is for; without
-any of them the plugin does nothing at all. `pytest --help` lists the usual ones, and
-`pytest-brt issue --help` all of them. Nine may also be set in the project's pytest settings
-(`pytest.ini`, `pyproject.toml`, …); the command line comes first. All else is set on the command
-line or by an environment variable only, so that somebody else's checkout cannot change it.
+`pytest-brt` adds these options to pytest. The first of a group choose what the run is for;
+without any of them the plugin does nothing at all. `pytest --help` lists the usual ones, and
+`pytest-brt issue --help` all of them. Three say how the project's tests are run and may also be
+set in its pytest settings (`pytest.ini`, `pyproject.toml`, …); the command line comes first. All
+else is set on the command line or by an environment variable only, so that somebody else's
+checkout cannot change it.
 """
 TABLE = """
 | option | what it does | in settings | environment |

@@ -150,8 +150,6 @@ def answer_ranking(ranks: Sequence[Rank], not_run: NotRun | None = None) -> Rank
     if not_run is not None:
         return Unfinished(missing=len(not_run.patches), of=not_run.of)
     tried = [rank for rank in ranks if rank.epr is not None or rank.score is not None]
-    if tried and tried[0].contradiction is not None:
-        return tried[0].contradiction
     if any(rank.passed for rank in tried):
         return _leading(tried)
     if any(rank.result.passes_own for rank in ranks):
@@ -172,11 +170,7 @@ def _leading(tried: Sequence[Rank]) -> RankingAnswer:
         return NoLeader(patches=_level_with(leader, tried), level=Level.ODDS)
     if leader.standing is Standing.UNSURE:
         return Leader(patch=leader.name, doubt=leader.doubt)
-    if leader.standing is None and leader.placed_with:
-        patches = (leader.name, *leader.placed_with)
-        return NoLeader(patches=patches, level=Level.TESTS)
-    alone = leader.standing is not Standing.SEPARATED
-    return Leader(patch=leader.name, by_bug_tests_alone=alone)
+    return Leader(patch=leader.name)
 
 
 def _level_with(leader: Rank, tried: Sequence[Rank]) -> tuple[str, ...]:
@@ -185,21 +179,3 @@ def _level_with(leader: Rank, tried: Sequence[Rank]) -> tuple[str, ...]:
         for rank in tried
         if rank.standing is leader.standing and rank.name not in leader.copies
     )
-
-
-def selected(
-    ranks: Sequence[Rank], top: int | None, threshold: float | None
-) -> dict[str, tuple[str, ...]]:
-    """Return the names of the patches that each option selects, after what the user wrote.
-
-    They are those up to the place `top`, more where some tie at the end: an order among them would
-    be invented; and those from the plain EPR `threshold` on.
-    """
-    chosen: dict[str, tuple[str, ...]] = {}
-    if top is not None:
-        best = (rank.name for rank in ranks if rank.place is not None and rank.place <= top)
-        chosen[f"--brt-top {top}"] = tuple(best)
-    if threshold is not None:
-        enough = (rank.name for rank in ranks if rank.epr is not None and rank.epr >= threshold)
-        chosen[f"--brt-threshold {threshold:g}"] = tuple(enough)
-    return chosen

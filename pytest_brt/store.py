@@ -11,9 +11,8 @@ import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import TypeVar
@@ -21,7 +20,7 @@ from typing import TypeVar
 from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem
-from pytest_brt.types import Cost, Dispute, JudgedTest, Rank, Review, Telling
+from pytest_brt.types import Cost, JudgedTest, Rank, Review, Telling
 
 #: Files of what was kept: the tests that were written last, and the last ranking.
 WRITTEN = "last-run.json"
@@ -41,12 +40,8 @@ class LastRun:
     about: str = ""
     #: Tests of other reports that a person accepted or rejected, for when these are read again.
     others: tuple[JudgedTest, ...] = ()
-    #: Of a ranking: existing tests against which something speaks.
-    disputes: tuple[Dispute, ...] = ()
     #: Of a ranking: calls on which its leading patches differ.
     tellings: tuple[Telling, ...] = ()
-    #: Whether a person says that an existing test is right, by its name.
-    ruled: Mapping[str, bool] = field(default_factory=dict)
     #: SHA-256 of the rest, as `to_json` writes it.
     digest: str = ""
 
@@ -62,7 +57,7 @@ class LastRun:
         }
         if not any(judged.judgement.candidate for judged in new.tests):
             mine = any(judged.test.id in said for judged in self.tests)
-            bare = LastRun(tests=(), about=new.about, others=self.others, ruled=self.ruled)
+            bare = LastRun(tests=(), about=new.about, others=self.others)
             return self if mine else bare
         tests = tuple(
             replace(judged, review=said.get(judged.test.id, judged).review) for judged in new.tests
@@ -72,7 +67,7 @@ class LastRun:
         issues = {judged.test.issue for judged in tests}
         edited = (judged for judged in left if judged.test.issue in issues)
         others = tuple(judged for judged in left if judged.test.issue not in issues)
-        return replace(new, tests=(*tests, *edited), others=others, ruled=self.ruled)
+        return replace(new, tests=(*tests, *edited), others=others)
 
 
 def save_last_run(folder: Path, last: LastRun, name: str = WRITTEN) -> None:
@@ -157,7 +152,7 @@ def write_bytes(path: Path, data: bytes) -> None:
             Path(name).unlink(missing_ok=True)
 
 
-#: Bytes of a journal, which holds all runs of a long study.
+#: Bytes of a journal, which holds all runs of a long night.
 _MOST = 1 << 32
 
 T = TypeVar("T")

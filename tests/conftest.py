@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.plugin.agents import VARIABLES
 from tests.support.interval import CLAMP, CLAMP_ISSUE, FIXES, MEAN_ISSUE, SOURCE, TESTS, diff_of
-from tests.support.sessions import LEAN, ONCE
+from tests.support.sessions import LEAN
 
 # Without the test group `pytest --help` must still say what can be done here.
 try:
@@ -28,22 +27,18 @@ else:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let xdist keep our order of files: by itself it begins with those of the most tests.
-
-    What a person sees is tested, also where a coding agent runs the tests.
-    """
-    for name in VARIABLES:
-        os.environ.pop(name, None)
+    """Let xdist keep our order of files: by itself it begins with those of the most tests."""
     config.option.loadscopereorder = False
     if not config.getoption("numprocesses", None):  # its workers have the plugins
         os.environ["PYTEST_ADDOPTS"] = LEAN
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import no file for the slow tests that has none."""
-    if config.option.markexpr != "slow" or collection_path.suffix != ".py":
+    """Import no file for the slow tests, or those of llama-cpp-python, that has none."""
+    wanted = config.option.markexpr
+    if wanted not in {"slow", "llama"} or collection_path.suffix != ".py":
         return None
-    return "slow" not in collection_path.read_text("utf-8") or None
+    return wanted not in collection_path.read_text("utf-8") or None
 
 
 @pytest.hookimpl(trylast=True)
@@ -51,11 +46,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Begin with the files that take longest, so that no worker is alone with one at the end.
 
     What a busy machine changes is left out where others run beside it: `-m load` runs that apart.
+    So does `-m llama` with what wants llama-cpp-python.
     """
-    if hasattr(config, "workerinput"):
-        apart = [item for item in items if item.get_closest_marker("load")]
-        items[:] = [item for item in items if item not in apart]
-        config.hook.pytest_deselected(items=apart)
+    apart = {"load"} if hasattr(config, "workerinput") else set()
+    if "llama" not in config.option.markexpr:
+        apart.add("llama")
+    left_out = [item for item in items if any(map(item.get_closest_marker, apart))]
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=left_out)
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
@@ -67,18 +65,13 @@ def pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pyte
 
 
 @pytest.fixture
-def once(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let sessions run a bug test once on the unpatched tree, where agreement is no question."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", ONCE)
-
-
-@pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """Return a pytester in a project with two bugs, two reports and a folder of patches.
 
     What ranking does beside EPR is switched off: it takes longer than all the rest.
     """
-    pytester.makeini("[pytest]\nbrt_guard = no\n")
+    monkeypatch.setenv("PYTEST_ADDOPTS", f"{LEAN} --brt-guard=no")
+    pytester.makeini("[pytest]\n")
     pytester.mkpydir("interval").joinpath("__init__.py").write_text(SOURCE, encoding="utf-8")
     tests = pytester.mkdir("tests")
     (tests / "test_interval.py").write_text(TESTS, encoding="utf-8")

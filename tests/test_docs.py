@@ -9,13 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.evaluate.write import write_rows
-from tests.evaluate.shown import BOTH_WAYS, FILES, REPAIRED, STUDIED
-from tests.evaluate.studies import ONE
 from tests.support.docs import PAGES as FOLLOWED
 from tests.support.docs import ROOT, TRIED, load, steps_of
 from tests.support.interval import CLAMP_ISSUE
-from tests.support.sessions import ONCE
+from tests.support.sessions import LEAN
 
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(
@@ -52,7 +49,7 @@ FOLLOWED_TOO = {
     for line in step.text.splitlines()
 }
 #: What tests that look at what comes of it run as it is typed.
-ELSEWHERE = {*TRIED, STUDIED, REPAIRED, BOTH_WAYS}
+ELSEWHERE = {*TRIED}
 
 
 def left(page: str) -> list[str]:
@@ -82,7 +79,6 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("page", [page for page in COMMANDS if left(page)])
-@pytest.mark.usefixtures("once")
 def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
     """One after the other in one project, as a reader would."""
     (project.path / "issue.md").write_text(CLAMP_ISSUE, "utf-8")
@@ -92,11 +88,8 @@ def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
     )
     for patch in ("b-literal", "d-right-too", "e-stale"):
         (project.path / f"patches/{patch}.diff").unlink()
-    for name in ("results-a", "results-b"):
-        write_rows(ONE, project.path / name)
     # Where the reader has a model, a script stands for it.
-    tests = "docs/writing-tests.md"
-    fixes = page if page == "docs/repair.md" else "docs/evaluate.md"
+    tests, fixes = "docs/writing-tests.md", "docs/repair.md"
     for source, name in ((tests, "replies.txt"), (fixes, "fixes.txt")):
         script = SCRIPT.search((ROOT / source).read_text("utf-8"))
         assert script is not None
@@ -109,8 +102,8 @@ def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
         model = f"scripted:{'replies.txt' if page == tests else 'fixes.txt'}"
         program, *arguments = shlex.split(command.replace("gguf:MODEL.gguf", model))
         module = {"pytest": "pytest", "pytest-brt": "pytest_brt"}[program]
-        if program == "pytest-brt" and arguments[0] not in ("report", "check"):
-            arguments += ONCE.split()  # it does not read PYTEST_ADDOPTS
+        if program == "pytest-brt" and arguments[0] not in ("check", "gate"):
+            arguments += LEAN.split()  # it does not read PYTEST_ADDOPTS
         result = project.run(sys.executable, "-m", module, *arguments)
         # Where the project has no tests, no patch leads clearly.
         assert result.ret in (0, 7), f"{command}\n{result.stdout.str()}{result.stderr.str()}"
@@ -124,8 +117,6 @@ def test_outputs_are_compared() -> None:
 
 
 def test_what_other_tests_run_is_shown() -> None:
-    text = (ROOT / "docs/evaluate.md").read_text("utf-8")
-    assert all(f"```toml\n{file}```" in text for file in FILES.values())
     assert {line for lines in COMMANDS.values() for line in lines} >= ELSEWHERE
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.docs import PAGES, steps_of
-from tests.support.sessions import ONCE
+from tests.support.sessions import LEAN
 
 #: Figures that differ from run to run, or from machine to machine.
 VARIES = re.compile(r"\d+\.\d\ds|in \d+:\d+|\b[01]\.\d\d\b|=+|[0-9a-f]{7,40}")
@@ -38,7 +38,7 @@ def run(root: Path, typed: str) -> str:
     done = subprocess.run(
         ["bash", "-c", typed],
         cwd=root,
-        env={**os.environ, **git, "PATH": programs, "COLUMNS": "80", "PYTEST_ADDOPTS": ONCE},
+        env={**os.environ, **git, "PATH": programs, "COLUMNS": "80", "PYTEST_ADDOPTS": LEAN},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

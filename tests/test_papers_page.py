@@ -1,67 +1,35 @@
-"""The page about the papers names tests, tables and columns, and there are such."""
+"""The page about the papers has all rows; studies have the tables, columns and setups."""
 
 from __future__ import annotations
 
-import ast
 import re
+import tomllib
 from pathlib import Path
-
-from pytest_brt.evaluate.rows.study import rows_of
-from pytest_brt.evaluate.specs import TABLES
-from pytest_brt.evaluate.study_file import read_study_file
-from pytest_brt.evaluate.tables import make_table
-from tests.evaluate.studies import ONE
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs/papers.md").read_text("utf-8")
-#: Numbers, and how it stands: as the paper has it, with a limit, on purpose not, only a figure.
+STUDIES = ROOT / "examples/studies"
+#: What a paper has, and whether it is so here; where it is not, why.
 ROW = re.compile(
-    r"^\| (?P<numbers>\d[\d, -]*) \|.*\| (?P<state>yes|limit|on purpose|–) \|", re.MULTILINE
+    r"^\| (?:[12], [^|]+|LIBRO[^|]*) \| [^|]+ \| (?:yes|differs: )[^|]* \|$", re.MULTILINE
 )
 
 
-def numbers(text: str) -> list[int]:
-    """Return the numbers of "1-3, 5"."""
-    found: list[int] = []
-    for part in text.split(", "):
-        first, _, last = part.partition("-")
-        found += range(int(first), int(last or first) + 1)
-    return found
-
-
-def test_every_test_that_the_page_names_is_there() -> None:
-    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE)
-    assert len(named) > 50
-    for path in {path for path, _ in named}:
-        tree = ast.parse((ROOT / path).read_text("utf-8"))
-        there = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-        assert not {name for file, name in named if file == path} - there, path
-
-
-def test_every_requirement_has_one_row() -> None:
-    found = [number for row in ROW.finditer(PAGE) for number in numbers(row["numbers"])]
-    assert sorted(found) == list(range(1, 88))
-
-
-def test_what_is_as_in_the_paper_names_a_test() -> None:
-    rows = [line for line in PAGE.splitlines() if re.search(r"\| (yes|limit) \|", line)]
-    assert [line for line in rows if "::" not in line] == []
-
-
-def test_the_page_counts_its_own_marks() -> None:
-    states = {state: 0 for state in ("yes", "limit", "on purpose", "–")}
-    for row in ROW.finditer(PAGE):
-        states[row["state"]] += len(numbers(row["numbers"]))
-    counted = "{yes} are as in the papers, {limit} with a limit, {on purpose} otherwise on purpose"
-    assert counted.format(**states) in PAGE
+def test_each_row_says_yes_or_why_it_differs_and_all_are_read_in_minutes() -> None:
+    table = [line for line in PAGE.splitlines() if line.startswith(("| 1", "| 2", "| LIBRO"))]
+    assert table == ROW.findall(PAGE)
+    assert len(table) == 87
+    assert len(PAGE.replace("|", " ").split()) <= 1500
 
 
 def test_every_table_and_figure_of_the_papers_has_its_columns_or_its_reason() -> None:
-    lines = re.findall(r"^\| (?:Tables?|Figures?|inspection|RQ2|section)[^|]*\|.*$", PAGE, re.M)
-    heads = {spec.name: make_table(rows_of(ONE)[spec.rows], spec).heads for spec in TABLES}
+    page = (STUDIES / "README.md").read_text("utf-8")
+    lines = re.findall(r"^\| (?:Tables?|Figures?|inspection|RQ2|section)[^|]*\|.*$", page, re.M)
+    tables = tomllib.loads((STUDIES / "tables.toml").read_text("utf-8"))
     for line in lines:
         for table, columns in re.findall(r"`([\w-]+)`: ((?:\*[^*]+\*(?:, )?)+)", line):
-            assert set(re.findall(r"\*([^*]+)\*", columns)) <= set(heads[table]), line
+            heads = set(tables[table]["columns"])
+            assert set(re.findall(r"\*([^*]+)\*", columns)) <= heads, line
     first = [line.split("|")[1].strip() for line in lines]
     of_paper_1 = {"Table 2", "Table 3", "Table 4", "Table 5"}
     of_paper_1 |= {"Figure 3", "Figure 4", "Figure 5", "Figure 6"}
@@ -69,9 +37,20 @@ def test_every_table_and_figure_of_the_papers_has_its_columns_or_its_reason() ->
     assert {*of_paper_1, *of_paper_2, "Figures 7 and 8"} <= set(first)
 
 
-def test_the_setups_are_studies() -> None:
-    files = {path.name for path in (ROOT / "examples/studies").glob("*.toml")} - {"tables.toml"}
-    assert files == set(re.findall(r"pytest-brt study (\S+\.toml)", PAGE))
-    for name in files:
-        study = read_study_file(ROOT / "examples/studies" / name)
-        assert study.dataset == str(ROOT / "examples/studies/bugs")
+def test_the_measures_of_the_papers_are_named_where_they_are_made() -> None:
+    """What tests and fixes are, and how they are selected; places, extents and ablations."""
+    files = (*STUDIES.glob("*.py"), *STUDIES.rglob("*.toml"))
+    text = "".join(path.read_text("utf-8") for path in files)
+    of_paper_1 = ("2.1", "5.2.1", "6.1.1", "5.2.2", "5.2.3", "6.3.1", "6.3.2")
+    of_paper_2 = ("III-D3", "V-A", "V-D")
+    for section in (*of_paper_1, *of_paper_2):
+        assert re.search(rf"[Pp]aper [12], [^;)]*(?<![\w.]){re.escape(section)}(?!\w)", text), (
+            section
+        )
+    assert "acc@k" in text
+
+
+def test_the_setups_are_there() -> None:
+    files = {path.name for path in (STUDIES / "setups").glob("*.toml")}
+    page = (STUDIES / "README.md").read_text("utf-8")
+    assert files == set(re.findall(r"setups/(\S+\.toml)", page))

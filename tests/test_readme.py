@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.docs import ROOT
 from tests.support.interval import SOURCE, diff_of
-from tests.support.sessions import ONCE
+from tests.support.sessions import LEAN
 
 README = (ROOT / "README.md").read_text("utf-8")
 REPORT = re.compile(r"^````markdown\n(.*?)^````$", re.DOTALL | re.MULTILINE)
@@ -52,7 +52,7 @@ def three_pull_requests(project: pytest.Pytester) -> Path:
 def test_a_command_prints_what_is_shown(project: pytest.Pytester, typed: str, shown: str) -> None:
     program, *arguments = shlex.split(typed)
     module = {"pytest": "pytest", "pytest-brt": "pytest_brt"}[program]
-    how = ONCE.split() if module == "pytest" else []
+    how = LEAN.split() if module == "pytest" else []
     result = project.run(sys.executable, "-m", module, *arguments, *how)
     assert result.ret == 0, result.stderr.str()
     assert lines_of(shown) - lines_of(result.stdout.str()) == set()

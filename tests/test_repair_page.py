@@ -12,7 +12,7 @@ from pytest_brt.agent.action import actions_of
 from pytest_brt.repair.repairagent import STATES, RepairAgent, State
 from tests.support.docs import PAGE, TRIED
 from tests.support.interval import CLAMP_ISSUE
-from tests.support.sessions import ONCE
+from tests.support.sessions import LEAN
 
 
 def shown_after(command: str) -> set[str]:
@@ -56,8 +56,7 @@ def test_commands_print_what_is_shown(project: pytest.Pytester, command: str) ->
     )
     assert script is not None
     (project.path / "fixes.txt").write_text(script[1], "utf-8")
-    project.makeini("[pytest]\nbrt_guard = auto\n")
-    typed = (*shlex.split(command)[1:], *ONCE.split())
+    typed = (*shlex.split(command)[1:], *LEAN.split())
     result = project.run(sys.executable, "-m", "pytest_brt", *typed)
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
     patches = (project.path / "brt-patches").rglob("*.diff")

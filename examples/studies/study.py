@@ -10,8 +10,8 @@ DATA has bugs.jsonl in SWE-bench's format, and where they are needed repos/OWNER
 environments.json, and predictions.jsonl (patches of other systems, as SWE-bench takes them); see
 README.md. Each command leaves its JSON report in RESULTS/BUG and is not run again while that is
 there: an interrupted study goes on. The tool is given the report and the buggy tree; the true fix
-and the hidden tests judge afterwards, in further runs of it (requirement 1). tables.py makes tables
-of the reports. Numbers of requirements are those of docs/papers.md.
+and the hidden tests judge afterwards, in further runs of it. tables.py makes tables of the reports.
+Paper 1 is on the BRT Agent, paper 2 on RepairAgent: see docs/papers.md.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +58,6 @@ class Work:
     #: What starts a command, and options of the user's.
     brt: Sequence[str]
     options: Sequence[str]
-    #: Seconds that each report took.
-    took: Row = field(default_factory=dict)
 
     def study(self) -> str:
         """Do all stages, and say what went wrong in the first that could not be done."""
@@ -74,9 +71,7 @@ class Work:
             self.rank()
         except (Problem, OSError, subprocess.CalledProcessError) as found:
             problem = str(found)
-        about = self.read("bug") or {"took": {}}
-        about |= {"repo": self.bug["repo"], "extent": extent_of(self.bug["patch"])}
-        about |= {"problem": problem, "took": about["took"] | self.took}
+        about = {"repo": self.bug["repo"], "extent": extent_of(self.bug["patch"])}
         self.write("bug.json", json.dumps(about))
         return f"{self.out.name}: {problem or 'done'}"
 
@@ -103,7 +98,6 @@ class Work:
         by the tests that were made last.
         """
         if not (self.out / f"{name}.json").exists():
-            started = time.perf_counter()
             tree = self.check_out(diffs)
             for path, text in {**self.bug.get("files", {}), **(tests or {})}.items():
                 file = tree / path
@@ -112,7 +106,6 @@ class Work:
                     opened.write(text)
             given = [f"--tests={tree / path}" for path in tests or ()]
             self.run(name, tree, [*words, *given])
-            self.took[name] = time.perf_counter() - started
             shutil.rmtree(tree)
         return self.read(name)
 
@@ -139,8 +132,8 @@ class Work:
         shutil.rmtree(part, ignore_errors=True)
         files = [word for word in words if word[0] != "-"]
         own = [option.replace("{tree}", str(tree)) for option in self.bug.get("options", ())]
-        # Repairs make no tests that others are ranked by.
-        cache = self.out / f"cache-{words[0]}".replace("issue", "rank")
+        # Repairs make no tests that others are ranked by, and ask each question for themselves.
+        cache = self.out / (f"cache-{name}" if words[0] == "repair" else "cache")
         ours = [
             f"--root={tree}",
             f"--report={part / name}.json",
@@ -148,7 +141,7 @@ class Work:
         ]
         # What the study says goes before what the user says.
         line = [*self.brt, *files, *self.options, *words[len(files) :], *own, *ours, "--write=no"]
-        # The strategy `none` is here.
+        # strategies.py is here.
         env = {**os.environ, "PYTHONPATH": str(HERE)}
         with (self.out / f"{name}.log").open("wb") as log:
             code = subprocess.run(line, stdout=log, stderr=log, env=env, check=False).returncode
@@ -161,10 +154,10 @@ class Work:
     # -- stages --
 
     def given_away(self) -> Iterator[str]:
-        """Yield what the tool is told of the true fix (requirements 13 and 62)."""
+        """Yield what the tool is told of the true fix (paper 1, 4.1; paper 2, III-D3)."""
         gives = self.setup.get("gives", "")
         for path, lines in places_of(self.bug["patch"]) if gives else ():
-            yield f"--buggy-file={path}{lines * ('place' in gives)}"
+            yield f"--buggy-file={path}:{lines}" if "place" in gives else f"--buggy-file={path}"
         for file in PatchSet(self.bug["test_patch"]) if "test-file" in gives else ():
             if file.is_modified_file and file.path in self.hidden_files:
                 yield f"--test-file={file.path}"
@@ -182,13 +175,13 @@ class Work:
         return {place_of(test): test for test in tests if test["source"]}
 
     def reproduce(self) -> None:
-        """Have tests made; see what each does with the true fix (requirements 2 to 4).
+        """Have tests made; see what each does with the true fix (paper 1, 2.1 and 5.2.1).
 
         The true fix is a patch that all of them rank. Where some do not fail on the bug, which says
         nothing of a patch, all are run once more, on the fixed tree.
         """
         if "tests" in self.setup:
-            options = (*self.setup["tests"], "--agree=0", *self.given_away())
+            options = (*self.setup["tests"], *self.given_away())
             self.report("tests", "issue", str(self.out / "issue.md"), *options)
         made = {path: test["source"] for path, test in self.made.items()}
         rank = ("rank", str(self.out / "fix.diff"), "--guard=no")
@@ -197,7 +190,7 @@ class Work:
             self.report("judge_fixed", *rank, tests=made, diffs=(self.bug["patch"],))
 
     def repair(self) -> None:
-        """Have the bug repaired in each way, and judge all that runs wrote (requirements 6, 68).
+        """Have the bug repaired in each way, and judge it all (paper 1, 5.2.2; paper 2, V-A).
 
         Where no tests are made, the hidden ones are given; else plausible ones. Paper 1 asks what
         these are worth, on the bugs that have one.
@@ -206,10 +199,9 @@ class Work:
         for way, words in self.setup.get("ways", {}).items():
             tests, name = self.hidden() if diffs else self.plausible(), f"repair_{way}"
             if tests:
-                options = (*words, *self.given_away(), f"--out={self.out / name}")
-                line = (str(self.out / "issue.md"), "-pno_tests", "--strategy=none", *options)
-                alone = "report-alone" in way
-                given, on = ({}, ()) if alone else (tests, diffs)
+                place = () if "no-place" in way else self.given_away()
+                line = (str(self.out / "issue.md"), "-pstrategies", *words, *place)
+                given, on = ({}, ()) if way.endswith("report-alone") else (tests, diffs)
                 fixes = kept_fixes(self.report(name, "repair", *line, tests=given, diffs=on))
                 pool = {f"{fix}-kept": diff for fix, diff in fixes}
                 for told in read_lines(self.out / f"{name}.trajectories.jsonl"):
@@ -235,17 +227,15 @@ class Work:
         return files
 
     def rank(self) -> None:
-        """Have patches ranked, with and without existing tests (requirements 7, 48 and 49).
+        """Have patches ranked by the tests that were made (paper 1, 5.2.3).
 
         They are those of the data set, and what repairs wrote that saw no test.
         """
         pool = dict(self.patches)
-        for path in self.out.glob("repair_*_report-alone_.json"):
+        for path in self.out.glob("repair_*_report-alone.json"):
             pool |= kept_fixes(self.read(path.stem))
         if pool and any(test["candidate"] for test in self.made.values()):
-            folder = self.fill("pool", pool)
-            self.report("ranking", "rank", folder)
-            self.report("ranking_no-guard", "rank", folder, "--guard=no")
+            self.report("ranking", "rank", self.fill("pool", pool))
             self.judge("pool", pool)
 
     def judge(self, name: str, pool: Row) -> Row:
@@ -277,7 +267,7 @@ def git(folder: Path, *words: str, text: str = "") -> None:
 
 
 def extent_of(diff: str) -> str:
-    """Say how far a fix reaches (requirement 68); a line that another replaces is a single one."""
+    """Say how far a fix reaches (paper 2, V-A); a line that another replaces is a single one."""
     files = PatchSet(diff)
     if len(files) > 1:
         return "multi-file"
@@ -293,7 +283,7 @@ def places_of(diff: str) -> Iterator[tuple[str, str]]:
                 above = line.source_line_no or above
                 if not line.is_context:
                     lines.append(above)
-            yield file.path, f":{min(lines)}-{max(lines)}"
+            yield file.path, f"{min(lines)}-{max(lines)}"
 
 
 def passes_of(report: Row) -> dict[str, set[str]]:
@@ -335,8 +325,7 @@ def open_executor(spec: str, jobs: int) -> Executor:
 
 def main() -> int:
     """Study all bugs; return 1 where one could not be studied."""
-    layout = argparse.RawTextHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
+    parser = argparse.ArgumentParser(description="Run pytest-brt on bugs whose fixes are known.")
     for name in ("setup", "data", "results"):
         parser.add_argument(name, type=Path)
     parser.add_argument("--executor", default="local", help="local (default), or dask:ADDRESS")

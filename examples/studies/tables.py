@@ -7,8 +7,8 @@
     tables.py RESULTS
 
 The tables are those of tables.toml. A share of bugs comes with where it lies with 95 %, by drawing
-the bugs again with all their rows. Patches that tie count as the mean over 10,000 drawn orders.
-Numbers of requirements are those of docs/papers.md.
+the bugs again. Patches that tie count as the mean over 10,000 drawn orders.
+Paper 1 is on the BRT Agent, paper 2 on RepairAgent: see docs/papers.md.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from difflib import unified_diff
-from itertools import product, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib import pyplot as plt
@@ -37,8 +36,6 @@ List = list[Any]
 LETTERS = {"PASS": "P", "FAIL": "F", "CRASH": "F", "TIMEOUT": "F"}
 #: Actions that run the failing test or show it, whatever they are given.
 USING = {"extract_tests", "run_tests", "write_fix"}
-#: Rankers that are drawn.
-DRAWN = ["weighted+guard", "weighted", "epr", "random"]
 TOP = range(1, 6)
 
 
@@ -54,29 +51,14 @@ def rows_of(results: Path) -> Frames:
             reports[path.stem] = json.loads(path.read_text("utf-8"))
         about = reports["bug"]
         bug = {"bug": folder.parent.name, "repo": about["repo"], "extent": about["extent"]}
-        for read in (bug_rows, test_rows, patch_rows, run_rows):
+        for read in (test_rows, patch_rows, run_rows):
             for kind, row in read(reports):
                 rows.setdefault(kind, []).append(bug | row)
     return {kind: pd.json_normalize(some) for kind, some in rows.items()}
 
 
-def bug_rows(reports: Row) -> Rows:
-    """Yield what each report of a bug took, and what was spent on a model."""
-    yield "problems", {"problem": reports["bug"]["problem"]}
-    for name, seconds in reports["bug"]["took"].items():
-        spent = Frame([run["cost"] for run in runs_of(reports[name])]).sum(numeric_only=True)
-        costs = dict(spent) if spent.get("calls") else {}
-        yield "bugs", {**costs, "stage": name.partition("_")[0], "seconds": seconds}
-
-
-def runs_of(report: Row) -> List:
-    """Return the runs of a report: its repairs, or else its attempts."""
-    attempts = [attempt for issue in report["issues"] for attempt in issue["attempts"]]
-    return report["repairs"] or attempts
-
-
 def test_rows(reports: Row) -> Rows:
-    """Yield what tests do on both trees, and how dialogues went (requirements 2 to 5)."""
+    """Yield what tests do on both trees, and how dialogues went (paper 1, 6.1)."""
     truth, fixed = (reports.get(f"judge_{name}", {"tests": ()}) for name in ("truth", "fixed"))
     tests = [test for test in reports.get("tests", truth)["tests"] if test["source"]]
     if "tests" not in reports or (tests and not truth["tests"]):
@@ -95,15 +77,11 @@ def test_rows(reports: Row) -> Rows:
         test["transition"] = "→".join(letters) if all(letters) else "broken"
         test["fails"], test["fails_to_pass"] = letters[0] == "F", letters == ["F", "P"]
         test["plausible"] = test["candidate"] and test["fails_to_pass"]
-        test["exercised"] = after.get("exercised")
-        test["flaw"] = "adds-passing" if path in passing else "none"
-        test["flawless"] = test["plausible"] and test["flaw"] == "none"
-        # Of LIBRO two samples must fail alike, as in the paper.
-        test["shown"] = test["candidate"] and test["agree"] > (test["strategy"] == "libro")
+        test["flawless"] = test["plausible"] and path not in passing
         diff = unified_diff([], test["source"].splitlines(keepends=True), "/dev/null", f"b/{path}")
         head = f"diff --git a/{path} b/{path}\nnew file mode 100644\n"
         test["diff"] = head + "".join(diff)
-    runs = runs_of(reports["tests"])
+    runs = [run for issue in reports["tests"]["issues"] for run in issue["attempts"]]
     for strategy in {run["strategy"]: "" for run in runs}:
         yield from judged_rows(strategy, [test for test in tests if test["strategy"] == strategy])
     for run in runs:
@@ -114,18 +92,16 @@ def test_rows(reports: Row) -> Rows:
 
 
 def judged_rows(strategy: str, tests: List) -> Rows:
-    """Yield a strategy's tests (requirement 3), and how many are read (requirement 30).
+    """Yield a strategy's tests (paper 1, 5.2.1), and how many are read (LIBRO, acc@k).
 
     The paper counts tests that fail on the bug, F→X; a candidate of ours fails for a reason that
     can be named. A bug without any test has a row too.
     """
-    names = ("fails", "fails_to_pass", "candidate", "plausible", "flawless", "shown")
+    names = ("fails", "fails_to_pass", "candidate", "plausible")
     best = [test for test in tests if test["candidate"]]
     right = [test["plausible"] for test in best]
     for test in tests or [{"strategy": strategy, "transition": "", **dict.fromkeys(names, False)}]:
         test["best"] = test in best[:1]
-        test["first"] = test["best"] and test["plausible"]
-        test["swt_bench"] = bool(right) and all(right)
         yield "tests", test
     for order, keys in {"ranked": [*range(len(right))], "shuffled": [0] * len(right)}.items():
         if right:
@@ -145,7 +121,7 @@ def drawn_orders(keys: List, right: List) -> tuple[Any, Any]:
 
 
 def step_rows(run: Row, actions: List, endings: List, right: List | None = None) -> Rows:
-    """Yield the steps of a run, and why it or its samples ended (requirement 5).
+    """Yield the steps of a run, and why it or its samples ended (paper 1, 6.1.2).
 
     One in which the model made no token did not start.
     """
@@ -163,7 +139,7 @@ def patches_of(report: Row) -> Frame:
     found = Frame([patch for ranking in report["rankings"] for patch in ranking["patches"]])
     existing = [one["broken"] if one else () for one in found["existing"]]
     found["broken"] = [{test["test"] for test in tests} for tests in existing]
-    return found.set_index(found["name"].map(lambda name: Path(name).stem)).sort_index()
+    return found.set_index(found["name"].map(lambda name: Path(name).stem))
 
 
 def labelled(report: Row) -> Frame:
@@ -180,45 +156,30 @@ def labelled(report: Row) -> Frame:
 
 
 def patch_rows(reports: Row) -> Rows:
-    """Yield patches, how each ranker orders them, and what thresholds select.
+    """Yield how EPR and the tool order patches, and what thresholds of EPR select.
 
-    (Requirements 7, 48 and 49.)
+    (Paper 1, 6.3.1 and 6.3.2.)
     """
     if "judge_pool" not in reports:
         return
-    pool, bare = (patches_of(reports[name]) for name in ("ranking", "ranking_no-guard"))
-    pool = pool.join(labelled(reports["judge_pool"])[["right", "same_as_fix"]])
-    yield from (("patches", row) for row in pool.to_dict("records"))
+    pool = patches_of(reports["ranking"]).join(labelled(reports["judge_pool"])["right"])
     right = [*pool["right"]]
-    keys = {
-        "random": [0] * len(pool),
-        "first-come": range(len(pool)),
-        "regression-only": pool["broken"].map(len),
-        "majority": -pool["copies"].map(len),
-        "epr": -pool["epr"].fillna(-1),
-        "weighted": places_in(bare),
-        "weighted+guard": places_in(pool),
-    }
-    for ranker, key in keys.items() if len({*right}) > 1 else ():
-        yield "rankings", {"ranker": ranker, **measures([*key], right)}
-    for by in ("epr", "score") if len({*right}) > 1 else ():
-        scores = pool[by].fillna(-1)
-        first = drawn_orders([*-scores], right)[1]
-        for step in range(101):
-            chosen = pool["right"][scores >= step / 100]
-            row: Row = {"by": by, "from": step / 100, "tenth": step % 10 == 0}
-            row["precision"], row["recall"] = chosen.mean(), chosen.sum() / sum(right)
-            yield "thresholds", row | {"mrr": (1 / first).mean() * chosen.any()}
-
-
-def places_in(ranked: Frame) -> Any:
-    """Return numbers that order patches as the tool does: those without a place come last."""
-    places = ranked["place"].map(lambda place: place[0] if place else 1e6)
-    return places - ranked["score"].fillna(0)
+    if len({*right}) < 2:
+        return
+    places = pool["place"].map(lambda place: place[0] if place else len(pool))
+    epr = pool["epr"].fillna(-1)
+    for ranker, keys in {"random": 0 * places, "epr": -epr, "ours": places}.items():
+        yield "rankings", {"ranker": ranker, **measures([*keys], right)}
+    first = drawn_orders([*-epr], right)[1]
+    for step in range(101):
+        chosen = pool["right"][epr >= step / 100]
+        row: Row = {"from": step / 100, "tenth": step % 10 == 0}
+        row["precision"], row["recall"] = chosen.mean(), chosen.sum() / sum(right)
+        yield "thresholds", row | {"mrr": (1 / first).mean() * chosen.any()}
 
 
 def measures(keys: List, right: List) -> Row:
-    """Return precision, recall and F1 of the best K, mean reciprocal rank, and AUC."""
+    """Return precision, recall and F1 of the best K, and the mean reciprocal rank."""
     labels, first = drawn_orders(keys, right)
     hits, size, all_right = labels.cumsum(1).mean(0), len(right), sum(right)
     row: Row = {"mrr": (1 / first).mean()}
@@ -226,8 +187,7 @@ def measures(keys: List, right: List) -> Row:
         found = hits[min(k, size) - 1]
         row[f"p{k}"], row[f"r{k}"] = found / min(k, size), found / all_right
         row[f"f1@{k}"] = f1(row[f"p{k}"], row[f"r{k}"])
-    wrong_before = ((~labels).cumsum(1) * labels).sum(1).mean()
-    return row | {"auc": 1 - wrong_before / (all_right * (size - all_right))}
+    return row
 
 
 def f1(precision: float, recall: float) -> float:
@@ -238,10 +198,12 @@ def f1(precision: float, recall: float) -> float:
 def run_rows(reports: Row) -> Rows:
     """Yield what each run of a repair came to: fixes, steps, use of the test, cost.
 
-    (Requirements 6 and 68.)
+    And by which ways of repairing the bug was fixed. (Paper 1, 6.2; paper 2, V-B.)
     """
-    for name in [name for name in reports if f"judge_{name}" in reports and "repair_" in name]:
-        _, _, given, without = name.split("_")
+    fixed_by: set[str] = set()
+    names = [name for name in reports if f"judge_{name}" in reports and "repair_" in name]
+    for name in names:
+        _, strategy, given = name.split("_")
         labels = labelled(reports[f"judge_{name}"])
         told = {line["index"]: line["steps"] for line in reports.get(f"{name}.trajectories", ())}
         for run in reports[name]["repairs"]:
@@ -251,23 +213,23 @@ def run_rows(reports: Row) -> Rows:
             good = [int(patch[3:6]) for patch in mine.index[mine["right"] & ~is_kept]]
             kept = mine[["right", "same_as_fix"]][is_kept]
             use = "used" if any(map(is_use, steps)) else "unused"
-            row = run | dict(kept.any()) | {"given": given, "without": without}
+            row = run | dict(kept.any()) | {"strategy": strategy, "given": given}
             row |= {
-                "complete": not without,
                 "outcome": "fixed" if row["right"] else "unfixed",
                 "use": use if run["given"] else "not-given",
-                "fix": bool(len(kept)),
-                "own": any(0 < fix["total"] == len(fix["passed"]) for fix in run["fixes"]),
                 "patches": len(mine) - len(kept),
                 "first_right": min(good, default=None),
                 "share_in_tools": sum(step["seconds"] for step in steps) / (run["seconds"] or 1),
             }
             yield "runs", row
-            yield from (("fixes", row | fix) for fix in run["fixes"])
-            if not without:
-                about = {**row, "stage": "repair", "name": f"{given} {run['name']}"}
-                actions = [step["action"] for step in steps]
-                yield from step_rows(about, actions, [run["ending"]], good)
+            way = f"{strategy} {given}"
+            if row["right"]:
+                fixed_by.add(way)
+            about = {**row, "stage": "repair", "name": f"{way} {run['name']}"}
+            actions = [step["action"] for step in steps]
+            yield from step_rows(about, actions, [run["ending"]], good)
+    if names:
+        yield "fixed", {"by": ", ".join(sorted(fixed_by)) or "none"}
 
 
 def is_use(step: Row) -> bool:
@@ -279,17 +241,11 @@ def is_use(step: Row) -> bool:
 # -- rows → tables ------------------------------------------------------------------------------
 
 
-def interval(sums: Any, counts: Any) -> str:
+def interval(of_bugs: Any) -> str:
     """Return a mean over bugs, and where it lies with 95 %: 2,000 draws of the bugs, seeded."""
-    drawn = np.random.default_rng(0).integers(0, len(sums), (2000, len(sums)))
-    means = sums.to_numpy()[drawn].sum(1) / counts.to_numpy()[drawn].sum(1)
-    low, high = np.quantile(means, (0.025, 0.975), method="nearest")
-    return f"{sums.sum() / counts.sum():.2f} [{low:.2f}, {high:.2f}]"
-
-
-def known(rows: Frame, of: str) -> Any:
-    """Return what is known in a column of numbers, by bug."""
-    return rows.set_index("bug")[of].dropna().astype(float)
+    drawn = np.random.default_rng(0).choice(of_bugs, (2000, len(of_bugs))).mean(1)
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return f"{of_bugs.mean():.2f} [{low:.2f}, {high:.2f}]"
 
 
 def measure(text: str, rows: Frame, within: Frame) -> object:
@@ -312,18 +268,15 @@ def measure(text: str, rows: Frame, within: Frame) -> object:
             return len(rows) / len(within[["bug", "name"]].drop_duplicates())
         case "f1":
             return f1(rows["precision"].fillna(0).mean(), rows["recall"].mean())
-    numbers = known(rows, of)
+    numbers = rows.set_index("bug")[of].dropna().astype(float)
     by_bug = numbers.groupby("bug")
     match how:
-        case "known":
-            return len(numbers)
         case "bugs_with":
             return by_bug.max().sum()
         case "per_bug":
             return numbers.sum() / bugs
-        case "share" | "any":
-            counts = by_bug.count() if how == "share" else by_bug.max().notna()
-            return interval(by_bug.sum() if how == "share" else by_bug.max(), counts)
+        case "any":
+            return interval(by_bug.max())
         case "lower" | "upper":
             return numbers.quantile(0.25 if how == "lower" else 0.75)
     return numbers.agg(how)
@@ -332,8 +285,6 @@ def measure(text: str, rows: Frame, within: Frame) -> object:
 def make_table(rows: Frame, spec: Row) -> Frame:
     """Return a table of tables.toml."""
     rows = rows[rows[spec["where"]].astype(bool)] if "where" in spec else rows
-    if "each" in spec:
-        rows = rows.melt([*{*rows} - {*spec["each"]}], var_name="what").dropna(subset="value")
     if rows.empty:
         return rows
     *outer, last = spec["by"]
@@ -341,9 +292,6 @@ def make_table(rows: Frame, spec: Row) -> Frame:
     for _, within in rows.groupby(outer, sort=False) if outer else [("", rows)]:
         groups = {str(key): group for key, group in within.groupby(last, sort=False)}
         start = dict(within[outer].iloc[0])
-        if "base" in spec:
-            lines += [start | {last: key} | line for key, line in against(groups, spec)]
-            continue
         if "whole" in spec and len(groups) > 1:
             groups = {"all": within, **groups}
         keys = [*groups]
@@ -356,49 +304,20 @@ def make_table(rows: Frame, spec: Row) -> Frame:
     return Frame(lines)
 
 
-def against(groups: Frames, spec: Row) -> Rows:
-    """Yield what each group, B, makes of the bugs that the base, A, was tried on."""
-    base = groups.pop(spec["base"], None)
-    for key in [*groups] if base is not None else []:
-        for title, text in spec["columns"].items():
-            how, of = text.split(" ")
-            sides = [known(side, of).groupby("bug").agg(how) for side in (base, groups[key])]
-            pairs = Frame(dict(zip("AB", sides, strict=True))).dropna()
-            gaps = pairs["B"] - pairs["A"]
-            if len(pairs):
-                row: Row = {"measure": title, "n": len(pairs), **pairs.mean()}
-                row |= {"gained": (gaps > 0).sum(), "lost": (gaps < 0).sum()}
-                row |= {"both": pairs.all(axis=1).sum(), "B - A": interval(gaps, gaps.notna())}
-                yield key, row | {"p": chance(gaps)}
-
-
-def chance(gaps: Any) -> float:
-    """Return how likely as large a mean difference is by chance: by flipping signs.
-
-    In all ways where there are few.
-    """
-    some = gaps[gaps != 0].to_numpy()
-    flips: Any = [*product((1, -1), repeat=min(len(some), 14))]
-    if len(some) > 14:
-        flips = np.random.default_rng(0).choice((1, -1), (10_000, len(some)))
-    return float((abs(np.asarray(flips) @ some) >= abs(some.sum()) - 1e-9).mean())
-
-
 # -- rows → figures -----------------------------------------------------------------------------
 
 
 def figures_of(rows: Frames) -> Iterator[str]:
     """Draw each figure, and yield its name. Paper 1, Figures 2 and 4 to 6; paper 2, Figure 9."""
     if "rankings" in rows:
-        means = rows["rankings"].groupby("ranker").mean(numeric_only=True).loc[DRAWN]
+        means = rows["rankings"].groupby("ranker").mean(numeric_only=True)
         recall, precision = (means[[f"{what}{k}" for k in TOP]].to_numpy().T for what in "rp")
-        plt.plot(recall, precision, "o-", label=DRAWN)
+        plt.plot(recall, precision, "o-", label=[*means.index])
         yield "top-k"
-        means = rows["thresholds"].groupby(["by", "from"])[["precision", "recall", "mrr"]].mean()
-        means.loc["epr"].plot()
+        rows["thresholds"].groupby("from")[["precision", "recall", "mrr"]].mean().plot()
         yield "thresholds"
     if "runs" in rows:
-        runs = rows["runs"].query("complete")
+        runs = rows["runs"]
         for way, some in runs.groupby(["strategy", "given"]):
             steps = some["first_right"].dropna().sort_values()
             plt.step(
@@ -420,29 +339,25 @@ def figures_of(rows: Frames) -> Iterator[str]:
 
 
 def main(results: Path) -> None:
-    """Write rows, tables, figures and predictions."""
+    """Write tables, figures and predictions."""
     rows, specs = rows_of(results), tomllib.loads((HERE / "tables.toml").read_text("utf-8"))
-    for name in ("rows", "tables", "figures", "predictions"):
+    for name in ("tables", "figures", "predictions"):
         (results / name).mkdir(exist_ok=True)
-    for kind, frame in rows.items():
-        frame.to_json(results / f"rows/{kind}.jsonl", orient="records", lines=True)
     for name, spec in specs.items():
         table = make_table(rows[spec["rows"]], spec) if spec["rows"] in rows else Frame()
         if len(table):
             table.to_csv(results / f"tables/{name}.csv", index=False)
             text = table.to_string(index=False, float_format="{:.2f}".format, na_rep="–")
             print(f"\n{name}: {spec.get('papers', 'ours')}\n{text}")
-    mpl.use("svg")
     for name in figures_of(rows):
         plt.legend()
         plt.savefig(results / f"figures/{name}.svg")
         plt.close("all")
-    # Tests as SWT-bench takes them, and fixes as SWE-bench does, whose keys are the same.
+    # The best test of each bug, as SWT-bench takes it.
     keys = {"bug": "instance_id", "strategy": "model_name_or_path", "diff": "model_patch"}
-    for kind, where in (("tests", "best"), ("fixes", "complete")):
-        for name, frame in rows[kind].query(where).groupby("strategy") if kind in rows else ():
-            file = results / f"predictions/{kind}-{name}.jsonl"
-            frame[[*keys]].rename(columns=keys).to_json(file, orient="records", lines=True)
+    for name, tests in rows["tests"].query("best").groupby("strategy") if "tests" in rows else ():
+        file = results / f"predictions/{name}.jsonl"
+        tests[[*keys]].rename(columns=keys).to_json(file, orient="records", lines=True)
 
 
 if __name__ == "__main__":

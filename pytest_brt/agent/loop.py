@@ -152,10 +152,9 @@ def run_agent(agent: Agent, session: Session) -> Trajectory:
     Raises:
         ModelProblem: the model could not be asked even once.
         SubjectProblem: the project's interpreter cannot be started.
-        StoreProblem: the record cannot be written.
     """
     session = session.metered()
-    steps = list(session.log.open())
+    steps = list(session.log.kept())
     ended = _end(steps, session)
     while ended is None:
         taken = _try_step(agent, steps, session)
@@ -166,9 +165,7 @@ def run_agent(agent: Agent, session: Session) -> Trajectory:
         session.log.add(taken)
         session.say(f"step {taken.number} of {session.max_steps}: {summary(taken, 1)}")
         ended = _end(steps, session)
-    trajectory = Trajectory(steps=tuple(steps), ending=ended[0], reason=ended[1])
-    session.log.close(trajectory)
-    return trajectory
+    return Trajectory(steps=tuple(steps), ending=ended[0], reason=ended[1])
 
 
 def _try_step(agent: Agent, steps: Sequence[Step], session: Session) -> Step | tuple[Ending, str]:

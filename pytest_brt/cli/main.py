@@ -19,17 +19,16 @@ _COMMANDS = {
     "issue": ("run_pytest", "write failing tests for bug reports"),
     "rank": ("run_pytest", "rank patches"),
     "repair": ("run_pytest", "write patches for a bug report, with a model"),
-    "study": ("run_pytest", "measure the tool on many bugs"),
     "check": ("check", "say whether a test is a bug test of a report, whoever wrote it"),
     "review": ("review", "accept, reject or edit the bug tests of the last run"),
-    "report": ("report", "read the dialogues of a recorded run, or compare two studies"),
+    "gate": ("gate", "say whether a change brings a test that fails without it"),
     "unmark": ("unmark", "remove the xfail marker from tests whose bug is fixed"),
     "models": ("models", "list, add and check local models"),
 }
 #: The exit code of a program that a closed pipe ends, as shells give it.
 _PIPE_CLOSED = 141
 #: Commands that are not about a project.
-_ALONE = ("demo", "report", "models")
+_ALONE = ("demo", "models")
 
 
 class _Parser(argparse.ArgumentParser):

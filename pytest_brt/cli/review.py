@@ -19,7 +19,6 @@ from pytest_brt.oracle.values import stating, weak_assertion
 from pytest_brt.rank.telling import saying
 from pytest_brt.render.answer import how_sure, reviewed
 from pytest_brt.render.causes import run_words
-from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.render.values import given_sentence
 from pytest_brt.render.words import count, listed
 from pytest_brt.run.keeping import find_last_run
@@ -27,15 +26,14 @@ from pytest_brt.sandbox.workspace import HeldFolder
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import RANKED, WRITTEN, load_last_run, save_last_run
 from pytest_brt.syntax.parse import Function, parse
-from pytest_brt.types import Dispute, Given, JudgedTest, Rank, Review, Telling, Value
+from pytest_brt.types import Given, JudgedTest, Rank, Review, Telling, Value
 
 _ASKED = "accept, reject, edit, skip or quit? [a/r/e/s/q] "
-_WHICH = "is this existing test right? accept, reject, skip or quit? [a/r/s/q] "
 _RIGHT = "which of these values is right? [V1, V2, …, or nothing] "
 #: What a call gives that tells patches apart.
 _Given = tuple[Telling, Given]
-#: What can be said of: a bug test by its place, an existing test by its name, or a value.
-_Named = int | str | Value | _Given
+#: What can be said of: a bug test by its place, or a value.
+_Named = int | Value | _Given
 
 
 @dataclass(slots=True)
@@ -43,8 +41,6 @@ class _Said:
     """What the user says."""
 
     reviews: dict[int, Review] = field(default_factory=dict)
-    #: Whether existing tests are right, by their names.
-    ruled: dict[str, bool] = field(default_factory=dict)
     #: Values that are right, of bug tests and of calls that tell patches apart.
     values: list[Value | _Given] = field(default_factory=list)
 
@@ -54,10 +50,9 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Show each bug test of the last run, and ask whether it is right. Patches are "
         "then ranked by the tests that you accepted, or, where you accepted none, by those that "
-        "you did not reject: 'pytest --rank-fixes PATH'. Existing tests that are in dispute are "
-        "shown, too: one that you accept counts against the patches that break it. So are the "
-        "values that patches give where a bug test only says what is wrong, or where a call tells "
-        "the leading patches apart: the one that you accept becomes a test."
+        "you did not reject: 'pytest --rank-fixes PATH'. The values that patches give where a bug "
+        "test only says what is wrong, or where a call tells the leading patches apart, are "
+        "shown, too: the one that you accept becomes a test."
     )
     for option, what in (("--accept", "these are right"), ("--reject", "these are wrong")):
         parser.add_argument(
@@ -65,8 +60,7 @@ def set_up(parser: argparse.ArgumentParser) -> None:
             metavar="TEST",
             nargs="+",
             default=[],
-            help=f"{what}: bug tests (T1, T2, … or names), existing tests in dispute (E1, …), "
-            "values (V1, …)",
+            help=f"{what}: bug tests (T1, T2, … or names), values (V1, …)",
         )
     parser.set_defaults(command=_review)
 
@@ -79,42 +73,33 @@ def _review(arguments: argparse.Namespace) -> None:
         *_values(ranking.ranks, tests),
         *_givens(ranking.tellings, tests),
     ]
-    if not tests and not ranking.disputes:
+    if not tests:
         raise UsageProblem("the last run found no bug test: there is nothing to review")
-    known = _known(tests, ranking.disputes, values)
+    known = _known(tests, values)
     said = _said(_chosen(arguments.accept, known), _chosen(arguments.reject, known))
-    asked = not (said.reviews or said.ruled or said.values) and sys.stdin.isatty()
+    asked = not (said.reviews or said.values) and sys.stdin.isatty()
     _ask_tests(tests, said, asked=asked)
-    _ask_existing(ranking.disputes, said, asked=asked)
     _ask_values(values, ranking.ranks, said, asked=asked)
     by_id = {judged.test.id: judged for judged in tests}
     tests += [_as_test(by_id, value) for value in said.values]
     rest = (test for test in last.tests if not test.judgement.candidate)
-    ruled = {**last.ruled, **said.ruled}
-    save_last_run(folder, replace(last, tests=(*tests, *rest), ruled=ruled))
-    for existing, is_right in said.ruled.items():
-        say(f"{on_a_line(existing)}: you said that it is {'right' if is_right else 'wrong'}")
+    save_last_run(folder, replace(last, tests=(*tests, *rest)))
     of, reviews = count(len(tests), "test"), reviewed(tests)
     say(f"{reviews} of {of}" if reviews else f"{of}, not reviewed yet")
 
 
-def _known(
-    tests: Sequence[JudgedTest], disputes: Sequence[Dispute], values: Sequence[Value | _Given]
-) -> dict[str, _Named]:
+def _known(tests: Sequence[JudgedTest], values: Sequence[Value | _Given]) -> dict[str, _Named]:
     """Return what can be named."""
     known: dict[str, _Named] = {judged.test.name: n for n, judged in enumerate(tests)}
     known |= {f"T{number + 1}": number for number in range(len(tests))}
-    known |= {f"V{number + 1}": value for number, value in enumerate(values)}
-    for number, dispute in enumerate(disputes):
-        known |= {f"E{number + 1}": dispute.existing, dispute.existing: dispute.existing}
-    return known
+    return known | {f"V{number + 1}": value for number, value in enumerate(values)}
 
 
 def _chosen(names: Sequence[str], known: Mapping[str, _Named]) -> list[_Named]:
     """Return what was named."""
     unknown = [name for name in names if name not in known]
     if unknown:
-        short = [name for name in known if name[:1] in "TEV" and name[1:].isdigit()]
+        short = [name for name in known if name[:1] in "TV" and name[1:].isdigit()]
         raise UsageProblem(f"review: no test {unknown[0]!r} (there are {', '.join(sorted(short))})")
     return [known[name] for name in names]
 
@@ -129,8 +114,6 @@ def _said(accepted: Sequence[_Named], rejected: Sequence[_Named]) -> _Said:
     for named, is_right in [(n, True) for n in accepted] + [(n, False) for n in rejected]:
         if isinstance(named, int):
             said.reviews[named] = Review.ACCEPTED if is_right else Review.REJECTED
-        elif isinstance(named, str):
-            said.ruled[named] = is_right
         elif is_right:
             said.values.append(named)
         else:
@@ -150,19 +133,6 @@ def _ask_tests(tests: list[JudgedTest], said: _Said, *, asked: bool) -> None:
             if answer is None:
                 break
             tests[number] = answer
-
-
-def _ask_existing(disputes: Sequence[Dispute], said: _Said, *, asked: bool) -> None:
-    """Show existing tests in dispute, and take what the user says of them."""
-    for number, dispute in enumerate(disputes):
-        if dispute.existing in said.ruled:
-            continue
-        say(on_a_line(f"E{number + 1}  {dispute_sentence(dispute)}"))
-        answer = _answer(_WHICH) if asked else "s"
-        if answer == "q":
-            break
-        if answer in ("a", "r"):
-            said.ruled[dispute.existing] = answer == "a"
 
 
 def _ask_values(

@@ -1,4 +1,4 @@
-"""``pytest-brt issue``, ``rank``, ``repair``, ``study``: pytest, bare.
+"""``pytest-brt issue``, ``rank``, ``repair``: pytest, bare.
 
 For projects whose own pytest settings stop pytest before plugins load: an ini file that
 pytest refuses, required plugins that are not installed here, a newer minimum version; and where
@@ -19,7 +19,7 @@ from typing import NoReturn
 
 from pytest_brt.code.ini import cache_dir_of, project_cache_dir, stated_cache_dir
 from pytest_brt.plugin.option_list import MODES, MORE_OPTIONS, OPTIONS
-from pytest_brt.plugin.options import GROUPS, OUTSIDE_STUDIES, TYPED
+from pytest_brt.plugin.options import GROUPS, TYPED
 from pytest_brt.shown import say
 
 
@@ -55,11 +55,6 @@ _RUNS = {
         groups=("repair", "issue"),
         rank="rank them together with these patches",
     ),
-    "study": _Run(
-        flag="--brt-study",
-        groups=("study", "repair", "rank", "issue"),
-        about="study.toml, or a data set: *.jsonl in SWE-bench's format, or a folder",
-    ),
 }
 
 
@@ -70,9 +65,9 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description = (
         f"{parser.description} Further options are pytest's, and those below,\n"
-        "which may be written with 'brt-' too: '--top 3' is '--brt-top 3'."
+        "which may be written with 'brt-' too: '--jobs 3' is '--brt-jobs 3'."
     )
-    parser.epilog = "\n".join(_listed(run, studies=name == "study"))
+    parser.epilog = "\n".join(_listed(run))
     count = "+" if run.several else 1
     parser.add_argument("files", nargs=count, metavar=run.metavar, help=run.about)
     if run.rank:
@@ -80,13 +75,12 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(takes_rest=True, command=_run, rank=None)
 
 
-def _listed(run: _Run, *, studies: bool) -> Iterator[str]:
+def _listed(run: _Run) -> Iterator[str]:
     """Yield the options of some groups as `argparse` would show them."""
-    unused = OUTSIDE_STUDIES if studies else {}
     for group in (*run.groups, "model", "sandbox", "report"):
         yield f"{GROUPS[group]}:"
         for flag, of, metavar, text in (*OPTIONS, *MORE_OPTIONS):
-            if of == group and flag not in MODES and flag not in unused:
+            if of == group and flag not in MODES:
                 yield f"  {flag.replace('--brt-', '--')} {metavar}".rstrip()
                 yield textwrap.indent(textwrap.fill(text, 71), " " * 8)
         yield ""

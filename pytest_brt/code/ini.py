@@ -142,6 +142,14 @@ def declared_roots(root: Path) -> tuple[str, ...]:
     return tuple(roots)
 
 
+def scripts_of(root: Path) -> dict[str, str]:
+    """Return the scripts that ``pyproject.toml`` declares, as in "tool": "pkg.core:main"."""
+    with contextlib.suppress(*_UNREADABLE):
+        table = _toml(root / "pyproject.toml", ("project", "scripts")) or {}
+        return {name: str(target) for name, target in table.items()}
+    return {}
+
+
 def _roots_of_pyproject(root: Path) -> Iterator[str]:
     keys = ("tool", "setuptools")
     with contextlib.suppress(*_UNREADABLE):

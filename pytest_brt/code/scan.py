@@ -25,11 +25,8 @@ def is_ignored_folder(name: str, *, top: bool = False) -> bool:
     )
 
 
-#: The report in the folder of a run that was kept.
-RECORDED_REPORT = "brt-report.json"
-#: Files by which a folder is known that is no part of the project: an environment, and what
-#: a run of ours keeps (`--brt-record`).
-SIGNS = frozenset({"pyvenv.cfg", RECORDED_REPORT, "replies.jsonl"})
+#: File by which the folder of an environment is known, which is no part of the project.
+ENVIRONMENT = "pyvenv.cfg"
 #: By what a changed file is noticed without reading it: its size, and its time in nanoseconds.
 FileStamp = tuple[int, int]
 
@@ -45,8 +42,8 @@ def leads_out(root: Path, path: str) -> bool:
 def scan_tree(root: Path) -> dict[str, FileStamp]:
     """Return every Python file below `root` that may be source, by its relative POSIX path.
 
-    Links to folders are not followed, nor are those that lead out; environments, records of
-    our runs, caches and build results are left out.
+    Links to folders are not followed, nor are those that lead out; environments, caches and
+    build results are left out.
     """
     found: dict[str, FileStamp] = {}
     todo = [""]
@@ -58,7 +55,7 @@ def scan_tree(root: Path) -> dict[str, FileStamp]:
         except OSError:
             continue  # unreadable folders hold nothing for us
         names = {entry.name for entry in entries}
-        if prefix and not SIGNS.isdisjoint(names):
+        if prefix and ENVIRONMENT in names:
             continue
         for entry in entries:
             if entry.name.endswith(".py"):

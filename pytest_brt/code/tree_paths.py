@@ -48,7 +48,7 @@ class TreePaths:
 
 
 def _clean(path: str) -> tuple[str, ...]:
-    parts = path.replace("\\", "/").split("/")
+    parts = path.split("/")
     return tuple(part for part in parts if part not in ("", ".", "..", "...", "…", "~"))
 
 

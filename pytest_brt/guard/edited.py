@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import ast
-from contextlib import suppress
-from textwrap import dedent
 
 from pytest_brt.code.collected import USUAL, Collected
 from pytest_brt.guard.suite import ExistingTest, read_tests
-from pytest_brt.syntax.parse import is_constant, parse, parse_or_empty
-from pytest_brt.types import Edit
+from pytest_brt.syntax.parse import is_constant, parse
 
 
 def altered_tests(
@@ -28,31 +25,6 @@ def altered_tests(
         for test in read_tests(path, after, collected)
         if everything or old.get(test.node) != new.get(test.node)
     )
-
-
-def edits_of(
-    path: str, before: str, after: str | None, collected: Collected = USUAL
-) -> tuple[Edit, ...]:
-    """Return the tests of a file from which statements go; `after` is None for no file."""
-    new = {test.node: test for test in read_tests(path, after or "", collected)}
-    found = []
-    for test in read_tests(path, before, collected):
-        now = new.get(test.node)
-        left = said_by(now.source) if now is not None else frozenset()
-        gone = said_by(test.source) - left
-        if gone:
-            found.append(Edit(test=test.name, gone=tuple(sorted(gone))))
-    return tuple(found)
-
-
-def said_by(source: str) -> frozenset[str]:
-    """Return the statements of a test, each on one line, and a block that has to raise as one."""
-    found = set()
-    for node in ast.walk(parse_or_empty(dedent(source))):
-        if isinstance(node, ast.Assert | ast.Expr | ast.With | ast.Assign | ast.Return):
-            with suppress(RecursionError):  # one that is nested too deeply to be written
-                found.add(" ".join(ast.unparse(node).split()))
-    return frozenset(found)
 
 
 def _parts(text: str, collected: Collected) -> tuple[dict[str, str], str]:

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.guard.changes import Reach, Touched
-from pytest_brt.guard.contradictions import with_contradictions
 from pytest_brt.guard.nearness import Nearness
 from pytest_brt.guard.suite import ExistingTest, read_suite
 from pytest_brt.once import Once
@@ -24,7 +23,6 @@ from pytest_brt.types import (
     FailsBefore,
     FileChange,
     Guarded,
-    JudgedTest,
     Regression,
     Shortfall,
     TestRun,
@@ -145,11 +143,8 @@ class Guard:
         *,
         allowance: float,
         hints: Iterable[str] = (),
-        bug_tests: Sequence[JudgedTest] = (),
     ) -> Guarded:
         """Choose tests for one patch, run them, and return those that it makes fail.
-
-        The `bug_tests` are what existing tests may contradict.
 
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
@@ -157,7 +152,7 @@ class Guard:
         chosen = self.select((touched,), allowance=allowance, hints=hints)
         row = Row(changes=changes, targets=chosen.targets)
         runs = self._engine.run(row).runs if chosen.tests else ()
-        return self.judge(changes, touched, chosen, runs, bug_tests)
+        return self.judge(changes, touched, chosen, runs)
 
     def select(
         self,
@@ -248,13 +243,8 @@ class Guard:
         touched: Touched,
         chosen: Selection,
         runs: Sequence[TestRun],
-        bug_tests: Sequence[JudgedTest] = (),
     ) -> Guarded:
-        """Return which of the chosen tests a patch makes fail, from their runs with its changes.
-
-        Of each it is told which of the `bug_tests` assert the opposite; what that means for the
-        patch is decided elsewhere.
-        """
+        """Return which of the chosen tests a patch makes fail, from their runs with its changes."""
         cases = _cases(chosen.tests, runs)
         results = {name: worst(group) for name, group in cases.items()}
         failed = [t for t in chosen.tests if t.name in results]
@@ -268,25 +258,12 @@ class Guard:
             reached=reached,
             by=ChosenBy.ALL if chosen.is_whole else by,
             regressions=tuple(
-                self._regression(test, cases[test.name], bug_tests)
-                for test in failed
-                if test.name in confirmed
+                _regression(test, results[test.name]) for test in failed if test.name in confirmed
             ),
             failing=chosen.failing,
             shortfalls=chosen.shortfalls,
             seconds=sum(run.seconds for run in results.values()),
         )
-
-    def _regression(
-        self, test: BaselineTest, cases: Sequence[TestRun], bug_tests: Sequence[JudgedTest]
-    ) -> Regression:
-        run = worst(cases)
-        plain = Regression(
-            test=test.name, verdict=run.verdict, cause=run.cause, raised=run.raised_briefly
-        )
-        failing = [case for case in cases if case.verdict in _BROKEN]
-        source = self.suite.files.get(test.path, "")
-        return with_contradictions(plain, test, failing, source, bug_tests, self.root)
 
     def _confirm(
         self, changes: tuple[FileChange, ...], failed: Sequence[BaselineTest]
@@ -318,6 +295,12 @@ class Guard:
         cases = _cases(tests, self._engine.run(row).runs)
         verdicts = dict.fromkeys((test.name for test in tests), Verdict.INVALID)
         return verdicts | {name: worst(group).verdict for name, group in cases.items()}
+
+
+def _regression(test: BaselineTest, run: TestRun) -> Regression:
+    return Regression(
+        test=test.name, verdict=run.verdict, cause=run.cause, raised=run.raised_briefly
+    )
 
 
 def targets_of(tests: Iterable[BaselineTest | ExistingTest]) -> tuple[TestTarget, ...]:

@@ -23,12 +23,10 @@ class Likeness(IntEnum):
     """How alike two texts are, strongest last."""
 
     NONE = 0
-    #: The quotation is a good part of what was seen: another version, most likely.
-    PART = 1
     #: The same but for whitespace outside of strings, quotes and drawing.
-    SQUEEZED = 2
+    SQUEEZED = 1
     #: The same value, or the same text but for whitespace at the ends of lines.
-    EXACT = 3
+    EXACT = 2
 
 
 def likeness(quoted: str, seen: str) -> Likeness:
@@ -80,12 +78,6 @@ def quoted_in(seen: str, text: str) -> Likeness:
     if alone or (len(key) >= 8 and key in squeezed(text)):
         return Likeness.SQUEEZED
     return Likeness.NONE
-
-
-def partly_in(quoted: str, seen: str) -> bool:
-    """Say whether what was seen contains all that is quoted, and not much more."""
-    one, other = squeezed(quoted), squeezed(seen)
-    return len(one) >= 8 and one in other and len(one) * 2 >= len(other)
 
 
 def is_same(stated: str, shown: str) -> bool:

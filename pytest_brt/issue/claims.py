@@ -12,13 +12,8 @@ from pytest_brt.issue.prose import sentence
 from pytest_brt.issue.words import (
     ADVERBS,
     hidden_quotes,
-    is_approved,
     is_complaint,
-    is_praise,
-    misses_exception,
-    must_fail,
     must_work,
-    plain,
     role_of,
 )
 from pytest_brt.syntax.parse import is_literal, parse_expression, parses
@@ -41,11 +36,12 @@ _FAILS = re.compile(
 
 
 _VERB = re.compile(
-    rf"(?P<modal>\b(?:should(?: not)?|would(?: not)?|could|to)\s+{ADVERBS})?"
+    rf"(?P<modal>\b(?:(?:should|must|would)(?: not|n't)?|could|to)\s+{ADVERBS})?"
     r"\b(?P<verb>returns?|returned|returning|gives?|gave|giving|yields?|yielded|produces?|produced"
     r"|evaluates? to|evaluated to|prints?|printed|outputs?|results? in|resulted in|equals?"
-    r"|becomes?|gets?|got|sees?|says?|reads?|shows?|displays?|computes?|leads? to|raises?|raised"
-    r"|raising|fails? with|failed with|errors? with|crashes with|dies with|causes?|is|be|are|was)\b"
+    r"|becomes?|gets?|got|sees?|says?|reads?|shows?|displays?|computes?|leads? to"
+    r"|rais(?:es?|ed|ing)|throws?|fails? with|failed with|errors? with|crashes with|dies with"
+    r"|causes?|is|be|are|was)\b"
     r"(?:\s+(?:an?|the|me|us|following|value|exception|error|result|output|always|now|just|wrongly"
     r"|incorrectly|equal to|of|uncaught|unhandled|weird|strange)\b)*[\s:]*",
     re.IGNORECASE,
@@ -56,7 +52,7 @@ _EXPECTS = re.compile(
     r"(?:(?:an?|the|value|result|output|of|just|instead)\s+)*",
     re.IGNORECASE,
 )
-_RAISING = re.compile(r"rais|fail|error|crash|die", re.IGNORECASE)
+_RAISING = re.compile(r"rais|throw|fail|error|crash|die", re.IGNORECASE)
 #: Words that name one of several results; of which, only the report's layout could tell.
 _ONE_OF = re.compile(r"\bthe (?:first|former|second|third|fourth|last|latter)\b", re.IGNORECASE)
 _CLAUSE_ENDS = re.compile(r"\s*(?:[.,;!)]|$|\bhere\b|\binstead\b)")
@@ -146,7 +142,7 @@ def claims(
 
     A lone value has the role of the section that it stands in.
     """
-    told = sentence(plain(given.text), given.line)
+    told = sentence(given.text, given.line)
     codes = code_in(told)
     hidden = hidden_quotes(masked(told.text, codes))
     words = _Words(told.text, codes, hidden, known)
@@ -253,8 +249,6 @@ def _of_the_whole(words: _Words, found: Collection[Claim]) -> list[Claim]:
         return []
     exception = EXCEPTION.search(text)
     subject = next(iter(words.calls_before(len(text))), "")
-    if must_fail(text) or (exception and misses_exception(text)):
-        return [_raises(subject, exception, ClaimRole.EXPECTED)]
     if must_work(text):
         return [Claim(kind=ClaimKind.WORKS, role=ClaimRole.EXPECTED, subject=subject)]
     role = role_of(text)
@@ -280,9 +274,7 @@ def _opposite(role: ClaimRole) -> ClaimRole:
 
 def _verb_role(hidden: str, match: re.Match[str], modal: str) -> ClaimRole:
     if modal and modal.split(maxsplit=1)[0] != "to":
-        return ClaimRole.OBSERVED if "not" in modal else ClaimRole.EXPECTED
-    if not modal and is_approved(hidden[: match.start()], hidden[match.end() :]):
-        return ClaimRole.CONTRAST
+        return ClaimRole.OBSERVED if "not" in modal or "n't" in modal else ClaimRole.EXPECTED
     before = hidden[max(0, match.start() - 60) : match.start()].lower()
     clause = re.split(r"[,;:]|\bbut\b", before)[-1]
     if re.search(r"\bexpect|\bwant|\blike|\bideal|\bhope|\bsays?\b", clause) and modal:
@@ -311,17 +303,16 @@ _COMMENT_VERB = re.compile(
 
 def comment_said(text: str) -> tuple[Claim, ...]:
     """Return what a comment beside, above or below a statement says about it."""
-    written, text = text.strip(), plain(text.strip())
+    text = text.strip()
     if not text:
         return ()
-    return tuple(replace(said, sentence=written, direct=True) for said in _said(text))
+    return tuple(replace(said, sentence=text, direct=True) for said in _said(text))
 
 
 def _said(text: str) -> tuple[Claim, ...]:
     spoken = tuple(_of_a_line(c) for c in claims(sentence(text, 0)) if not c.subject)
     if EXCEPTION.search(text):
-        right = is_praise(text)
-        return tuple(replace(c, role=ClaimRole.CONTRAST) for c in spoken) if right else spoken
+        return spoken
     arrow = _ARROW.match(text)
     rest = text[arrow.end() :] if arrow else text
     words = _COMMENT_VERB.match(rest)

@@ -14,7 +14,7 @@ from pytest_brt.issue.sessions import read_session
 from pytest_brt.issue.snippets import Statement, left_out, statements
 from pytest_brt.issue.tracebacks import final_exception
 from pytest_brt.issue.words import must_work
-from pytest_brt.syntax.parse import called_name, is_literal, parse, parses
+from pytest_brt.syntax.parse import called_name, is_literal, parse
 from pytest_brt.types.miss import CodeLeftOut
 from pytest_brt.types.reading import BlockInContext, Claim, ClaimKind, ClaimRole
 
@@ -34,20 +34,11 @@ def read_repl(progress: Progress, place: BlockInContext) -> None:
             last = number == len(parts) - 1
             said = list(_comments(statement))
             if last and exchange.output.strip():
-                output, remark = _without_remark(exchange.output)
-                said += [_below(output, role, wish), *comment_said(remark)]
+                said.append(_below(exchange.output, role, wish))
             line = block.line + exchange.line
             added.append(progress.add_steps(statement, line, place.number, *said))
         _note_left_out(progress, exchange.source, parts, block.line + exchange.line)
     progress.close_block(place, added)
-
-
-def _without_remark(output: str) -> tuple[str, str]:
-    """Return an output and what the reporter wrote beside it, as in ``5  # should be 4``."""
-    shown, mark, remark = output.strip().partition("  #")
-    if "\n" in output.strip() or not is_literal(shown):
-        return output, ""
-    return (shown, remark.strip()) if mark else (output, "")
 
 
 def _below(output: str, role: ClaimRole, wish: str) -> Claim:
@@ -78,7 +69,6 @@ def _note_left_out(progress: Progress, text: str, parts: tuple[Statement, ...], 
                 line=first + start,
                 end_line=first + end - 1,
                 code=lines[start].strip(),
-                orphaned=parses("\n".join(lines[start:end])),
             )
         )
     return bool(runs) and runs[-1][0] >= max((part.end for part in parts), default=0)

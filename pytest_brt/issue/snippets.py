@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from pytest_brt.syntax.names import names_of
-from pytest_brt.syntax.parse import IMPORTS, first_line, parse, parses
+from pytest_brt.syntax.parse import first_line, parse, parses
 
 _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u2212": "-"})
 _ANNOTATION = re.compile(r"\s*(?:<[-=]+|[-=]{2,}>|←|⇐|<==)\s.*$")
@@ -18,11 +17,6 @@ _ANNOTATION = re.compile(r"\s*(?:<[-=]+|[-=]{2,}>|←|⇐|<==)\s.*$")
 _POINTER = re.compile(r"^[^#\n]*\s<-{2,}>?\s", re.MULTILINE)
 #: What begins a statement of several lines.
 _OPENS = re.compile(r"^\s*(?:@|(?:async|class|def|for|if|try|while|with)\b)|[(\[{,\\]\s*$")
-#: Where text that does not parse would bind a name or change what it is bound to.
-_BINDS = re.compile(
-    r"^[^=(\n]*(?==(?!=))|^\s*[A-Za-z_]\w*(?=[.\[])|\b(?:as|class|def|for|import)\s[\w ,]+",
-    re.MULTILINE,
-)
 #: Longest block that is split line by line; more is a data dump.
 _MOST_LINES = 400
 
@@ -47,7 +41,7 @@ def statements(text: str) -> tuple[Statement, ...]:
     """Return the statements in `text`, repairing those that do not parse where it can be.
 
     What cannot be repaired is left out, so that any text is accepted: a line, or the compound
-    statement that begins there, and what depends on a name that it would have bound.
+    statement that begins there.
     """
     text = textwrap.dedent(re.sub(r"\r\n?", "\n", text))  # as Python counts lines
     text = "\n".join(text.split("\n")[:_MOST_LINES])
@@ -96,22 +90,15 @@ def _comment_in(line: str, source: str) -> str:
 
 def _piecemeal(lines: list[str]) -> list[Statement]:
     pieces: list[Statement] = []
-    lost, imported, position = frozenset[str](), frozenset[str](), 0
+    position = 0
     while position < len(lines):
         start, position = position, position + 1
         if not lines[start].strip() or _is_comment(lines[start]):
             continue
         piece = _longest(lines, start)
         position = piece.end if piece else _end_of_unread(lines, start)
-        names = names_of(piece.source) if piece else None
-        if piece and names and not names.used & lost:
-            lost -= names.bound
-            if piece.source.startswith(IMPORTS):
-                imported |= names.bound
+        if piece:
             pieces.append(piece)
-        else:
-            heads = " ".join(_BINDS.findall("\n".join(lines[start:position])))
-            lost |= frozenset(re.findall(r"[A-Za-z_]\w*", heads)) - imported
     return pieces
 
 

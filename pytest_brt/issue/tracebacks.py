@@ -24,7 +24,7 @@ _JUPYTER_FRAME = re.compile(
     r"^(?P<path>[~/\w<.][^\s()]*(?:\.py|>))(?:\:(?P<line>\d+))? in (?P<function>[\w<>.]+)\("
 )
 _JUPYTER_NEW_FRAME = re.compile(r"^File (?P<path>[^\s:]+):(?P<line>\d+), in (?P<function>[\w<>.]+)")
-_PYTEST_FRAME = re.compile(r"^(?P<path>[\w./\\-]+\.py):(?P<line>\d+): (?:in (?P<function>\S+))?")
+_PYTEST_FRAME = re.compile(r"^(?P<path>[\w./-]+\.py):(?P<line>\d+): (?:in (?P<function>\S+))?")
 _ARROW_LINE = re.compile(r"^-+> ?(?P<line>\d+)\b")
 
 
@@ -81,7 +81,7 @@ def _frame(line: str) -> Frame | None:
         if match:
             groups = match.groupdict()
             return Frame(
-                path=groups["path"].replace("\\", "/"),
+                path=groups["path"],
                 line=_number(groups.get("line") or "0"),
                 function=(groups.get("function") or "<module>").strip(",").rpartition(".")[2],
             )

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 
-from pytest_brt.code.words import IDENTIFIER, split_identifier, stem, terms_of
+from pytest_brt.code.words import split_identifier, stem, terms_of
 from pytest_brt.types import Block, BlockKind, Issue
 
 
@@ -94,11 +94,3 @@ def weight_of(name: str, query: Mapping[str, float]) -> float:
     words = [stem(word) for word in split_identifier(name) if len(word) > 1]
     parts = min((query.get(word, 0.0) for word in words), default=0.0)
     return max(parts, query.get(stem(name.lower().strip("_")), 0.0))
-
-
-def names_in_sentences(issue: Issue) -> tuple[str, ...]:
-    """Return the names that the title and the sentences of a report have as code."""
-    spoken = [issue.title, *(b.text for b in issue.blocks if _OF_BLOCK.get(b.kind) is Source.PROSE)]
-    text = "\n".join(spoken)
-    codes = [*_INLINE.findall(text), *_CODE_LIKE.findall(text)]
-    return tuple(dict.fromkeys(name for code in codes for name in IDENTIFIER.findall(code)))

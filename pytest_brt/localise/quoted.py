@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pytest_brt.code.file_facts import DefinitionKind
+from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
 from pytest_brt.issue.tracebacks import read_tracebacks
-from pytest_brt.localise.named import meant
 from pytest_brt.localise.sign import Sign
 from pytest_brt.types import Frame
 from pytest_brt.types.clue import CalledWrongly, FileNamed, OnTraceback
@@ -18,6 +17,8 @@ from pytest_brt.types.clue import CalledWrongly, FileNamed, OnTraceback
 #: What it is worth that a traceback ends here, and that Python says of a function that it was
 #: called with the wrong arguments: each is enough for a place among the suspects.
 _TRACEBACK, _MISCALLED = 2.0, 1.0
+#: A name that so many definitions share says of none of them that it is meant.
+_SHARED = 3
 #: How much less each frame says than the one below it.
 _FRAME_DECAY = 0.75
 #: What Python says of a call that does not fit the function.
@@ -25,7 +26,7 @@ _CALL = re.compile(
     r"\b([A-Za-z_][\w.]*)\(\) "
     r"(?:takes (?:no|from|exactly|at most|at least|\d)|missing \d|got an unexpected|got multiple)"
 )
-_PATH = re.compile(r"[\w./\\-]+\.py\b")
+_PATH = re.compile(r"[\w./-]+\.py\b")
 _DOTTED = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 
 
@@ -73,10 +74,20 @@ def _passage_of(frame: Frame, index: Index) -> int | None:
 def miscalled(text: str, index: Index) -> Iterator[tuple[int, Sign]]:
     """Yield the numbers of the functions of which a text says so, if the names are not usual."""
     for name in dict.fromkeys(_CALL.findall(text)):
-        for one in meant(name, index):
+        for one in _meant(name, index):
             number = index.passage_at(one.path, one.line)
             if number is not None:
                 yield number, Sign(_MISCALLED, CalledWrongly(name=name))
+
+
+def _meant(name: str, index: Index) -> list[Definition]:
+    """Return the functions and classes of the product that a name stands for, if they are few."""
+    found = [
+        one
+        for one in index.definitions(name)
+        if one.kind is not DefinitionKind.VARIABLE and is_product(one.path)
+    ]
+    return found if len(found) < _SHARED else []
 
 
 def named_files(text: str, index: Index) -> dict[str, FileNamed]:

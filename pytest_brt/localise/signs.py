@@ -1,7 +1,6 @@
 """What points at a place beside the words that it shares with a report.
 
-What the report quotes (`quoted`), what it has names for (`named`), and what its code ran on this
-tree.
+What the report quotes (`quoted`), and what its code ran on this tree.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from collections.abc import Collection, Iterator, Mapping
 
 from pytest_brt.code.file_facts import Passage
 from pytest_brt.code.index import Index
-from pytest_brt.localise.named import signs_of_names
 from pytest_brt.localise.query import weight_of
 from pytest_brt.localise.quoted import miscalled, named_files, on_tracebacks
 from pytest_brt.localise.sign import Key, Sign
@@ -43,7 +41,6 @@ def signs_of_report(
     found: defaultdict[int, list[Sign]] = defaultdict(list)
     files = named_files(issue.text, index)
     share = _RAN * min(1.0, (_FEW / max(len(ran), 1)) ** 0.5)
-    names = signs_of_names(issue, index)
     for number, passage in index.passages.items():
         key = (passage.path, passage.function)
         if number in having:
@@ -52,8 +49,6 @@ def signs_of_report(
             found[number] += _spoken_of(passage, query, index)
         if key in ran:
             found[number].append(Sign(share, RunByReport()))
-        if key in names:
-            found[number] += names[key]
     for number, sign in (*on_tracebacks(issue.text, index), *miscalled(issue.text, index)):
         found[number].append(sign)
     return found

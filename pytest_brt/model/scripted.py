@@ -1,8 +1,6 @@
-r"""Answers from a file: written by hand, or recorded from a model earlier.
+r"""Answers from a file written by hand.
 
-A recording (`.jsonl`) answers the prompt it was made for, wherever it comes; a prompt it does
-not know gets the next recorded answer of the same purpose, and the reply says so. A file written
-by hand holds replies between marks, each used once and in order, or when its condition fits::
+It holds replies between marks, each used once and in order, or when its condition fits::
 
     === reply
     The first answer.
@@ -16,24 +14,20 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.bounded import bounded_text
-from pytest_brt.codec import from_json, to_json
-from pytest_brt.errors import ModelProblem, StoreProblem
+from pytest_brt.errors import ModelProblem
 from pytest_brt.model.base import (
     Completion,
     Finish,
-    Model,
     Prompt,
     Settings,
-    WrappedModel,
     estimate,
-    prompt_id,
 )
 from pytest_brt.model.thoughts import split_thinking
-from pytest_brt.types.model import ModelNote, PlayedOutOfOrder
+from pytest_brt.types.model import ModelNote
 
 _MARK = re.compile(r"^=== (reply|always)(?: if: (.*))?$", re.MULTILINE)
 _CONTEXT = 32_768
@@ -58,7 +52,7 @@ class ScriptedModel:
         """Read the file at `path`.
 
         Raises:
-            ModelProblem: it cannot be read, or is neither a script nor a recording.
+            ModelProblem: it cannot be read, or is no script.
         """
         self.path = Path(path)
         self.name = f"scripted:{self.path.name}"
@@ -70,27 +64,8 @@ class ScriptedModel:
             raise ModelProblem(
                 f"cannot read the script {path!r}: {reason} (name a file after 'scripted:')"
             ) from error
-        self.recorded: list[Recorded] = []
-        self.replies: list[_Reply] = []
-        self._played: set[int] = set()
         self._lock = threading.Lock()
-        if self.path.suffix == ".jsonl":
-            self.recorded = self._read_recording(text)
-        else:
-            self.replies = self._read_script(text)
-
-    def _read_recording(self, text: str) -> list[Recorded]:
-        found = []
-        for number, line in enumerate(text.split("\n"), 1):
-            if not line.strip():
-                continue
-            try:
-                found.append(from_json(line, Recorded))
-            except StoreProblem as error:
-                raise ModelProblem(
-                    f"line {number} of the recording {str(self.path)!r} cannot be read: {error}"
-                ) from error
-        return found
+        self.replies = self._read_script(text)
 
     def _read_script(self, text: str) -> list[_Reply]:
         _, *parts = _MARK.split(text)
@@ -117,26 +92,7 @@ class ScriptedModel:
             ModelProblem: it has none, or none any more.
         """
         with self._lock:
-            if self.recorded:
-                return self._play(prompt)
             return tuple(self._next(prompt, number) for number in range(prompt.samples))
-
-    def _play(self, prompt: Prompt) -> tuple[Completion, ...]:
-        wanted = prompt_id(prompt)
-        known = [n for n, record in enumerate(self.recorded) if record.id == wanted]
-        fresh = [n for n in known if n not in self._played] or known[-1:]
-        if fresh:
-            self._played.add(fresh[0])
-            return self.recorded[fresh[0]].completions
-        for number, record in enumerate(self.recorded):
-            if number not in self._played and record.purpose == prompt.purpose:
-                self._played.add(number)
-                note = PlayedOutOfOrder()
-                return tuple(replace(c, notes=(*c.notes, note)) for c in record.completions)
-        raise ModelProblem(
-            f"the recording {str(self.path)!r} has no answer (left) to this "
-            f"{prompt.purpose or 'prompt'}: {_beginning(prompt)!r}"
-        )
 
     def _next(self, prompt: Prompt, number: int) -> Completion:
         said = "\n\n".join(f"{message.role}: {message.text}" for message in prompt.messages)
@@ -174,61 +130,3 @@ class ScriptedModel:
 
 def _beginning(prompt: Prompt) -> str:
     return prompt.messages[-1].text[:60] if prompt.messages else ""
-
-
-#: Name of the file in the folder of a run.
-RECORDING = "replies.jsonl"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recorded:
-    """A prompt and what a model answered."""
-
-    id: str
-    model: str
-    purpose: str
-    prompt: Prompt
-    completions: tuple[Completion, ...]
-
-
-class RecordedModel(WrappedModel):
-    """A model whose prompts and answers are written down."""
-
-    def __init__(self, model: Model, folder: str) -> None:
-        """Record to `replies.jsonl` in `folder`, which is made if need be.
-
-        Raises:
-            StoreProblem: the folder cannot be written.
-        """
-        super().__init__(model)
-        self.path = Path(folder) / RECORDING
-        self._lock = threading.Lock()
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.touch()
-        except OSError as error:
-            raise StoreProblem(
-                f"cannot record to {str(self.path)!r}: {error.strerror} (--brt-record DIR)"
-            ) from error
-
-    def complete(self, prompt: Prompt) -> tuple[Completion, ...]:
-        """Ask the model, and write down what it was asked and answered.
-
-        Raises:
-            ModelProblem: as the model does.
-            StoreProblem: the record cannot be written.
-        """
-        completions = self.model.complete(prompt)
-        record = Recorded(
-            id=prompt_id(prompt),
-            model=self.name,
-            purpose=prompt.purpose,
-            prompt=prompt,
-            completions=completions,
-        )
-        try:
-            with self._lock, self.path.open("a", encoding="utf-8") as file:
-                file.write(to_json(record) + "\n")
-        except OSError as error:
-            raise StoreProblem(f"cannot record to {str(self.path)!r}: {error.strerror}") from error
-        return completions

@@ -53,7 +53,6 @@ def displays(seen: Seen, *, blank: bool = False) -> tuple[Display, ...]:
         return _printed_inside(seen.step.source, did.stdout)
     found: list[Display] = []
     printed = printed_argument(seen.step.source)
-    stdout = did.stdout.rstrip("\n")
     if did.value is not None and not did.value.is_none:
         value = did.value
         found.append(
@@ -71,9 +70,11 @@ def displays(seen: Seen, *, blank: bool = False) -> tuple[Display, ...]:
             )
     elif did.value is not None and not did.stdout and (seen.step.inline or blank):
         found.append(Display(form=Form.VALUE, expression=expression, text="None", evaluable=True))
-    if stdout or (blank and did.stdout):
+    if did.stdout.strip("\n") or (blank and did.stdout):
         if printed:
-            found.append(Display(form=Form.STR, expression=printed, text=stdout))
+            found.append(
+                Display(form=Form.STR, expression=printed, text=did.stdout.removesuffix("\n"))
+            )
         else:
             found.append(Display(form=Form.STDOUT, expression=expression, text=did.stdout))
     return tuple(display for display in found if blank or display.text.strip())

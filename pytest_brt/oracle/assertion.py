@@ -45,22 +45,6 @@ def assertion(display: Display, other: str, *, differs: bool) -> tuple[tuple[str
     return (*lines, f"assert {shown} {same} {text}"), False
 
 
-def loose_assertion(display: Display, other: str, *, part: bool) -> tuple[tuple[str, ...], bool]:
-    """Return the lines that look for the text `other` in a result, and whether they need `capsys`.
-
-    It is a `part` of the result, or all of it but for blanks and line breaks.
-    """
-    printed = display.form is Form.STDOUT
-    is_text = display.type == "str"
-    whole = display.expression if is_text else f"str({display.expression})"
-    result = "capsys.readouterr().out" if printed else whole
-    run = (display.expression,) if printed else ()
-    if part:
-        return (*run, f"assert {literal(other)} in {result}"), printed
-    lines = (f"expected = {literal(other)}", *run, f"result = {result}")
-    return (*lines, 'assert "".join(result.split()) == "".join(expected.split())'), printed
-
-
 def _printed(display: Display, other: str, same: str, name: str) -> tuple[str, ...]:
     """Return the lines that compare what a statement prints, with `name` for a text of lines."""
     text = literal(other)

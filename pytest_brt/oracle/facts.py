@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from pytest_brt.issue.alike import Likeness, likeness
 from pytest_brt.issue.read import complained, values_of
-from pytest_brt.issue.words import misses_exception, must_fail
+from pytest_brt.issue.words import wants_an_error
 from pytest_brt.syntax.parse import called_name, parse
 from pytest_brt.types import BlockKind, Issue, Raised
 from pytest_brt.types.reading import ClaimRole, Reading
@@ -60,9 +60,9 @@ def read_facts(reading: Reading) -> Facts:
             lines += block.text.split("\n")
     if not issue.blocks:
         lines += issue.text.split("\n")
-    crash = any(_CRASH.search(line) and not _wants_crash(line) for line in lines)
+    crash = any(_CRASH.search(line) and not wants_an_error(line) for line in lines)
     ends = list(_endings(issue))
-    missing = any(_wants_crash(line) for line in lines) and not ends
+    missing = any(map(wants_an_error, lines)) and not ends
     wrong, raised = complained(reading.steps)
     return Facts(
         text=issue.text,
@@ -74,11 +74,6 @@ def read_facts(reading: Reading) -> Facts:
         wanted=values_of(reading.steps, (ClaimRole.EXPECTED,)),
         raised=raised,
     )
-
-
-def _wants_crash(line: str) -> bool:
-    """Say whether a line misses an exception: a crash that does not come is none."""
-    return must_fail(line) or misses_exception(line)
 
 
 def _endings(issue: Issue) -> Iterable[str]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_brt.execute.engine import Engine, Row, target_of
-from pytest_brt.oracle.asked import is_about_python, pinned
+from pytest_brt.oracle.asked import pinned
 from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple, without_values
 from pytest_brt.oracle.measured import measured
 from pytest_brt.render.causes import failure_words, run_words
@@ -192,17 +192,12 @@ def _not_the_project(test: CandidateTest, run: TestRun, raised: Raised, facts: F
         return ""
     if is_misuse(raised):
         return f"error in the test itself: {first_line(raised)}"
-    claimed = simple(raised.type) in CLAIMS
-    line = failing_line(test, run)
-    about_python = bool(line) and is_about_python(test.source or "", line)
-    if not claimed and _is_shown(raised, facts):
-        # Of a call that does not fit, Python complains before any line of the project runs.
-        return "" if run.used_project or (line and not about_python) else _NOTHING_RAN
-    if run.used_project is False:
+    is_claim = simple(raised.type) in CLAIMS
+    shown = not is_claim and _is_shown(raised, facts)
+    # Of a call that does not fit, Python complains before any line of the project runs.
+    if run.used_project is False and not (shown and run.mismatch):
         return _NOTHING_RAN
-    if claimed:
-        return "it checks nothing that the project returns" if about_python else ""
-    if run.used_project is None or run.mismatch:
+    if is_claim or shown or run.used_project is None or run.mismatch:
         return ""  # in a process of its own; or the project lacks what it asks for, which is rated
     return f"fails in the test itself, not in the project: {simple(raised.type)}"
 

@@ -32,10 +32,10 @@ class Draft:
     #: One sentence, and the report's words that it rests on, or "".
     sentence: str
     quote: str = ""
-    #: How plainly the report says it, in 0..1: the order in which drafts are tried.
-    score: float
-    #: Few words each: why the score is what it is.
-    reasons: tuple[str, ...] = ()
+    #: How much in the report points at it: of drafts with the same evidence, the most comes first.
+    signs: int = 0
+    #: The result is only shown: where the report is about a crash, it is not what goes wrong.
+    in_passing: bool = False
     #: What the failure must look like on the buggy tree; None for a failed assertion.
     expects: Raised | None = None
     #: Fixtures the test asks for.
@@ -44,10 +44,6 @@ class Draft:
     imports: tuple[str, ...] = ()
     #: Run every earlier statement first, not only those it depends on.
     whole: bool = False
-    #: What the report says to the contrary; such a test is shown to nobody as a candidate.
-    against: str = ""
-    #: It is an assertion of the report's own code that fails.
-    own_assertion: bool = False
     evidence: Evidence = Evidence.OTHER
 
     @property
@@ -172,16 +168,6 @@ def _definitions(body: list[str], header: str) -> tuple[list[str], list[str]]:
         else:
             rest.append(line)
     return (above, rest) if rest else ([], body)
-
-
-def script(draft: Draft, replayed: Replayed) -> str | None:
-    """Return the same as a script, without a function around it; None also where it awaits."""
-    parts_found = _pieces(draft, replayed)
-    if parts_found is None or is_awaiting("\n".join(parts_found[1])):
-        return None
-    imports, body = parts_found
-    header = import_block(imports, "\n".join(body), replayed.resolver)
-    return "\n".join([*header.split("\n"), *body] if header else body) + "\n"
 
 
 def _pieces(draft: Draft, replayed: Replayed) -> tuple[list[str], list[str]] | None:

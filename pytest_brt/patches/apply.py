@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import stat
 import tempfile
+import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -185,6 +186,8 @@ def _check_path(path: str, root: Path) -> None:
     parts = path.split("/")
     if any(len(part.encode("utf-8", "surrogateescape")) > _LONGEST_NAME for part in parts):
         raise PatchProblem(UnsafePath(path=path, fault=PathFault.TOO_LONG))
+    if any(unicodedata.category(letter) == "Cc" for letter in path):
+        raise PatchProblem(UnsafePath(path=path, fault=PathFault.CONTROL_CHARACTER))
     if path.startswith("/"):
         raise PatchProblem(UnsafePath(path=path, fault=PathFault.ABSOLUTE))
     if ".." in parts:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from email import message_from_bytes
+from email.message import Message
 from email.utils import parseaddr
 from itertools import chain
 from pathlib import Path
@@ -21,25 +22,19 @@ from pytest_brt.shown import on_a_line
 from pytest_brt.types import Patch
 
 #: What files of patches are called.
-SUFFIXES = (".diff", ".patch", ".mbox")
-#: The line that begins a mail in a mailbox: sender, then a date in C's form (RFC 4155).
-_FROM = re.compile(
-    rb"^From \S+ .*(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}.*\n",
-    re.MULTILINE,
-)
+SUFFIXES = (".diff", ".patch")
+#: The line with which `git format-patch` begins a mail (RFC 4155).
+_FROM = re.compile(rb"From \S+ .*\d\d:\d\d:\d\d \d{4}.*\n")
 
 
 def read_patches(*paths: Path) -> tuple[Patch, ...]:
     """Return the patches in folders and the folders in them, sorted by name, or of files.
 
-    ``*.diff`` and ``*.patch`` hold one candidate fix each, also when they are a series of
-    mails (``git format-patch --stdout``): the commits of one branch belong together. An
-    ``*.mbox`` holds one candidate fix per mail; the second of several is named
-    "box.mbox#2". Hidden files and folders are passed over, and links to folders are not
-    followed. Bytes that are not UTF-8 are kept
-    as surrogate escapes. Its source is the sender of its mail, else its folder where the patches
-    lie in several. A patch's id is the hash of its text, so two files with the same
-    text have the same id. Whether the text is a diff, `apply_patch` says.
+    Each holds one candidate fix, as a diff or as the mail of it (``git format-patch``). Hidden
+    files and folders are passed over, and links to folders are not followed. Bytes that are not
+    UTF-8 are kept as surrogate escapes. Its source is the sender of its mail, else its folder
+    where the patches lie in several. A patch's id is the hash of its text, so two files with the
+    same text have the same id. Whether the text is a diff, `apply_patch` says.
 
     Raises:
         UsageProblem: there is no such folder, no patch in it, or one cannot be read, is no regular
@@ -47,15 +42,15 @@ def read_patches(*paths: Path) -> tuple[Patch, ...]:
     """
     folder = common_folder(paths)
     files = dict.fromkeys(chain.from_iterable(map(_patch_files, paths)))
-    patches = _with_folders(list(chain.from_iterable(_read(file, folder) for file in files)))
+    patches = _with_folders([_read(file, folder) for file in files])
     names = Counter(patch.name for patch in patches)
     twice = next((name for name, times in names.items() if times > 1), None)
     if twice is not None:
         raise UsageProblem(f"two patches in {str(folder)!r} are both called {twice!r} (rename one)")
     if not patches:
         raise UsageProblem(
-            f"no patches in {str(folder)!r} (looked for *.diff, *.patch and *.mbox in it"
-            " and in its folders)"
+            f"no patches in {str(folder)!r} (looked for *.diff and *.patch in it and in its "
+            "folders)"
         )
     return patches
 
@@ -86,15 +81,15 @@ def holds_patches(path: Path) -> bool:
 def _patch_files(path: Path) -> list[Path]:
     if not path.exists():
         raise UsageProblem(
-            f"no such folder: {str(path)!r} (give a folder of *.diff, *.patch and *.mbox, such"
-            " files, or git:BRANCH)"
+            f"no such folder: {str(path)!r} (give a folder of *.diff and *.patch, such files, or "
+            "git:BRANCH)"
         )
     if path.is_dir():
         return _files(path)
     if not path.name.casefold().endswith(SUFFIXES):
         raise UsageProblem(
-            f"neither a folder nor a patch: {str(path)!r} (patches are called *.diff, *.patch"
-            " or *.mbox)"
+            f"neither a folder nor a patch: {str(path)!r} (patches are called *.diff or *.patch; "
+            "'git mailsplit' splits a mailbox)"
         )
     return [path]
 
@@ -117,7 +112,7 @@ def _files(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: path.relative_to(folder).parts)
 
 
-def _read(path: Path, folder: Path) -> list[Patch]:
+def _read(path: Path, folder: Path) -> Patch:
     try:
         data = read_bounded(path)
     except OSError as error:
@@ -125,30 +120,23 @@ def _read(path: Path, folder: Path) -> list[Patch]:
     # File names can hold any bytes, but reports are UTF-8.
     below = path.absolute().relative_to(folder.absolute()).as_posix()
     raw = os.fsencode(below)
-    name = on_a_line(raw.decode("utf-8", "backslashreplace"))
-    mails = _mails(data)
-    senders = [_sender(mail) for mail in mails]
-    if not mails:
-        texts, senders = [_text(data)], [""]
-    elif path.suffix.casefold() == ".mbox":
-        texts = [_text(_body(mail)) for mail in mails]
-    else:
-        texts, senders = [_text(b"\n".join(_body(mail) for mail in mails))], senders[:1]
-    return [
-        Patch(
-            id=content_id(text),
-            name=name if number == 1 else f"{name}#{number}",
-            text=text,
-            file=below,
-            source=sender,
-        )
-        for number, (text, sender) in enumerate(zip(texts, senders, strict=True), start=1)
-    ]
+    sender = ""
+    if begins := _FROM.match(data):
+        mail = message_from_bytes(data[begins.end() :])
+        data, sender = _body(mail), _sender(mail)
+    text = _text(data)
+    return Patch(
+        id=content_id(text),
+        name=on_a_line(raw.decode("utf-8", "backslashreplace")),
+        text=text,
+        file=below,
+        source=sender,
+    )
 
 
-def _sender(mail: bytes) -> str:
+def _sender(mail: Message) -> str:
     """Return the address that a mail comes from; "" where it does not say."""
-    name, address = parseaddr(str(message_from_bytes(mail).get("From", "")))
+    name, address = parseaddr(str(mail.get("From", "")))
     return (address or name).casefold()
 
 
@@ -159,18 +147,8 @@ def _text(data: bytes) -> str:
     return decode(data.removeprefix(codecs.BOM_UTF8))
 
 
-def _mails(data: bytes) -> list[bytes]:
-    """Return the mails of a mailbox without their "From " lines; none when it is not one."""
-    marks = list(_FROM.finditer(data))
-    if not marks or marks[0].start() > 0:
-        return []
-    ends = [*(mark.start() for mark in marks[1:]), len(data)]
-    return [data[mark.end() : end] for mark, end in zip(marks, ends, strict=True)]
-
-
-def _body(mail: bytes) -> bytes:
+def _body(mail: Message) -> bytes:
     """Return the text of a mail, decoded from what its transport made of it."""
-    message = message_from_bytes(mail)
-    parts = [part for part in message.walk() if not part.is_multipart()]
+    parts = [part for part in mail.walk() if not part.is_multipart()]
     bodies = [part.get_payload(decode=True) for part in parts]
     return b"\n".join(body for body in bodies if isinstance(body, bytes))

@@ -31,12 +31,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("brt", f"pytest-brt ({about})")
     for row in (*option_list.OPTIONS, *option_list.MORE_OPTIONS):
         flag, _, metavar, text = row
-        how: dict[str, Any] = {"action": "store_const", "const": "yes"}
-        if metavar:
-            action = "append" if flag in option_list.REPEATED else "store"
-            how = {"action": action, "metavar": metavar}
-        how["help"] = text if row in option_list.OPTIONS else SUPPRESS
-        group.addoption(flag, dest=option_list.destination(flag), default=None, **how)
+        group.addoption(
+            flag,
+            dest=option_list.destination(flag),
+            action="append" if flag in option_list.REPEATED else "store",
+            metavar=metavar,
+            default=None,
+            help=text if row in option_list.OPTIONS else SUPPRESS,
+        )
     for flag in option_list.SETTINGS:
         kind: Any = "linelist" if flag in option_list.REPEATED else "string"
         name = option_list.destination(flag)

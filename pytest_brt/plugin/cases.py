@@ -26,8 +26,8 @@ def absolutepath(path: str | Path) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
 
 
-#: The files that pytest collects, in order: an issue (no patches), or a file of patches.
-Files = dict[Path, tuple[Case, tuple[Patch, ...]]]
+#: The files that pytest collects, in order: an issue (no patch), or a patch.
+Files = dict[Path, tuple[Case, Patch | None]]
 
 
 def read_cases(
@@ -95,7 +95,8 @@ def more_patches(config: pytest.Config, options: Options) -> tuple[str, ...]:
     """Return the patches among pytest's own arguments.
 
     A shell makes several words of ``--rank-fixes patches/*.diff``, and people write
-    ``--rank-fixes '#12' '#15' patches/``: the first word is the option's.
+    ``--rank-fixes '#12' '#15' patches/``: the first word is the option's. A file of a folder
+    that is ranked already is no further patch: it says which item is to run.
     """
     if not options.rank_fixes or config.args_source.name != "ARGS":
         return ()
@@ -103,7 +104,12 @@ def more_patches(config: pytest.Config, options: Options) -> tuple[str, ...]:
     from pytest_brt.revisions.proposals import is_elsewhere
 
     given = [text for text in config.args if is_elsewhere(text) or holds_patches(Path(text))]
-    return tuple(text for text in given if text not in options.rank_fixes)
+    ranked = {Path(text).resolve() for text in options.rank_fixes}
+    return tuple(
+        text
+        for text in given
+        if text not in options.rank_fixes and ranked.isdisjoint(Path(text).resolve().parents)
+    )
 
 
 def _paired(issues: Mapping[Path, Issue], patches: tuple[Patch, ...]) -> tuple[Case, ...]:
@@ -133,24 +139,24 @@ def _below(folder: str, patches: Iterable[Patch]) -> Iterator[Patch]:
 def _files(
     issues: Mapping[Path, Issue],
     cases: tuple[Case, ...],
-    proposed: Mapping[Path, list[Patch]],
+    proposed: Mapping[Path, Patch],
     scratch: Path,
 ) -> Files:
     paths: Files = {}
     for path, case in zip(issues, cases, strict=False):
         if not path.exists():  # it came from stdin, or from GitHub
             path.write_text(case.issue.text if case.issue else "", encoding="utf-8")
-        paths[path] = (case, ())
-    where = {patch.name: path for path, patches in proposed.items() for patch in patches}
+        paths[path] = (case, None)
+    where = {patch.name: path for path, patch in proposed.items()}
     for case in cases:
         for patch in case.patches:
             path = where[patch.name]
             if _is_odd(path):  # one name among many, which a tool chose: no reason to stop
                 from pytest_brt.patches.text import encode
 
-                path = scratch / f"{patch.id}.diff"
+                path = scratch / f"{len(paths)}.diff"
                 path.write_bytes(encode(patch.text))
-            paths[path] = (case, (*paths.get(path, (case, ()))[1], patch))
+            paths[path] = (case, patch)
     return paths
 
 

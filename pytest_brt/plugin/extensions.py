@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def collect_extensions(config: pytest.Config, hook: str, built_in: Mapping[str, T]) -> dict[str, T]:
-    """Return `built_in` together with what the implementations of `hook` add.
+def collect_extensions(
+    config: pytest.Config, hook: str, built_in: Mapping[str, T], kind: type[T]
+) -> dict[str, T]:
+    """Return `built_in` together with what of this kind the implementations of `hook` add.
 
     Raises:
         UsageProblem: a name is given twice; it names both plugins.
@@ -25,6 +27,8 @@ def collect_extensions(config: pytest.Config, hook: str, built_in: Mapping[str, 
     for implementation in getattr(config.hook, hook).get_hookimpls():
         added: Any = implementation.function(*(config for _ in implementation.argnames))
         for name, thing in (added or {}).items():
+            if not isinstance(thing, kind):
+                continue
             if name in found:
                 raise UsageProblem(
                     f"{hook}: {name!r} is given by both {owners[name]} and "

@@ -1,39 +1,48 @@
-"""What a run writes for its user: tests as changes of the project, reports, the record."""
+"""What a run writes for its user: tests as changes of the project, reports, patches."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
 from pytest_brt import __version__
 from pytest_brt.code.landing import Landing, plan_edit
-from pytest_brt.code.scan import RECORDED_REPORT
 from pytest_brt.code.source import Edit
-from pytest_brt.codec import content_id, to_json
+from pytest_brt.codec import to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
 from pytest_brt.plugin.cases import given_test_file
 from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.report import Report, Setting
-from pytest_brt.store import write_bytes, write_text
-from pytest_brt.types import Attempt, CandidateTest, Issue, Repair, RunRecord, Step, Trajectory
+from pytest_brt.reproduce.strategy import KEEP
+from pytest_brt.store import write_text
+from pytest_brt.types import (
+    Attempt,
+    CandidateTest,
+    Issue,
+    JudgedTest,
+    Repair,
+    RunRecord,
+    Step,
+    Trajectory,
+)
 
 #: Where patches of a repair are written, a folder for each report.
 _PATCHES = Path("brt-patches")
 
 
 def plan_edits(
-    record: RunRecord, options: Options, root: Path, cache: Path | None
+    record: RunRecord, options: Options, root: Path, cache: Path | None, accepted: Collection[str]
 ) -> tuple[Edit, ...]:
     """Return one edit per issue that has a candidate; nothing is written here.
 
     With `Write.INTO` the best test goes into the existing test file where it belongs, with
     the others all tests that were kept become one new file. `cache` is where the project's
-    index is kept between runs.
+    index is kept between runs, and `accepted` are ids of tests that a person called right.
 
     Raises:
         EditProblem: a test cannot be placed, or would be written outside of the project.
@@ -49,41 +58,49 @@ def plan_edits(
     )
     edits = []
     for issue in record.issues:
-        tests = _kept(record, issue, options.keep, unsure=options.write_unsure)
+        tests = _writable(record, issue, accepted)
         if not tests and options.write is Write.DIFF:
-            tests = _kept(record, issue, options.keep, unsure=True)  # shown, not written
+            tests = _bug_tests(record, issue)  # shown, not written
         if tests:
             edits.append(plan_edit(tests, issue, landing))
     return tuple(edits)
 
 
-def unwritten(record: RunRecord, options: Options) -> Iterator[str]:
+def unwritten(record: RunRecord, accepted: Collection[str]) -> Iterator[str]:
     """Yield why no test is written for an issue, and what would write one."""
     for issue in record.issues:
-        if _kept(record, issue, options.keep, unsure=options.write_unsure):
+        if _writable(record, issue, accepted):
             continue
-        unsure = _kept(record, issue, 1, unsure=True)
+        unsure = _bug_tests(record, issue)
         why = f"no test for {issue.source} was found"
         if unsure:
-            why = f"{unsure[0].name} is less certain (--brt-write-unsure writes it)"
+            accept = "'pytest-brt review' accepts it, and the same command then writes it"
+            why = f"{unsure[0].name} is less certain ({accept})"
         yield f"not written: {why}"
 
 
-def _kept(record: RunRecord, issue: Issue, keep: int, *, unsure: bool) -> list[CandidateTest]:
-    """Return the best tests of an issue, whatever strategy made them.
+def _writable(record: RunRecord, issue: Issue, accepted: Collection[str]) -> list[CandidateTest]:
+    """Return the best tests of an issue that count, or were accepted."""
+    return _bug_tests(record, issue, lambda judged: _counts(judged, accepted))
 
-    Those that are only possibly about its bug are left out, unless `unsure`.
-    """
+
+def _counts(judged: JudgedTest, accepted: Collection[str]) -> bool:
+    return judged.judgement.counts or judged.test.id in accepted
+
+
+def _bug_tests(
+    record: RunRecord, issue: Issue, wanted: Callable[[JudgedTest], bool] = lambda _: True
+) -> list[CandidateTest]:
+    """Return the best `wanted` bug tests of an issue, whatever strategy made them."""
     candidates = [
         judged
         for attempt in record.attempts
         if attempt.issue == issue.id
         for judged in attempt.tests
-        if (judged.judgement.counts or (unsure and judged.judgement.candidate))
-        and judged.test.source is not None
+        if judged.judgement.candidate and judged.test.source is not None and wanted(judged)
     ]
     candidates.sort(key=lambda judged: -judged.judgement.confidence)
-    return [judged.test for judged in candidates[:keep]]
+    return [judged.test for judged in candidates[:KEEP]]
 
 
 def rendered(kind: str, report: Report) -> tuple[str, str]:
@@ -148,11 +165,8 @@ class Files:
         self._command = command
         # What is written into the project about it is no part of it.
         ours = [path.resolve() for _, path in options.reports]
-        if options.record:
-            ours.append(options.record.resolve())
-            self._refuse_links(options.record)
         if options.repair:
-            self._refuse_links(options.out or _PATCHES)
+            self._refuse_links(_PATCHES)
         contents = contents_of(Path(engine.subject.root), without=ours)
         #: The project before the run: what is found is found of this tree.
         self.tree = hash_of(contents)
@@ -174,8 +188,7 @@ class Files:
             tree=self.tree,
             seed=self._options.seed,
         )
-        top, threshold = self._options.top, self._options.threshold
-        return build_report(record, setting, exit_code, top=top, threshold=threshold)
+        return build_report(record, setting, exit_code)
 
     def writers(self, report: Report) -> Iterator[Callable[[RunRecord], str]]:
         """Yield what writes the files that were asked for, and returns a line about it."""
@@ -183,8 +196,6 @@ class Files:
         yield self._changed
         for kind, path in options.reports:
             yield partial(self._report, kind, path, report)
-        if options.record:
-            yield partial(self._keep, report)
         if options.repair:
             yield self._patches
 
@@ -201,7 +212,7 @@ class Files:
         ranks = tuple(rank for rank in record.ranks if rank.result.issue == issue.id)
         stem = Path(issue.source).stem
         called = stem if stem.strip("-. ") else issue.id
-        folder = self._options.out or _PATCHES / called
+        folder = _PATCHES / called
         found = chosen(record.repairs, ranks)
         write_fixes(folder, found, issue)
         if not found:
@@ -238,27 +249,8 @@ class Files:
         """Refuse a folder of ours that leads elsewhere: a project may bring what looks like one."""
         text, root = Path(os.path.normpath(folder.absolute())), self._engine.subject.root
         is_link = text.is_relative_to(root) and text != folder.resolve()
-        if is_link or any((folder / name).is_symlink() for name in ("tests", "patches", "alike")):
+        if is_link or (folder / "alike").is_symlink():
             raise StoreProblem(
                 f"{str(folder)!r} is a link, or has one in it, through which nothing is written "
                 "(give another folder)"
             )
-
-    def _keep(self, report: Report, record: RunRecord) -> str:
-        """Keep the run: its report, the candidate tests, and the patches as they were given."""
-        from pytest_brt.patches.text import encode
-
-        folder = self._options.record
-        assert folder is not None, "asked for"
-        if (folder / RECORDED_REPORT).exists():
-            for pattern in ("tests/*.py", "patches/*.diff"):
-                for old in folder.glob(pattern):
-                    old.unlink()
-        for judged in record.tests:
-            if judged.judgement.candidate and judged.test.source is not None:
-                write_text(folder / "tests" / f"{judged.test.id}.py", judged.test.source)
-        for rank in record.ranks:
-            patch = rank.result.patch
-            write_bytes(folder / f"patches/{content_id(patch.id)}.diff", encode(patch.text))
-        write_text(folder / RECORDED_REPORT, rendered("json", report)[1])
-        return f"record: {folder}"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_brt.agent.prompts import Prompts
-from pytest_brt.errors import StoreProblem, UsageProblem
+from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine, Limits, LocalEngine
 from pytest_brt.execute.subject import demand_project, find_subject
 from pytest_brt.model.base import Model
@@ -22,15 +21,14 @@ from pytest_brt.plugin.collection import PROGRESS
 from pytest_brt.plugin.extensions import collect_extensions, lookup
 from pytest_brt.plugin.options import Options
 from pytest_brt.reproduce.registry import STRATEGIES
-from pytest_brt.reproduce.strategy import Strategy, Workbench
+from pytest_brt.reproduce.strategy import REPEAT, Strategy, Workbench
 from pytest_brt.run.plan import Case, Plan
 from pytest_brt.run.progress import Progress
 from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.store import LastRun, load_last_run, load_spent
-from pytest_brt.types import Cost, JudgedTest, PatchResult, Rank, Review
+from pytest_brt.types import Cost, JudgedTest, Review
 
 if TYPE_CHECKING:
-    from pytest_brt.rank.epr import Ranker
     from pytest_brt.run.repairs import RepairPlan
 
 
@@ -60,7 +58,7 @@ def read_inputs(
     cases, paths, left_out = read_cases(config, options, scratch, more)
     plan = _plan(config, options, cases)
     prompts = Prompts()
-    chosen, writer = open_chosen_models(config, options)
+    chosen, writer = open_chosen_models(options)
     engine = open_project(config, options)
     cache = cache_folder(config)
     answers = None if cache is None else cache / "answers"
@@ -79,23 +77,19 @@ def read_inputs(
     progress = config.stash.setdefault(PROGRESS, Progress())
     workbench = Workbench(
         engine=engine,
-        repeat=options.repeat,
-        keep=options.keep,
         model=model,
         editor=editor,
         say=progress.say,
         prompts=prompts,
         samples=options.samples,
         steps=options.steps,
-        agree=options.agree,
         buggy=tuple(dict.fromkeys(place.partition(":")[0] for place in buggy)),
         host=host,
         seed=options.seed,
         cache=cache,
-        record=options.record,
     )
     spent = load_spent(cache).get(model.name, Cost()) if cache is not None else Cost()
-    plan = replace(plan, given=given, repairs=repairs, ruled=_ruled(cache))
+    plan = replace(plan, given=given, repairs=repairs)
     return Inputs(
         plan=plan, workbench=workbench, spent=spent, paths=paths, left_out=left_out, earlier=last
     )
@@ -103,29 +97,12 @@ def read_inputs(
 
 def _plan(config: pytest.Config, options: Options, cases: tuple[Case, ...]) -> Plan:
     """Return what is to be done but for given tests and repairs, which need the project."""
-    rankers: dict[str, Ranker] = {
-        "weighted": partial(_rank, weighted=True),
-        "epr": partial(_rank, weighted=False),
-    }
-    rank = lookup("--brt-ranker", options.ranker, rankers)
     return Plan(
         cases=cases,
-        strategies=chosen_strategies(
-            options, collect_extensions(config, "pytest_brt_strategies", STRATEGIES)
-        ),
-        rank=rank,
+        strategies=chosen_strategies(config, options),
         guard=options.guard,
         budget=options.budget,
     )
-
-
-def _rank(
-    results: tuple[PatchResult, ...], tests: tuple[JudgedTest, ...], *, weighted: bool
-) -> tuple[Rank, ...]:
-    from pytest_brt.rank.epr import rank_by_epr  # a report alone needs neither
-    from pytest_brt.rank.weighted import rank_by_weight
-
-    return (rank_by_weight if weighted else rank_by_epr)(results, tests)
 
 
 def _repairs(
@@ -134,47 +111,38 @@ def _repairs(
     """Return what is to be repaired, None for nothing."""
     if not options.repair:
         return None
-    from pytest_brt.repair.bench import Without  # a fifth of the package
-    from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy
+    from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy  # a fifth of the package
     from pytest_brt.run.repairs import RepairPlan
 
-    strategies: dict[str, RepairStrategy] = {}
     if options.model == "none":
         raise UsageProblem(
             "--brt-repair: fixes are written by a model (add --brt-model gguf:FILE, or see "
             "'pytest-brt models')"
         )
-    for name in options.repair_strategy:
-        strategy = lookup("--brt-repair-strategy", name, BUILT_IN)
+    of_tests = collect_extensions(config, "pytest_brt_strategies", STRATEGIES, Strategy)
+    known = collect_extensions(config, "pytest_brt_strategies", BUILT_IN, RepairStrategy)
+    for name in options.strategy:
+        lookup("--brt-strategy", name, {**of_tests, **known})
+    strategies: dict[str, RepairStrategy] = {}
+    for name in _named(options.strategy, known):
+        strategy = known[name]
         if options.samples is not None:
             strategy = replace(strategy, runs=options.samples)
         strategies[name] = strategy
-    if options.without and "repairagent" not in strategies:
-        raise UsageProblem(
-            "--brt-without: switches parts of repairagent off, which is not run "
-            "(add --brt-repair-strategy repairagent)"
-        )
     wanted = {case.issue_id for case in cases if case.issue and case.issue.source == options.repair}
     return RepairPlan(
         issues=frozenset(wanted),
         strategies=strategies,
-        variants=options.variants,
-        without=frozenset(map(Without, options.without)),
         given=buggy,
         guard=options.guard,
         jobs=options.jobs,
     )
 
 
-def open_chosen_models(config: pytest.Config, options: Options) -> tuple[Model, Model | None]:
+def open_chosen_models(options: Options) -> tuple[Model, Model | None]:
     """Return the model that thinks, and the one that writes code when that is another."""
     model, editor = open_models(options.model, options.edit_model, options.engine)
-    if options.record is None or model.name == "none":
-        return model, None if editor is model else editor
-    from pytest_brt.model.scripted import RecordedModel
-
-    recorded = RecordedModel(model, str(options.record))
-    return recorded, None if editor is model else RecordedModel(editor, str(options.record))
+    return model, None if editor is model else editor
 
 
 def open_project(config: pytest.Config, options: Options) -> Engine:
@@ -202,10 +170,10 @@ def _given(
 
     if options.tests:
         targets = load_targets(options.tests, config.rootpath, engine.subject.test_root)
-        return lambda: judge_given(targets, engine, options.repeat)
+        return lambda: judge_given(targets, engine, REPEAT)
     assert last is not None, "there is one or the other"
     tests = last.tests
-    return lambda: rejudge(tests, engine, options.repeat)
+    return lambda: rejudge(tests, engine, REPEAT)
 
 
 def cache_folder(config: pytest.Config) -> Path | None:
@@ -224,14 +192,6 @@ def cache_folder(config: pytest.Config) -> Path | None:
         return folder if folder.is_dir() else Path(cache.mkdir("brt"))
     except OSError:
         return None  # the project is read-only: what is not kept costs the next run time
-
-
-def _ruled(cache: Path | None) -> Mapping[str, bool]:
-    """Return what a person said of existing tests; nothing where what was kept is damaged."""
-    try:
-        return load_last_run(cache).ruled if cache is not None else {}
-    except StoreProblem:
-        return {}  # whoever needs the tests of that run is told
 
 
 def _last_run(cache: Path | None, cases: Sequence[Case]) -> LastRun | None:
@@ -260,13 +220,24 @@ def _last_run(cache: Path | None, cases: Sequence[Case]) -> LastRun | None:
     return last
 
 
-def chosen_strategies(options: Options, known: Mapping[str, Strategy]) -> dict[str, Strategy]:
-    """Return the strategies that the user wants, by name, in the order given.
+def _named(names: Sequence[str], known: Mapping[str, object]) -> tuple[str, ...]:
+    """Return those of the names that are known, ("auto",) where none is."""
+    return tuple(name for name in names if name in known) or ("auto",)
+
+
+def chosen_strategies(config: pytest.Config, options: Options) -> dict[str, Strategy]:
+    """Return the strategies of tests that the user wants, by name, in the order given.
 
     Without a model, `auto` is replay: all that there is then.
+
+    Raises:
+        UsageProblem: nobody gives a name, or it needs a model and there is none.
     """
+    known = collect_extensions(config, "pytest_brt_strategies", STRATEGIES, Strategy)
+    # With a repair, a name may be one of a strategy that writes fixes.
+    names = _named(options.strategy, known) if options.repair else options.strategy
     chosen: dict[str, Strategy] = {}
-    for name in options.strategy:
+    for name in names:
         strategy = lookup("--brt-strategy", name, known)
         if options.model == "none" and strategy.asks:
             if name != "auto":

@@ -226,17 +226,17 @@ def of_issue(parent: pytest.File, run: Run, case: Case) -> Iterator[Work]:
         yield RepairItem.from_parent(parent, name=name, run=run, case=case, start=repair)
 
 
-def of_patches(
-    parent: pytest.File, run: Run, case: Case, patches: tuple[Patch, ...]
-) -> Iterator[Work]:
-    """Yield an item per patch; the first of a file is called as the file is."""
-    for patch in patches:
-        name = on_a_line(patch.name)
-        called = parent.nodeid if patch is patches[0] else f"{parent.nodeid}::{name}"
-        start = partial(run.row, case, patch)
-        yield PatchItem.from_parent(
-            parent, name=name, nodeid=called, run=run, case=case, start=start
-        )
+def of_patch(parent: pytest.File, run: Run, case: Case, patch: Patch) -> PatchItem:
+    """Return the item of a patch, which is called as its file is."""
+    item: PatchItem = PatchItem.from_parent(
+        parent,
+        name=on_a_line(patch.name),
+        nodeid=parent.nodeid,
+        run=run,
+        case=case,
+        start=partial(run.row, case, patch),
+    )
+    return item
 
 
 def _name(key: AttemptKey, runs: int) -> str:

@@ -6,27 +6,21 @@ What their values are is said in `options`.
 # Each row begins with its flag, and stands on lines of its own.
 # fmt: off
 
-#: Flag, group, metavar ("" for a switch), and what it does.
+#: Flag, group, metavar, and what it does.
 OPTIONS = (
     ("--brt-issue", "issue", "FILE",
      "write failing tests for a bug report: a file, '-' (stdin), or an issue or pull request on "
      "GitHub, as '#12' or OWNER/REPO#12; repeatable"),
     ("--rank-fixes", "rank", "PATH",
-     "rank patches by such tests: folders, files (*.diff, *.patch, *.mbox), branches, as in "
+     "rank patches by such tests: folders, files (*.diff, *.patch), branches, as in "
      "'git:fix-*', and pull requests, as in '#12'; repeatable"),
     ("--brt-repair", "repair", "FILE",
-     "write patches for a bug report, with a model"),
-    ("--brt-gate", "rank", "A..B",
-     "say whether the change from A to B, which is checked out, brings a test that fails before "
-     "it and passes after"),
-    ("--brt-study", "study", "FILE",
-     "measure the tool on many bugs: study.toml, or a data set (a *.jsonl file in SWE-bench's "
-     "format, or a folder of bugs)"),
+     "write patches for a bug report, with a model, into brt-patches/NAME of the report"),
     ("--brt-tests", "issue", "PATH",
      "rank by the tests of this file; repeatable"),
     ("--brt-strategy", "issue", "NAME",
-     "how tests are made: auto (default), replay (no model), libro, invert, agent; or several, "
-     "with commas"),
+     "how tests are made: auto (default), replay (no model), libro, invert, agent; and fixes: auto "
+     "(default), repairagent, passerine; or several, with commas"),
     ("--brt-model", "model", "SPEC",
      "the model to ask: gguf:FILE, ollama:NAME, lmstudio:NAME, llama:NAME, "
      "server:localhost:PORT, scripted:FILE, none, or auto (default, the only one there is)"),
@@ -51,8 +45,6 @@ OPTIONS = (
      "run existing tests, too, for SECONDS in all; no for none; auto (default) for 2 s a patch"),
     ("--brt-report", "report", "FILE",
      "write what was found: *.html, *.md, *.json, or '-' for JSON on standard output; repeatable"),
-    ("--brt-record", "report", "DIR",
-     "keep report, tests, patches and dialogues in DIR"),
 )
 #: Those that pytest's own help leaves out.
 MORE_OPTIONS = (
@@ -67,59 +59,30 @@ MORE_OPTIONS = (
      "samples of a prompt, or runs (default: libro 50, agent 20; auto: as many as are useful)"),
     ("--brt-steps", "model", "N",
      "most steps of one dialogue with a model (default: 25; 15 in auto, 40 in repairagent)"),
-    ("--brt-agree", "model", "N",
-     "a sampled bug is shown when more than N tests fail alike (default: 1 in libro, else 0)"),
     ("--brt-buggy-file", "issue", "PATH[:LINES]",
      "file in which the bug is thought to be, and for a repair the lines, as in "
      "pkg/core.py:10-20 (default: what the report points at); repeatable"),
     ("--brt-test-file", "issue", "PATH",
      "existing test file to write tests for (default: the one nearest to the report)"),
-    ("--brt-repair-strategy", "repair", "NAME[,NAME]",
-     "how bugs are repaired: auto (default), repairagent, passerine"),
-    ("--brt-variants", "repair", "N",
-     "variants that repairagent asks for when a fix fails (default: 30)"),
-    ("--brt-without", "repair", "NAME[,NAME]",
-     "switch parts of repairagent off, to see what they are worth: search, states, memory, place"),
-    ("--brt-out", "repair", "DIR",
-     "where --brt-repair puts its patches (default: brt-patches/NAME of the report)"),
     ("--brt-seed", "issue", "N",
      "seed of everything that is drawn (default: 0)"),
-    ("--brt-keep", "issue", "N",
-     "tests to keep per issue, best first (default: 5)"),
-    ("--brt-write-unsure", "issue", "",
-     "with --brt-write new or into: write possible bug tests, too"),
     ("--brt-mark", "issue", "{xfail}",
      "mark written tests as strictly expected to fail until the bug is fixed"),
     ("--brt-memory", "sandbox", "MB",
      "memory limit of one test (default: 2048)"),
-    ("--brt-repeat", "issue", "K",
-     "runs on the unpatched tree that must agree (default: 2)"),
     ("--brt-show", "sandbox", "DIR",
      "one more folder that tests may read, as of libraries elsewhere; repeatable"),
-    ("--brt-executor", "study", "SPEC",
-     "where the bugs of a study run: threads (default), or dask:ADDRESS"),
-    ("--brt-ranker", "rank", "NAME",
-     "rule that orders the patches: weighted (default), or epr, plain Ensemble Pass Rate"),
-    ("--brt-top", "rank", "K",
-     "select the best K patches"),
-    ("--brt-threshold", "rank", "T",
-     "select the patches whose Ensemble Pass Rate is at least T, from 0 to 1"),
 )
 #: Options whose values are gathered when they are given more than once.
 REPEATED = (
     "--brt-issue", "--rank-fixes", "--brt-tests", "--brt-buggy-file", "--brt-env", "--brt-show",
     "--brt-report",
 )
-#: What a project may say in its pytest settings, as in ``brt_jobs = 2``. All else is for the user
-#: alone: what shuts a project in, what is started, and where results go.
-SETTINGS = (
-    "--brt-strategy", "--brt-python", "--brt-env", "--brt-timeout", "--brt-memory", "--brt-repeat",
-    "--brt-guard", "--brt-write", "--brt-jobs",
-)
+#: What a project may say in its pytest settings, as in ``brt_timeout = 90s``: how its tests are
+#: run. All else is for the user alone.
+SETTINGS = ("--brt-python", "--brt-env", "--brt-timeout")
 #: The options that choose what a run is for; where several do, the first.
-MODES = (
-    "--brt-repair", "--brt-issue", "--rank-fixes", "--brt-gate", "--brt-study",
-)
+MODES = ("--brt-repair", "--brt-issue", "--rank-fixes")
 
 
 def mode_of(namespace: object) -> str:

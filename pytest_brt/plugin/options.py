@@ -20,7 +20,6 @@ from msgspec import Meta
 from pytest_brt.errors import UsageProblem
 from pytest_brt.model.base import Settings
 from pytest_brt.plugin.option_list import (
-    MODES,
     MORE_OPTIONS,
     OPTIONS,
     REPEATED,
@@ -41,15 +40,12 @@ GROUPS = {
     "sandbox": "isolation and limits",
     "report": "what a run leaves",
     "repair": "writing patches with a model",
-    "study": "studies of many bugs",
 }
 #: Set by the front end, which starts pytest with arguments that nobody typed.
 TYPED = "PYTEST_BRT_TYPED"
 
 #: How the names of reports end.
 _ENDINGS = (".html", ".md", ".json")
-#: Parts of repairagent that can be switched off.
-_PARTS = ("search", "states", "memory", "place")
 #: Tokens of context in which any prompt of ours may fit.
 _LEAST_CONTEXT = 256
 #: Environment variables that set an option.
@@ -76,7 +72,6 @@ class Write(StrEnum):
 _Count = Annotated[int, Meta(ge=1, description="a number of at least 1")]
 _Number = Annotated[int, Meta(ge=0, description="a number of at least 0")]
 _Megabytes = Annotated[int, Meta(ge=64, description="a number of at least 64")]
-_Share = Annotated[float, Meta(ge=0, le=1, description="a number from 0 to 1")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +81,6 @@ class Options:
     issue: tuple[str, ...] = ()
     rank_fixes: tuple[str, ...] = ()
     repair: str = ""
-    gate: str = ""
-    study: str = ""
     tests: tuple[str, ...] = ()
     strategy: tuple[str, ...] = ("auto",)
     model: str = "auto"
@@ -105,30 +98,17 @@ class Options:
     guard: float | None = None
     #: Files for what was found, "-" for standard output.
     report: tuple[str, ...] = ()
-    record: Path | None = None
     edit_model: str = ""
     engine: Settings = field(default_factory=Settings)
     samples: _Count | None = None
     steps: _Count | None = None
-    agree: _Number | None = None
     buggy_file: tuple[str, ...] = ()
     test_file: str = ""
-    repair_strategy: tuple[str, ...] = ("auto",)
-    variants: _Number = 30
-    without: tuple[str, ...] = ()
-    out: Path | None = None
     seed: _Number = 0
-    keep: _Count = 5
-    write_unsure: bool = False
     mark: str = ""
     #: Megabytes.
     memory: _Megabytes = 2048
-    repeat: _Count = 2
     show: tuple[str, ...] = ()
-    executor: str = "threads"
-    ranker: str = "weighted"
-    top: _Count | None = None
-    threshold: _Share | None = None
 
     #: What is to be said before anything runs, as in why none of the models was taken.
     notes: tuple[str, ...] = ()
@@ -144,44 +124,13 @@ class Options:
         return tuple((Path(text).suffix[1:], Path(text)) for text in self.report if text != "-")
 
 
-#: Why a study does not use some options.
-_HAS_ITS_OWN = "each bug of the data set has its own"
-_KEEPS_ALL = "a study keeps all it finds in its folder of results"
-_GIVEN_BY_BUG = "give interpreters and variables as 'environments' in study.toml"
-_WRITES_NOTHING = "a study writes nothing into a project"
-OUTSIDE_STUDIES = {
-    "--brt-tests": _HAS_ITS_OWN,
-    "--brt-buggy-file": _HAS_ITS_OWN,
-    "--brt-test-file": _HAS_ITS_OWN,
-    "--brt-python": _GIVEN_BY_BUG,
-    "--brt-env": _GIVEN_BY_BUG,
-    "--brt-write": _WRITES_NOTHING,
-    "--brt-write-unsure": _WRITES_NOTHING,
-    "--brt-mark": _WRITES_NOTHING,
-    "--brt-out": _KEEPS_ALL,
-    "--brt-record": _KEEPS_ALL,
-    "--brt-report": _KEEPS_ALL,
-    "--brt-ranker": "a study shows EPR and the weighted score side by side",
-    "--brt-top": "a study shows the best 1 to 5",
-    "--brt-threshold": "a study shows thresholds from 0 to 1",
-}
-
-
-def read_options(
-    config: pytest.Config,
-    environ: Mapping[str, str] = os.environ,
-    of_study: Mapping[str, object] | None = None,
-) -> Options:
-    """Return the options of this run; what a study's file says goes before settings.
+def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ) -> Options:
+    """Return the options of this run.
 
     Raises:
         UsageProblem: a value is not what its option takes, or nothing would look at it.
     """
     settings = _project_settings(config)
-    for name, value in (of_study or {}).items():
-        source = f"{config.getoption('brt_study')}: {name}"
-        settings[f"--brt-{name.replace('_', '-')}"] = setting_texts(value, several=False), source
-    _check_together(config)
     values: dict[str, Any] = {}
     for flag, _, metavar, _ in (*OPTIONS, *MORE_OPTIONS):
         texts, source = _given_texts(flag, config, environ, settings)
@@ -245,23 +194,6 @@ def _check_folders(root: Path, texts: Sequence[str], source: str) -> None:
             )
 
 
-def _check_together(config: pytest.Config) -> None:
-    """Refuse options of which one would be passed over."""
-    known = (*OPTIONS, *MORE_OPTIONS)
-    given = [flag for flag, *_ in known if config.getoption(destination(flag)) is not None]
-    is_study = "--brt-study" in given
-    for alone in ("--brt-study", "--brt-gate"):
-        others = [flag for flag in given if flag in MODES and flag != alone]
-        if alone in given and others:
-            raise UsageProblem(f"{alone} and {others[0]} exclude each other (run pytest twice)")
-    of_studies = [flag for flag, group, *_ in known if group == "study" and flag not in MODES]
-    for flag in given:
-        if is_study and flag in OUTSIDE_STUDIES:
-            raise UsageProblem(f"{flag}: a study does not use it: {OUTSIDE_STUDIES[flag]}")
-        if not is_study and flag in of_studies:
-            raise UsageProblem(f"{flag}: only a study uses it (pytest-brt study FILE)")
-
-
 def _given_texts(
     flag: str,
     config: pytest.Config,
@@ -320,11 +252,6 @@ def _expected(kind: object) -> str:
 def _one_of(known: list[str] | tuple[str, ...], text: str) -> None:
     if text not in known:
         raise ValueError(f"expected one of {', '.join(known)}")
-
-
-def _switch(text: str) -> bool:
-    _one_of(("yes", "no"), text)
-    return text == "yes"
 
 
 def read_engine(text: str) -> Settings:
@@ -402,23 +329,13 @@ def _names(text: str) -> tuple[str, ...]:
     return found
 
 
-def _parts(text: str) -> tuple[str, ...]:
-    found = _names(text)
-    if any(name not in _PARTS for name in found):
-        raise ValueError(f"expected some of {', '.join(_PARTS)}")
-    return found
-
-
 #: How the values are read that are not a number, a word or a path.
 _READERS: dict[str, Callable[[str], object]] = {
     "strategy": _names,
-    "repair_strategy": _names,
-    "without": _parts,
     "env": read_pair,
     "budget": read_seconds,
     "timeout": read_seconds,
     "guard": guard_seconds,
     "engine": read_engine,
     "report": _report,
-    "write_unsure": _switch,
 }

@@ -53,11 +53,9 @@ def setting_texts(value: object, *, several: bool) -> list[str]:
 
 def _text(value: object) -> str:
     """Return a value as it would be typed."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, str | int | float):
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
         return str(value)
-    raise ValueError("expected a text, a number, true, false or a list of these")
+    raise ValueError("expected a text, a number or a list of these")
 
 
 def drop_project_settings(config: pytest.Config, args: list[str]) -> None:

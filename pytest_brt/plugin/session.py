@@ -23,7 +23,6 @@ from pytest_brt.answers import bug_tests
 from pytest_brt.code.source import Edit
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, StoreProblem
-from pytest_brt.plugin.agents import is_agent
 from pytest_brt.plugin.cases import absolutepath, more_patches
 from pytest_brt.plugin.collection import OwnCollection
 from pytest_brt.plugin.files import Files, plan_edits, rendered, unwritten
@@ -33,7 +32,7 @@ from pytest_brt.plugin.items import (
     PatchItem,
     Work,
     of_issue,
-    of_patches,
+    of_patch,
     unmet_goals,
 )
 from pytest_brt.plugin.options import TYPED, Write, read_options
@@ -45,6 +44,7 @@ from pytest_brt.render.words import count
 from pytest_brt.run.futures import Run
 from pytest_brt.run.keeping import (
     HeldJournal,
+    accepted_tests,
     keep_ranking,
     keep_spent,
     keep_tests,
@@ -52,7 +52,7 @@ from pytest_brt.run.keeping import (
 )
 from pytest_brt.run.pool import DaemonPool
 from pytest_brt.sandbox.workspace import HeldFolder
-from pytest_brt.shown import on_a_line, show
+from pytest_brt.shown import on_a_line
 from pytest_brt.store import write_bytes
 from pytest_brt.types import Leader, OnlyOne, RunRecord
 
@@ -112,10 +112,6 @@ class Session(OwnCollection):
             self._held = self._open_journal()
             undo.pop_all()
         self.journal = self._held.journal if self._held else None
-        #: Whether a coding agent reads what is shown, who did not say how much.
-        self.for_agent = is_agent(os.environ) and config.get_verbosity() == 0
-        if self.for_agent:
-            config.option.verbose = -1  # no banner, and no progress
         self.executor = DaemonPool(options.jobs)
         workbench = replace(self.inputs.workbench, journal=self.journal)
         self.run = Run(self.inputs.plan, workbench, self.executor)
@@ -171,26 +167,17 @@ class Session(OwnCollection):
         return selected
 
     def items(self, inside: Any, parent: pytest.File) -> Iterator[Work]:
-        """Yield the work on a report, or on the patches of a file."""
-        case, patches = inside
-        if patches:
-            return of_patches(parent, self.run, case, patches)
+        """Yield the work on a report, or on a patch."""
+        case, patch = inside
+        if patch is not None:
+            return iter([of_patch(parent, self.run, case, patch)])
         return of_issue(parent, self.run, case)
-
-    def _patch_files(self) -> dict[str, str]:
-        """Return the path of each patch that a file of the user's holds alone, by its name."""
-        here = self.config.invocation_params.dir
-        return {
-            patches[0].name: os.path.relpath(path, here)
-            for path, (_, patches) in self.files.items()
-            if len(patches) == 1 and not path.is_relative_to(self._scratch.path)
-        }
 
     def outside_name(self, path: Path) -> str:
         """Return its path from the project; what was written for this run has a name alone."""
         if path.is_relative_to(self._scratch.path):
-            _, patches = self.files[path]
-            return patches[0].name if patches else path.relative_to(self._scratch.path).as_posix()
+            _, patch = self.files[path]
+            return patch.name if patch else path.relative_to(self._scratch.path).as_posix()
         return super().outside_name(path)
 
     # -- the loop -----------------------------------------------------------------------
@@ -319,7 +306,7 @@ class Session(OwnCollection):
             return None
         engine = self.inputs.workbench.engine
         # What is written where, how many at a time, and how long it may take change no result.
-        decisive = replace(self.options, out=None, record=None, report=(), jobs=1, budget=1.0)
+        decisive = replace(self.options, report=(), jobs=1, budget=1.0)
         by = self.inputs.earlier.digest if self.inputs.earlier else ""
         facts = (self.written.tree, repr(engine.subject), engine.level, repr(decisive), by)
         return open_journal(folder, content_id(__version__, *facts))
@@ -363,7 +350,9 @@ class Session(OwnCollection):
         if self.options.write is Write.DIFF and unseen:
             return
         root = Path(self.inputs.workbench.engine.subject.root)
-        self.edits = plan_edits(record, self.options, root, cache_folder(self.config))
+        folder = cache_folder(self.config)
+        accepted = accepted_tests(folder) if folder is not None else frozenset()
+        self.edits = plan_edits(record, self.options, root, folder, accepted)
         if self.options.write in (Write.NEW, Write.INTO):
             for edit in self.edits:
                 if edit.before == edit.after:
@@ -371,23 +360,15 @@ class Session(OwnCollection):
                     continue
                 write_bytes(root / edit.path, edit.after)
                 self.closing.append(f"written: {edit.path}")
-            self.closing += unwritten(record, self.options)
+            self.closing += unwritten(record, accepted)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the tests and the ranking."""
         if self.report is None:
             return
         is_told, self._is_told = self._is_told, False
-        if self.for_agent:
-            from pytest_brt.render.agent import agent_lines
-
-            terminalreporter.ensure_newline()
-            command = command_again(self.config.invocation_params.args)
-            for line in agent_lines(self.report, self.closing, command, self._patch_files()):
-                show(terminalreporter, line)
-        else:
-            summary = Summary(terminalreporter, self.options)
-            summary.show(self.report, self.edits, self.closing)
+        summary = Summary(terminalreporter, self.options)
+        summary.show(self.report, self.edits, self.closing)
         terminalreporter.flush()
         self._is_told = is_told
 

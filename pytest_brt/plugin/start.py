@@ -69,18 +69,6 @@ def register_mode(config: pytest.Config) -> None:
     """Register the plugin of the mode that was asked for."""
     declare_hooks(config.pluginmanager)
     from pytest_brt.plugin.collection import open_mode
-    from pytest_brt.plugin.option_list import mode_of
+    from pytest_brt.plugin.session import Session
 
-    mode = mode_of(config.option)
-    if mode == "--brt-gate":
-        from pytest_brt.plugin.gate_mode import GateSession
-
-        config.pluginmanager.register(open_mode(config, GateSession), "brt-gate")
-    elif mode == "--brt-study":
-        from pytest_brt.plugin.study_mode import StudySession
-
-        config.pluginmanager.register(open_mode(config, StudySession), "brt-study")
-    else:
-        from pytest_brt.plugin.session import Session
-
-        config.pluginmanager.register(open_mode(config, Session), "brt-session")
+    config.pluginmanager.register(open_mode(config, Session), "brt-session")

@@ -24,12 +24,11 @@ from pytest_brt.render.report import IssueEntry, Ranking, Report, TestEntry, can
 from pytest_brt.render.table import (
     brief_notes,
     grounds,
+    is_writable,
     likeliest_place,
     places,
     repairs,
     table,
-    with_harm,
-    write_option,
 )
 from pytest_brt.render.words import count, shortened
 from pytest_brt.shown import show
@@ -182,7 +181,9 @@ class Summary:
 
     def _show_unwritten(self, report: Report, edits: tuple[Edit, ...]) -> None:
         """Show what could be written: the best test of each report, all with ``-v``."""
-        self.reporter.section(f"not written ({write_option(report)} writes it)", sep="-")
+        write = "--brt-write new writes it"
+        how = write if is_writable(report) else f"'pytest-brt review' accepts it, then {write}"
+        self.reporter.section(f"not written ({how})", sep="-")
         for edit in edits:
             lines = edit.diff().splitlines()
             shown = lines if self.verbose else _added(lines)
@@ -239,10 +240,6 @@ class Summary:
         if self.verbose:
             for text in grounds(ranking.patches, report.tests_of(ranking.issue)):
                 self._say(f"  {text}")
-        patches = {patch.name: patch for patch in ranking.patches}
-        for option, chosen in ranking.selected.items():
-            names = ", ".join(with_harm(patches[name]) for name in chosen) or "no patch"
-            self._say(f"  selected by {option}: {names}")
 
 
 def _seen(lines: list[str], room: int) -> tuple[int, int]:

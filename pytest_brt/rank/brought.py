@@ -93,7 +93,7 @@ def _tests_in(
     changes: Sequence[FileChange], root: Path, collected: Collected
 ) -> Iterator[tuple[str, CandidateTest]]:
     """Yield the tests among the changes of a patch, each with a key that equal ones share."""
-    ours = [change for change in changes if is_of_tests(change, root, collected)]
+    ours = [change for change in changes if _is_of_tests(change, root, collected)]
     for change in ours:
         if change.content is None or not change.path.endswith(".py"):
             continue
@@ -110,7 +110,7 @@ def _tests_in(
             yield content_id(test_key(source)), _script(change, (change, *support))
 
 
-def is_of_tests(change: FileChange, root: Path, collected: Collected) -> bool:
+def _is_of_tests(change: FileChange, root: Path, collected: Collected) -> bool:
     """Say whether a file belongs to tests: by its name, or as a new script beside the product."""
     if is_test_path(change.path) or collected.has_file(change.path):
         return True

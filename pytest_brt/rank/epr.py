@@ -8,9 +8,6 @@ from itertools import groupby
 
 from pytest_brt.types import JudgedTest, PatchResult, Rank, Verdict
 
-#: From the rows of one issue, and all its tests, to the patches in order.
-Ranker = Callable[[tuple[PatchResult, ...], tuple[JudgedTest, ...]], tuple[Rank, ...]]
-
 
 def rank_by_epr(
     results: tuple[PatchResult, ...], tests: tuple[JudgedTest, ...]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from pytest_brt.guard import LOOKING, SILENT, Guard, Selection, Touched, touched_of
 from pytest_brt.once import Once
-from pytest_brt.rank.disputes import mark_disputed
 from pytest_brt.syntax.parse import parse_or_empty
-from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, Regression, TestRun
+from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, TestRun
 
 #: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).
 EACH = 2.0
@@ -28,8 +27,6 @@ class Guarding:
     patches: tuple[Patch, ...]
     #: Seconds for all patches, and for the search on the unpatched tree; None for what is usual.
     total: float | None = None
-    #: Whether a person says that an existing test is right, by its name.
-    ruled: Mapping[str, bool] = field(default_factory=dict)
     #: Is told how far long work is.
     say: Callable[[str], None] = lambda _: None
     #: What all `patches` change.
@@ -70,18 +67,9 @@ class Guarding:
         touched: Touched,
         chosen: Selection,
         runs: Sequence[TestRun],
-        tests: Sequence[JudgedTest],
     ) -> Guarded:
         """Return which of the chosen tests a patch breaks, from what they did with it."""
-        found = mark_disputed(self.guard.judge(changes, touched, chosen, runs, tests))
-        return replace(
-            found,
-            regressions=tuple(self._ruled(one) for one in found.regressions),
-            disputed=tuple(self._ruled(one) for one in found.disputed),
-        )
-
-    def _ruled(self, regression: Regression) -> Regression:
-        return replace(regression, is_right=self.ruled.get(regression.test))
+        return self.guard.judge(changes, touched, chosen, runs)
 
 
 def hints_of(tests: Sequence[JudgedTest]) -> frozenset[str]:

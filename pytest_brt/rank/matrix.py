@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.code.ini import read_ini
 from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.guard import Touched, touched_by
-from pytest_brt.guard.edited import edits_of
 from pytest_brt.oracle.surroundings import missing_around
 from pytest_brt.oracle.values import is_value, showing, values_of
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.rank.brought import by_conftests, is_of_tests, is_own, may_bring_tests
+from pytest_brt.rank.brought import by_conftests, is_own
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.singled_out import singled_out
 from pytest_brt.rank.testers import named_testers
@@ -23,7 +21,6 @@ from pytest_brt.syntax.normal import patch_key
 from pytest_brt.types import (
     Author,
     Cell,
-    Edit,
     FileChange,
     Guarded,
     JudgedTest,
@@ -104,22 +101,8 @@ def run_patch(
         size=touched.size,
         special=special,
         values=ran.values,
-        edits=_edits(patch, root) if may_bring_tests(patch) else (),
         guarded=ran.guarded,
     )
-
-
-def _edits(patch: Patch, root: Path) -> tuple[Edit, ...]:
-    """Return what a patch changes in existing tests: it is applied without that."""
-    collected = read_ini(root).collected
-    found: list[Edit] = []
-    for change in apply_patch(patch, root, whole=True).changes:
-        file = root / change.path
-        if change.path.endswith(".py") and is_of_tests(change, root, collected) and file.is_file():
-            before = file.read_text("utf-8", "replace")
-            after = None if change.content is None else change.content.decode("utf-8", "replace")
-            found += edits_of(change.path, before, after, collected)
-    return tuple(found)
 
 
 def _run(
@@ -149,7 +132,7 @@ def _run(
     guarded = None
     if guarding is not None and chosen is not None:
         rest = [run for run in ran if run.test not in bug_tests and not is_value(run)]
-        guarded = guarding.judge(changes, touched, chosen, rest, candidates)
+        guarded = guarding.judge(changes, touched, chosen, rest)
     return Ran(
         cells=tuple(map(_cell, runs)),
         values=values_of(ran, candidates),

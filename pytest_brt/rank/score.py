@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 from pytest_brt.types import JudgedTest, PatchResult, Verdict
 
@@ -26,8 +25,6 @@ LENGTH = -0.2
 #: patches does, so their labels cannot tell.
 SPECIAL = BREAKS
 
-#: Standard deviations on either side of the mean that hold 80 % of a normal distribution.
-_DEVIATIONS = NormalDist().inv_cdf(0.9)
 _ADDRESS = re.compile(r"0x[0-9a-f]{4,}", re.IGNORECASE)
 
 
@@ -47,8 +44,6 @@ class PatchFacts:
     special: bool
     #: Whether it makes existing tests fail, or fails a test that is believed.
     is_at_fault: bool
-    #: On how many observations that rests: tests by their confidence, and the existing ones as one.
-    observations: float
 
     @property
     def odds(self) -> float:
@@ -72,7 +67,7 @@ class PatchFacts:
 
 
 def facts_of(result: PatchResult, tests: Sequence[JudgedTest]) -> PatchFacts:
-    """Return what is known of a patch; `tests` are those that have a vote."""
+    """Return what is known of a patch; `tests` are those that decide."""
     verdicts = result.verdicts
     seen = [judged for judged in tests if judged.test.id in verdicts]
     alike = Counter(map(_voice, seen))
@@ -89,7 +84,6 @@ def facts_of(result: PatchResult, tests: Sequence[JudgedTest]) -> PatchFacts:
         length=_length(result),
         special=bool(result.special),
         is_at_fault=breaks or any(judged.judgement.counts for judged in failed),
-        observations=sum(trust) + _is_guarded(result),
     )
 
 
@@ -130,17 +124,3 @@ def logit(share: float) -> float:
 def sigmoid(value: float) -> float:
     """Return the probability whose log-odds are `value`."""
     return 1 / (1 + math.exp(-value))
-
-
-def score_interval(score: float, votes: float) -> tuple[float, float]:
-    """Return where a share with this estimate lies with a probability of 80 %.
-
-    It rests on `votes` independent observations; 0 gives the widest interval, from 0 to 1. By
-    Wilson's formula (E. B. Wilson, J. Am. Stat. Assoc. 22, 1927), multiplied out so that it holds
-    without any observation.
-    """
-    square = _DEVIATIONS**2
-    middle = (votes * score + square / 2) / (votes + square)
-    spread = _DEVIATIONS * math.sqrt(votes * score * (1 - score) + square / 4) / (votes + square)
-    # The sum of rounded numbers may miss the end by a little.
-    return max(0.0, middle - spread), min(1.0, middle + spread)

@@ -19,7 +19,7 @@ def with_standings(ranks: Sequence[Rank], tests: Sequence[JudgedTest] = ()) -> t
     copy of the leading patch is the same patch and ties nothing. When no test passes on any patch,
     there is no evidence for one either. A patch that nothing could be compared with has no
     standing.
-    `tests` are the candidates that have a vote.
+    `tests` are the candidates that decide.
     """
     rated = [rank for rank in ranks if rank.score is not None]
     if not any(rank.passed for rank in rated):

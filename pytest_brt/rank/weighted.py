@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pytest_brt.rank.alike import copies_of, groups_of
-from pytest_brt.rank.disputes import settle
 from pytest_brt.rank.epr import placed, rank_by_epr
-from pytest_brt.rank.score import facts_of, score_interval, sigmoid
+from pytest_brt.rank.score import facts_of, sigmoid
 from pytest_brt.rank.standing import with_standings
-from pytest_brt.rank.votes import count_votes
-from pytest_brt.types import (
-    Contradicted,
-    JudgedTest,
-    PatchResult,
-    Rank,
-    Standing,
-    Verdict,
-)
+from pytest_brt.types import JudgedTest, PatchResult, Rank, Standing, Verdict
 
 
 def rank_by_weight(
@@ -31,50 +23,44 @@ def rank_by_weight(
     does of which nothing is known; those that do not apply come last and have no score, and neither
     has any where no candidate ran at all. Without any candidate test the order is that of what
     existing tests say. See docs/ranking.md for the model.
-
-    Existing tests that are in dispute are no regressions in the ranks that come out.
     """
-    settled = settle(results, tests)
-    tests = settled.tests
     candidates = [judged for judged in tests if judged.judgement.candidate]
-    plain = {rank.name: rank for rank in rank_by_epr(settled.results, tests)}
-    is_tried = any(result.verdicts or result.passes_own for result in settled.results)
-    rated = [result for result in settled.results if is_tried and result.applies]
+    plain = {rank.name: rank for rank in rank_by_epr(results, tests)}
+    is_tried = any(result.verdicts or result.passes_own for result in results)
+    rated = [result for result in results if is_tried and result.applies]
     known = {result.patch.name for result in rated}
     rest = _unrated([rank for rank in plain.values() if rank.name not in known], bool(candidates))
     ranks = [
         replace(plain[result.patch.name], copies=copies, group=group)
         for result, copies, group in zip(rated, copies_of(rated), groups_of(rated), strict=True)
     ]
-    votes = count_votes(rated, candidates)
-    # Where none has a vote, what patches say of themselves is better than nothing.
-    scored = _scored(ranks, votes.having or candidates)
-    is_decided = votes.is_any_passed and not _is_upside_down(scored, candidates)
-    if votes.contradicted is not None and not is_decided:
-        return (*_without_leader(ranks, votes.contradicted), *rest)
-    return with_standings((*scored, *rest), votes.having)
+    deciding = _without_own_word(rated, candidates)
+    # Where no test is left, what patches say of themselves is better than nothing.
+    scored = _scored(ranks, deciding or candidates)
+    return with_standings((*scored, *rest), deciding)
 
 
-def _is_upside_down(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> bool:
-    """Say whether a patch that passes no bug test stands above one that passes those believed."""
-    believed = [judged.test.id for judged in tests if judged.judgement.counts]
-    at_none = next((at for at, rank in enumerate(ranks) if not rank.passed), len(ranks))
-    below = (rank.result.verdicts for rank in ranks[at_none:])
-    return bool(believed) and any(
-        all(verdicts.get(test) is Verdict.PASS for test in believed) for verdicts in below
-    )
+def _without_own_word(
+    results: Sequence[PatchResult], tests: Sequence[JudgedTest]
+) -> list[JudgedTest]:
+    """Return the tests but for those that pass on nothing but patches that bring them.
 
-
-def _without_leader(ranks: Sequence[Rank], contradiction: Contradicted) -> Iterator[Rank]:
-    """Yield ranks in the order of EPR, without places: no test is left to decide between them."""
-    for rank in sorted(ranks, key=lambda rank: (rank.rank or len(ranks), rank.name)):
-        yield replace(
-            rank,
-            place=None,
-            placed_with=(),
-            standing=Standing.CONTRADICTED,
-            contradiction=contradiction,
-        )
+    Such a test is the word of its author, who may have asked for something wrong.
+    """
+    passing: dict[str, set[str]] = defaultdict(set)
+    bringing: dict[str, set[str]] = defaultdict(set)
+    for result in results:
+        program = result.normal or result.patch.name
+        for cell in result.own_cells:
+            bringing[cell.test].add(program)
+        for cell in (*result.cells, *result.own_cells):
+            if cell.verdict is Verdict.PASS:
+                passing[cell.test].add(program)
+    return [
+        judged
+        for judged in tests
+        if not passing[judged.test.id] or passing[judged.test.id] - bringing[judged.test.id]
+    ]
 
 
 def _scored(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
@@ -88,8 +74,7 @@ def _scored(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
     for rank in ranks:
         fact = best[rank.group]
         score = sigmoid(min(fact.odds, most) if fact.is_at_fault else fact.odds)
-        interval = score_interval(score, fact.observations)
-        scored.append(replace(rank, score=score, interval=interval, because=fact.reasons))
+        scored.append(replace(rank, score=score, because=fact.reasons))
     # Differences that only the order of additions makes are none.
     keys = {name: (fact.is_at_fault, -round(fact.odds, 9)) for name, fact in facts.items()}
     return _placed(scored, keys)

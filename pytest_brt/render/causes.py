@@ -47,8 +47,7 @@ _FAILURES = {
     OracleKind.MUST_RAISE: "no exception is raised",
     OracleKind.EQUALS: "does not return the value that the report expects",
     OracleKind.GONE: "still returns the reported value",
-    OracleKind.NO_PRINT: "still prints what the report shows",
-    OracleKind.EXIT_STATUS: "the command fails",
+    OracleKind.NO_TRACEBACK: "the command still ends in a traceback",
     OracleKind.WRITTEN: "its assertion does not hold",
 }
 

@@ -6,7 +6,6 @@ from typing import assert_never
 
 from pytest_brt.types import Clue
 from pytest_brt.types.clue import (
-    CalledByNamed,
     CalledWrongly,
     FileNamed,
     GivenByUser,
@@ -15,7 +14,6 @@ from pytest_brt.types.clue import (
     RunByReport,
     SharedWords,
     SpokenOf,
-    UsedByReport,
 )
 
 
@@ -32,24 +30,10 @@ def clue_words(clue: Clue) -> str:
             return f"the report names {'the module ' if is_module else ''}{name}"
         case RunByReport():
             return "the report's code runs it"
-        case SpokenOf() | UsedByReport() | CalledByNamed() | CalledWrongly():
-            return _words_of_name(clue)
-        case SharedWords(words=words):
-            return f"shares {', '.join(words)} with the report"
-    assert_never(clue)
-
-
-_Named = SpokenOf | UsedByReport | CalledByNamed | CalledWrongly
-
-
-def _words_of_name(clue: _Named) -> str:
-    match clue:
         case SpokenOf(name=name):
             return f"the report speaks of {name}"
-        case UsedByReport(name=name):
-            return f"the report's code names {name}"
-        case CalledByNamed(name=name):
-            return f"{name}, which the report names, calls it"
         case CalledWrongly(name=name):
             return f"an exception says that {name} is called wrongly"
+        case SharedWords(words=words):
+            return f"shares {', '.join(words)} with the report"
     assert_never(clue)

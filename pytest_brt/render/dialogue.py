@@ -1,60 +1,12 @@
-"""What a model said, as text and as a page, and what it found and cost, in lines of text."""
+"""What a model found and cost, in lines of text."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from pytest_brt.render.report import AttemptEntry, TestEntry
 from pytest_brt.render.words import count
-from pytest_brt.types import Cost, KeptDialogue, Step
-
-#: Lines of an observation that are shown as text, unless all are wanted.
-_LINES = 8
-_TEMPLATE = Path(__file__).parent / "dialogues.html.jinja"
-
-
-def as_text(told: KeptDialogue, *, whole: bool = False) -> Iterator[str]:
-    """Yield the lines of a dialogue; `whole` leaves nothing out."""
-    yield f"{told.name}: {told.title or told.issue}"
-    yield f"{count(len(told.steps), 'step')}, ended by: {told.ended}; {cost(told.cost)}"
-    for step in told.steps:
-        yield ""
-        yield f"{step.number}. {heading(step)}"
-        if step.thought:
-            yield from textwrap.wrap(
-                step.thought, 96, initial_indent="   ", subsequent_indent="   "
-            )
-        if whole and not step.action:
-            yield from (f"   > {line}" for line in step.reply.split("\n"))
-        lines = step.observation.split("\n")
-        shown = lines if whole or len(lines) <= _LINES else lines[: _LINES - 1]
-        yield from (f"   | {line}" for line in shown)
-        if len(shown) < len(lines):
-            yield f"   | … {len(lines) - len(shown)} more lines (-v shows them)"
-
-
-def heading(step: Step) -> str:
-    """Return a step in one line: its action, its arguments, the verdict of a test.
-
-    >>> call = Call(action="cat", arguments=(("path", "a.py"),))
-    >>> heading(Step(number=1, reply="", call=call))
-    "cat path='a.py'"
-    """
-    arguments = " ".join(f"{name}={value!r}" for name, value in step.arguments)
-    what = f"{step.action or 'no action'} {arguments}".strip()
-    refused = "" if step.is_done else "refused"
-    came = step.verdict or refused
-    return f"{what} → {came}" if came else what
-
-
-def as_page(dialogues: Sequence[KeptDialogue]) -> str:
-    """Return one HTML page with all of them: no script, and nothing loaded from elsewhere."""
-    from pytest_brt.render.template import filled  # jinja2 takes a while to import
-
-    return filled(_TEMPLATE, parts=dialogues, cost=cost, heading=heading)
-
+from pytest_brt.types import Cost
 
 #: Widest name of a strategy in the table.
 _WIDTH = 12

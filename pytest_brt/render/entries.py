@@ -7,14 +7,13 @@ from dataclasses import fields, replace
 from itertools import dropwhile
 from typing import TypeVar
 
-from pytest_brt.answers import answer_issue, answer_ranking, selected
+from pytest_brt.answers import answer_issue, answer_ranking
 from pytest_brt.render.answer import (
     how_sure,
     issue_words,
     place_of,
 )
 from pytest_brt.render.causes import cause_words, run_words, shortfall_words
-from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.render.fixes import fix_words
 from pytest_brt.render.notes import attempt_words, name_of, notes_beside, warnings
 from pytest_brt.render.ranking import does, existing, more_words, ranking_words
@@ -59,15 +58,8 @@ from pytest_brt.types import (
 T = TypeVar("T")
 
 
-def build_report(
-    record: RunRecord,
-    setting: Setting,
-    exit_code: int,
-    *,
-    top: int | None = None,
-    threshold: float | None = None,
-) -> Report:
-    """Return the report of a run; `top` and `threshold` select patches, as `selected` says."""
+def build_report(record: RunRecord, setting: Setting, exit_code: int) -> Report:
+    """Return the report of a run."""
     rankings = dict.fromkeys(rank.result.issue for rank in record.ranks)
     rankings |= dict.fromkeys(lacking.issue for lacking in record.not_run)
     return Report(
@@ -75,7 +67,7 @@ def build_report(
         exit_code=exit_code,
         issues=tuple(_issue_entry(issue, record.attempts) for issue in record.issues),
         tests=_test_entries(record),
-        rankings=tuple(_ranking(record, issue, top, threshold) for issue in rankings),
+        rankings=tuple(_ranking(record, issue) for issue in rankings),
         repairs=tuple(
             repair_entry(repair, name_of(repair, record.repairs)) for repair in record.repairs
         ),
@@ -168,7 +160,7 @@ def _is_outside(frame: Frame) -> bool:
 # -- patches ----------------------------------------------------------------------------------
 
 
-def _ranking(record: RunRecord, issue: str, top: int | None, threshold: float | None) -> Ranking:
+def _ranking(record: RunRecord, issue: str) -> Ranking:
     ranks = [rank for rank in record.ranks if rank.result.issue == issue]
     not_run = next((lacking for lacking in record.not_run if lacking.issue == issue), None)
     answer = answer_ranking(ranks, not_run)
@@ -177,7 +169,6 @@ def _ranking(record: RunRecord, issue: str, top: int | None, threshold: float | 
         patch_entry(rank.result, rank, place)
         for rank, place in zip(ranks, places(ranks), strict=True)
     )
-    disputes = tuple(dispute for dispute in record.disputes if dispute.issue == issue)
     tellings = tuple(telling for telling in record.tellings if telling.issue == issue)
     brought = [t for t in record.brought if t.judgement.candidate and t.test.issue == issue]
     return Ranking(
@@ -187,14 +178,8 @@ def _ranking(record: RunRecord, issue: str, top: int | None, threshold: float | 
         headline=begins,
         patches=patches,
         not_run=not_run,
-        selected=selected(ranks, top, threshold),
-        disputes=disputes,
         tellings=tellings,
-        notes=(
-            *existing(ranks),
-            *map(dispute_sentence, disputes),
-            *values(patches),
-        ),
+        notes=(*existing(ranks), *values(patches)),
     )
 
 
@@ -217,7 +202,6 @@ def patch_entry(
     result: PatchResult, rank: Rank | None = None, place: tuple[int, int] | None = None
 ) -> PatchEntry:
     """Return a patch and what was run on it; with its `rank`, where it stands."""
-    interval = rank.interval if rank else None
     return _entry(
         PatchEntry,
         result.patch,
@@ -228,7 +212,6 @@ def patch_entry(
         note=_note(result, rank),
         place=place,
         does=does(rank) if rank else "",
-        interval=interval and (round(interval[0], 4), round(interval[1], 4)),
         cells=tuple(map(_outcome, result.cells)),
         own_cells=tuple(map(_outcome, result.own_cells)),
         existing=_existing(result.guarded),
@@ -263,7 +246,6 @@ def _existing(guarded: Guarded | None) -> ExistingTests | None:
         guarded,
         chosen_by=guarded.by,
         broken=tuple(map(_existing_outcome, guarded.regressions)),
-        disputed=tuple(disputed.test for disputed in guarded.disputed),
         failing_before=tuple(map(_existing_outcome, guarded.failing)),
         cut=", ".join(map(shortfall_words, guarded.shortfalls)),
     )

@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
-from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.render.report import PatchEntry, Report, TestEntry, candidates
 from pytest_brt.render.table import columns_of
 from pytest_brt.render.words import shortened
@@ -28,8 +27,6 @@ def markdown(report: Report) -> str:
             lines += _test(candidates(report.tests_of(issue.id)))
         if ranking is not None:
             lines += [f"**{_text(ranking.verdict)}**", "", *_table(ranking.patches), ""]
-            told = [dispute_sentence(dispute) for dispute in ranking.disputes if dispute.is_told]
-            lines += [*(f"- {_text(sentence)}" for sentence in told), *([""] if told else [])]
             lines += _details(ranking.patches, report)
     return "\n".join([*lines, f"<sub>{_text(' · '.join(report.setting.facts))}</sub>", ""])
 

@@ -13,7 +13,6 @@ from pytest_brt.types.miss import (
     CodeInShell,
     CodeLeftOut,
     CodeRead,
-    CommandCrashes,
     ComplaintUnclear,
     Incomplete,
     Mendable,
@@ -52,10 +51,6 @@ def miss_sentence(miss: Miss) -> str:
             return _left_out_words(miss)
         case TooManyStatements(most=most, most_inline=most_inline):
             return f"only the first {most} statements, and {most_inline} in sentences, are run"
-        case CommandCrashes(command=command, exception=exception):
-            return (
-                f"`{command}` ends in {exception} on this tree, which the report does not mention"
-            )
         case CodeRead(statements=statements, blocks=blocks):
             places = f"in {count(blocks, 'code block')} and inline" if blocks else "in the text"
             return f"found {count(statements, 'statement')} {places}"
@@ -80,11 +75,10 @@ def miss_sentence(miss: Miss) -> str:
 
 
 def _left_out_words(miss: CodeLeftOut) -> str:
-    why = "of no use without the lines left out above" if miss.orphaned else "not Python 3"
     if miss.end_line > miss.line:
-        lines = f"lines {miss.line} to {miss.end_line} of the report are {why} and were"
+        lines = f"lines {miss.line} to {miss.end_line} of the report are not Python 3 and were"
     else:
-        lines = f"line {miss.line} of the report is {why} and was"
+        lines = f"line {miss.line} of the report is not Python 3 and was"
     return f"{lines} left out: {miss.code!r}"
 
 
@@ -131,8 +125,6 @@ def miss_advice(miss: Mendable) -> str:
             return _advice_on_exception(miss)
         case UndefinedNames(of_python_2=True):
             return "write the report's code for Python 3"
-        case CommandCrashes(exception="FileNotFoundError"):
-            return "add to the report the files that it reads, each below its name"
         case _:
             return f"add to the report {_lacking(miss)}"
 
@@ -160,8 +152,6 @@ def _lacking(miss: Incomplete) -> str:
             return "the code in a block of its own, without the command around it"
         case CodeLeftOut():
             return "what these lines are in Python 3"
-        case CommandCrashes():
-            return "whether that is the bug, or what the command needs to run"
         case UndefinedNames():
             return "their imports or definitions"
         case NothingWrong():

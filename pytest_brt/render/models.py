@@ -21,7 +21,6 @@ from pytest_brt.types.model import (
     ModelNote,
     OnlyThought,
     PlainWeights,
-    PlayedOutOfOrder,
     PromptCut,
     PromptTooLarge,
     Rejected,
@@ -165,8 +164,6 @@ def note_words(note: ModelNote) -> str:
                 f"the server's model thought {characters} characters and gave no answer (switch "
                 "its thinking off, or allow more: --brt-engine auto,thinking=N)"
             )
-        case PlayedOutOfOrder():
-            return "played in order: the recorded prompt was another one"
         case _:
             assert_never(note)
 

@@ -141,7 +141,7 @@ def _why_at_top(note: PutAtTop) -> str:
 
 _NONE_WRITTEN = (
     "the model wrote no test that can be run: try a larger one ('pytest-brt models list' names "
-    "some), and read its replies with --brt-record DIR"
+    "some), and read its replies beside the report of --brt-report FILE.json"
 )
 _NONE_STANDS = (
     "no test by the model holds up: give the exact input and the right result in the report, say "

@@ -12,7 +12,6 @@ from pytest_brt.render.values import telling_sentence
 from pytest_brt.render.words import count, listed
 from pytest_brt.types import (
     ChosenBy,
-    Contradicted,
     Doubt,
     Guarded,
     JudgedTest,
@@ -65,9 +64,8 @@ def ranking_words(answer: RankingAnswer, ranks: Sequence[Rank]) -> tuple[str, st
         case Leader(patch=name, doubt=Doubt() as doubt):
             did = does(by_name[name])
             return f"Possibly {name}", f"{_aside(by_name[name])}: {did}, but {doubt_clause(doubt)}."
-        case Leader(patch=name, by_bug_tests_alone=alone):
-            place = "First by bug tests alone" if alone else "Best"
-            return f"{place}: {name}", f"{_aside(by_name[name])}: {does(by_name[name])}."
+        case Leader(patch=name):
+            return f"Best: {name}", f"{_aside(by_name[name])}: {does(by_name[name])}."
         case OnlyOne(patch=name):
             did = does(by_name[name])
             return f"Only {name}", f"{_aside(by_name[name])} could be tried: it {did}."
@@ -79,8 +77,6 @@ def ranking_words(answer: RankingAnswer, ranks: Sequence[Rank]) -> tuple[str, st
             return _NONE, ": no patch could be applied."
         case NoneFixes(lack=lack):
             return _NONE, f": {_LACKS[lack]}"
-        case Contradicted():
-            return _NONE, f": {_contradiction(answer)}"
         case Unfinished(missing=missing, of=total):
             were = "was" if missing == 1 else "were"
             return "No answer yet", f": {missing} of {total} patches {were} not run."
@@ -121,23 +117,6 @@ def doubt_clause(doubt: Doubt) -> str:
             return "no existing test ran on it"
         case _:
             assert_never(doubt)
-
-
-def _contradiction(answer: Contradicted) -> str:
-    if not answer.existing:
-        return (
-            f"the bug tests contradict each other. {listed(answer.bug_tests)} "
-            "pass on different patches and on none together: read them; one asks for something "
-            "wrong."
-        )
-    existing = listed(answer.existing[:3])
-    if len(answer.existing) > 3:
-        existing = f"{', '.join(answer.existing[:3])} and {len(answer.existing) - 3} more"
-    return (
-        "bug tests and existing tests contradict each other. Every patch "
-        f"that passes {listed(answer.bug_tests)} breaks {existing}: read these tests; one side "
-        "asserts the bug."
-    )
 
 
 def _aside(rank: Rank) -> str:

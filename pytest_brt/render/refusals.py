@@ -26,6 +26,7 @@ from pytest_brt.types.refused import (
 #: What stands after a path.
 _FAULTS = {
     PathFault.ABSOLUTE: " is absolute",
+    PathFault.CONTROL_CHARACTER: " has a control character",
     PathFault.LEAVES_TREE: " leaves the tree",
     PathFault.GIT_FOLDER: " is in git's own folder",
     PathFault.TOO_LONG: " is too long",

@@ -17,7 +17,6 @@ from pytest_brt.types import (
     Cause,
     ChosenBy,
     Cost,
-    Dispute,
     Ending,
     Evidence,
     FixSource,
@@ -154,7 +153,7 @@ class TestEntry:
     failure: Failure | None
     #: What a person said about it.
     review: Review
-    #: How many of a model's samples, or of a strategy's runs, fail like it, and of how many.
+    #: How many of a model's samples fail like it, and of how many.
     agree: int
     samples: int
 
@@ -239,8 +238,6 @@ class ExistingTests:
     chosen_by: ChosenBy
     #: Tests that fail newly.
     broken: tuple[Outcome, ...]
-    #: Tests that fail newly and are in dispute: they count against no patch.
-    disputed: tuple[str, ...]
     #: Tests left out because they do not pass without a patch.
     failing_before: tuple[Outcome, ...]
     #: Why no more were run, as facts and in words.
@@ -284,10 +281,9 @@ class PatchEntry:
     does: str = ""
     #: Ensemble Pass Rate: the share of candidate tests that pass, 0 to 1; null without any.
     epr: float | None = None
-    #: Probability that it is right, and the range that contains it with 80 %.
+    #: Probability that it is right.
     score: float | None = None
-    interval: tuple[float, float] | None = None
-    #: How sure the order is at its place; null by EPR alone, or for a single patch.
+    #: How sure the order is at its place; null for a single patch.
     standing: Standing | None = None
     #: Patches with the same number pass the same tests; 0 for none.
     group: int = 0
@@ -325,13 +321,9 @@ class Ranking:
     patches: tuple[PatchEntry, ...]
     #: Patches that it lacks: it was interrupted, or running them went wrong.
     not_run: NotRun | None
-    #: Names of the patches that `--brt-top K` and `--brt-threshold T` select, each as written.
-    selected: dict[str, tuple[str, ...]]
-    #: Existing tests that patches break and against which something speaks.
-    disputes: tuple[Dispute, ...]
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...]
-    #: What there is to say about the existing tests, disputes and values.
+    #: What there is to say about the existing tests and values.
     notes: tuple[str, ...]
 
 

@@ -9,7 +9,6 @@ from itertools import islice
 from typing import assert_never
 
 from pytest_brt.render.clues import clue_words
-from pytest_brt.render.disputes import dispute_sentence
 from pytest_brt.render.fixes import fix_source_words
 from pytest_brt.render.report import (
     ExistingTests,
@@ -39,10 +38,9 @@ class TableLine:
     good: bool = False
 
 
-def write_option(report: Report) -> str:
-    """Return what to give so that the tests of a report, which nobody gave, are written."""
-    is_sure = any(test.counts for test in report.tests if not test.given)
-    return "--brt-write new" if is_sure else "--brt-write new --brt-write-unsure"
+def is_writable(report: Report) -> bool:
+    """Say whether a test of a report that nobody gave counts, and so is written when asked for."""
+    return any(test.counts for test in report.tests if not test.given)
 
 
 def table(patches: Sequence[PatchEntry], *, whole: bool = False) -> Iterator[TableLine]:
@@ -79,7 +77,7 @@ def columns_of(
     if whole:
         columns.append(("EPR", lambda patch: _figure(patch.epr)))
     if weighted:
-        columns.append(("score", _score if whole else lambda patch: _figure(patch.score)))
+        columns.append(("score", lambda patch: _figure(patch.score)))
     if weighted and whole:
         columns.append(("group", lambda patch: str(patch.group or "-")))
     return columns
@@ -104,21 +102,11 @@ def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
-def _score(patch: PatchEntry) -> str:
-    if patch.interval is None:
-        return "-"
-    low, high = patch.interval
-    return f"{_figure(patch.score)} ({low:.2f} to {high:.2f})"
-
-
 # -- what is said below -----------------------------------------------------------------------
 
 
 def brief_notes(ranking: Ranking) -> Iterator[str]:
     """Yield what of a ranking's notes asks for something."""
-    for dispute in ranking.disputes:
-        if dispute.is_told:
-            yield dispute_sentence(dispute)
     if ranking.tellings:
         yield "say which result is right: 'pytest-brt review'"
 
@@ -192,12 +180,6 @@ def _mark(patch: PatchEntry, test: str) -> str:
         return "o"
     verdicts = [outcome.verdict for outcome in patch.cells if outcome.test == test]
     return _MARKS.get(verdicts[0], "x") if verdicts else "-"
-
-
-def with_harm(patch: PatchEntry) -> str:
-    """Return a patch's name, and how many existing tests it breaks if it does."""
-    broken = len(patch.broken)
-    return f"{patch.name} (breaks {count(broken, 'existing test')})" if broken else patch.name
 
 
 # -- repairs and places -----------------------------------------------------------------------

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from pytest_brt.agent.loop import Session
 from pytest_brt.agent.trajectory import Log
@@ -23,8 +22,6 @@ class Without(StrEnum):
     SEARCH = "search"
     STATES = "states"
     MEMORY = "memory"
-    #: The given place of the bug is not used: it is found like any other.
-    PLACE = "place"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,22 +40,16 @@ class RepairBench:
     #: Variants of a fix that fails.
     variants: int = 30
     without: frozenset[Without] = frozenset()
-    #: Whether a bug is repaired without any failing test too: existing tests alone judge then.
-    blind: bool = False
     #: The first seed of the run; each has its own.
     seed: int = 0
     #: When all must be over, as `time.monotonic` counts.
     deadline: float = math.inf
     journal: Journal | None = None
-    #: Folder of the run's record, for dialogues.
-    record: Path | None = None
     say: Callable[[str], None] = lambda _: None
 
     def log(self, strategy: str, index: int) -> Log:
         """Return where the steps of a run go."""
-        name = f"repair-{strategy}-{index:02}"
-        issue = self.bug.issue
-        return Log(issue.id, name, title=issue.title, journal=self.journal, folder=self.record)
+        return Log(self.bug.issue.id, f"repair-{strategy}-{index:02}", self.journal)
 
     def session(
         self,

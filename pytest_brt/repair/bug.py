@@ -152,24 +152,14 @@ def make_bug(
     )
 
 
-def guard_check(
-    guard: Guard,
-    failing: Sequence[JudgedTest],
-    hints: frozenset[str],
-    allowance: float,
-    mark: Callable[[Guarded], Guarded],
-) -> Check:
-    """Return what runs existing tests on a fix, for `allowance` seconds; 0 runs none.
-
-    `mark` tells those apart that are in dispute: the ranking decides that (`rank.disputes`).
-    """
+def guard_check(guard: Guard, hints: frozenset[str], allowance: float) -> Check:
+    """Return what runs existing tests on a fix, for `allowance` seconds; 0 runs none."""
 
     def check(changes: tuple[FileChange, ...]) -> Guarded | None:
         if allowance <= 0:
             return None
         touched = touched_by(changes, guard.root)
-        found = guard.check(changes, touched, allowance=allowance, hints=hints, bug_tests=failing)
-        return mark(found)
+        return guard.check(changes, touched, allowance=allowance, hints=hints)
 
     return check
 

@@ -134,11 +134,6 @@ def with_header(fix: FoundFix, repair: Repair, issue: Issue, alike: int = 0) -> 
     lines.append(f"# {told[0].upper()}{told[1:]}")
     if fix.passed:
         lines.append(f"# Bug tests that pass: {', '.join(fix.passed)}")
-    if fix.guarded is not None and fix.guarded.disputed:
-        names = ", ".join(one.test for one in fix.guarded.disputed)
-        lines.append(
-            f"# Existing tests that assert the reported wrong behaviour, and fail: {names}"
-        )
     if alike:
         many = f"{alike} more fixes" if alike > 1 else "one more fix"
         lines.append(f"# In the folder alike: {many} that pass the same tests")

@@ -62,10 +62,10 @@ def run_repairagent(index: int, bench: RepairBench) -> Repair:
         SubjectProblem: the project's interpreter cannot be started.
     """
     issue = bench.bug.issue.id
-    if not bench.bug.failing and not bench.blind:
+    if not bench.bug.failing:
         note = (
             "no test fails because of the bug, so no fix can be judged (give one with "
-            "--brt-tests PATH, or take --brt-repair-strategy auto)"
+            "--brt-tests PATH, or take --brt-strategy auto)"
         )
         return Repair(issue=issue, strategy="repairagent", index=index, fixes=(), notes=(note,))
     sampling = Sampling(

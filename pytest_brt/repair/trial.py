@@ -53,14 +53,8 @@ class Trial:
 
     @property
     def broken(self) -> tuple[Regression, ...]:
-        """The existing tests that fail with it, those that are in dispute too."""
-        return self.guarded.broken if self.guarded else ()
-
-    @property
-    def contradicted(self) -> tuple[Regression, ...]:
-        """Those of them that assert the opposite of a bug test: one of both is wrong."""
-        settled = self.guarded.disputed if self.guarded else ()
-        return tuple(one for one in self.broken if one.contradicts or one in settled)
+        """The existing tests that fail with it."""
+        return self.guarded.regressions if self.guarded else ()
 
     @property
     def is_weakly_tested(self) -> bool:
@@ -74,13 +68,13 @@ class Trial:
 
     @property
     def plausible(self) -> bool:
-        """Whether it passes the bug tests and breaks no existing test but such in dispute."""
-        return self.passes and self.is_judged and not (self.guarded and self.guarded.regressions)
+        """Whether it passes the bug tests and breaks no existing test."""
+        return self.passes and self.stands
 
     @property
     def stands(self) -> bool:
-        """Whether nothing speaks against it but tests that a bug test contradicts."""
-        return self.is_judged and len(self.broken) == len(self.contradicted)
+        """Whether nothing speaks against it."""
+        return self.is_judged and not self.broken
 
     @property
     def failed(self) -> tuple[TestRun, ...]:

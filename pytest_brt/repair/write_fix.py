@@ -82,7 +82,6 @@ def _effect(bug: Bug, hypothesis: str, trial: Trial, source: FixSource) -> FixTr
         source=source,
         passes=trial.is_judged and (bool(trial.runs) or not trial.broken),
         breaks=len(trial.broken),
-        disputed=len(trial.contradicted),
         hypothesis=hypothesis,
     )
 
@@ -102,7 +101,7 @@ def tell_trial(bug: Bug, trial: Trial) -> str:
     if trial.runs:
         lines = [tell_runs(trial.runs, bug.names, first_runs(bug.failing))]
     lines += map(_tell_value, trial.values)
-    lines += _tell_existing(bug, trial)
+    lines += _tell_existing(trial)
     return "\n".join(lines)
 
 
@@ -118,22 +117,11 @@ def _tell_value(value: Value) -> str:
 _BROKEN = 4
 
 
-def _tell_existing(bug: Bug, trial: Trial) -> list[str]:
+def _tell_existing(trial: Trial) -> list[str]:
     if trial.broken:
-        disputed = {one.test for one in trial.contradicted}
         lines = [f"But the fix breaks {len(trial.broken)} of the existing tests:"]
         for one in trial.broken[:_BROKEN]:
-            asserts = f" at `{one.asserts}`" if one.asserts else ""
-            lines.append(f"- {one.test}{asserts}: {cause_words(one.cause, one.raised)}")
-            for other in one.contradicts[:1]:
-                bug_test = bug.names.get(other.bug_test, other.bug_test)
-                lines.append(f"  It contradicts the bug test {bug_test}: `{other.demands}`.")
-        if disputed:
-            lines.append(
-                "A bug test and an existing test that contradict each other cannot both be right. "
-                "If the report asks for what the bug test wants, that is no reason to give the "
-                "fix up."
-            )
+            lines.append(f"- {one.test}: {cause_words(one.cause, one.raised)}")
         return lines
     if trial.guarded and trial.guarded.ran:
         many = trial.guarded.ran
@@ -147,7 +135,7 @@ def _won(trial: Trial) -> str:
     if not trial.runs:
         return "breaks no existing test"
     if not trial.failed:
-        return "passes the bug tests" if trial.broken else "passes the tests"
+        return "passes the tests"
     passed = len(trial.runs) - len(trial.failed)
     return f"passes {passed} of {len(trial.runs)} tests, the most trusted ones included,"
 

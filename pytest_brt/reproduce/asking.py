@@ -41,7 +41,7 @@ class Talk:
         self._model = model
         self.steps: list[Step] = []
         self._log = log
-        self._known = log.open()
+        self._known = log.kept()
 
     def ask(self, action: str, prompt: Prompt) -> str:
         """Return the reply to `prompt`; of a talk that was interrupted, the one it had.
@@ -72,6 +72,4 @@ class Talk:
 
     def close(self, ending: Ending, reason: str) -> Trajectory:
         """End the talk and return all of it."""
-        trajectory = Trajectory(steps=tuple(self.steps), ending=ending, reason=reason)
-        self._log.close(trajectory)
-        return trajectory
+        return Trajectory(steps=tuple(self.steps), ending=ending, reason=reason)

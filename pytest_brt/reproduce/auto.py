@@ -32,7 +32,7 @@ from pytest_brt.reproduce.opinion import Opinions, is_confirmed, with_opinion
 from pytest_brt.reproduce.prompting.context import Hints, gather_hints, suspecting
 from pytest_brt.reproduce.prompting.fit import Brief, PromptTooLong
 from pytest_brt.reproduce.replay.run import attempt as replay
-from pytest_brt.reproduce.select import together
+from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import (
     Attempt,
@@ -170,12 +170,11 @@ class _Auto:
         )
 
     def _attempt(self) -> Attempt:
-        doubted = {item.test.id for item in self.tests if self._says(item) is False}
         return Attempt(
             issue=self.issue.id,
             strategy="auto",
             index=self.index,
-            tests=together(self.tests, self.bench.keep, doubted),
+            tests=select(self.tests, self.bench.keep),
             misses=self.misses,
             settled=() if self._candidates() else self.settled,
             notes=tuple(dict.fromkeys(self.notes)),

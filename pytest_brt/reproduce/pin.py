@@ -67,7 +67,6 @@ def _test(seen: Seen, replayed: Replayed, name: str, number: int) -> str:
         index=number,
         body=body,
         sentence="Does what the report does.",
-        score=0.0,
         fixtures=("capsys",) if "capsys" in body[-1] else (),
         imports=("import pytest",) if "pytest." in body[0] else (),
     )

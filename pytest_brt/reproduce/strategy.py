@@ -20,20 +20,23 @@ from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue
 from pytest_brt.types.reading import Reading
 
+#: Runs on the unpatched tree that must agree, and tests to keep per issue.
+REPEAT, KEEP = 2, 5
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workbench:
     """All that an attempt may use; shared by the attempts of one pytest run."""
 
     engine: Engine
-    #: Runs on the unpatched tree that must agree.
-    repeat: int
-    #: Tests to keep per issue.
-    keep: int
     #: Loaded when it is first asked; raises ModelProblem then when there is none.
     model: Model
     #: Says in a few words what is being done; for `-v`.
     say: Callable[[str], None]
+    #: Runs on the unpatched tree that must agree.
+    repeat: int = REPEAT
+    #: Tests to keep per issue.
+    keep: int = KEEP
     #: Takes what an attempt has so far: all that is shown of it when the run is interrupted.
     found: Callable[[Attempt], None] = lambda _: None
     #: The model that writes code when another one thinks; None when `model` does both.
@@ -45,9 +48,6 @@ class Workbench:
     samples: int | None = None
     #: Steps of one dialogue that the user wants; None leaves it to the strategy.
     steps: int | None = None
-    #: More tests than this must fail alike for a sampled bug to count as reproduced; None
-    #: leaves it to the strategy.
-    agree: int | None = None
     #: Product files, as in "pkg/core.py", that the user thinks the bug is in.
     buggy: tuple[str, ...] = ()
     #: The existing test file that tests are written for; "" chooses one.
@@ -62,8 +62,6 @@ class Workbench:
     reports: Reports = field(default_factory=Reports)
     #: Where the project's index is kept between runs; None keeps it in memory.
     cache: Path | None = None
-    #: Folder of the run's record, for dialogues.
-    record: Path | None = None
 
     @property
     def over(self) -> bool:
@@ -93,7 +91,7 @@ class Workbench:
 
     def log(self, issue: Issue, name: str) -> Log:
         """Return where the steps of the dialogue `name` about a report go."""
-        return Log(issue.id, name, title=issue.title, journal=self.journal, folder=self.record)
+        return Log(issue.id, name, self.journal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""Git history: the gate of a change, bisection, and other branches."""
+"""Git history: the gate of a change, the commit that fixed a bug, and branches."""

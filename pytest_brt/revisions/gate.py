@@ -13,6 +13,9 @@ from pytest_brt.guard.edited import altered_tests
 from pytest_brt.revisions.commits import History, Revision
 from pytest_brt.types import TestRun, Verdict
 
+#: Times that a proof must come out so, each with another hash seed.
+_RUNS = 2
+
 
 class GateProof(StrEnum):
     """What an added or changed test shows."""
@@ -50,7 +53,7 @@ def split_range(text: str) -> tuple[str, str]:
     """
     base, dots, head = text.replace("...", "..", 1).partition("..")
     if not dots or not base or head.startswith("."):
-        raise UsageProblem(f"--brt-gate: expected BASE..HEAD, got {text!r}")
+        raise UsageProblem(f"gate: expected BASE..HEAD, got {text!r}")
     return base, head or "HEAD"
 
 
@@ -75,12 +78,9 @@ def changed_tests(history: History, base: Revision, head: Revision) -> tuple[Tes
 class Gate:
     """Runs changed tests on the head, and on the head with all but its tests undone."""
 
-    def __init__(
-        self, history: History, engine: Engine, base: Revision, head: Revision, *, repeat: int = 1
-    ) -> None:
-        """Read both trees; a proof must come out so `repeat` times."""
+    def __init__(self, history: History, engine: Engine, base: Revision, head: Revision) -> None:
+        """Read both trees."""
         self._engine = engine
-        self._repeat = repeat
         now = {change.path: change for change in history.changes_to(head)}
         undone = {
             change.path: change
@@ -97,7 +97,7 @@ class Gate:
             SubjectProblem: the interpreter cannot be started at all.
         """
         found = self._once(test, 0)
-        for seed in range(1, self._repeat):
+        for seed in range(1, _RUNS):
             if found.proof is not GateProof.PROVEN:
                 return found
             found = self._once(test, seed)

@@ -1,4 +1,4 @@
-"""Patches as people have them: folders, files and mailboxes, branches, and pull requests."""
+"""Patches as people have them: folders and files, branches, and pull requests."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Proposals:
     """The patches that a user named."""
 
     #: By the file that each was read from, or was written into.
-    files: dict[Path, list[Patch]] = field(default_factory=dict)
+    files: dict[Path, Patch] = field(default_factory=dict)
     #: Branches that change nothing, which are no patches.
     unchanged: list[str] = field(default_factory=list)
 
     @property
     def patches(self) -> tuple[Patch, ...]:
         """All of them, in the order in which they were named."""
-        return tuple(patch for patches in self.files.values() for patch in patches)
+        return tuple(self.files.values())
 
     def add(self, folder: Path, patches: Iterable[Patch]) -> None:
         """Take patches whose files lie in `folder`."""
@@ -39,7 +39,7 @@ class Proposals:
             if patch.name in known:
                 raise UsageProblem(f"two patches are both called {patch.name!r} (rename one)")
             file = Path(os.path.abspath(folder / patch.file))  # noqa: PTH100 - follows no link
-            self.files.setdefault(file, []).append(patch)
+            self.files[file] = patch
 
 
 def is_elsewhere(source: str) -> bool:

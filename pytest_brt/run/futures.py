@@ -1,7 +1,7 @@
 """One invocation: its attempts and rows as memoised futures.
 
 Whoever wants a result asks for its future; the work starts then, once, and whatever it
-needs is started before it. pytest's items, and the studies, are views on these futures.
+needs is started before it. pytest's items are views on these futures.
 """
 
 from __future__ import annotations
@@ -9,16 +9,15 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, wait
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_brt.answers import answer_ranking
 from pytest_brt.once import Once
-from pytest_brt.reproduce.select import agreed
+from pytest_brt.reproduce.select import without_repeats
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.attempts import Attempting
 from pytest_brt.run.plan import AttemptKey, Case, Plan
@@ -35,12 +34,10 @@ from pytest_brt.types import (
     RunRecord,
     Telling,
     distinct,
-    doubting,
 )
 
 if TYPE_CHECKING:  # what patches need is a quarter of the package: a run without any imports none
     from pytest_brt.guard import Guard
-    from pytest_brt.rank.disputes import Settled
     from pytest_brt.rank.guarding import Guarding
     from pytest_brt.rank.matrix import Ran
     from pytest_brt.run.repairs import Repairing
@@ -109,7 +106,8 @@ class Run:
     def tests(self, case: Case) -> tuple[JudgedTest, ...]:
         """Return the tests of a case that are known by now, given ones too."""
         attempts = [self._attempts[key] for key in self.plan.keys(case) if key in self._attempts]
-        tests = tuple(judged for attempt in agreed(_results(attempts)) for judged in attempt.tests)
+        made = without_repeats(_results(attempts))
+        tests = tuple(judged for attempt in made for judged in attempt.tests)
         if self._given is not None and _succeeded(self._given):
             tests += self._given.result()
         brought = self._brought.get(case.issue_id)
@@ -124,26 +122,18 @@ class Run:
 
     def record(self) -> RunRecord:
         """Return all that is known by now: of what did not end, what it had found until then."""
-        attempts = agreed(self._found())
-        given = self._given.result() if self._given and _succeeded(self._given) else ()
-        brought = tuple(judged for found in _results(self._brought.values()) for judged in found)
         # First of all: a row that ends meanwhile must not be missing in the ranks unsaid.
         missing = [self._not_run(case) for case in self.plan.cases]
-        settled = tuple(self._settled(missing))
-        doubted = {test for found in settled for test in found.doubted}
         return RunRecord(
             issues=tuple(case.issue for case in self.plan.cases if case.issue),
-            attempts=tuple(
-                replace(attempt, tests=doubting(attempt.tests, doubted)) for attempt in attempts
-            ),
-            given=doubting(given, doubted),
-            brought=doubting(brought, doubted),
+            attempts=without_repeats(self._found()),
+            given=self._given.result() if self._given and _succeeded(self._given) else (),
+            brought=tuple(test for tests in _results(self._brought.values()) for test in tests),
             ranks=tuple(
                 rank
                 for case, lacking in zip(self.plan.cases, missing, strict=True)
                 for rank in self._ranks(case, lacking)
             ),
-            disputes=tuple(dispute for found in settled for dispute in found.disputes),
             tellings=tuple(self._tellings.values()),
             sandbox=self.workbench.engine.level,
             repairs=tuple(_results(self._repairs.values())),
@@ -156,9 +146,8 @@ class Run:
 
         It ends within seconds; what is found is in the record.
         """
-        results = self._results_of(case, None) if not self._not_run(case) else ()
-        ranks = self.plan.rank(results, self.tests(case)) if len(results) > 1 else ()
-        answer = answer_ranking(ranks) if ranks else None
+        ranks = self._ranks(case, None) if not self._not_run(case) else ()
+        answer = answer_ranking(ranks) if len(ranks) > 1 else None
         if not isinstance(answer, NoLeader):
             return
         from pytest_brt.patches import apply_patch
@@ -168,9 +157,9 @@ class Run:
         root = Path(engine.subject.root)
         self.workbench.say("looking for a call on which the leading patches differ")
         changes = {
-            row.patch.name: apply_patch(row.patch, root).changes
-            for row in results
-            if row.patch.name in answer.patches
+            rank.name: apply_patch(rank.result.patch, root).changes
+            for rank in ranks
+            if rank.name in answer.patches
         }
         telling = find_telling(self.tests(case), changes, engine, _TELLING_SECONDS)
         if telling is not None:
@@ -279,7 +268,7 @@ class Run:
         made, given = self._finished(attempts)
         # An attempt that broke is reported as such; the others still rank the patches.
         tests = (
-            *(judged for attempt in agreed(made) for judged in attempt.tests),
+            *(judged for attempt in without_repeats(made) for judged in attempt.tests),
             *given,
             *self._brought[case.issue_id].result(),
         )
@@ -318,34 +307,21 @@ class Run:
                     guard=self._guard,
                     patches=case.patches,
                     total=self.plan.guard,
-                    ruled=self.plan.ruled,
                     say=self.workbench.say,
                 )
             return self._guardings[case.issue_id]
 
-    def _results_of(self, case: Case, lacking: NotRun | None) -> tuple[PatchResult, ...]:
-        """Return the rows of a case that are known."""
+    def _ranks(self, case: Case, lacking: NotRun | None) -> tuple[Rank, ...]:
         left_out = lacking.patches if lacking else ()
         rows = self._asked(case).items()
-        return tuple(row.result() for name, row in rows if name not in left_out)
-
-    def _ranks(self, case: Case, lacking: NotRun | None) -> tuple[Rank, ...]:
-        results = self._results_of(case, lacking)
-        ranks = self.plan.rank(results, self.tests(case)) if results else ()
-        if not lacking:
-            return ranks
+        results = tuple(row.result() for name, row in rows if name not in left_out)
+        if not results:
+            return ()
         from pytest_brt.rank.standing import without_separation
+        from pytest_brt.rank.weighted import rank_by_weight
 
-        return without_separation(ranks)
-
-    def _settled(self, missing: Sequence[NotRun | None]) -> Iterator[Settled]:
-        """Yield what is in dispute in each case that has rows."""
-        for case, lacking in zip(self.plan.cases, missing, strict=True):
-            results = self._results_of(case, lacking)
-            if results:
-                from pytest_brt.rank.disputes import settle
-
-                yield settle(results, self.tests(case))
+        ranks = rank_by_weight(results, self.tests(case))
+        return without_separation(ranks) if lacking else ranks
 
     def _asked(self, case: Case) -> dict[str, Future[PatchResult]]:
         """Return the rows of a case that were asked for, by the names of their patches."""

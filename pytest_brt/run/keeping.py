@@ -19,7 +19,7 @@ from pytest_brt.store import (
     load_last_run,
     save_last_run,
 )
-from pytest_brt.types import Cost, JudgedTest, RunRecord
+from pytest_brt.types import Cost, JudgedTest, Review, RunRecord
 
 
 @dataclass(slots=True, kw_only=True)
@@ -97,6 +97,15 @@ def keep_tests(folder: Path, record: RunRecord) -> LastRun | None:
     return kept if kept.tests and kept.about != about else None
 
 
+def accepted_tests(folder: Path) -> frozenset[str]:
+    """Return the ids of the tests that a person accepted; none where what was kept is damaged."""
+    try:
+        tests = load_last_run(folder).tests
+    except StoreProblem:
+        return frozenset()  # whoever needs these tests is told
+    return frozenset(judged.test.id for judged in tests if judged.review is Review.ACCEPTED)
+
+
 def keep_ranking(folder: Path, record: RunRecord) -> None:
     """Keep what a run ranked, and by which tests.
 
@@ -106,7 +115,6 @@ def keep_ranking(folder: Path, record: RunRecord) -> None:
     ranking = LastRun(
         tests=(*written_tests(record), *record.given),
         ranks=record.ranks,
-        disputes=record.disputes,
         tellings=record.tellings,
     )
     save_last_run(folder, ranking, RANKED)

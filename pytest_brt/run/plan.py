@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_brt.reproduce.strategy import Strategy
 from pytest_brt.types import Issue, JudgedTest, Patch
 
 if TYPE_CHECKING:  # only a run that ranks, repairs or localises imports what that needs
-    from pytest_brt.rank.epr import Ranker
     from pytest_brt.repair.strategy import RepairStrategy
     from pytest_brt.run.repairs import RepairPlan
 
@@ -46,15 +45,12 @@ class Plan:
     cases: tuple[Case, ...]
     #: In the order in which they are tried.
     strategies: Mapping[str, Strategy]
-    rank: Ranker
     #: Finds and judges the tests that were given; called once, when first needed.
     given: Callable[[], tuple[JudgedTest, ...]] | None = None
     #: Seconds for running existing tests on the patches; 0 is none, None a few for each patch.
     guard: float | None = 0.0
     #: Wall-clock seconds, from the first attempt on, in which models may be asked.
     budget: float = math.inf
-    #: Whether a person says that an existing test is right, by its name.
-    ruled: Mapping[str, bool] = field(default_factory=dict)
     repairs: RepairPlan | None = None
 
     def repair_keys(self, case: Case) -> tuple[AttemptKey, ...]:

@@ -19,9 +19,8 @@ from pytest_brt.model.kept import asked_anew
 from pytest_brt.model.metered import Meter, MeteredModel
 from pytest_brt.observe.functions_run import functions_run
 from pytest_brt.oracle.facts import read_facts
-from pytest_brt.rank.disputes import mark_disputed
 from pytest_brt.rank.guarding import hints_of
-from pytest_brt.repair.bench import RepairBench, Without
+from pytest_brt.repair.bench import RepairBench
 from pytest_brt.repair.bug import Bug, guard_check, make_bug, trusted
 from pytest_brt.repair.choose_brt import choose_brt
 from pytest_brt.repair.strategy import RepairStrategy
@@ -43,10 +42,6 @@ class RepairPlan:
     issues: frozenset[str]
     #: In the order in which they are tried.
     strategies: Mapping[str, RepairStrategy]
-    variants: int = 30
-    without: frozenset[Without] = frozenset()
-    #: Whether bugs without a failing test are repaired too, by strategies that could not judge.
-    blind: bool = False
     #: Places that the user names, as in PATH:FIRST-LAST.
     given: tuple[str, ...] = ()
     #: Seconds for existing tests in all; 0 is none, None leaves it to us.
@@ -121,13 +116,9 @@ class Repairing:
             bug=bug,
             model=self._workbench.model,
             steps=self._workbench.steps,
-            variants=self.plan.variants,
-            without=self.plan.without,
-            blind=self.plan.blind,
             seed=seed,
             deadline=deadline,
             journal=self._workbench.journal,
-            record=self._workbench.record,
         )
 
     def _choose(
@@ -200,7 +191,7 @@ class Repairing:
                 failing = trusted((*given, *(t for one in attempts for t in one.tests)))
                 hints, guard = hints_of(failing), self.plan.guard
                 allowance = _GUARD if guard is None else min(guard, _GUARD)
-                check = guard_check(self._guard, failing, hints, allowance, mark_disputed)
+                check = guard_check(self._guard, hints, allowance)
                 self._bugs[issue.id] = make_bug(
                     issue,
                     engine=self._workbench.engine,
@@ -210,7 +201,7 @@ class Repairing:
                     check=check,
                     hints=hints,
                     prompts=self._workbench.prompts,
-                    given=() if Without.PLACE in self.plan.without else self.plan.given,
+                    given=self.plan.given,
                     ran=lambda: self._ran(issue),
                     jobs=self.plan.jobs,
                 )

@@ -5,7 +5,6 @@ hashed, compared, sent to another process and written as JSON (`codec`). Ids are
 hashes; paths are POSIX strings relative to the root of the project under test.
 """
 
-from pytest_brt.types.answer import Contradicted as Contradicted
 from pytest_brt.types.answer import Doubt as Doubt
 from pytest_brt.types.answer import IssueAnswer as IssueAnswer
 from pytest_brt.types.answer import Lack as Lack
@@ -29,15 +28,11 @@ from pytest_brt.types.candidate import Oracle as Oracle
 from pytest_brt.types.candidate import OracleKind as OracleKind
 from pytest_brt.types.candidate import Origin as Origin
 from pytest_brt.types.candidate import Review as Review
-from pytest_brt.types.candidate import doubting as doubting
 from pytest_brt.types.cause import Cause as Cause
 from pytest_brt.types.clue import Clue as Clue
 from pytest_brt.types.cost import Cost as Cost
 from pytest_brt.types.dialogue import Ending as Ending
-from pytest_brt.types.dialogue import KeptDialogue as KeptDialogue
 from pytest_brt.types.dialogue import Trajectory as Trajectory
-from pytest_brt.types.dispute import Dispute as Dispute
-from pytest_brt.types.dispute import Sign as Sign
 from pytest_brt.types.issue import Block as Block
 from pytest_brt.types.issue import BlockKind as BlockKind
 from pytest_brt.types.issue import Issue as Issue
@@ -48,8 +43,6 @@ from pytest_brt.types.outcome import TestRun as TestRun
 from pytest_brt.types.outcome import Verdict as Verdict
 from pytest_brt.types.patch import AppliedPatch as AppliedPatch
 from pytest_brt.types.patch import Cell as Cell
-from pytest_brt.types.patch import Contradiction as Contradiction
-from pytest_brt.types.patch import Edit as Edit
 from pytest_brt.types.patch import FailsBefore as FailsBefore
 from pytest_brt.types.patch import FileChange as FileChange
 from pytest_brt.types.patch import Guarded as Guarded

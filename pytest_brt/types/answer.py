@@ -129,8 +129,6 @@ class Leader(Fact, frozen=True, kw_only=True):
     patch: str
     #: Why that is not sure; None when it leads clearly.
     doubt: Doubt | None = None
-    #: Only bug tests were weighed (``--brt-ranker epr``).
-    by_bug_tests_alone: bool = False
 
 
 class NoLeader(Fact, frozen=True, kw_only=True):
@@ -152,19 +150,6 @@ class NoneFixes(Fact, frozen=True, kw_only=True):
     lack: Lack
 
 
-class Contradicted(Fact, frozen=True, kw_only=True):
-    """Bug tests and existing tests contradict each other: no patch satisfies both.
-
-    Every patch that passes one of these bug tests breaks some of these existing tests, and no
-    other bug test is left to decide.
-    """
-
-    #: Names of the bug tests.
-    bug_tests: tuple[str, ...]
-    #: Node ids of the existing tests.
-    existing: tuple[str, ...]
-
-
 class Unfinished(Fact, frozen=True, kw_only=True):
     """Patches were not run."""
 
@@ -172,4 +157,4 @@ class Unfinished(Fact, frozen=True, kw_only=True):
     of: int
 
 
-RankingAnswer = Leader | NoLeader | OnlyOne | NoneFixes | Contradicted | Unfinished
+RankingAnswer = Leader | NoLeader | OnlyOne | NoneFixes | Unfinished

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
@@ -14,27 +13,23 @@ from pytest_brt.types.patch import FileChange
 class OracleKind(StrEnum):
     """A kind of oracle: one row each; a rule of `oracle.rules` drafts tests of it."""
 
-    #: Where its drafts begin in the order in which they are tried, in 0..1.
-    prior: float
     #: What the test sees on the unpatched tree is the value that the report complains about.
     sees_wrong_value: bool
 
-    def __new__(cls, slug: str, prior: float, sees_wrong_value: bool = False) -> Self:
+    def __new__(cls, slug: str, sees_wrong_value: bool = False) -> Self:
         """Make the member of one row."""
         member = str.__new__(cls, slug)
         member._value_ = slug
-        member.prior = prior
         member.sees_wrong_value = sees_wrong_value
         return member
 
-    NO_RAISE = ("no-raise", 0.70)
-    MUST_RAISE = ("must-raise", 0.40)
-    EQUALS = ("equals-expected", 0.50, True)
-    GONE = ("observed-gone", 0.42, True)
-    NO_PRINT = ("output-lacks", 0.45, True)
-    EXIT_STATUS = ("exit-status", 0.50)
+    NO_RAISE = ("no-raise",)
+    MUST_RAISE = ("must-raise",)
+    EQUALS = ("equals-expected", True)
+    GONE = ("observed-gone", True)
+    NO_TRACEBACK = ("no-traceback",)
     #: By a person or a model, not by a rule.
-    WRITTEN = ("written", 0.60)
+    WRITTEN = ("written",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,15 +192,3 @@ class JudgedTest:
     test: CandidateTest
     judgement: Judgement
     review: Review = Review.OPEN
-
-
-def doubting(tests: Iterable[JudgedTest], doubted: Collection[str]) -> tuple[JudgedTest, ...]:
-    """Return tests, those with ids among `doubted` at most possibly right."""
-    return tuple(_possible(judged) if judged.test.id in doubted else judged for judged in tests)
-
-
-def _possible(judged: JudgedTest) -> JudgedTest:
-    if not judged.judgement.counts:
-        return judged
-    judgement = replace(judged.judgement, confidence=COUNTS - 0.01, measured=None)
-    return replace(judged, judgement=judgement)

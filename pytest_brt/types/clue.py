@@ -40,19 +40,6 @@ class RunByReport(Fact, frozen=True, kw_only=True):
     """The report's own code runs it."""
 
 
-class UsedByReport(Fact, frozen=True, kw_only=True):
-    """The report's own code names it."""
-
-    name: str
-
-
-class CalledByNamed(Fact, frozen=True, kw_only=True):
-    """A function calls it that the report's sentences name."""
-
-    #: Of the function that the report names.
-    name: str
-
-
 class CalledWrongly(Fact, frozen=True, kw_only=True):
     """An exception says that it was called with the wrong arguments."""
 
@@ -74,8 +61,6 @@ Clue = (
     | FileNamed
     | SpokenOf
     | RunByReport
-    | UsedByReport
-    | CalledByNamed
     | CalledWrongly
     | SharedWords
 )

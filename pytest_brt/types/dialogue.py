@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_brt.types.cost import Cost
 from pytest_brt.types.step import Step
 
 
@@ -32,30 +31,3 @@ class Trajectory:
     ending: Ending
     #: One line, for the reader.
     reason: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptDialogue:
-    """A dialogue as the record of a run holds it."""
-
-    #: Id of the report.
-    issue: str
-    #: As in "agent-03".
-    name: str
-    #: Title of the report, or "" when that was not kept.
-    title: str = ""
-    steps: tuple[Step, ...] = ()
-    #: None when it was interrupted.
-    ending: Ending | None = None
-    reason: str = ""
-
-    @property
-    def ended(self) -> str:
-        """How it ended, in words."""
-        reason = f" ({self.reason})" if self.reason else ""
-        return f"{self.ending or 'interrupted'}{reason}"
-
-    @property
-    def cost(self) -> Cost:
-        """What the model cost."""
-        return sum((step.cost for step in self.steps), Cost())

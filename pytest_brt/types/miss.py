@@ -29,8 +29,6 @@ class CodeLeftOut(Fact, frozen=True, kw_only=True):
     end_line: int
     #: The first of them.
     code: str
-    #: It is Python, and of no use without other lines that are not.
-    orphaned: bool
 
 
 class TooManyStatements(Fact, frozen=True, kw_only=True):
@@ -38,13 +36,6 @@ class TooManyStatements(Fact, frozen=True, kw_only=True):
 
     most: int
     most_inline: int
-
-
-class CommandCrashes(Fact, frozen=True, kw_only=True):
-    """A command of the report ends in an exception that the report does not mention."""
-
-    command: str
-    exception: str
 
 
 class CodeRead(Fact, frozen=True, kw_only=True):
@@ -136,7 +127,6 @@ Incomplete = (
     NoCode
     | CodeInShell
     | CodeLeftOut
-    | CommandCrashes
     | UndefinedNames
     | NothingWrong
     | ComplaintUnclear

@@ -192,10 +192,6 @@ class OnlyThought(Fact, frozen=True, kw_only=True):
     characters: int
 
 
-class PlayedOutOfOrder(Fact, frozen=True, kw_only=True):
-    """A recording answered a prompt that it does not know."""
-
-
 ModelNote = (
     EngineChosen
     | ContextReduced
@@ -206,5 +202,4 @@ ModelNote = (
     | AnswersLost
     | PromptCut
     | OnlyThought
-    | PlayedOutOfOrder
 )

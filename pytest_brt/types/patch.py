@@ -56,18 +56,6 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contradiction:
-    """A bug test that wants the opposite of what an existing test asserts, of the same calls."""
-
-    #: The bug test's id.
-    bug_test: str
-    #: Its assertion, on one line.
-    demands: str
-    #: One such test is believed, and the reporter says what one demands: the existing is wrong.
-    is_settled: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Regression:
     """An existing test that passed on the unpatched tree and does not on a patched one."""
 
@@ -76,21 +64,6 @@ class Regression:
     verdict: Verdict
     cause: Cause
     raised: Raised | None = None
-    #: The assertion that failed, on one line; "" where that is not known.
-    asserts: str = ""
-    contradicts: tuple[Contradiction, ...] = ()
-    #: Whether a person says that the test is right; None where nobody was asked.
-    is_right: bool | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
-    """An existing test that a patch changes or removes."""
-
-    #: As of `Regression`.
-    test: str
-    #: The statements that are gone, each on one line.
-    gone: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,18 +104,11 @@ class Guarded:
     reached: int | None = None
     by: ChosenBy
     regressions: tuple[Regression, ...] = ()
-    #: Tests that fail, and are held to assert the bug: that is no regression.
-    disputed: tuple[Regression, ...] = ()
     #: Tests near the patches that do not pass on the unpatched tree, and so were left out.
     failing: tuple[FailsBefore, ...] = ()
     #: Why fewer tests ran than could have.
     shortfalls: tuple[Shortfall, ...] = ()
     seconds: float = 0.0
-
-    @property
-    def broken(self) -> tuple[Regression, ...]:
-        """The tests that fail, those in dispute too."""
-        return (*self.regressions, *self.disputed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,8 +133,6 @@ class PatchResult:
     special: tuple[str, ...] = ()
     #: What the expressions of bug tests give that only say what is wrong.
     values: tuple[Value, ...] = ()
-    #: What it changes in existing tests.
-    edits: tuple[Edit, ...] = ()
     #: None when the project's own tests were not run on it.
     guarded: Guarded | None = None
 
@@ -191,10 +155,5 @@ class PatchResult:
 
     @property
     def regressions(self) -> tuple[Regression, ...]:
-        """The existing tests that it makes fail, and should not."""
+        """The existing tests that it makes fail."""
         return self.guarded.regressions if self.guarded else ()
-
-    @property
-    def broken(self) -> tuple[Regression, ...]:
-        """The existing tests that it makes fail, those that are held to assert the bug too."""
-        return self.guarded.broken if self.guarded else ()

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from pytest_brt.types.answer import Contradicted, Doubt
+from pytest_brt.types.answer import Doubt
 from pytest_brt.types.attempt import Attempt
 from pytest_brt.types.candidate import JudgedTest
 from pytest_brt.types.clue import Clue
 from pytest_brt.types.cost import Cost
 from pytest_brt.types.dialogue import Trajectory
-from pytest_brt.types.dispute import Dispute
 from pytest_brt.types.issue import Issue
 from pytest_brt.types.patch import Guarded, Patch, PatchResult
 from pytest_brt.types.step import FixSource
@@ -113,8 +112,6 @@ class Standing(StrEnum):
     CLOSE = "too-close"
     #: It leads by the odds, and what that rests on is not enough to say so (`Rank.doubt`).
     UNSURE = "unsure"
-    #: It passes bug tests, and no bug test is left that existing tests do not contradict.
-    CONTRADICTED = "contradicted"
     NO_EVIDENCE = "no-evidence"
 
 
@@ -135,13 +132,9 @@ class Rank:
     placed_with: tuple[str, ...] = ()
     #: Probability that the patch is right, as the weighted ranker estimates it; in 0..1.
     score: float | None = None
-    #: Where the score lies with 80 % probability; None without a score.
-    interval: tuple[float, float] | None = None
     standing: Standing | None = None
     #: Why it does not lead clearly, though the odds say so.
     doubt: Doubt | None = None
-    #: Why no patch of the ranking leads, on each of them.
-    contradiction: Contradicted | None = None
     #: Number of its group: patches on which the same tests pass; 0 for none.
     group: int = 0
     #: Names of the patches that make the same program.
@@ -184,8 +177,6 @@ class RunRecord:
     localised: tuple[Localised, ...] = ()
     #: Of issues whose ranking lacks patches: it was interrupted, or running them went wrong.
     not_run: tuple[NotRun, ...] = ()
-    #: Existing tests that patches break and against which something speaks.
-    disputes: tuple[Dispute, ...] = ()
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...] = ()
 

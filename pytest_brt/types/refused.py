@@ -12,6 +12,7 @@ class PathFault(StrEnum):
     """What is unsafe about a path; some have a detail."""
 
     ABSOLUTE = "absolute"
+    CONTROL_CHARACTER = "control-character"
     LEAVES_TREE = "leaves-tree"
     GIT_FOLDER = "git-folder"
     TOO_LONG = "too-long"

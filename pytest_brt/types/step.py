@@ -71,16 +71,15 @@ class FixTried(Fact, frozen=True, kw_only=True):
     #: Whether it passes the bug tests that are to be trusted; where there is none, whether it
     #: breaks no existing test.
     passes: bool
-    #: Existing tests that it breaks, and how many of these a bug test contradicts.
+    #: How many existing tests it breaks.
     breaks: int = 0
-    disputed: int = 0
     #: What the bug was held to be, or "".
     hypothesis: str = ""
 
     @property
     def stands(self) -> bool:
-        """Whether nothing that was run speaks against it, but for tests that are in dispute."""
-        return self.passes and self.breaks <= self.disputed
+        """Whether nothing that was run speaks against it."""
+        return self.passes and not self.breaks
 
 
 class Finished(Fact, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 from tests.support.reports import read_report
 from tests.support.trees import tree_hash
@@ -101,27 +102,34 @@ PLACES: dict[str, tuple[str, str, dict[str, str]]] = {
 }
 
 
+#: Answers where there is a bug test.
+REPRODUCED = ("Reproduced", "PossiblyReproduced")
 PACKAGES = ("pytest==9.0.0", "django==5.2.8", "pytest-django==4.11.1", "pytest-asyncio==1.3.0")
 
 
 def reproduced(root: Path, report: str, *options: str) -> str:
-    """Return the source of the best test that our plugin writes for `report`."""
+    """Return the sources of the bug tests that our plugin writes for `report`, best first."""
     issue, answer = root.parent / "report.md", root.parent / "answer.json"
     issue.write_text(dedent(report), encoding="utf-8")
     before = tree_hash(root)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--brt-issue={issue}"]
     result = subprocess.run(
-        [*command, f"--brt-report={answer}", "--brt-repeat=1", *options],
+        [*command, f"--brt-report={answer}", *options],
         cwd=root,
         capture_output=True,
         text=True,
         check=False,
         encoding="utf-8",
     )
-    assert result.returncode == 0, result.stdout + result.stderr
     assert tree_hash(root) == before
-    tests = read_report(answer)["tests"]
-    return str(next(test["source"] for test in tests if test["candidate"]))
+    found = read_report(answer)
+    assert found["issues"][0]["answer"]["kind"] in REPRODUCED, result.stdout + result.stderr
+    return sources(found)
+
+
+def sources(report: dict[str, Any]) -> str:
+    """Return the sources of all bug tests in a report, best first."""
+    return "\n".join(test["source"] for test in report["tests"] if test["candidate"])
 
 
 def made(root: Path, files: dict[str, str]) -> Path:

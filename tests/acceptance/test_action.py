@@ -35,7 +35,7 @@ def run_action(project: pytest.Pytester, **inputs: str) -> tuple[list[int], str]
         "GITHUB_REPOSITORY": "owner/interval",
         "GITHUB_STEP_SUMMARY": str(temporary / "summary"),
         "GITHUB_OUTPUT": str(temporary / "output"),
-        "OPTIONS": "--brt-guard=no --brt-keep=4 --brt-repeat=1",
+        "OPTIONS": "--brt-guard=no",
         **inputs,
     }
     codes = [
@@ -138,7 +138,6 @@ def test_the_hook_asks_for_a_test_that_fails_without_the_change(tmp_path: Path) 
     )
     assert ran.returncode == 0, ran.stdout
     assert b"gate: the changed test fails without the change and passes with it" in ran.stdout
-    assert b"1 passed in " in ran.stdout
     assert repository.git("status", "--porcelain") == before
 
 

@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.agent.trajectory import read_trajectories
-from pytest_brt.types import Ending, Verdict
 from tests.acceptance.examples import EXAMPLES, unpack
 from tests.support.reports import patches_of, read_report
 from tests.support.trees import tree_hash
@@ -40,7 +38,7 @@ def report(tree: Path) -> dict[str, Any]:
     command = [sys.executable, "-m", "pytest", f"--rootdir={tree}", "-v", "-p", "no:cacheprovider"]
     command += ["--brt-issue=../issue.md", "--rank-fixes=../patches", "--brt-strategy=agent"]
     command += ["--brt-model=scripted:../agent-sqlparse.txt", "--brt-samples=1"]
-    command += ["--brt-guard=no", "--brt-report=../out.json", "--brt-record=../run"]
+    command += ["--brt-guard=no", "--brt-report=../out.json"]
     before = tree_hash(tree)
     done = subprocess.run(
         command, cwd=tree, capture_output=True, text=True, check=False, encoding="utf-8"
@@ -53,30 +51,24 @@ def report(tree: Path) -> dict[str, Any]:
 
 @pytest.mark.usefixtures("report")
 def test_every_mistake_is_answered_and_the_trajectory_kept(tree: Path) -> None:
-    (kept,) = read_trajectories(tree.parent / "run")
-    steps = kept.steps
-    assert kept.ending is Ending.FINISH
-    assert [step.action for step in steps] == [
+    (line,) = (tree.parent / "out.trajectories.jsonl").read_text("utf-8").splitlines()
+    dialogue = json.loads(line)
+    steps = dialogue["steps"]
+    assert dialogue["ending"] == "finish"
+    assert [step["action"] for step in steps] == [
         "code_search", "cat", "edit", "edit", "test", "test", "edit", "test", "finish",
     ]  # fmt: skip
-    assert "action 'search' read as 'code_search'" in steps[0].corrections
-    assert steps[1].corrections == (
-        "path 'sqlparse/filters/other.py' read as 'sqlparse/filters/others.py'",
-    )
-    assert "only test files can be edited" in steps[2].observation
-    assert "argument 'file' read as 'path'" in steps[3].corrections
-    assert "sqlparse" in steps[3].observation
-    assert "strip_all_comments" in steps[3].observation
-    assert steps[4].verdict is Verdict.BROKEN
-    assert "exactly this in step 5" in steps[5].observation
-    assert steps[7].verdict is Verdict.FAIL
-    assert "more times]" in steps[7].observation
-    assert len(steps[7].observation) < 4000
-    # The prompts and replies are kept too.
-    kept_replies = (tree.parent / "run/replies.jsonl").read_text("utf-8").splitlines()
-    asked = [json.loads(line) for line in kept_replies]
-    assert all(one["prompt"]["messages"] and one["completions"] for one in asked)
-    assert [one["purpose"] for one in asked].count("agent") == len(steps)
+    said = [step["observation"] for step in steps]
+    assert "action 'search' read as 'code_search'" in said[0]
+    assert "path 'sqlparse/filters/other.py' read as 'sqlparse/filters/others.py'" in said[1]
+    assert "only test files can be edited" in said[2]
+    assert "argument 'file' read as 'path'" in said[3]
+    assert "sqlparse" in said[3]
+    assert "strip_all_comments" in said[3]
+    assert "exactly this in step 5" in said[5]
+    assert "more times]" in said[7]
+    assert len(said[7]) < 4000
+    assert all(step["reply"] for step in steps)
 
 
 def test_what_it_wrote_tells_right_patches_from_wrong_ones(report: dict[str, Any]) -> None:

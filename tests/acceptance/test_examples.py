@@ -38,7 +38,7 @@ def reports(folder: Path) -> dict[str, dict[str, Any]]:
     found = {}
     for name in NAMES:
         # Existing tests are tried with the one that has packages for them.
-        how = ["--brt-guard=1"] if name == NAMES[0] else ["--brt-guard=no", "--brt-repeat=1"]
+        how = ["--brt-guard=1"] if name == NAMES[0] else ["--brt-guard=no"]
         out = folder / f"{name}.json"
         command = [sys.executable, f"{EXAMPLES}/run.py", name, "--keep", f"{folder}/{name}", "--"]
         chosen = " or ".join(["issue", *(Path(patch).stem for patch in labels_of(name))])

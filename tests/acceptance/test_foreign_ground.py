@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 RIGHT = SOURCE.replace("min(value, low)", "min(value, high)")
 WRONG = SOURCE.replace("    return max(low, min(value, low))\n", FIXES["c-wrong"])
-OPTIONS = ("--brt-issue=issue.md", "--rank-fixes=patches", "--brt-guard=no", "--brt-repeat=1")
+OPTIONS = ("--brt-issue=issue.md", "--rank-fixes=patches", "--brt-guard=no")
 UNITTEST = """\
 import unittest
 

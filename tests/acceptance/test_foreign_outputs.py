@@ -61,7 +61,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     done = subprocess.run(
         [
             *command, f"--brt-issue={out}/issue.md", f"--rank-fixes={out}/patches", *reports,
-            f"--junitxml={out}/junit.xml", "--brt-write=new", f"--brt-record={out}/record",
+            f"--junitxml={out}/junit.xml", "--brt-write=new",
         ],
         cwd=root, capture_output=True, check=False,
     )  # fmt: skip
@@ -70,7 +70,6 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     texts = {kind: (out / f"report.{kind}").read_bytes() for kind in REPORTS}
     texts |= {"terminal": done.stdout + done.stderr, "test": test.read_bytes()}
     texts |= {"junit": (out / "junit.xml").read_bytes()}
-    texts |= {"record": (out / "record/brt-report.json").read_bytes()}
     return {kind: raw.decode("utf-8") for kind, raw in texts.items()}
 
 
@@ -114,10 +113,9 @@ CHECKS: dict[str, Callable[[str], object]] = {
     "json": json.loads,
     "junit": ElementTree.fromstring,
     "test": ast.parse,
-    "record": json.loads,
 }
 #: In these a program reads the letters, and gets them as they were.
-DATA = {"json", "record", "junit"}
+DATA = {"json", "junit"}
 
 
 @pytest.mark.parametrize("kind", CHECKS)

@@ -19,7 +19,6 @@ RAISES = f"""\
 MINE = "from interval import clamp\n\n\ndef test_mine():\n    assert clamp(5, 0, 10) == 5\n"
 
 
-@pytest.mark.usefixtures("once")
 @pytest.mark.parametrize("options", [(), ("-vv",)])
 def test_names_and_messages_are_shown_as_text(
     project: pytest.Pytester, options: tuple[str, ...]
@@ -44,7 +43,7 @@ def test_names_and_messages_are_shown_as_text(
     assert result.ret == 0, result.stderr.str()
     said = result.stdout.str() + result.stderr.str()
     assert {c for c in said if unicodedata.category(c) in {"Cc", "Cf"}} == {"\n"}
-    assert "odd?]0;owned??31m??fixes by EPR.diff" in said
+    assert "odd?]0;owned??31m?\\nfixes by EPR.diff" in said
     assert "raw\\xff.diff" in said
     ElementTree.parse(xml)
 

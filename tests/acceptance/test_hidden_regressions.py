@@ -9,8 +9,6 @@ import pytest
 from tests.support.reports import patches_of, read_report
 from tests.support.trees import write_tree
 
-pytestmark = pytest.mark.usefixtures("once")
-
 CORE = "def area(side):\n    return side\n\n\ndef edge(side):\n    return side\n"
 BUG_TEST = "import core\n\n\ndef test_area():\n    assert core.area(3) == 9\n"
 

@@ -11,8 +11,6 @@ from pytest_brt.types import FileChange
 from tests.support.reports import patches_of, read_report
 from tests.support.trees import write_tree
 
-pytestmark = pytest.mark.usefixtures("once")
-
 CORE = '''\
 class Refused(Exception):
     pass

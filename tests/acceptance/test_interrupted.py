@@ -52,7 +52,7 @@ def many(project: pytest.Pytester) -> list[str]:
     report = project.path.parent / "report.json"
     return [
         sys.executable, "-c", HEEDFUL, "-p", "no:randomly", "--rank-fixes=patches",
-        f"--brt-tests={mine}", "--brt-guard=20", f"--brt-report={report}", "--brt-repeat=1",
+        f"--brt-tests={mine}", "--brt-guard=20", f"--brt-report={report}",
     ]  # fmt: skip
 
 

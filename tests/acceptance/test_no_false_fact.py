@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.reports import read_report
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("once")]
+pytestmark = pytest.mark.slow
 
 
 @dataclass(frozen=True, kw_only=True)

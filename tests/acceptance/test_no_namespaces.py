@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.trees import tree_hash
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("once")]
+pytestmark = pytest.mark.slow
 
 CAN_UNSHARE = sys.platform == "linux" and not subprocess.call(
     ["unshare", "-Ur", "true"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

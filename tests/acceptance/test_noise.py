@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.agent.loop import run_agent
-from pytest_brt.agent.trajectory import Log, read_trajectories
+from pytest_brt.agent.trajectory import Log
 from pytest_brt.code.index import open_index
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.load import load_issue
@@ -24,13 +24,13 @@ from pytest_brt.reproduce.agent.writers import BrtAgent
 from pytest_brt.reproduce.prompting.context import gather_hints
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.store import Journal
-from pytest_brt.types import Ending, Step
+from pytest_brt.types import Ending, Issue, Step, Trajectory
 from tests.acceptance.examples import EXAMPLES, NAMES, unpack
 from tests.support.projects import open_on
 from tests.support.rounds import rounds
 from tests.support.tiny import words, write_llama
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.llama]
 BENCH = Path(__file__).parents[2] / "bench"
 #: Each example gets a third of them all; in CI one example stands for the three.
 RUNS, DEEP = rounds(18, least=2), rounds(16, least=3)
@@ -41,7 +41,6 @@ ENDED = {Ending.FINISH, Ending.STEPS, Ending.TOKENS, Ending.LOOP}
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
-    pytest.importorskip("llama_cpp")
     path = write_llama(tmp_path_factory.mktemp("noise") / "noise.gguf", words=words(3000))
     model = open_model(f"gguf:{path}", Settings(context=2048, threads=1))
     yield model
@@ -69,21 +68,19 @@ def bench_of(engine: Engine, model: Model, folder: Path) -> Workbench:
         model=model,
         say=lambda text: None,
         journal=Journal(folder / "journal.jsonl", "noise"),
-        record=folder,
         steps=STEPS,
     )
 
 
-def check(folder: Path, runs: int) -> None:
-    """Every dialogue has ended, is kept whole, and could be taken up from the journal."""
-    kept = read_trajectories(folder)
+def check(folder: Path, issue: Issue, found: Mapping[str, Trajectory]) -> None:
+    """Every dialogue has ended, and could be taken up from the journal."""
     journal = Journal(folder / "journal.jsonl", "noise")
-    assert len(kept) == runs
-    for found in kept:
-        assert found.ending in ENDED, found
-        assert [step.number for step in found.steps] == list(range(1, len(found.steps) + 1))
-        for step in found.steps:
-            assert journal.get(Step, "step", found.issue, found.name, str(step.number)) == step
+    for name, trajectory in found.items():
+        assert trajectory.ending in ENDED, trajectory
+        numbers = range(1, len(trajectory.steps) + 1)
+        assert [step.number for step in trajectory.steps] == list(numbers)
+        for step in trajectory.steps:
+            assert journal.get(Step, "step", issue.id, name, str(step.number)) == step
 
 
 def test_runs_of_noise_end(engine: Engine, model: Model, tmp_path: Path) -> None:
@@ -92,12 +89,11 @@ def test_runs_of_noise_end(engine: Engine, model: Model, tmp_path: Path) -> None
     bench = bench_of(engine, model, tmp_path)
     with open_index(root) as index, ThreadPoolExecutor(8) as pool:
 
-        def one(number: int) -> Ending:
-            made = agent(issue, number, bench, index)
-            return made.trajectories[0].ending
+        def one(number: int) -> Trajectory:
+            return agent(issue, number, bench, index).trajectories[0]
 
-        assert set(pool.map(one, range(RUNS))) <= ENDED
-    check(tmp_path, RUNS)
+        made = list(pool.map(one, range(RUNS)))
+    check(tmp_path, issue, {f"agent-{number:02}": one for number, one in enumerate(made)})
 
 
 class Rewording(WrappedModel):
@@ -129,18 +125,16 @@ def test_runs_of_noise_that_names_real_files_end(
         bench = bench_of(engine, reworded, tmp_path)
         hints = gather_hints(issue, index)
 
-        def one(number: int) -> Ending:
+        def one(number: int) -> Trajectory:
             task = TestTask(issue=issue, bench=bench, index=index, hints=hints, strategy="agent")
             session = session_of(task, number, top_k=0, longest=400)
-            log = Log(issue.id, f"deep-{number:02}", journal=bench.journal, folder=bench.record)
+            log = Log(issue.id, f"deep-{number:02}", bench.journal)
             sampling = replace(session.sampling, temperature=2.0)
             session = replace(session, log=log, sampling=sampling)
-            trajectory = run_agent(BrtAgent(task), session)
-            seen.update(step.action for step in trajectory.steps)
-            return trajectory.ending
+            return run_agent(BrtAgent(task), session)
 
-        seen: set[str] = set()
-        assert set(pool.map(one, range(DEEP))) <= ENDED
+        made = list(pool.map(one, range(DEEP)))
+    seen = {step.action for trajectory in made for step in trajectory.steps}
     # Which ones is up to chance; at least one that looks into real files, or runs them.
     assert {"cat", "edit", "test"} & seen, seen
-    check(tmp_path, DEEP)
+    check(tmp_path, issue, {f"deep-{number:02}": one for number, one in enumerate(made)})

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("once")
-
 #: Libraries that we import only when a report is read.
 LIBRARIES = ("libcst", "markdown_it", "msgspec", "rapidfuzz", "unidiff")
 COMMANDS = {

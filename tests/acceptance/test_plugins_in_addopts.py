@@ -30,7 +30,7 @@ def test_nothing_is_written_and_the_exit_code_is_ours(
     monkeypatch.delenv("PYTEST_ADDOPTS")
     project.makeini(f"[pytest]\naddopts = {ADDOPTS[plugin]}\ntimeout = 0.01\n")
     before = tree_hash(project.path)
-    result = project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-repeat=1")
+    result = project.runpytest_subprocess("--brt-issue=clamp.md")
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
     assert tree_hash(project.path) == before
     assert not list(project.path.glob(".coverage*"))

@@ -13,7 +13,6 @@ from tests.support.interval import CLAMP, CLAMP_ISSUE, FIXES, SOURCE, diff_of
 from tests.support.refusals import assert_refused
 from tests.support.repository import Repository
 
-pytestmark = pytest.mark.usefixtures("once")
 RIGHT = diff_of(SOURCE.replace(CLAMP, FIXES["a-right"]))
 WRONG = diff_of(SOURCE.replace(CLAMP, FIXES["c-wrong"]))
 

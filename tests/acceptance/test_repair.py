@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tests.support.trees import tree_hash
 
 LINE = 1 + SOURCE.splitlines().index("    return max(low, min(value, low))")
 MODULE = "interval/__init__.py"
+STUDIES = Path(__file__).parents[2] / "examples/studies"
 AGENT = f"""\
 === reply
 {{"thought": "t", "action": "express_hypothesis", "hypothesis": "low is given twice"}}
@@ -51,7 +53,7 @@ def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, di
     out.unlink(missing_ok=True)
     result = project.runpytest_subprocess(
         f"--brt-report={out}",
-        *("--brt-strategy=replay", "--brt-guard=auto", "--brt-repeat=1"),
+        *("--brt-strategy=replay", "--brt-guard=auto"),
         *arguments,
     )
     report = read_report(out) if out.exists() else {}
@@ -61,20 +63,23 @@ def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, di
 
 @pytest.mark.slow
 def test_a_bug_is_repaired_and_the_patches_are_ranked(
-    project: pytest.Pytester, replies: Path
+    project: pytest.Pytester, replies: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A plugin adds the strategy that writes them."""
+    monkeypatch.setenv("PYTHONPATH", str(STUDIES))
     before = tree_hash(project.path)
-    out = project.path.parent / "out"
     result, report = run(
         project,
         "--brt-repair=clamp.md",
         f"--brt-model=scripted:{replies}",
         *("--rank-fixes", "patches/a-right.diff", "patches/c-wrong.diff"),
-        f"--brt-out={out}",
-        *("--brt-repair-strategy=repairagent", "--brt-without=search"),
+        *("-p", "strategies", "--brt-strategy=replay,repairagent-no-search"),
     )
     assert result.ret == 0, result.stdout.str()
-    assert tree_hash(project.path) == before
+    out = project.path.parent / "out"
+    (project.path / "brt-patches/clamp").rename(out)
+    (project.path / "brt-patches").rmdir()
+    assert tree_hash(project.path) == before, "none is applied"
     (repair,) = report["repairs"]
     assert (repair["strategy"], repair["ending"]) == ("repairagent", "finish")
     assert [fix["source"] for fix in repair["fixes"]] == ["variant", "agent"]
@@ -100,7 +105,7 @@ def test_a_bug_is_repaired_and_the_patches_are_ranked(
             "*repairagent*4 steps, given test_clamp*",
             "*a variant; passes 4 of 4 bug tests and breaks no existing test (1 ran)*",
             "*= patch ranking =*",
-            "*1 patch in *out (1 more that behave the same in its folder alike), not applied*",
+            "*1 patch in *out (1 more that pass the same tests, in its folder alike), not applied*",
         ]
     )
 
@@ -152,7 +157,7 @@ def test_the_model_says_which_of_several_tests_is_given(project: pytest.Pytester
         project,
         "--brt-repair=clamp.md",
         f"--brt-model=scripted:{replies}",
-        "--brt-repair-strategy=passerine",
+        "--brt-strategy=replay,passerine",
         "--brt-samples=1",
         "-v",
     )
@@ -175,6 +180,8 @@ def test_a_fix_that_breaks_existing_tests_is_written_and_ranked_but_no_success(
     project: pytest.Pytester, replies: Path
 ) -> None:
     """The existing test is wrong: it asserts what the code with the bug did."""
+    without_variants = re.sub(r"=== always .*?(?==== reply)", "", AGENT, flags=re.DOTALL)
+    replies.write_text(without_variants, encoding="utf-8")
     (project.path / "tests/test_old.py").write_text(
         "from interval import clamp\n\n\n"
         "def test_sum():\n    assert clamp(250, 0, 10) + clamp(7, 0, 10) == 0\n",
@@ -184,7 +191,7 @@ def test_a_fix_that_breaks_existing_tests_is_written_and_ranked_but_no_success(
         project,
         "--brt-repair=clamp.md",
         f"--brt-model=scripted:{replies}",
-        *("--brt-variants=0", "--brt-repair-strategy=repairagent"),
+        "--brt-strategy=replay,repairagent",
         "--rank-fixes=patches/c-wrong.diff",
         "-v",
     )
@@ -224,14 +231,13 @@ def test_no_patch_is_a_failure(project: pytest.Pytester) -> None:
 def test_what_cannot_be_used_is_said(project: pytest.Pytester) -> None:
     (project.path / "x").write_text("=== reply\n", encoding="utf-8")
     repair = "--brt-repair=clamp.md"
-    magic = "--brt-model=scripted:x --brt-repair-strategy=magic"
+    magic = "--brt-model=scripted:x --brt-strategy=magic"
     messages = {
         repair: "fixes are written by a model",
         "--brt-repair=nothing.md": "nothing.md",
-        f"{repair} {magic}": "known: auto, passerine, repairagent",
-        f"{repair} --brt-model=scripted:x --brt-without=search": "which is not run",
+        f"{repair} {magic}": "known: agent, auto, invert, libro, passerine, repairagent, replay",
         f"{repair} --brt-model=scripted:x --brt-buggy-file={MODULE}:x": "FIRST-LAST",
-        f"{repair} --brt-without=everything": "search, states, memory, place",
+        "--brt-issue=clamp.md --brt-strategy=repairagent": "unknown name 'repairagent'",
     }
     assert_refused(project, messages)
 

@@ -97,17 +97,16 @@ def repaired(
     (tmp_path / "replies.txt").write_text(replies, encoding="utf-8")
     command = [
         *(sys.executable, "-m", "pytest", f"--rootdir={root}", "-p", "no:cacheprovider"),
-        *(f"--brt-repair={EXAMPLES / name / 'issue.md'}", f"--brt-out={tmp_path / 'out'}"),
+        f"--brt-repair={EXAMPLES / name / 'issue.md'}",
         *(
             f"--brt-model=scripted:{tmp_path / 'replies.txt'}",
             f"--brt-report={tmp_path / 'r.json'}",
         ),
-        *(f"--brt-repair-strategy={strategy}", "--brt-samples=1", "--brt-strategy=replay"),
-        "--brt-repeat=1",
+        *(f"--brt-strategy=replay,{strategy}", "--brt-samples=1"),
     ]
     done = subprocess.run(
         command,
-        cwd=root,
+        cwd=tmp_path,
         check=False,
         capture_output=True,
         encoding="utf-8",
@@ -115,7 +114,7 @@ def repaired(
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert tree_hash(root) == before
-    (patch,) = (tmp_path / "out").glob("*.diff")
+    (patch,) = (tmp_path / "brt-patches/issue").glob("*.diff")
     return read_report(tmp_path / "r.json"), patch.read_text("utf-8"), root
 
 

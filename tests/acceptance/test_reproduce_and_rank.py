@@ -14,8 +14,6 @@ from tests.support.reports import patches_of, read_report
 from tests.support.sessions import LEAN
 from tests.support.trees import tree_hash
 
-pytestmark = pytest.mark.usefixtures("once")
-
 
 def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, dict[str, Any]]:
     """Run pytest in the project: its result and the JSON report."""
@@ -223,4 +221,4 @@ def test_no_candidate_means_no_evidence(project: pytest.Pytester) -> None:
     assert result.ret == 1
     assert not any(test["candidate"] for test in report["tests"])
     assert all(patch["epr"] is None for patch in patches_of(report).values())
-    result.stdout.fnmatch_lines(["No patch stands out: no bug test could be run on a patch."])
+    result.stdout.fnmatch_lines(["No patch stands out: no patch could be applied."])

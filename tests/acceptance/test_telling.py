@@ -8,8 +8,6 @@ import pytest
 
 from tests.support.reports import read_report
 
-pytestmark = pytest.mark.usefixtures("once")
-
 WRONG = "def size(text):\n    return int(text[:-2]) * 1024\n"
 REPORT = """\
 # size() knows no fractions

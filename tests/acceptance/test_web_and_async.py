@@ -13,7 +13,16 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.django_site import APP, PACKAGES, PLACES, SETTING, made, reproduced
+from tests.acceptance.django_site import (
+    APP,
+    PACKAGES,
+    PLACES,
+    REPRODUCED,
+    SETTING,
+    made,
+    reproduced,
+    sources,
+)
 from tests.support.reports import patches_of, read_report
 from tests.support.subjects import environment
 
@@ -147,12 +156,12 @@ DJANGO_STYLE = {
 
 
 def ranked(root: Path, report: str) -> tuple[str, dict[str, dict[str, Any]]]:
-    """Return the best bug test, and what is found of the patches beside `root`, by their names."""
+    """Return the bug tests, and what is found of the patches beside `root`, by their names."""
     python = str(environment("3.11", *PACKAGES))
     issue, answer = root.parent / "report.md", root.parent / "answer.json"
     issue.write_text(dedent(report), encoding="utf-8")
     command = [sys.executable, "-m", "pytest_brt", "issue", str(issue), "--python", python]
-    command += ["--repeat=1", "--keep=1", "--rank", str(root.parent / "patches")]
+    command += ["--rank", str(root.parent / "patches")]
     done = subprocess.run(
         [*command, f"--report={answer}"],
         cwd=root,
@@ -161,10 +170,9 @@ def ranked(root: Path, report: str) -> tuple[str, dict[str, dict[str, Any]]]:
         check=False,
         encoding="utf-8",
     )
-    assert done.returncode == 0, done.stdout + done.stderr
     found = read_report(answer)
-    source = next(test["source"] for test in found["tests"] if test["candidate"])
-    return source, patches_of(found)
+    assert found["issues"][0]["answer"]["kind"] in REPRODUCED, done.stdout + done.stderr
+    return sources(found), patches_of(found)
 
 
 def write_patch(root: Path, name: str, path: str, before: str, after: str) -> None:

@@ -10,8 +10,6 @@ import pytest
 
 from tests.support.interval import SOURCE, diff_of
 
-pytestmark = pytest.mark.usefixtures("once")
-
 CLAMP = (
     "# clamp is odd\n\n```\n>>> from interval import clamp\n>>> clamp(5, 0, 10)\n0\n```\n"
     "{}\n\nIn docs/usage.md it is right.\n"
@@ -41,10 +39,13 @@ def verdict(result: pytest.RunResult) -> str:
 def test_where_nothing_is_written_it_is_said_what_writes_it(
     project: pytest.Pytester, kind: str
 ) -> None:
-    project.path.joinpath("odd.md").write_text(CLAMP.format(""), "utf-8")
+    # A title that names no code of the project says little of what is wrong.
+    odd = CLAMP.format("").replace("clamp is odd", "Something is odd")
+    project.path.joinpath("odd.md").write_text(odd, "utf-8")
     result = project.runpytest_subprocess("--brt-issue=odd.md", f"--brt-write={kind}", "-q")
     assert [line for line in result.outlines if "written" in line] == [
-        "not written: test_clamp_odd is less certain (--brt-write-unsure writes it)"
+        "not written: test_something_odd is less certain ('pytest-brt review' accepts it, and "
+        "the same command then writes it)"
     ]
     project.path.joinpath("none.md").write_text("# mean() is slow\n\nSometimes.\n", "utf-8")
     result = project.runpytest_subprocess("--brt-issue=none.md", f"--brt-write={kind}")
@@ -72,7 +73,7 @@ def test_a_conftest_that_cannot_be_imported_is_named(project: pytest.Pytester) -
     result = project.runpytest_subprocess("--brt-issue=odd.md")
     result.stdout.fnmatch_lines(
         [
-            "placed in the project root, because tests/conftest.py cannot be imported: "
+            "placed in the project root, because tests/conftest.py, line 1, cannot be imported: "
             "ModuleNotFoundError: No module named 'no_such_package'"
         ]
     )

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.usefixtures("once")
-
 SOURCE = """\
 import fractions
 
@@ -88,8 +86,10 @@ def written(project: pytest.Pytester, kind: str) -> Path:
     """Return the file that a run writes for a report that lies outside of the project."""
     report = project.path.parent / "given" / "issue.md"
     report.write_text(REPORT, "utf-8")
+    project.runpytest_subprocess(f"--brt-issue={report}")
+    project.run(sys.executable, "-m", "pytest_brt", "review", "--accept", "T1", "T2")
     result = project.runpytest_subprocess(
-        f"--brt-issue={report}", f"--brt-write={kind}", "--brt-mark=xfail", "--brt-write-unsure"
+        f"--brt-issue={report}", f"--brt-write={kind}", "--brt-mark=xfail"
     )
     result.stdout.fnmatch_lines(["written: *"])
     (line,) = [line for line in result.outlines if line.startswith("written: ")]

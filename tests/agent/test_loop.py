@@ -15,7 +15,7 @@ import pytest
 from pytest_brt.agent.action import Outcome, Refusal, action
 from pytest_brt.agent.loop import Turn, run_agent
 from pytest_brt.agent.memory import Counter
-from pytest_brt.agent.trajectory import Log, read_trajectories
+from pytest_brt.agent.trajectory import Log
 from pytest_brt.agent.tree import changed_files
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import EditProblem, ModelProblem
@@ -191,15 +191,6 @@ def test_a_small_context_is_no_reason_to_fail(tmp_path: Path) -> None:
     assert (trajectory.ending, len(trajectory.steps)) == (Ending.STEPS, 20)
 
 
-def test_the_folder_of_a_run_has_every_step(tmp_path: Path) -> None:
-    model = script(tmp_path, WRITTEN, header("finish"))
-    log = Log("i1", "agent-00", folder=tmp_path)
-    trajectory = converse(model, log=log)
-    (kept,) = read_trajectories(tmp_path)
-    assert (kept.issue, kept.name, kept.ending) == ("i1", "agent-00", Ending.FINISH)
-    assert kept.steps == trajectory.steps
-
-
 KILLED = """\
 import os, signal, sys
 from pathlib import Path
@@ -217,7 +208,7 @@ def say(text):
         os.kill(os.getpid(), signal.SIGKILL)
 
 journal = Journal(folder / "journal.jsonl", "s")
-log = Log("i", "a", journal=journal, folder=folder)
+log = Log("i", "a", journal)
 run_agent(Finder(), session(script(folder, *replies), say=say, log=log))
 """
 
@@ -228,16 +219,14 @@ def test_a_killed_dialogue_goes_on_where_it_was(tmp_path: Path) -> None:
         [sys.executable, "-c", KILLED, str(tmp_path), str(root)], check=False, cwd=root
     )
     assert process.returncode == -signal.SIGKILL
-    (cut,) = read_trajectories(tmp_path)
-    assert (len(cut.steps), cut.ending) == (3, None)
     with (tmp_path / "journal.jsonl").open("ab") as file:
         file.write(b'{"key": "half a li')
-    journal = Journal(tmp_path / "journal.jsonl", "s")
-    log = Log("i", "a", journal=journal, folder=tmp_path)
+    log = Log("i", "a", Journal(tmp_path / "journal.jsonl", "s"))
+    cut = log.kept()
+    assert [step.number for step in cut] == [1, 2, 3]
     trajectory = converse(script(tmp_path, header("finish")), log=log)
-    assert trajectory.steps[:3] == cut.steps
+    assert trajectory.steps[:3] == cut
     assert [step.action for step in trajectory.steps[3:]] == ["finish"]
-    assert read_trajectories(tmp_path)[0].steps == trajectory.steps
     assert Journal(tmp_path / "journal.jsonl", "s").get(Step, "step", "i", "a", "4")
 
 

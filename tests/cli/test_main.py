@@ -39,7 +39,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("command", "about"),
     [
-        ("study", "Measure the tool on many bugs. Further options are pytest's"),
+        ("rank", "Rank patches. Further options are pytest's"),
         ("models", "Local models: GGUF files"),
     ],
 )

@@ -83,6 +83,7 @@ def test_pytests_cache_is_found_where_the_project_has_it(
     root = pytester.path
     (root / file).write_text(text, "utf-8")
     (root / "issue.md").write_text("# It is wrong\n", "utf-8")
+    (root / "setup.py").write_text("", "utf-8")
     monkeypatch.setenv("WHERE", "build")
     for name, value in variables.items():
         monkeypatch.setenv(name, value.replace("{root}", str(root)))
@@ -100,6 +101,7 @@ def test_the_front_end_keeps_its_runs_in_pytests_cache(
 ) -> None:
     """Also where variables could be in its way; a run that finds nothing to do keeps that."""
     (tmp_path / "issue.md").write_text("# It is wrong\n", "utf-8")
+    (tmp_path / "setup.py").write_text("", "utf-8")
     monkeypatch.chdir(tmp_path)
     for name, value in {"WHERE": "build", **VARIABLES}.items():
         monkeypatch.setenv(name, value)
@@ -141,15 +143,13 @@ def test_each_test_is_asked_about_on_a_terminal(kept: Path, tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_patches_are_ranked_by_the_tests_that_were_accepted(project: pytest.Pytester) -> None:
-    project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-repeat=1")
-    assert main(["review", "--accept", "T1", "--root", str(project.path)]) == 0
+    project.runpytest_subprocess("--brt-issue=clamp.md")
+    assert main(["review", "--accept", "T3", "--root", str(project.path)]) == 0
     (project.path / "nothing.md").write_text("# It is slow\n\nSometimes.\n", "utf-8")
     missed = project.runpytest_subprocess("--brt-issue=nothing.md")
     assert missed.ret == 1
     missed.stdout.fnmatch_lines(["kept: the bug tests of clamp.md, 20* (you accepted 1)"])
-    result = project.runpytest_subprocess(
-        "--rank-fixes=patches", "--brt-report=page.html", "--brt-repeat=1"
-    )
+    result = project.runpytest_subprocess("--rank-fixes=patches", "--brt-report=page.html")
     result.stdout.fnmatch_lines(
         ["brt: bug tests from the last run (clamp.md, 20??-??-?? ??:??); you accepted 1"]
     )

@@ -89,7 +89,6 @@ TREE = [
     [
         ("/usr/lib/python3.9/site-packages/pkg/core/basic.py", "pkg/core/basic.py"),
         ("/home/me/code/pkg/pkg/core/basic.py", "pkg/core/basic.py"),
-        ("C:\\work\\pkg\\other\\basic.py", "pkg/other/basic.py"),
         ("pkg/core/basic.py", "pkg/core/basic.py"),
         (".../core/basic.py", "pkg/core/basic.py"),
         ("util.py", "pkg/util.py"),

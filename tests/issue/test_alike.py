@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.issue.alike import Likeness, is_steady, likeness, partly_in, quoted_in
+from pytest_brt.issue.alike import Likeness, is_steady, likeness, quoted_in
 
 
 @pytest.mark.parametrize(
@@ -42,11 +42,6 @@ def test_a_line_of_a_longer_output_is_a_quotation() -> None:
     assert quoted_in("9", "8\n9\n10") is Likeness.SQUEEZED
     assert quoted_in("9", "89") is Likeness.NONE
     assert quoted_in("Matrix([1, 2])", "it says Matrix([1, 2]), oh") is Likeness.SQUEEZED
-
-
-def test_part_of_what_was_seen() -> None:
-    assert partly_in("joule**(7/9)", "10**(2/3)*joule**(7/9)")
-    assert not partly_in("a", "ab")
 
 
 def test_addresses_are_not_steady() -> None:

@@ -45,24 +45,12 @@ def test_of_a_block_that_is_not_all_python_the_rest_is_read() -> None:
     )
     assert [step.source for step in script.steps] == ["import m", "a = m.f(1)"]
     assert not any(step.claims for step in script.steps)
-    assert script.misses == (CodeLeftOut(line=6, end_line=6, code="print m.g(a)", orphaned=False),)
+    assert script.misses == (CodeLeftOut(line=6, end_line=6, code="print m.g(a)"),)
 
 
 def test_the_string_above_code_that_reads_its_docstring_is_that() -> None:
     script = read_report(read_issue('Title\n\n```py\n"""Use: a  b"""\nf(__doc__)\n```\n', "x"))
     assert [s.source for s in script.steps] == ['__doc__ = """Use: a  b"""', "f(__doc__)"]
-
-
-def test_what_needs_lines_left_out_is_left_out_too() -> None:
-    script = read_report(
-        read_issue(
-            "Title\n\n```py\nimport m\nwith m.f as a:\n    oh no\nm.g(a)\nm.g(1)\n```\n", "x"
-        )
-    )
-    assert [step.source for step in script.steps] == ["import m", "m.g(1)"]
-    assert script.misses == (
-        CodeLeftOut(line=5, end_line=7, code="with m.f as a:", orphaned=False),
-    )
 
 
 def test_a_traceback_belongs_to_the_line_it_shows() -> None:

@@ -8,7 +8,7 @@ from pytest_brt.issue.tracebacks import final_exception, read_tracebacks
 PLAIN = """\
 Traceback (most recent call last):
   File "<stdin>", line 1, in <module>
-  File "C:\\pkg\\core.py", line 12, in run
+  File "/pkg/core.py", line 12, in run
     raise ValueError("no")
 ValueError: no
 """
@@ -54,7 +54,7 @@ def test_plain_traceback() -> None:
     assert (raised.type, raised.message) == ("ValueError", "no")
     assert [(f.path, f.line, f.function) for f in raised.frames] == [
         ("<stdin>", 1, "<module>"),
-        ("C:/pkg/core.py", 12, "run"),
+        ("/pkg/core.py", 12, "run"),
     ]
 
 

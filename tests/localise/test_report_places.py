@@ -10,13 +10,11 @@ from pytest_brt.issue.load import read_issue
 from pytest_brt.localise.places import files_of, find_places
 from pytest_brt.types import Place
 from pytest_brt.types.clue import (
-    CalledByNamed,
     CalledWrongly,
     OnTraceback,
     RunByReport,
     SharedWords,
     SpokenOf,
-    UsedByReport,
 )
 from tests.support.trees import write_tree
 
@@ -137,7 +135,6 @@ def test_an_empty_report_has_no_suspects(index: Index) -> None:
     assert suspects("zzz", index) == ()
 
 
-CALLED = CalledByNamed(name="read_lines")
 SHAPES = ("Dot", "Line", "Ring", "Wave", "Knot")
 PRINTERS = {
     "pkg/__init__.py": "",
@@ -155,15 +152,6 @@ def test_the_module_and_the_class_that_a_report_speaks_of(tmp_path: Path) -> Non
     assert found[0].path == "pkg/plain.py"
     assert SpokenOf(name="plain") in found[0].clues
     assert SpokenOf(name="Plain") in found[0].clues
-
-
-def test_a_name_of_many_definitions_is_no_sign(tmp_path: Path) -> None:
-    files = {f"pkg/part{n}.py": "def render():\n    return 1\n" for n in range(3)}
-    write_tree(tmp_path, {"pkg/__init__.py": "", **files})
-    with open_index(tmp_path) as index:
-        found = suspects("It is odd\n\n```python\nrender()\n```\n", index)
-    assert len(found) == 3
-    assert not any(isinstance(clue, UsedByReport) for place in found for clue in place.clues)
 
 
 def test_of_many_functions_that_ran_each_says_less(index: Index) -> None:
@@ -232,39 +220,3 @@ def test_one_class_does_not_keep_out_all_others(tmp_path: Path) -> None:
     assert [place.path for place in found[:4]] == ["pkg/page.py"] * 4
     assert found[4].path == "pkg/rest.py"
     assert len(found) == 30
-
-
-CALLS = {
-    "pkg/__init__.py": "",
-    "pkg/client.py": "class Client:\n    def read_lines(self):\n        Splitter().split('a')\n",
-    "pkg/split.py": "class Splitter:\n    tears = 'apart'\n"
-    "    def split(self, tears, apart): ...\n",
-    "pkg/other.py": "def write():\n    return Splitter().split('b')\n",
-}
-
-
-@pytest.mark.parametrize(
-    ("text", "leads"),
-    [
-        ("`client.read_lines()` tears them apart", True),
-        ("read_lines() tears them apart", True),
-        ("It tears them apart\n\n```\nread_lines\n```\n", False),
-        ("The write is odd", False),
-    ],
-)
-def test_what_is_called_by_what_the_sentences_name(tmp_path: Path, text: str, leads: bool) -> None:
-    write_tree(tmp_path, CALLS)
-    with open_index(tmp_path) as index:
-        found = suspects(f"It is odd\n\n{text}\n", index)
-    called = {(place.path, place.function) for place in found if CALLED in place.clues}
-    assert called == (
-        {("pkg/split.py", "Splitter"), ("pkg/split.py", "Splitter.split")} if leads else set()
-    )
-
-
-def test_a_file_that_has_just_gone_leads_nowhere(tmp_path: Path) -> None:
-    write_tree(tmp_path, CALLS)
-    with open_index(tmp_path) as index:
-        (tmp_path / "pkg/client.py").unlink()
-        found = suspects("`read_lines()` tears them apart", index)
-    assert not any(CALLED in place.clues for place in found)

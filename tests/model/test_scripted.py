@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from pytest_brt.errors import ModelProblem, StoreProblem
-from pytest_brt.model.base import Message, Model, Prompt, Role, Sampling, Settings
-from pytest_brt.model.scripted import RecordedModel, ScriptedModel
-from pytest_brt.types.model import PlayedOutOfOrder
-from tests.support.llama import needs_llama, open_gguf
+from pytest_brt.errors import ModelProblem
+from pytest_brt.model.base import Message, Prompt, Role, Sampling, Settings
+from pytest_brt.model.scripted import ScriptedModel
 
 SCRIPT = """\
 Anything before the first mark is a remark.
@@ -75,52 +72,3 @@ def test_a_bad_script(tmp_path: Path, text: str, message: str) -> None:
 def test_no_script() -> None:
     with pytest.raises(ModelProblem, match=r"cannot read the script 'missing\.md'"):
         ScriptedModel("missing.md", Settings())
-
-
-@needs_llama
-def test_what_was_recorded_is_played_back(weights: Path, tmp_path: Path) -> None:
-    local = RecordedModel(
-        open_gguf(str(weights / "llama.gguf"), Settings(threads=1)), str(tmp_path)
-    )
-    asked = [
-        prompt(f"q{n % 3}", samples=2, purpose="libro", sampling=Sampling(max_tokens=9))
-        for n in range(6)
-    ]
-    with ThreadPoolExecutor(3) as pool:
-        want = list(pool.map(local.complete, asked))
-    assert local.count("hello") == 5
-    assert local.count(asked[0]) == want[0][0].prompt_tokens
-    assert local.name == "llama.gguf"
-    local.close()
-    model: Model = ScriptedModel(str(local.path), Settings())
-    for question, said in zip(reversed(asked), reversed(want), strict=True):
-        assert [d.text for d in model.complete(question)] == [d.text for d in said]
-    # Asked once more than recorded, the last answer is repeated.
-    assert model.complete(asked[0])[0].text == want[0][0].text
-
-
-def test_a_prompt_that_has_changed_is_played_in_order(tmp_path: Path) -> None:
-    recorded = RecordedModel(script(tmp_path, "=== reply\na\n=== reply\nb\n"), str(tmp_path))
-    recorded.complete(prompt("old words", purpose="edit"))
-    recorded.complete(prompt("more old words", purpose="judge"))
-    model = ScriptedModel(str(recorded.path), Settings())
-    (judged,) = model.complete(prompt("new words", purpose="judge"))
-    assert judged.text == "b"
-    assert judged.notes == (PlayedOutOfOrder(),)
-    assert model.complete(prompt("new words", purpose="edit"))[0].text == "a"
-    with pytest.raises(ModelProblem, match=r"no answer \(left\) to this edit: 'new words'"):
-        model.complete(prompt("new words", purpose="edit"))
-
-
-def test_a_recording_that_is_cut_names_the_line(tmp_path: Path) -> None:
-    recorded = RecordedModel(script(tmp_path), str(tmp_path))
-    recorded.complete(prompt())
-    recorded.path.write_bytes(recorded.path.read_bytes() * 2 + b'{"id": "cut')
-    with pytest.raises(ModelProblem, match="line 3 of the recording"):
-        ScriptedModel(str(recorded.path), Settings())
-
-
-def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(StoreProblem, match="cannot record"):
-        RecordedModel(script(tmp_path), str(tmp_path / "file" / "below"))

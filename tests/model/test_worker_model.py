@@ -368,16 +368,6 @@ def test_no_chat_template_names_the_way_to_give_one(tmp_path: Path) -> None:
     path = tiny.write_llama(tmp_path / "m.gguf", words=tiny.vocabulary(template=""))
     with pytest.raises(ModelProblem, match=r"no chat template .*server:localhost"):
         open_gguf(str(path), FAST)
-    template = tmp_path / "chat.jinja"
-    with pytest.raises(ModelProblem, match=r"cannot read the chat template .*No such file"):
-        open_gguf(str(path), FAST, template=str(template))
-    template.write_text(tiny.CHATML, encoding="utf-8")
-    model = open_gguf(str(path), FAST, template=str(template))
-    assert model.complete(prompt())[0].tokens
-    model.close()
-    template.write_text("{% if %}", encoding="utf-8")
-    with pytest.raises(ModelProblem, match=r"chat template .* cannot be read"):
-        open_gguf(str(path), FAST, template=str(template))
 
 
 def test_too_large_a_context(weights: Path) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.evaluate.environments import _check_out
 from pytest_brt.patches.git import find_repository, run_git
 from pytest_brt.revisions.commits import History
 
@@ -61,7 +60,7 @@ def marked(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Path, Path]:
 
 
 @everywhere
-def test_no_program_of_a_repository_is_run(marked: tuple[Path, Path], tmp_path: Path) -> None:
+def test_no_program_of_a_repository_is_run(marked: tuple[Path, Path]) -> None:
     root, mark = marked
     history = History(root)
     old, new = history.revision("main"), history.revision("other")
@@ -70,10 +69,6 @@ def test_no_program_of_a_repository_is_run(marked: tuple[Path, Path], tmp_path: 
     assert b"+2" in history.diff_of("other")
     assert [change.content for change in history.changes_to(new)] == [b"2\n"]
     assert history.text(new, "a.txt") == "2\n"
-    clone = find_repository(root)
-    assert clone is not None
-    _check_out(clone, new.sha, tmp_path / "tree", tmp_path / "index")
-    assert (tmp_path / "tree/a.txt").read_text(encoding="utf-8") == "2\n"
     assert not mark.exists()
 
 

@@ -61,8 +61,7 @@ def test_an_empty_folder(tmp_path: Path) -> None:
     with pytest.raises(UsageProblem) as caught:
         read_patches(tmp_path)
     assert str(caught.value) == (
-        f"no patches in {str(tmp_path)!r}"
-        " (looked for *.diff, *.patch and *.mbox in it and in its folders)"
+        f"no patches in {str(tmp_path)!r} (looked for *.diff and *.patch in it and in its folders)"
     )
 
 
@@ -85,10 +84,7 @@ def commit(repository: Path, content: bytes, message: str) -> None:
         subprocess.run([*command, *arguments], cwd=repository, check=True)
 
 
-@pytest.mark.parametrize("suffix", ["patch", "mbox"])
-def test_mails_of_git_format_patch(
-    tree: Path, tmp_path_factory: pytest.TempPathFactory, suffix: str
-) -> None:
+def test_mails_of_git_format_patch(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     repository = tmp_path_factory.mktemp("repository")
     folder = tmp_path_factory.mktemp("patches")
     original = (tree / "pkg/m.py").read_bytes()
@@ -101,19 +97,12 @@ def test_mails_of_git_format_patch(
         check=True,
         capture_output=True,
     ).stdout
-    (folder / f"series.{suffix}").write_bytes(mails)
-    patches = read_patches(folder)
-    if suffix == "mbox":
-        assert [patch.name for patch in patches] == ["series.mbox", "series.mbox#2"]
-        contents = [change.content for change in apply_patch(patches[0], tree).changes]
-        assert contents == [FIXED]
-        assert "b = 21" in patches[1].text
-        assert "b = 21" not in patches[0].text
-    else:
-        # A series in one file is one fix.
-        (patch,) = patches
-        contents = [change.content for change in apply_patch(patch, tree).changes]
-        assert contents == [FIXED.replace(b"b = 20", b"b = 21")]
+    (folder / "series.patch").write_bytes(mails)
+    # A series in one file is one fix.
+    (patch,) = read_patches(folder)
+    contents = [change.content for change in apply_patch(patch, tree).changes]
+    assert contents == [FIXED.replace(b"b = 20", b"b = 21")]
+    assert patch.source == "j@example.org"
 
 
 def test_a_mail_that_its_transport_encoded(tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ def test_defaults(pytester: pytest.Pytester) -> None:
     assert options.issues == ("a.md",)
     assert options.rank_fixes == ()
     assert options.strategy == ("auto",)
-    assert (options.model, options.keep, options.write) == ("none", 5, Write.DIFF)
-    assert (options.timeout, options.memory, options.repeat) == (60.0, 2048, 2)
-    assert (options.sandbox, options.net, options.executor) == ("auto", "none", "threads")
+    assert (options.model, options.write) == ("none", Write.DIFF)
+    assert (options.timeout, options.memory) == (60.0, 2048)
+    assert (options.sandbox, options.net) == ("auto", "none")
     assert options.jobs >= 1
     assert (options.budget, options.samples, options.steps) == (900.0, None, None)
 
@@ -48,10 +48,10 @@ def test_everything_given(pytester: pytest.Pytester) -> None:
 
 
 def test_the_command_line_comes_first(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nbrt_jobs = 3\nbrt_env =\n    A=1\n    B=2\n")
+    pytester.makeini("[pytest]\nbrt_timeout = 3\nbrt_env =\n    A=1\n    B=2\n")
     environ = {"PYTEST_BRT_MODEL": "env:1"}
-    assert read_options(pytester.parseconfig(), {}).jobs == 3
-    assert read_options(pytester.parseconfig("--brt-jobs=4"), {}).jobs == 4
+    assert read_options(pytester.parseconfig(), {}).timeout == 3
+    assert read_options(pytester.parseconfig("--brt-timeout=4"), {}).timeout == 4
     assert read_options(pytester.parseconfig(), {}).env == (("A", "1"), ("B", "2"))
     assert read_options(pytester.parseconfig(), environ).model == "env:1"
     assert read_options(pytester.parseconfig("--brt-model=x:1"), environ).model == "x:1"
@@ -64,8 +64,10 @@ def test_the_command_line_comes_first(pytester: pytest.Pytester) -> None:
         "brt_net = host",
         "brt_show = /srv",
         "brt_model = gguf:x",
-        "brt_executor = dask:x",
         "brt_budget = 1h",
+        "brt_jobs = 1",
+        "brt_memory = 64",
+        "brt_write = new",
         "brt_nosuch = 1",
     ],
 )
@@ -93,8 +95,8 @@ def test_a_project_shows_no_folder_but_its_own(pytester: pytest.Pytester, name: 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--brt-keep=0", "--brt-keep: expected a number of at least 1, got '0'"),
-        ("--brt-keep=1.5", "--brt-keep: expected a number of at least 1, got '1.5'"),
+        ("--brt-jobs=0", "--brt-jobs: expected a number of at least 1, got '0'"),
+        ("--brt-jobs=1.5", "--brt-jobs: expected a number of at least 1, got '1.5'"),
         ("--brt-timeout=nan", "--brt-timeout: expected a time, as in 90s, 15m or 1h, got 'nan'"),
         ("--brt-strategy=,", "--brt-strategy: expected one or more names"),
         ("--brt-net=wifi", "--brt-net: expected one of none, host, got 'wifi'"),
@@ -124,41 +126,11 @@ def test_the_help_is_short_and_has_the_usual_options(pytester: pytest.Pytester) 
     options = lines[start : lines.index("", start)]
     settings = [line for line in lines if line.startswith("  brt_")]
     assert len(options) + 2 * len(settings) <= 60
-    assert len(OPTIONS) + len(MORE_OPTIONS) <= 43
+    assert len(OPTIONS) + len(MORE_OPTIONS) <= 26
     text = "\n".join(options)
     assert all(f"  {flag}=" in text for flag, *_ in OPTIONS)
     assert not any(flag in text for flag, *_ in MORE_OPTIONS)
     assert {line.split()[0] for line in settings} == {destination(flag) for flag in SETTINGS}
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--brt-study=a --brt-report=x.json", "--brt-report: a study does not use it: a study"),
-        ("--brt-study=a --brt-record=x", "--brt-record: a study does not use it"),
-        ("--brt-study=a --brt-python=/nonexistent", "as 'environments' in study.toml"),
-        ("--brt-study=a --brt-ranker=nosuch", "EPR and the weighted score side by side"),
-        ("--brt-study=a --brt-tests=x.py", "each bug of the data set has its own"),
-        ("--brt-study=a --brt-top=0", "the best 1 to 5"),
-        ("--brt-study=a --brt-write=new", "writes nothing into a project"),
-        ("--brt-study=a --brt-issue=b", "--brt-study and --brt-issue exclude each other"),
-        ("--brt-gate=a..b --brt-issue=b", "--brt-gate and --brt-issue exclude each other"),
-        ("--brt-gate=a..b --brt-study=b", "exclude each other"),
-        ("--brt-issue=a --brt-executor=dask:x", "--brt-executor: only a study uses it"),
-    ],
-)
-def test_options_that_nothing_would_look_at_are_refused(
-    pytester: pytest.Pytester, options: str, message: str
-) -> None:
-    config = pytester.parseconfig(*options.split())
-    with pytest.raises(UsageProblem) as error:
-        read_options(config, {})
-    assert message in str(error.value)
-
-
-def test_settings_of_a_project_do_not_stop_a_study(pytester: pytest.Pytester) -> None:
-    pytester.makeini("[pytest]\nbrt_write = new\nbrt_python = python3\n")
-    assert read_options(pytester.parseconfig("--brt-study=a"), {}).study == "a"
 
 
 @pytest.mark.parametrize("python", ["../other/.venv/bin/python", "/usr/bin/python3"])
@@ -171,19 +143,9 @@ def test_a_project_names_no_interpreter_elsewhere(pytester: pytest.Pytester, pyt
     assert read_options(given, {}).python == python
 
 
-def test_what_a_study_says_comes_after_the_command_line(pytester: pytest.Pytester) -> None:
-    said = {"samples": 20, "guard": 5, "budget": "2h", "strategy": ("libro", "agent")}
-    options = read_options(pytester.parseconfig("--brt-study=a", "--brt-guard=no"), {}, said)
-    assert (options.samples, options.budget, options.guard) == (20, 7200.0, 0.0)
-    assert options.strategy == ("libro", "agent")
-    config = pytester.parseconfig("--brt-study=a.toml")
-    with pytest.raises(UsageProblem, match=r"a.toml: samples: expected a number of at least 1"):
-        read_options(config, {}, {"samples": 0})
-
-
 @pytest.mark.parametrize(
     ("name", "option"),
-    [("study", "--executor SPEC"), ("repair", "--variants N"), ("issue", "--keep N")],
+    [("rank", "--guard SECONDS"), ("repair", "--edit-model SPEC"), ("issue", "--seed N")],
 )
 def test_a_command_lists_its_options(
     name: str, option: str, capsys: pytest.CaptureFixture[str]

@@ -14,15 +14,9 @@ from pytest_brt.plugin.project_settings import setting_texts
 METAVARS = {flag: metavar for flag, _, metavar, _ in (*OPTIONS, *MORE_OPTIONS)}
 #: What each setting may be: as native TOML, and as text.
 WRITTEN = {
-    "--brt-strategy": ('["replay", "libro"]', "replay,libro"),
     "--brt-python": ('".venv/bin/python"', ".venv/bin/python"),
     "--brt-env": ('["A=1", "B=2"]', "\n    A=1\n    B=2"),
-    "--brt-guard": ("false", "no"),
     "--brt-timeout": ('"90s"', "90s"),
-    "--brt-write": ('"into"', "into"),
-    "--brt-memory": ("1024", "1024"),
-    "--brt-repeat": ("3", "3"),
-    "--brt-jobs": ("2", "2"),
 }
 #: The files, with what stands around a setting.
 TOML = {"pyproject.toml": "[tool.pytest]\n", "pytest.toml": "[pytest]\n"}
@@ -67,13 +61,12 @@ def test_variables_may_be_a_table() -> None:
     assert setting_texts({"A": "x y", "B": 2}, several=True) == ["A=x y", "B=2"]
 
 
-@pytest.mark.usefixtures("once")
 @pytest.mark.parametrize(
     ("file", "text"),
     [
-        ("pyproject.toml", "[tool.pytest]\nbrt_jobs = 1\nbrt_timeout = 60\nbrt_guard = false\n"),
-        ("pytest.toml", '[pytest]\nbrt_jobs = 1\nbrt_timeout = "60s"\nbrt_strategy = ["replay"]\n'),
-        ("pyproject.toml", '[tool.pytest.ini_options]\nbrt_jobs = "1"\nbrt_timeout = "60"\n'),
+        ("pyproject.toml", "[tool.pytest]\nbrt_timeout = 60\nbrt_env.SHOWN = 1\n"),
+        ("pytest.toml", '[pytest]\nbrt_timeout = "60s"\nbrt_env = ["SHOWN=1"]\n'),
+        ("pyproject.toml", '[tool.pytest.ini_options]\nbrt_timeout = "60"\nbrt_env = "SHOWN=1"\n'),
     ],
 )
 def test_a_run_takes_them(project: pytest.Pytester, file: str, text: str) -> None:
@@ -81,18 +74,16 @@ def test_a_run_takes_them(project: pytest.Pytester, file: str, text: str) -> Non
     (project.path / file).write_text(text, "utf-8")
     result = project.runpytest_subprocess("--brt-issue", "clamp.md")
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
-    assert "; 1 jobs" in result.stdout.str()
     assert project.runpytest_subprocess("tests").ret == 0  # and a run without us
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("brt_jobs = [[1]]", "brt_jobs: expected a text, a number, true, false or a list of these"),
-        ("brt_jobs = 1979-05-27", "brt_jobs: expected a text, a number"),
-        ('brt_jobs = "many"', "brt_jobs: expected"),
+        ("brt_timeout = [[1]]", "brt_timeout: expected a text, a number or a list of these"),
+        ("brt_timeout = 1979-05-27", "brt_timeout: expected a text, a number"),
         ("brt_timeout = -1", "brt_timeout: expected a time"),
-        ("brt_write = true", "brt_write: expected"),
+        ("brt_timeout = true", "brt_timeout: expected a text"),
     ],
 )
 def test_what_cannot_be_used_names_file_and_key(

@@ -1,4 +1,4 @@
-"""What the guard is told of the candidates: what they demand, and what they are about."""
+"""What the guard is told of the candidates: what they are about."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from pytest_brt.execute.engine import Engine, Row, RowResult
 from pytest_brt.guard import LOOKING, Guard, touched_by
 from pytest_brt.rank.guarding import EACH, Guarding, hints_of
-from pytest_brt.types import FileChange, Frame, Guarded, JudgedTest, OracleKind, Patch, Raised
+from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch
 from tests.support.projects import open_on
 from tests.support.rows import judged
 from tests.support.trees import write_tree
@@ -42,15 +42,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 def candidate(source: str) -> JudgedTest:
     found = judged(0)
-    line = source.count("\n")
-    frames = (Frame(path=found.test.path, line=line, function="test_a"),)
-    raised = Raised(type="AssertionError", message="", frames=frames)
-    run = replace(found.judgement.runs[0], raised=raised)
-    return replace(
-        found,
-        test=replace(found.test, source=source),
-        judgement=replace(found.judgement, runs=(run,)),
-    )
+    return replace(found, test=replace(found.test, source=source))
 
 
 def look(engine: Engine, guarding: Guarding, name: str, tests: tuple[JudgedTest, ...]) -> Guarded:
@@ -61,42 +53,7 @@ def look(engine: Engine, guarding: Guarding, name: str, tests: tuple[JudgedTest,
     touched = touched_by(changes, Path(engine.subject.root))
     chosen = guarding.choose(name, touched, tests)
     runs = engine.run(Row(changes=changes, targets=chosen.targets)).runs
-    return guarding.judge(changes, touched, chosen, runs, tests)
-
-
-@pytest.mark.parametrize("name", ["double", "triple"])
-def test_what_asserts_the_opposite_of_a_stated_demand_is_not_held_against_a_patch(
-    engine: Engine, name: str
-) -> None:
-    source = "from core import {0}\n\ndef test_a():\n    assert {0}(2000) == {1}\n"
-    tests = (
-        candidate(source.format("double", 4000)),
-        candidate(source.format("triple", 6000)),
-    )
-    test = f"tests/test_core.py::test_{name}"
-    found = look(engine, Guarding(guard=Guard(engine), patches=()), name, tests)
-    assert (found.ran, found.regressions) == (1, ())
-    (disputed,) = found.disputed
-    asked = {"double": 4000, "triple": 6000}[name]
-    assert (disputed.test, disputed.asserts) == (test, f"assert {name}(2000) == {asked + 1}")
-    (contradiction,) = disputed.contradicts
-    assert contradiction.demands == f"assert {name}(2000) == {asked}"
-    held = look(engine, Guarding(guard=Guard(engine), patches=()), name, ())
-    assert [(one.test, one.contradicts) for one in held.regressions] == [(test, ())]
-
-
-def test_what_is_not_believed_or_not_stated_excuses_no_patch(engine: Engine) -> None:
-    demand = candidate(
-        "from core import double\n\ndef test_a():\n    assert double(2000) == 4000\n"
-    )
-    doubtful = replace(demand, judgement=replace(demand.judgement, confidence=0.5))
-    gone = replace(demand.test.oracle, kind=OracleKind.GONE)
-    unstated = replace(demand, test=replace(demand.test, oracle=gone))
-    for test in (doubtful, unstated):
-        found = look(engine, Guarding(guard=Guard(engine), patches=()), "double", (test,))
-        assert found.disputed == ()
-        (regression,) = found.regressions
-        assert [one.is_settled for one in regression.contradicts] == [False]
+    return guarding.judge(changes, touched, chosen, runs)
 
 
 def test_the_seconds_are_shared_between_the_patches_and_the_search(engine: Engine) -> None:
@@ -172,9 +129,11 @@ def test_long_work_on_existing_tests_is_told_with_how_long_it_takes(
             "double",
             (),
         )
-        assert len(said) == 2
-        assert said[0].startswith("existing tests: 1 of 1 files run without a patch, 2 tests ex")
-        assert re.fullmatch("double: running 2 existing tests, about [1-4] s", said[1])
+        *first, tried, running = said
+        # Where the machine is slow, it is said before that they run at all.
+        assert first in ([], ["running existing tests without a patch"])
+        assert tried.startswith("existing tests: 1 of 1 files run without a patch, 2 tests ex")
+        assert re.fullmatch("double: running 2 existing tests, about [1-4] s", running)
         assert found.ran == 2
     finally:
         engine.close()

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from pytest_brt.rank.disputes import settle
-from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.types import (
     Attempt,
@@ -15,9 +13,7 @@ from pytest_brt.types import (
     Cause,
     Cell,
     ChosenBy,
-    Contradiction,
     Cost,
-    Edit,
     Ending,
     FailsBefore,
     FixSource,
@@ -224,9 +220,7 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
     "not-comparable": lambda: missed(
         CodeRead(statements=1, blocks=1), NotComparable(values=VALUES)
     ),
-    "left-out": lambda: missed(
-        CodeLeftOut(line=4, end_line=6, code="print clamp(5)", orphaned=False), NoCode()
-    ),
+    "left-out": lambda: missed(CodeLeftOut(line=4, end_line=6, code="print clamp(5)"), NoCode()),
     "tests-pass": lambda: report(rejected_test(Verdict.PASS), rejected_test(Verdict.PASS)),
     "tests-broken": lambda: report(
         rejected_test(Verdict.BROKEN, CannotRun(said="ImportError: no module named 'x'")),
@@ -288,16 +282,12 @@ def patched(name: str, cells: str = "", **facts: object) -> PatchResult:
     return replace(made, patch=Patch(id=name, name=name, text=diff))
 
 
-def ranking(
-    *results: PatchResult, tests: tuple[JudgedTest, ...] = TESTS, plain: bool = False
-) -> RunRecord:
+def ranking(*results: PatchResult, tests: tuple[JudgedTest, ...] = TESTS) -> RunRecord:
     """Return the record of a ranking of `results`."""
-    ranker = rank_by_epr if plain else rank_by_weight
     attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests, seconds=1.5)
     return record(
         attempts=(attempt,),
-        ranks=ranker(results, tests),
-        disputes=settle(results, tests).disputes,
+        ranks=rank_by_weight(results, tests),
     )
 
 
@@ -339,13 +329,7 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
         patched("a.diff", "pp", guarded=broken(0), size=2),
         patched("b.diff", "pp", guarded=broken(0), size=2, special=("clamp(5, 1, 3)",)),
     ),
-    "plain-epr": lambda: ranking(
-        patched("a.diff", "p"), patched("b.diff", "p"), patched("c.diff", "f"), plain=True
-    ),
     "only-one": lambda: ranking(patched("a.diff", "pp", guarded=broken(0))),
-    "contradicted": lambda: ranking(
-        patched("a.diff", "pp", guarded=broken(1)), patched("nothing.diff", "ff", guarded=broken(0))
-    ),
     "no-bug-test": lambda: ranking(
         patched("a.diff", guarded=broken(1)), patched("b.diff", guarded=broken(0)), tests=()
     ),
@@ -367,29 +351,14 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
             "stale.diff", refused=HunkMissing(path="interval/__init__.py", hunk=1, line=3, meant=7)
         ),
     ),
-    "existing-in-dispute": lambda: ranking(
-        *(
-            replace(one, patch=replace(one.patch, source=one.patch.name[0]), edits=edits)
-            for one, edits in (
-                (patched("a.diff", "pp", guarded=broken(1)), ()),
-                (patched("b.diff", "pp", guarded=broken(1)), (changed(0),)),
-                (patched("c.diff", "ff", guarded=broken(0)), ()),
-            )
-        )
-    ),
     "existing-cut-short": lambda: ranking(
         patched("a.diff", "pp", guarded=cut(0)), patched("b.diff", "ff", guarded=cut(2))
     ),
 }
 
 
-def changed(number: int) -> Edit:
-    """Return the change of an existing test."""
-    return Edit(test=f"tests/test_x.py::test_{number}", gone=(f"assert x == {number}",))
-
-
 def cut(count: int) -> Guarded:
-    """Return what few existing tests said, some of which assert what the report shows."""
+    """Return what few existing tests said."""
     return Guarded(
         ran=7,
         total=90,
@@ -399,17 +368,6 @@ def cut(count: int) -> Guarded:
         failing=tuple(
             FailsBefore(test=f"tests/test_old.py::test_{name}", cause=BodyFailed(text="assert 0"))
             for name in ("one", "two")
-        ),
-        disputed=(
-            Regression(
-                test="tests/test_old.py::test_asserts_the_bug",
-                verdict=Verdict.FAIL,
-                cause=BodyFailed(text="assert 2 == 1"),
-                asserts="assert merged(1) == 1",
-                contradicts=(
-                    Contradiction(bug_test="t0", demands="assert merged(1) == 2", is_settled=True),
-                ),
-            ),
         ),
         regressions=tuple(
             Regression(

@@ -144,7 +144,7 @@ def test_the_names_of_columns_are_explained_above_the_table(opened: Opened) -> N
     (table,) = boxes(page, "table")
     names, meanings = boxes(page, ".key dt"), boxes(page, ".key dd")
     assert [box["text"] for box in names] == ["T1", "T2", "E1", "E2", "E3", "E4", "E5"]
-    assert meanings[1]["text"] == "bug test test_a, written by m: 65% sure"
+    assert meanings[1]["text"] == "bug test test_a, written by m: 85% sure"
     for name, meaning in zip(names, meanings, strict=True):
         assert name["bottom"] <= table["top"]
         assert name["right"] < meaning["left"]

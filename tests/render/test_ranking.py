@@ -9,7 +9,6 @@ import pytest
 
 from pytest_brt.answers import answer_ranking
 from pytest_brt.codec import from_json, to_json
-from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.ranking import (
     doubt_clause,
@@ -19,7 +18,6 @@ from pytest_brt.render.ranking import (
 from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import warning_words
 from pytest_brt.types import (
-    Contradicted,
     Doubt,
     Lack,
     Leader,
@@ -43,12 +41,10 @@ TESTS = (judged(0), judged(1))
 RANKS = rank_by_weight((row("a", "pp"), row("b", "pf")), TESTS)
 ANSWERS: list[RankingAnswer] = [
     Leader(patch="a"),
-    Leader(patch="a", by_bug_tests_alone=True),
     *(Leader(patch="a", doubt=doubt) for doubt in Doubt),
     *(NoLeader(patches=("a", "b"), level=level) for level in Level),
     OnlyOne(patch="a"),
     *(NoneFixes(lack=lack) for lack in Lack),
-    Contradicted(bug_tests=("test_a",), existing=tuple(f"t.py::test_{n}" for n in range(5))),
     Unfinished(missing=1, of=7),
 ]
 
@@ -110,10 +106,6 @@ def test_patches_that_nothing_tells_apart_do_not_stand_out() -> None:
         (row("a", "pp", size=30, guarded=broken(0, ran=3)), row("b", "p?", size=20)), TESTS
     )
     assert of_ranking(close).startswith("No patch stands out: a and b are too close to call: a ")
-    plain = rank_by_epr((row("a", "p"), row("b", "p"), row("c", "f")), TESTS)
-    assert of_ranking(plain).startswith(
-        "No patch stands out: a and b pass the same tests: each passes"
-    )
 
 
 def test_a_patch_does_not_stand_out_for_being_short() -> None:

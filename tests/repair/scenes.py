@@ -17,7 +17,6 @@ from pytest_brt.guard import Guard
 from pytest_brt.issue.load import load_issue
 from pytest_brt.model.base import Completion, Finish, Model, Prompt, Settings, WrappedModel
 from pytest_brt.model.scripted import ScriptedModel
-from pytest_brt.rank.disputes import mark_disputed
 from pytest_brt.rank.guarding import hints_of
 from pytest_brt.repair.bench import RepairBench
 from pytest_brt.repair.bug import Bug, guard_check, make_bug, trusted
@@ -166,7 +165,7 @@ class Scene:
             index=self.opened.enter_context(open_index(self.root)),
             failing=failing,
             guard=guard,
-            check=guard_check(guard, failing, hints, 5.0, mark_disputed),
+            check=guard_check(guard, hints, 5.0),
             hints=hints,
             prompts=Prompts(),
             given=given,

@@ -15,12 +15,9 @@ from pytest_brt.types import Ending, FixSource, OracleKind, Repair, Step
 from tests.repair.scenes import (
     LINE,
     MODULE,
-    TESTS,
-    WRONG_TEST,
     Listener,
     Scene,
     ShortModel,
-    open_scene,
     scripted,
 )
 
@@ -138,21 +135,6 @@ def test_what_the_code_gives_now_is_shown_where_any_other_value_passes(
     assert "gives 1 with it, and 0 without" in first.observation
     assert "If that is what the report asks for, finish." in first.observation
     assert last.action == "finish"
-
-
-def test_a_fix_that_breaks_a_test_which_a_bug_test_contradicts_stands(tmp_path: Path) -> None:
-    wrong = WRONG_TEST.replace("percent_of(250) == 0", "clamp(12, 0, 10) == 0")
-    wrong = wrong.replace("    from interval.slider import percent_of\n\n", "")
-    files = {"tests/test_interval.py": TESTS + wrong}
-    with open_scene(tmp_path / "project", files) as scene:
-        done = run_free_repair(0, scene.bench(scripted(tmp_path, fix(RIGHT))))
-    (step,) = steps_of(done)
-    (tried,) = step.fixes
-    assert (tried.passes, tried.breaks, tried.disputed, tried.stands) == (True, 1, 1, True)
-    assert "It contradicts the bug test" in step.observation
-    assert "cannot both be right" in step.observation
-    (found,) = done.fixes
-    assert "max(low, min(value, high))" in found.patch.text
 
 
 LONG = "\n".join(f"package-{number}    1.{number}.0    pypi_0    pypi" for number in range(400))

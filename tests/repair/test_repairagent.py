@@ -202,8 +202,6 @@ def test_run_tests_runs_them(scene: Scene, tmp_path: Path) -> None:
     # The whole suite, which has tests that pass and that fail.
     assert "3 tests: all pass" in suite.observation
     assert suite.verdict is Verdict.PASS
-    alone = scene.bench(scripted(tmp_path, script), tests=False, blind=True, steps=1)
-    assert "no failing test" in told(run(alone).steps[0])
 
 
 def test_what_of_the_suite_there_was_no_time_for_is_said(tmp_path: Path) -> None:
@@ -428,32 +426,6 @@ def test_without_a_failing_test_nothing_is_tried(scene: Scene, tmp_path: Path) -
     done = run_repairagent(0, scene.bench(scripted(tmp_path, "=== reply\n"), tests=False))
     assert done.fixes == ()
     assert "--brt-tests" in done.notes[0]
-
-
-def test_without_a_failing_test_existing_ones_judge_where_that_is_wanted(
-    scene: Scene, tmp_path: Path
-) -> None:
-    def fix(code: str) -> str:
-        changes = f'"changes": "{MODULE} replace {LINE}"'
-        head = f'{{"thought": "t", "action": "write_fix", {changes}}}'
-        return f"=== reply\n{head}\n```python\n    return {code}\n```\n"
-
-    done = '=== reply\n{"thought": "t", "action": "goal_accomplished", "reason": "r"}\n'
-    hypothesis = '{"thought": "t", "action": "express_hypothesis", "hypothesis": "h"}'
-    script = f"=== reply\n{hypothesis}\n" + fix("min(value, high)") + done
-    script += fix("max(low, min(value, high))") + done
-    bench = scene.bench(scripted(tmp_path, script), tests=False, blind=True, variants=0)
-    repair = run_repairagent(0, bench)
-    assert repair.trajectory is not None
-    steps = repair.trajectory.steps
-    assert "breaks 2 of the existing tests" in steps[1].observation
-    assert "no action 'goal_accomplished' now" in told(steps[2])
-    assert "Nothing here tests the bug itself" in steps[3].observation
-    assert repair.trajectory.ending is Ending.FINISH
-    (found,) = repair.fixes
-    assert "max(low, min(value, high))" in found.patch.text
-    # Nobody says that it is plausible: no test failed before.
-    assert (found.plausible, found.total, repair.brt) == (False, 0, "")
 
 
 def write(code: str) -> str:

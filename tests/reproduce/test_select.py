@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pytest_brt.reproduce.select import cluster_key, select
+from pytest_brt.reproduce.select import select
 from pytest_brt.types import (
     CandidateTest,
     Frame,
@@ -65,12 +65,6 @@ def test_best_first_then_what_is_no_candidate() -> None:
         judged("high", 0.8),
     ]
     assert names(select(items)) == ["high", "low", "passes", "broken"]
-
-
-def test_another_failure_comes_before_the_second_of_the_same() -> None:
-    items = [judged("a", 0.8), judged("b", 0.79), judged("c", 0.7, where="g")]
-    assert cluster_key(items[0]) == cluster_key(items[1]) != cluster_key(items[2])
-    assert names(select(items)) == ["a", "c", "b"]
 
 
 def test_the_same_code_is_not_a_candidate_twice() -> None:

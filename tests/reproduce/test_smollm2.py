@@ -62,7 +62,6 @@ def options(weights: Path, strategy: str) -> tuple[str, ...]:
         "--brt-samples=1",
         "--brt-steps=2",
         "--brt-engine=auto,context=2048,threads=1",  # others run beside it
-        "--brt-repeat=1",
         "--brt-report=out.json",
     )
 

@@ -21,8 +21,7 @@ from tests.reproduce.examples import bench_for, issue_of, open_example
 from tests.support import tiny
 from tests.support.rounds import rounds
 
-pytest.importorskip("llama_cpp")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.llama]
 NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/example.toml"))
 
 

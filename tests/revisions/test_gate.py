@@ -50,7 +50,7 @@ def changed(repository: Repository) -> list[tuple[str, str]]:
 def gated(repository: Repository, engine: Engine) -> dict[str, Gated]:
     history = History(repository.root)
     base, head = history.revision("HEAD~1"), history.revision("HEAD")
-    gate = Gate(history, engine, base, head, repeat=2)
+    gate = Gate(history, engine, base, head)
     return {test.node: gate.look(test) for test in changed_tests(history, base, head)}
 
 

@@ -15,8 +15,6 @@ from pytest_brt.execute.engine import Engine, Row, RowResult, TestTarget
 from pytest_brt.model.base import Prompt
 from pytest_brt.model.opening import NoModel
 from pytest_brt.oracle.judge import Rating, judge
-from pytest_brt.rank.epr import Ranker, rank_by_epr
-from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.entries import build_report
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run.futures import Run
@@ -89,14 +87,12 @@ def make(
     engine: Engine,
     strategy: Strategy,
     pool: Executor,
-    rank: Ranker = rank_by_epr,
 ) -> Run:
     patches = tuple(patch(name) for name in ("c-wrong", "a-right"))
     plan = Plan(
         cases=(Case(issue=ISSUE, patches=patches),),
         strategies={"counting": strategy},
         given=None,
-        rank=rank,
     )
     workbench = Workbench(engine=engine, repeat=1, keep=5, model=NoModel(), say=lambda text: None)
     return Run(plan, workbench, pool)
@@ -117,9 +113,6 @@ def test_rows_pull_their_attempts_and_nothing_runs_twice(engine: Engine, jobs: i
     assert counting.asked == [0]
     assert [rank.result.patch.name for rank in record.ranks] == ["a-right.diff", "c-wrong.diff"]
     assert [rank.epr for rank in record.ranks] == [1.0, 0.0]
-    (ranking,) = build_report(record, SETTING, 0, top=1, threshold=0.0).rankings
-    right, wrong = "a-right.diff", "c-wrong.diff"
-    assert ranking.selected == {"--brt-top 1": (right,), "--brt-threshold 0": (right, wrong)}
     assert record.sandbox == engine.level
     assert record.not_run == ()
 
@@ -146,7 +139,7 @@ def test_equal_patches_are_run_once_and_each_has_the_result(engine: Engine, jobs
     commented = diff_of(right.replace("def clamp", "# Both ends count.\ndef clamp"))
     copy = Patch(id="copy", name="copy.diff", text=commented)
     with ThreadPoolExecutor(jobs) as pool:
-        run = make(rows, Strategy(attempt=Counting().attempt), pool, rank_by_weight)
+        run = make(rows, Strategy(attempt=Counting().attempt), pool)
         (case,) = run.plan.cases
         case = replace(case, patches=(*case.patches, copy))
         run.plan = replace(run.plan, cases=(case,))
@@ -163,7 +156,7 @@ def test_equal_patches_are_run_once_and_each_has_the_result(engine: Engine, jobs
 
 def test_patches_that_were_not_run_are_named_and_nobody_leads(engine: Engine) -> None:
     pool = ThreadPoolExecutor(1)
-    run = make(engine, Strategy(attempt=Counting().attempt), pool, rank_by_weight)
+    run = make(engine, Strategy(attempt=Counting().attempt), pool)
     (case,) = run.plan.cases
     first, second = case.patches
     assert run.row(case, first).result().applies

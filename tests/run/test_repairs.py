@@ -14,13 +14,13 @@ from pytest_brt.guard import Guard
 from pytest_brt.issue.load import load_issue
 from pytest_brt.model.base import Model
 from pytest_brt.model.metered import Meter, MeteredModel
-from pytest_brt.repair.bench import RepairBench, Without
+from pytest_brt.repair.bench import RepairBench
 from pytest_brt.repair.strategy import RepairStrategy
 from pytest_brt.reproduce.replay.run import replay
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.repairs import Repairing, RepairPlan
 from pytest_brt.types import Attempt, Issue, Repair
-from tests.repair.scenes import LINE, MODULE, Scene, open_scene, scripted
+from tests.repair.scenes import Scene, open_scene, scripted
 
 #: A model that says nothing about a test that could be read.
 SILENT = "=== always\nnothing\n"
@@ -44,10 +44,7 @@ def made(scene: Scene, issue: Issue) -> Attempt:
 
 def what_was_given(index: int, bench: RepairBench) -> Repair:
     brt = bench.brt.test.name if bench.brt else ""
-    notes = ("told where it is",) if bench.bug.is_place_given else ()
-    return Repair(
-        issue=bench.bug.issue.id, strategy="s", index=index, fixes=(), brt=brt, notes=notes
-    )
+    return Repair(issue=bench.bug.issue.id, strategy="s", index=index, fixes=(), brt=brt)
 
 
 def repaired(
@@ -57,13 +54,10 @@ def repaired(
     issue: Issue,
     *,
     seed: int = 0,
-    without: frozenset[Without] = frozenset(),
 ) -> list[Repair]:
     plan = RepairPlan(
         issues=frozenset({issue.id}),
         strategies={"s": RepairStrategy(attempt=what_was_given, runs=6, alternates=True)},
-        given=(f"{MODULE}:{LINE}",),
-        without=without,
     )
     bench = Workbench(
         engine=scene.engine, repeat=1, keep=5, model=model, say=lambda _: None, seed=seed
@@ -97,12 +91,3 @@ def test_a_model_is_asked_about_tests_unless_it_was_when_they_were_made(
         model = MeteredModel(scripted(tmp_path, SILENT), meter)
         repaired(scene, model, replace(made, strategy=strategy), issue)
         assert (meter.cost.calls > 0) is is_asked
-
-
-def test_a_place_that_is_given_can_be_left_out(
-    scene: Scene, made: Attempt, issue: Issue, tmp_path: Path
-) -> None:
-    model = scripted(tmp_path, SILENT)
-    for without, told in ((frozenset[Without](), True), (frozenset({Without.PLACE}), False)):
-        runs = repaired(scene, model, made, issue, without=without)
-        assert {bool(repair.notes) for repair in runs} == {told}

@@ -272,7 +272,7 @@ def _ranking(found: Mapping[str, Any], names: Mapping[str, str]) -> Ranking:
 
 
 def _patch(found: Mapping[str, Any], names: Mapping[str, str]) -> Patch:
-    existing = found["existing"] or {"broken": (), "disputed": (), "ran": 0}
+    existing = found["existing"] or {"broken": (), "ran": 0}
     return Patch(
         name=found["name"],
         author=found["source"],
@@ -283,7 +283,7 @@ def _patch(found: Mapping[str, Any], names: Mapping[str, str]) -> Patch:
         score=found["score"],
         results={names[one["test"]]: one["verdict"] for one in found["cells"]},
         broken=tuple(one["test"] for one in existing["broken"]),
-        disputed=tuple(existing["disputed"]),
+        disputed=tuple(existing.get("disputed", ())),
         ran=existing["ran"],
         copies=tuple(found["copies"]),
         gives={one["expression"]: one["text"] or one["raised"] for one in found["values"]},

@@ -23,12 +23,7 @@ ENGINES = [
     pytest.param(
         "llama-server", marks=pytest.mark.skipif(not SERVER, reason="wants the extra server")
     ),
-    pytest.param(
-        "inprocess",
-        marks=pytest.mark.skipif(
-            not importlib.util.find_spec("llama_cpp"), reason="wants the extra llama"
-        ),
-    ),
+    pytest.param("inprocess", marks=pytest.mark.llama),
 ]
 
 

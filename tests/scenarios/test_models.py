@@ -173,10 +173,13 @@ def test_a_prompt_that_is_too_long(project: Project, play: Play) -> None:
 
 LINE = 3
 FIX = f"    return {CLAMP_RIGHT}\n"
+#: Of a fix that fails, this many are asked for in one question.
+VARIANTS = 30
 REPAIRS = {
     "repairagent": (
         step("express_hypothesis", hypothesis="low is given twice"),
         step("write_fix", f"    return {CLAMP}\n", changes=f"interval.py replace {LINE}"),
+        *["There is no other way."] * VARIANTS,
         step("write_fix", FIX, changes=f"interval.py replace {LINE}"),
         step("goal_accomplished", reason="it passes"),
     ),
@@ -197,14 +200,12 @@ def test_a_repair_writes_a_patch_and_applies_nothing(
 ) -> None:
     model = play(*REPAIRS[strategy], always=step("finish"))
     project.write({"mine.py": CLAMP_TEST})
-    given = ("--brt-tests=mine.py", "--brt-strategy=replay")
-    options = (*given, f"--brt-repair-strategy={strategy}", "--brt-samples=1")
-    out = f"--brt-out={project.folder}/patches"
-    run = project.pytest("--brt-repair=issue.md", model.option, out, "--brt-variants=0", *options)
+    given = ("--brt-tests=mine.py", f"--brt-strategy=replay,{strategy}", "--brt-samples=1")
+    run = project.pytest("--brt-repair=issue.md", model.option, *given)
     assert run.code == 0, run.said
     (repair,) = run.report.repairs
     assert repair.plausible
-    patches = sorted((project.folder / "patches").glob("*.diff"))
+    patches = sorted((project.folder / "brt-patches/issue").glob("*.diff"))
     assert [patch.name for patch in patches] == [repair.plausible[0]]
     done = project.run("git", "apply", "--check", str(patches[0]))
     assert done.code == 0, done.said

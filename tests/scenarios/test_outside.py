@@ -27,6 +27,7 @@ from tests.scenarios.samples import (
 )
 
 HERE = Path(__file__).parents[2]
+SCHEMA = HERE / "pytest_brt/render/report.schema.json"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 
 
@@ -48,7 +49,7 @@ def forms(project: Project) -> Run:
 
 
 def test_the_json_is_what_its_schema_says(project: Project, forms: Run) -> None:
-    schema = json.loads(project.run("pytest-brt", "schema").out)
+    schema = json.loads(SCHEMA.read_text("utf-8"))
     found = json.loads(forms.json)
     jsonschema.Draft202012Validator(schema).validate(found)
     with pytest.raises(jsonschema.ValidationError):
@@ -106,7 +107,7 @@ def test_json_on_standard_output_alone(project: Project) -> None:
     [
         (0, ("--rank-fixes=patches/right.diff", "--brt-tests=mean.py", "--brt-guard=no")),
         (1, ("--rank-fixes=patches/wrong.diff", "--brt-tests=mean.py", "--brt-guard=no")),
-        (4, ("--rank-fixes=patches",)),
+        (4, ("--rank-fixes=nowhere",)),
     ],
 )
 def test_the_exit_code_is_the_answer(project: Project, code: int, options: tuple[str, ...]) -> None:

@@ -298,7 +298,6 @@ def test_nothing_to_run_and_what_to_add(interval: Project) -> None:
     assert not run.report.bug_tests
 
 
-@pytest.mark.xfail(strict=True, reason="W: places are found by an option of their own alone")
 def test_nothing_to_run_and_where_the_bug_may_be(interval: Project) -> None:
     run = interval.issue(VAGUE)
     assert run.report.answer.places[0] == "interval.py::clamp", run.said
@@ -318,7 +317,6 @@ ZeroDivisionError: division by zero
 """
 
 
-@pytest.mark.xfail(strict=True, reason="W: the place where a traceback ends is not in the answer")
 def test_a_traceback_alone_says_where_it_ends(interval: Project) -> None:
     run = interval.issue(BARE_TRACEBACK)
     assert run.code == 1, run.said

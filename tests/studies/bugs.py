@@ -102,8 +102,6 @@ def write_bug(results: Path, bug: str, **reports: object) -> None:
     about = {
         "repo": "r",
         "extent": "single-line",
-        "problem": "",
-        "took": dict.fromkeys(reports, 2.0),
     }
     for name, value in {"bug": about, **reports}.items():
         path = results / bug / f"{name}.json"

@@ -1,4 +1,4 @@
-"""Tests that generate with llama.cpp are left out where the extra is not installed."""
+"""What tests that generate with llama-cpp-python share; `tox -e llama` runs them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pytest_brt.model.worker_model import WorkerModel
 if TYPE_CHECKING:  # it needs numpy, which comes with the extra
     from pytest_brt.model.worker.llama import Context, Weights
 
-#: Whether it is; looked up, not imported: that takes a second.
+#: Whether it is installed; looked up, not imported: that takes a second.
 INSTALLED = find_spec("llama_cpp") is not None
-needs_llama = pytest.mark.skipif(not INSTALLED, reason="wants the extra llama")
+needs_llama = pytest.mark.llama
 
 
 def open_gguf(path: str, settings: Settings, **how: str) -> WorkerModel:

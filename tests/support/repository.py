@@ -55,4 +55,4 @@ class Repository:
         )
 
     def gate(self, text: str) -> subprocess.CompletedProcess[str]:
-        return self.run("pytest", f"--brt-gate={text}", "-rs", "-p", "no:cacheprovider")
+        return self.run("pytest_brt", "gate", text)

@@ -5,7 +5,3 @@ from __future__ import annotations
 #: For the sessions that tests start. Hypothesis is imported at the end of each session that has
 #: its plugin, which is a fifth of a whole run; none of them has a test that is for it.
 LEAN = "-p no:hypothesispytest -p no:randomly"
-
-
-#: For those in which it is no question whether runs on the unpatched tree agree.
-ONCE = f"{LEAN} -o brt_repeat=1"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pytest_brt.issue.alike import Likeness, is_steady, partly_in, squeezed
+from pytest_brt.issue.alike import is_steady, squeezed
 from pytest_brt.issue.mentions import is_runnable
-from pytest_brt.issue.words import plain, wished_part
+from pytest_brt.issue.words import wished_part
 from pytest_brt.observe.forms import Display, can_compare, displays, printed_argument, quotes
 from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import assertion, one_line
@@ -18,11 +18,8 @@ from pytest_brt.types.reading import BlockInContext, Claim, ClaimKind, ClaimRole
 
 _SUSPECT = (ClaimRole.OBSERVED, ClaimRole.SHOWN)
 _ABOUT_A_CRASH = re.compile(r"\b(?:crash|rais|exception|traceback)", re.IGNORECASE)
-#: What is believed, at least, of a result of which the report plainly complains.
-_PLAIN = 0.51
-#: Reasons for which a result counts also where the report is about a crash.
-SPOKEN = "the report says that this is the result"
-MARKED = "the report marks this result as wrong"
+#: Signs that make a complaint plain.
+_PLAIN = 2
 
 
 def gone(view: ReportRun) -> Iterator[Draft]:
@@ -32,13 +29,13 @@ def gone(view: ReportRun) -> Iterator[Draft]:
         if seen.missing or is_said_to_work(seen) or wanted or view.held_for_right(seen):
             continue
         for display in displays(seen):
-            found = _quotation(view, seen, display)
-            if found is None or not can_compare(display):
+            said = _quotation(seen, display)
+            if not can_compare(display) or not (said or _is_elsewhere(view, seen, display)):
                 continue
-            said, alike = found
             if _is_right(view, seen, display, said) or _is_beside(view, index, said):
                 break
-            score, reasons = _gone_score(view, index, said, alike)
+            signs = _signs(view, index, said)
+            plain = said is not None and signs >= _PLAIN
             lines, capsys = assertion(display, display.text, differs=True)
             shown = one_line(display.text)
             gives = "print" if capsys or printed_argument(seen.step.source) else "return"
@@ -48,29 +45,20 @@ def gone(view: ReportRun) -> Iterator[Draft]:
                 body=lines,
                 sentence=f"`{short(seen.step.source)}` must no longer {gives} {shown[:100]}.",
                 quote=quote(said),
-                score=score,
-                reasons=reasons,
+                signs=signs,
+                in_passing=not (seen.step.is_marked or _is_spoken_of(said)),
                 fixtures=("capsys",) if capsys else (),
                 imports=() if is_steady(display.text) else ("import re",),
-                evidence=Evidence.REPORTED_VALUE if score >= _PLAIN else Evidence.OTHER,
+                evidence=Evidence.REPORTED_VALUE if plain else Evidence.OTHER,
             )
             break
 
 
-def _quotation(
-    view: ReportRun, seen: Seen, display: Display
-) -> tuple[Claim | None, Likeness] | None:
-    best: tuple[Claim | None, Likeness] | None = None
-    for said in seen.step.said(ClaimKind.VALUE, *_SUSPECT):
-        alike = quotes(said.text, display)
-        complained = said.role is ClaimRole.OBSERVED and said.direct
-        if not alike and complained and partly_in(said.text, display.text):
-            alike = Likeness.PART
-        if alike and (best is None or alike > best[1]):
-            best = (said, alike)
-    if best is None and _is_elsewhere(view, seen, display):
-        return None, Likeness.SQUEEZED
-    return best
+def _quotation(seen: Seen, display: Display) -> Claim | None:
+    """Return what the report says that quotes a result, the best quotation first."""
+    claims = seen.step.said(ClaimKind.VALUE, *_SUSPECT)
+    quoting = [said for said in claims if quotes(said.text, display)]
+    return max(quoting, key=lambda said: quotes(said.text, display), default=None)
 
 
 def _is_beside(view: ReportRun, index: int, said: Claim | None) -> bool:
@@ -130,41 +118,21 @@ def _is_right(view: ReportRun, seen: Seen, display: Display, said: Claim | None)
     return any(quotes(claim.text, display) for claim in claims)
 
 
-def _gone_score(
-    view: ReportRun, index: int, said: Claim | None, alike: Likeness
-) -> tuple[float, tuple[str, ...]]:
+def _signs(view: ReportRun, index: int, said: Claim | None) -> int:
+    """Return how much of a report points at a result; what is marked as wrong is plainly meant."""
     seen = view.seen[index]
-    last = _is_last_shown(view, index)
-    score, reasons = OracleKind.GONE.prior, []
-    if said is None:
-        score -= 0.15
-        reasons.append("this result appears in the report's text")
-    elif said.direct and _ABOUT_A_CRASH.search(plain(said.sentence)):
-        # What the sentence above the code complains of is another of its lines.
-        score -= 0.15
-        reasons.append("the report shows this result")
-    elif said.role is ClaimRole.OBSERVED:
-        score += 0.05 if last or not said.direct else -0.1
-        reasons.append(SPOKEN if not said.direct else "the report shows this as the actual result")
-    else:
-        reasons.append("the report shows this result")
-    if seen.step.is_marked:
-        score += 0.1
-        reasons.append(MARKED)
-    if view.in_title(seen.step.source):
-        score += 0.06
-        reasons.append("the title mentions this code")
-    if last:
-        score += 0.05
-        reasons.append("it is the last result in its code block")
-    elif said is not None and said.role is ClaimRole.SHOWN:
-        score -= 0.15
-    if alike is Likeness.PART:
-        score -= 0.1
-        reasons.append("the report shows only part of this result")
-    if not is_runnable(seen.step.source) and not seen.step.inline:
-        score -= 0.08
-    return score, tuple(reasons)
+    complained = False
+    if said is not None and said.role is ClaimRole.OBSERVED:
+        # What a sentence above the code says of a crash is said of another of its lines.
+        complained = not (said.direct and _ABOUT_A_CRASH.search(said.sentence))
+    shows = is_runnable(seen.step.source) or seen.step.inline
+    signs = complained + bool(view.in_title(seen.step.source)) + _is_last_shown(view, index)
+    return signs + (_PLAIN if seen.step.is_marked else 0) - (not shows)
+
+
+def _is_spoken_of(said: Claim | None) -> bool:
+    """Say whether a sentence complains of a result, and not only what is shown with it."""
+    return said is not None and said.role is ClaimRole.OBSERVED and not said.direct
 
 
 def _is_last_shown(view: ReportRun, index: int) -> bool:

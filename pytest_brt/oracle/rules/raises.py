@@ -1,4 +1,4 @@
-"""Oracles about how a statement ends: an exception must not come, or must; it must end at all."""
+"""Oracles about exceptions: one must not come, or must."""
 
 from __future__ import annotations
 
@@ -7,32 +7,26 @@ import builtins
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.code.fitting import indented
 from pytest_brt.issue.mentions import EXCEPTION
 from pytest_brt.issue.words import wants_an_error
-from pytest_brt.observe.forms import printed_argument, ran_expression
+from pytest_brt.observe.forms import ran_expression
 from pytest_brt.observe.watch import Seen
-from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.judge import is_isolation, is_unset_variable
 from pytest_brt.oracle.rules.report_run import (
-    PLAIN,
     ReportRun,
-    called,
-    is_said_of_the_call,
     is_said_to_work,
     messages_agree,
     quote,
     short,
-    wanted_words,
 )
-from pytest_brt.oracle.write import Draft, script
+from pytest_brt.oracle.write import Draft
 from pytest_brt.syntax.parse import Function, covers, parse_or_empty
 from pytest_brt.types import Evidence, OracleKind, Raised
-from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
+from pytest_brt.types.reading import ClaimKind, ClaimRole
 
 #: Raised by the snippet's own mistakes, not by the project, unless the report says so.
 _OWN_MISTAKES = frozenset({"NameError", "ModuleNotFoundError", "ImportError", "SyntaxError"})
@@ -42,18 +36,10 @@ _LACKING = "ModuleNotFoundError"
 _STANDARD = re.compile(
     r"^module '(?P<name>[\w.]+)' has no attribute|^cannot import name '\w+' from '(?P<from>[\w.]+)'"
 )
-#: What is believed, at least, where the report shows the very exception of the project.
-_REPORTED = OracleKind.NO_RAISE.prior + 0.05
-#: The most that is believed where no line of the project raises: the call may be the mistake.
-_OUTSIDE = 0.5
-#: The most that is believed then: that the exception goes says little of what should come.
-_INSTEAD = 0.55
 #: The package that something is imported from.
 _HOME = re.compile(r"from (\w+)")
 #: How code and docstrings say what a function raises.
 _RAISES = re.compile(r"(?i:\braises?\b)[\s:`~]*(?:\w+\.)*([A-Z]\w+)")
-#: The reason of a test whose assertion the report wrote itself.
-_TEXT_METHODS = frozenset({"__str__", "__repr__", "__format__"})
 
 
 def no_raise(view: ReportRun) -> Iterator[Draft]:
@@ -62,40 +48,72 @@ def no_raise(view: ReportRun) -> Iterator[Draft]:
         raised = seen.did.raised if seen.did else None
         if raised is None or seen.missing or is_isolation(raised) or is_unset_variable(raised):
             continue
-        score, reasons, said = no_raise_score(view, seen, raised)
-        if score <= 0:
-            continue
         own = _is_own_assertion(raised)
-        if raised.in_project is None and not own:
-            score = min(score, _OUTSIDE)
-            reasons = (*reasons, "the exception is not raised inside the project")
+        evidence = Evidence.EXCEPTION if own else _evidence_of(view, seen, raised)
+        if evidence is None or _is_wanted(view, seen, raised):
+            continue
+        # A fix may raise something else, and outside the project the call may be the mistake.
+        unsure = raised.in_project is None or _may_want_another(view, raised)
         name = simple(raised.type)
         message = f": {raised.message}" if raised.message else ""
         shown = f"{name}{message}".split("\n")[0].rstrip(".")
-        body = _statement(seen, raised)
+        body = ran_expression(seen.step.source) or seen.step.source
         lines: tuple[str, ...] = (body,)
         wanted = f"`{short(body)}` must not raise {shown[:160]}."
-        if not own and _may_want_another(view, raised):
-            lines = _another_may_come(body, raised)
-            wanted = f"`{short(body)}` may raise an error, but not {shown[:160]}."
-            score = min(score, _INSTEAD)
-            reasons = (*reasons, "the report may want a different exception instead")
-        elif not own and (allowed := _own_errors(view, raised)):
+        if not own and (allowed := _own_errors(view, raised)):
             handlers = (f"\nexcept {name}:\n    pass" for name in allowed)
             lines = (f"try:\n{indented(body)}{''.join(handlers)}",)
             wanted = f"`{short(body)}` may raise {' or '.join(allowed)}, but not {shown[:160]}."
+        about = seen.step.said(ClaimKind.RAISES)
         yield Draft(
             kind=OracleKind.NO_RAISE,
             index=index,
             body=lines,
             sentence=wanted,
-            quote=quote(said),
-            score=score,
-            reasons=reasons,
+            quote=quote(next((said for said in about if said.exception == name), None)),
             expects=raised,
-            own_assertion=own,
-            evidence=(Evidence.REPORTED_EXCEPTION if score >= _REPORTED else Evidence.EXCEPTION),
+            signs=len(view.in_title(seen.step.source)),
+            evidence=Evidence.EXCEPTION if unsure else evidence,
         )
+
+
+def _evidence_of(view: ReportRun, seen: Seen, raised: Raised) -> Evidence | None:
+    """Return how plainly the report speaks of an exception; None where it is no bug."""
+    name = simple(raised.type)
+    about = seen.step.said(ClaimKind.RAISES)
+    same = [said.raised for said in about if said.raised and said.exception == name]
+    if not same and is_said_to_work(seen):
+        return None
+    named = view.is_named(raised)
+    shown = [*same, *([named] if named else [])]
+    exact = any(messages_agree(one.message, raised.message) for one in shown)
+    in_report = not any(frame.project for frame in raised.frames)
+    if in_report and name in _OWN_MISTAKES and not exact:
+        return None
+    if exact or any(not one.message for one in same):
+        return Evidence.REPORTED_EXCEPTION
+    if shown:
+        return Evidence.EXCEPTION
+    if in_report or _is_of_the_place(raised):
+        return None
+    works = seen.step.said(ClaimKind.WORKS, ClaimRole.EXPECTED)
+    values = [one for one in seen.step.said(ClaimKind.VALUE) if one.role is not ClaimRole.EXPECTED]
+    if not (about or works or view.reading.named) and any(one.direct for one in values):
+        # A tree that fails where it gave a value fails of something else, as of other versions.
+        return None
+    return Evidence.EXCEPTION
+
+
+def _is_wanted(view: ReportRun, seen: Seen, raised: Raised) -> bool:
+    """Say whether the report wants the exception, or has it beside what goes wrong."""
+    about = seen.step.said(ClaimKind.RAISES)
+    observed = {said.exception for said in about if said.role is ClaimRole.OBSERVED}
+    if any(said.exception for said in about if said.role is ClaimRole.EXPECTED):
+        return True
+    if not observed and any(said.role is not ClaimRole.SHOWN for said in about):
+        return True
+    name = simple(raised.type)
+    return name in view.reading.wanted and name not in observed
 
 
 def _may_want_another(view: ReportRun, raised: Raised) -> bool:
@@ -140,59 +158,6 @@ def _is_own_assertion(raised: Raised) -> bool:
     return is_assertion and not any(frame.project for frame in raised.frames)
 
 
-def no_raise_score(
-    view: ReportRun, seen: Seen, raised: Raised
-) -> tuple[float, tuple[str, ...], Claim | None]:
-    """Return score, reasons and the words it rests on; 0 when the report wants the exception."""
-    about = seen.step.said(ClaimKind.RAISES)
-    wanted = any(s.exception for s in about if s.role is ClaimRole.EXPECTED)
-    praised = any(s.direct for s in about if s.role is ClaimRole.CONTRAST)
-    if _is_sound(view, seen, about) or wanted or praised or wanted_words(seen):
-        return 0.0, (), None
-    own = not any(frame.project for frame in raised.frames)
-    if _is_own_assertion(raised):
-        return 0.6, ("the report's own assertion fails",), None
-    base = OracleKind.NO_RAISE.prior
-    same = [s for s in about if s.exception == simple(raised.type)]
-    if not same and is_said_to_work(seen):
-        return 0.0, (), None
-    exact = [s for s in same if s.raised and messages_agree(s.raised.message, raised.message)]
-    named = view.is_named(raised)
-    told = bool(named and messages_agree(named.message, raised.message))
-    if own and simple(raised.type) in _OWN_MISTAKES and not (exact or told):
-        return 0.0, (), None
-    if exact:
-        return base + 0.15, ("the report shows this exception here, with this message",), exact[0]
-    if same and all(s.raised and s.raised.message for s in same):
-        return base - 0.2, ("the report shows this exception with another message",), same[0]
-    if same:
-        return base + 0.05, ("the report shows this type of exception here",), same[0]
-    if told:
-        return base + 0.05, ("the report shows this exception and message",), None
-    if named:
-        return base - 0.1, ("the report names this type of exception",), None
-    if own or _is_of_the_place(raised):
-        return 0.0, (), None
-    works = seen.step.said(ClaimKind.WORKS, ClaimRole.EXPECTED)
-    failing = (*works, *(s for s in about if not s.exception))
-    if failing:
-        return 0.45, ("the report says that this fails, but not how",), failing[0]
-    return _unspoken_score(view, seen, about)
-
-
-def _unspoken_score(
-    view: ReportRun, seen: Seen, about: tuple[Claim, ...]
-) -> tuple[float, tuple[str, ...], Claim | None]:
-    """Return score and reasons for an exception of which the report does not speak."""
-    if view.reading.named:
-        return 0.15, ("the report names a different exception",), None
-    given = [one for one in seen.step.said(ClaimKind.VALUE) if one.role is not ClaimRole.EXPECTED]
-    if not about and any(one.direct for one in given):
-        # A tree that fails where it gave a value fails of something else, as of other versions.
-        return 0.0, (), None
-    return 0.25, ("the report mentions no exception",), None
-
-
 def _is_of_the_place(raised: Raised) -> bool:
     """Say whether an exception is about what this interpreter or this folder lacks."""
     if simple(raised.type) in (_LACKING, "FileNotFoundError"):
@@ -203,158 +168,25 @@ def _is_of_the_place(raised: Raised) -> bool:
     return (module["name"] or module["from"]).partition(".")[0] in sys.stdlib_module_names
 
 
-def _is_sound(view: ReportRun, seen: Seen, about: tuple[Claim, ...]) -> bool:
-    """Say whether the report wants what is raised, or marks another one of the session as wrong."""
-    if any(said.role is ClaimRole.OBSERVED for said in about) or not about:
-        return False
-    wanted = any(said.role is not ClaimRole.SHOWN for said in about)
-    beside = (one for one in view.seen if one.step.block == seen.step.block and one is not seen)
-    return wanted or any(other.step.is_marked for other in beside)
-
-
-def _another_may_come(source: str, raised: Raised) -> tuple[str, ...]:
-    """Return the body of a test that only this very exception fails."""
-    kind = simple(raised.type)
-    said = f" and str(error) == {literal(raised.message)}" if raised.message else ""
-    return (
-        f"try:\n{indented(source)}\n"
-        "except Exception as error:\n"
-        f"    if type(error).__name__ == {literal(kind)}{said}:\n"
-        "        raise",
-    )
-
-
-def _statement(seen: Seen, raised: Raised) -> str:
-    """Return what to run: the expression alone where the exception is not in showing it."""
-    source = seen.step.source
-    inner = printed_argument(source)
-    project = [frame for frame in raised.frames if frame.project]
-    # Outside of the project it is one that is said of a `__str__` which gives no text.
-    in_text = project[0].function in _TEXT_METHODS if project else "__str__" in raised.message
-    if inner and not in_text:
-        return inner
-    return ran_expression(source) or source
-
-
 def must_raise(view: ReportRun) -> Iterator[Draft]:
     """What the report calls an error must raise one."""
     for index, seen in enumerate(view.seen):
-        did = seen.did
         expression = ran_expression(seen.step.source)
-        if did is None or not expression or seen.missing:
+        if seen.did is None or not expression or seen.missing:
             continue
-        if did.raised is not None:
-            yield from _another(index, seen, expression, did.raised)
+        raised = seen.did.raised
+        kinds = {simple(name) for name in (raised.type, *raised.bases)} if raised else set[str]()
+        if _LACKING in kinds:
             continue
-        sibling, prior = _sibling_exception(view, seen), OracleKind.MUST_RAISE.prior
         for said in seen.step.said(ClaimKind.RAISES, ClaimRole.EXPECTED):
-            named = said.raised.type if said.raised else ""
-            score = prior + (0.05 if named else -0.15)
-            if is_said_of_the_call(said, seen.step.source):
-                score = PLAIN
-            kind = named or sibling or "Exception"
-            yield _must_raise(index, seen, expression, kind, score, said)
-        if sibling and seen.step.is_marked:
-            draft = _must_raise(index, seen, expression, sibling, prior + 0.1, None)
-            why = "The report marks this call as wrong, next to a similar one that does raise."
-            yield replace(draft, sentence=f"{draft.sentence} {why}")
-
-
-def _another(index: int, seen: Seen, expression: str, raised: Raised) -> Iterator[Draft]:
-    kinds = {simple(raised.type), *map(simple, raised.bases)}
-    blamed = {said.exception for said in seen.step.said(ClaimKind.RAISES, ClaimRole.OBSERVED)}
-    score = OracleKind.MUST_RAISE.prior + (0.25 if simple(raised.type) in blamed else 0.05)
-    for said in seen.step.said(ClaimKind.RAISES, ClaimRole.EXPECTED):
-        if said.raised and said.exception and not {said.exception, _LACKING} & kinds:
-            draft = _must_raise(index, seen, expression, said.raised.type, score, said)
-            yield replace(draft, expects=raised)
-    words = wanted_words(seen)
-    if words is not None and words[0] not in raised.message:
-        kind = raised.type.removeprefix("builtins.")
-        draft = _must_raise(index, seen, expression, kind, score, words[1])
-        yield replace(
-            draft,
-            body=(
-                f"with pytest.raises({kind}, match={literal(_pattern(words[0]))}):",
-                f"    {expression}",
-            ),
-            sentence=f"The {simple(kind)} of `{short(expression)}` must say {literal(words[0])}.",
-            reasons=("the report says what the error should say",),
-        )
-
-
-def _pattern(text: str) -> str:
-    """Return the regular expression that finds `text`, with its blanks as they are."""
-    return re.escape(text).replace(r"\ ", " ")
-
-
-def _must_raise(
-    index: int, seen: Seen, expression: str, kind: str, score: float, said: Claim | None
-) -> Draft:
-    return Draft(
-        kind=OracleKind.MUST_RAISE,
-        index=index,
-        body=(f"with pytest.raises({kind}):", f"    {expression}"),
-        sentence=f"`{short(expression)}` must raise {simple(kind)}.",
-        quote=quote(said),
-        score=score,
-        reasons=("the report says that this should be an error",),
-        imports=("import pytest",),
-    )
-
-
-def _sibling_exception(view: ReportRun, seen: Seen) -> str:
-    """Return the exception that a like call in the same block raises, as the report shows."""
-    for other in view.seen:
-        if other is seen or other.step.block != seen.step.block or other.did is None:
-            continue
-        if other.did.raised and called(other.step.source) == called(seen.step.source):
-            return simple(other.did.raised.type)
-    return ""
-
-
-_HANGS = re.compile(
-    r"\bhang|\bhung|\bfreez|\bforever\b|\bnever (?:return|finish|end|terminat|complet)|"
-    r"\binfinite(?:ly)? (?:loop|recurs)|\bendless|\bstuck\b|\bdeadlock|\bdoes(?:n['’]t| not) "
-    r"(?:return|finish|terminate)|\b(?:very|extremely|too) slow|\btakes? (?:too|very|so) long",
-    re.IGNORECASE,
-)
-_DIES = re.compile(
-    r"\bseg(?:mentation)? ?fault|\bcore dump|\bcrash|\babort|\bSIG[A-Z]+", re.IGNORECASE
-)
-#: Seconds after which a statement that ought to be quick is held to hang.
-_PATIENCE = 15
-
-
-def must_end(view: ReportRun) -> Iterator[Draft]:
-    """What the report says hangs, or kills its process, must come to an end."""
-    text = view.issue.text
-    for index, seen in enumerate(view.seen):
-        if not seen.ended or seen.missing:
-            continue
-        hangs = seen.timed_out
-        if not (_HANGS if hangs else _DIES).search(text):
-            continue
-        limit = f", timeout={_PATIENCE}" if hangs else ""
-        what = "hang" if hangs else "kill its process"
-        draft = Draft(
-            kind=OracleKind.NO_RAISE,
-            index=index,
-            body=(seen.step.source,),
-            sentence=f"`{' '.join(seen.step.source.split())[:120]}` must not {what}.",
-            score=OracleKind.NO_RAISE.prior - 0.15,
-            reasons=(f"the report says so, and so it ended here: {seen.ended}",),
-            # What subprocess says of it is no message that anybody has seen.
-            expects=Raised(type="TimeoutExpired" if hangs else "CalledProcessError", message=""),
-            imports=("import subprocess", "import sys"),
-        )
-        code = script(draft, view.replayed)
-        if code is not None:
-            yield replace(
-                draft,
-                body=(
-                    f"script = {literal(code)}",
-                    'command = [sys.executable, "-c", script]',
-                    f"subprocess.run(command, check=True{limit})",
-                ),
+            if said.raised is None or not said.exception or said.exception in kinds:
+                continue
+            yield Draft(
+                kind=OracleKind.MUST_RAISE,
+                index=index,
+                body=(f"with pytest.raises({said.raised.type}):", f"    {expression}"),
+                sentence=f"`{short(expression)}` must raise {simple(said.raised.type)}.",
+                quote=quote(said),
+                expects=raised,
+                imports=("import pytest",),
             )

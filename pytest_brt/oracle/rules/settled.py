@@ -14,7 +14,7 @@ from pytest_brt.syntax.parse import is_literal
 from pytest_brt.types import OracleKind
 from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 
-_COMPLAINT = (ClaimRole.OBSERVED, ClaimRole.SHOWN)
+_COMPLAINT = (ClaimRole.SHOWN, ClaimRole.OBSERVED)
 
 
 def settled(view: ReportRun) -> Iterator[Draft]:
@@ -41,7 +41,7 @@ def _without_exception(index: int, seen: Seen) -> Iterator[Draft]:
                 index=index,
                 body=(expression,),
                 sentence=f"`{short(expression)}` does not raise {said.exception}.",
-                score=_weight(said),
+                signs=_signs(said),
                 expects=said.raised,
             )
 
@@ -51,7 +51,7 @@ def _with_value(index: int, seen: Seen) -> Iterator[Draft]:
     for said in seen.step.said(ClaimKind.VALUE):
         text = said.text.strip()
         wanted = said.role is ClaimRole.EXPECTED
-        least = Likeness.EXACT if wanted else Likeness.PART
+        least = Likeness.EXACT if wanted else Likeness.SQUEEZED
         same = [display for display in shown if quotes(text, display) >= least]
         if wanted and same:
             lines, capsys = assertion(same[0], same[0].text, differs=False)
@@ -66,11 +66,11 @@ def _with_value(index: int, seen: Seen) -> Iterator[Draft]:
             index=index,
             body=lines,
             sentence=f"`{short(seen.step.source)}` {gives}.",
-            score=_weight(said) + (0.3 if wanted else 0.0),
+            signs=_signs(said),
             fixtures=("capsys",) if capsys else (),
         )
 
 
-def _weight(said: Claim) -> float:
+def _signs(said: Claim) -> int:
     """Return how telling a claim is: best what is shown right below the code."""
-    return 0.5 + (0.2 if said.direct else 0.0) + (0.1 if said.role is ClaimRole.OBSERVED else 0.0)
+    return said.direct + (*_COMPLAINT, ClaimRole.EXPECTED).index(said.role)

@@ -310,20 +310,16 @@ class Libro:
     def tests(self) -> tuple[JudgedTest, ...]:
         """Return all tests, judged: candidates first, in LIBRO's order.
 
-        A bug is shown when more samples than the user wants fail alike, in LIBRO 1; all tests
-        count when patches are ranked. `auto` believes a test that stands alone too, and cuts what
+        A bug is shown when more than one sample fails alike; all tests count when patches are
+        ranked. `auto` believes a test that stands alone too, and cuts what
         tests do not need when it has them all.
         """
         clusters = self.clusters()
         judged = self._judged(clusters)
-        agree = agreement(clusters)
-        threshold = self.bench.agree
-        if threshold is None:
-            threshold = 0 if self.in_auto else AGREE
-        if 0 < agree <= threshold:
-            judged = tuple(_unsure(item, threshold + 1) for item in judged)
         if self.in_auto:
             return without_doubles(judged)
+        if agreement(clusters) <= AGREE:
+            judged = tuple(map(_unsure, judged))
         engine, repeat = self.bench.engine, self.bench.repeat
         first = [item for item in judged if item.judgement.candidate][:_SMALL]
         small = [reduce_test(item, engine, repeat, self.facts) for item in first]
@@ -347,13 +343,13 @@ class Libro:
         return sample_notes(tuple(self._tests.values()), self.samples, self._empty)
 
 
-def _unsure(item: JudgedTest, least: int) -> JudgedTest:
-    """Return a candidate as one that no bug is shown by: fewer than `least` samples agree."""
+def _unsure(item: JudgedTest) -> JudgedTest:
+    """Return a candidate as one that no bug is shown by: too few samples agree."""
     judgement = item.judgement
     if not judgement.candidate:
         return item
     confidence = min(judgement.confidence, COUNTS - 0.01)
-    return rescored(item, confidence, f"fewer than {least} samples fail alike")
+    return rescored(item, confidence, f"fewer than {AGREE + 1} samples fail alike")
 
 
 def libro(issue: Issue, index: int, bench: Workbench, project: Index) -> Attempt:

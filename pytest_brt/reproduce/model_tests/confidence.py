@@ -98,12 +98,6 @@ def _shares(signs: Signs) -> Sequence[tuple[float, str]]:
     return found
 
 
-def with_agreement(confidence: float, agree: int, samples: int) -> float:
-    """Return the confidence of a test, until now judged alone, among `samples` of its kind."""
-    share = agreement_share(agree, samples)
-    return round(with_odds(confidence, _odds(share) / _odds(BASE)), 2)
-
-
 def agreement_share(agree: int, samples: int) -> float:
     """Return the share for so much agreement.
 

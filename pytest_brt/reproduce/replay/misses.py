@@ -44,21 +44,16 @@ _MOST = 3
 _SOURCE, _MESSAGE, _VALUE = 80, 120, 60
 
 
-def misses_of(
-    view: ReportRun, tests: Sequence[JudgedTest], commands: Sequence[Miss] = ()
-) -> tuple[Miss, ...]:
-    """Return why no bug test was found, the weightiest first; () when one was.
-
-    `commands` is what the report's commands did.
-    """
+def misses_of(view: ReportRun, tests: Sequence[JudgedTest]) -> tuple[Miss, ...]:
+    """Return why no bug test was found, the weightiest first; () when one was."""
     if any(item.judgement.candidate for item in tests):
         return ()
     ran = [seen for seen in view.seen if not (seen.missing and seen.step.inline)]
     if not ran:
-        return (*view.reading.misses, *(commands or [_no_code(view.reading)]))
+        return (*view.reading.misses, _no_code(view.reading))
     blocks = sum(block.kind in _CODE for block in view.issue.blocks)
     told, untold = _raised(ran)
-    hindered = [*commands, *_undefined(ran), *_ended(ran), *untold, *_own_tests(tests)]
+    hindered = [*_undefined(ran), *_ended(ran), *untold, *_own_tests(tests)]
     made = [item for item in tests if not item.test.is_reporters]
     passing = sum(item.judgement.verdict is Verdict.PASS for item in made)
     if passing:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -10,25 +9,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from pytest_brt.codec import content_id
-from pytest_brt.execute.engine import Engine, Row, TestTarget
-from pytest_brt.issue.alike import is_steady, likeness
+from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.read import complained
 from pytest_brt.observe.reports import Reports
-from pytest_brt.observe.run_commands import play
 from pytest_brt.observe.watch import Replayed
-from pytest_brt.oracle.assertion import literal
 from pytest_brt.oracle.facts import Facts
-from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
-from pytest_brt.oracle.rules.apply import apply_rules, worth
-from pytest_brt.oracle.rules.commands import tool_drafts, tool_misses
+from pytest_brt.oracle.judge import Rating, judge, run_tests
+from pytest_brt.oracle.rules.apply import apply_rules
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.rules.settled import settled
-from pytest_brt.oracle.write import Draft, module, script, slug
+from pytest_brt.oracle.write import Draft, module, slug
 from pytest_brt.reproduce.replay.misses import misses_of
 from pytest_brt.reproduce.replay.own import own_candidates
 from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.syntax.parse import parse_expression, parses
 from pytest_brt.types import (
     Attempt,
     AttemptNote,
@@ -43,8 +37,8 @@ from pytest_brt.types import (
     Verdict,
 )
 
-#: Drafts that are run, best first, and those of what may be fixed.
-_MOST, _MOST_SETTLED = 16, 3
+#: Drafts that are run, best first; those that are run once more; those of what may be fixed.
+_MOST, _MOST_AGAIN, _MOST_SETTLED = 16, 5, 3
 
 
 def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
@@ -87,10 +81,7 @@ def replay(
     progress(f"running {len(reading.steps)} statements of the report")
     replayed = reports.observed(issue, engine)
     view = ReportRun(replayed=replayed)
-    stage = play(reading, engine)
-    commands = tool_drafts(issue, stage)
-    own = [draft for draft in apply_rules(view) if not (commands and draft.own_assertion)]
-    drafts = tuple(sorted((*own, *commands), key=worth))
+    drafts = apply_rules(view)
     usual = engine.subject.test_root
     maker = _Maker(issue=issue, replayed=replayed, engine=engine, repeat=repeat, folder=usual)
     judged = maker.judge_all(drafts, progress)
@@ -101,9 +92,10 @@ def replay(
             progress("none of them works there: moving them to the top of the project")
             maker = replace(maker, folder=folder.path, taken=set())
             judged, notes = maker.judge_all(drafts, progress), (folder.note,)
-    again = maker.second_chances(drafts, judged)
-    if again:
-        progress(f"trying {len(again)} tests in another way")
+    if not any(item.judgement.candidate for item in judged):
+        again = maker.with_whole_set_up(drafts, judged)
+        if again:
+            progress(f"trying {len(again)} tests after all statements")
         judged = (*judged, *maker.judge(again))
     kept = select(judged, keep)
     found = any(item.judgement.candidate for item in kept)
@@ -112,7 +104,7 @@ def replay(
         strategy="replay",
         index=index,
         tests=kept,
-        misses=misses_of(view, kept, tool_misses(issue, stage)),
+        misses=misses_of(view, kept),
         notes=notes,
         settled=() if found else maker.settled(view),
         seconds=time.monotonic() - begin,
@@ -165,7 +157,7 @@ class _Maker:
 
     def settled(self, view: ReportRun) -> tuple[JudgedTest, ...]:
         """Return tests that pass because the report's complaint does not hold here."""
-        drafts = sorted(settled(view), key=lambda draft: -draft.score)
+        drafts = sorted(settled(view), key=lambda draft: -draft.signs)
         judged = self.judge(self.tests(drafts, _MOST_SETTLED))
         return tuple(item for item in judged if item.judgement.verdict is Verdict.PASS)
 
@@ -176,11 +168,8 @@ class _Maker:
 
     def _judged(self, test: CandidateTest, draft: Draft, runs: tuple[TestRun, ...]) -> JudgedTest:
         facts = self._facts(draft.kind)
-        rating = Rating(reasons=draft.reasons, evidence=draft.evidence)
-        judged = judge(test, runs, facts, lambda _: rating)
-        if draft.against and judged.judgement.candidate:
-            return replace(judged, judgement=refused(Verdict.FAIL, draft.against, runs))
-        return judged
+        rating = Rating(evidence=draft.evidence)
+        return judge(test, runs, facts, lambda _: rating)
 
     def _facts(self, kind: OracleKind) -> Facts:
         """Return what a test of a kind must not demand, of what the report complains about."""
@@ -193,30 +182,14 @@ class _Maker:
             raised=raised if kind in (OracleKind.MUST_RAISE, OracleKind.WRITTEN) else (),
         )
 
-    def second_chances(
+    def with_whole_set_up(
         self, drafts: Sequence[Draft], judged: Sequence[JudgedTest]
     ) -> list[_Written]:
-        """Return those that passed in another way: as tests see it, or after all statements."""
-        passed = {
-            (item.test.oracle.kind, item.test.oracle.sentence)
-            for item in judged
-            if not item.judgement.candidate
-        }
+        """Return the tests with every earlier statement as their set-up, as far as that is more."""
         known = {_body(item.test.source) for item in judged}
-        found: list[_Written] = []
-        for draft in drafts:
-            if (draft.kind, draft.docstring) not in passed or len(found) >= 5:
-                continue
-            if draft.index is None or draft.against:
-                continue
-            whole = replace(draft, whole=True, score=draft.score - 0.05)
-            for other in (self._retold(draft), whole):
-                test = self._test(other) if other else None
-                if other and test and _body(test.source) not in known:
-                    self.taken.add(test.name)
-                    found.append((test, other))
-                    break
-        return found
+        whole = [replace(draft, whole=True) for draft in drafts if draft.index is not None]
+        again = self.tests(whole, _MOST_AGAIN)
+        return [(test, draft) for test, draft in again if _body(test.source) not in known]
 
     def _test(self, draft: Draft) -> CandidateTest | None:
         name = self._name()
@@ -245,66 +218,6 @@ class _Maker:
             name, number = f"{stem}_{number}", number + 1
         return name
 
-    def _retold(self, draft: Draft) -> Draft | None:
-        """Return the draft with the text that a test gets to see, None when it cannot be told."""
-        if draft.index is None or draft.kind is not OracleKind.GONE:
-            return None
-        left = _left(draft.body[-1].removeprefix("assert "))
-        if not (left.endswith(".out") or left.startswith(("str(", "repr(", "re.sub("))):
-            return None
-        lines = [line for line in draft.body[:-1] if not line.startswith("reported = ")]
-        probe = replace(draft, body=(*lines, f"raise LookupError({left})"))
-        source = module(probe, self.replayed, "test_probe")
-        if source is None:
-            return None
-        path = self._path("test_brt_probe")
-        target = TestTarget(id="probe", path=path, source=source, node="test_probe")
-        runs = self.engine.run(Row(targets=(target,))).runs
-        raised = runs[0].raised if runs else None
-        if raised is None or raised.type != "LookupError" or not is_steady(raised.message):
-            return None
-        seen = self.replayed.seen[draft.index].did
-        if left.endswith(".out") and seen and not likeness(raised.message, seen.stdout):
-            return self._in_own_process(draft, lines[0], seen.stdout)
-        constant = literal(raised.message)
-        body = [*lines, f"assert {left} != {constant}"]
-        if "\n" in constant:
-            body = [f"reported = {constant}", *lines, f"assert {left} != reported"]
-        return replace(
-            draft,
-            body=tuple(body),
-            score=draft.score - 0.02,
-            reasons=(*draft.reasons, "as this project's tests see it"),
-        )
-
-    def _in_own_process(self, draft: Draft, statement: str, seen: str) -> Draft | None:
-        """Print in a process that no conftest has changed, as the report did."""
-        text = script(replace(draft, body=(statement,), fixtures=()), self.replayed)
-        if text is None:
-            return None
-        return replace(
-            draft,
-            body=(
-                f"script = {literal(text)}",
-                f"reported = {literal(seen)}",
-                'command = [sys.executable, "-c", script]',
-                'done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)',
-                "assert done.stdout != reported",
-            ),
-            fixtures=(),
-            imports=("import subprocess", "import sys"),
-            score=draft.score - 0.02,
-            reasons=(*draft.reasons, "in a process of its own, as the report shows it"),
-        )
-
 
 def _body(source: str | None) -> str:
     return re.sub(r"def test_\w+", "def test", source or "")
-
-
-def _left(text: str) -> str:
-    """Return the left side of a comparison for difference, "" for anything else."""
-    node = parse_expression(text) if parses(text) else None
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.NotEq):
-        return ast.get_source_segment(text, node.left) or ""
-    return ""

@@ -13,28 +13,13 @@ def kinds(engine: Engine, report: str) -> list[OracleKind]:
     return [item.test.oracle.kind for item in candidates(attempt(engine, report))]
 
 
-def reasons(engine: Engine, report: str) -> set[str]:
-    tests = attempt(engine, report).tests
-    return {item.judgement.reason for item in tests if not item.judgement.candidate}
-
-
 WANTED = "double(0) hides errors\n\n```\n>>> from pkg import double\n>>> double(2)\n5\n```\n\n"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "`double` should raise a `ValueError`.",
-        "It is supposed to throw a `ValueError`.",
-        "A `ValueError` must reach the caller.",
-        "It swallows the `ValueError`.",
-        "The `ValueError` should propagate.",
-    ],
-)
-def test_where_an_exception_is_wanted_no_value_is(engine: Engine, words: str) -> None:
+def test_where_an_exception_is_wanted_no_value_is(engine: Engine) -> None:
+    words = "`double` should raise a `ValueError`."
     assert kinds(engine, WANTED + words) == [OracleKind.MUST_RAISE]
-    before = "`double(2)` gives `5`. "
-    assert kinds(engine, WANTED + before + words) == [OracleKind.MUST_RAISE]
+    assert kinds(engine, f"{WANTED}`double(2)` gives `5`. {words}") == [OracleKind.MUST_RAISE]
 
 
 def test_an_exception_that_is_wanted_is_not_forbidden(engine: Engine) -> None:
@@ -45,34 +30,14 @@ def test_an_exception_that_is_wanted_is_not_forbidden(engine: Engine) -> None:
     assert OracleKind.NO_RAISE not in kinds(engine, report)
 
 
-@pytest.mark.parametrize(
-    "wish",
-    [
-        "# Expected\n\n`ValueError: empty`\n",
-        'It should say "nothing is there".\n',
-    ],
-)
-def test_where_another_exception_or_message_is_wanted_none_is_forbidden(
-    engine: Engine, wish: str
-) -> None:
+def test_where_another_exception_is_wanted_none_is_forbidden(engine: Engine) -> None:
     report = (
         "first() of nothing\n\n```\n>>> from pkg import first\n>>> first([])\n"
         "Traceback (most recent call last):\nIndexError: list index out of range\n```\n\n"
     )
     assert kinds(engine, report) == [OracleKind.NO_RAISE]
+    wish = "# Expected\n\n`ValueError: empty`\n"
     assert kinds(engine, report + wish) == [OracleKind.MUST_RAISE]
-
-
-def test_a_value_is_believed_little_in_another_state_than_the_reports(engine: Engine) -> None:
-    report = (
-        "Scales do not work\n\n```python\nfrom pkg.more import Scale, scaled\nprint(Scale.by)\n"
-        "print(scaled(2))\n```\n\nThis gives\n\n```\n{by}\n3\n```\n\nIt should give\n\n"
-        "```\n{by}\n2\n```\n"
-    )
-    same = candidates(attempt(engine, report.format(by=1)))
-    other = candidates(attempt(engine, report.format(by=7)))
-    assert any(item.judgement.counts for item in same)
-    assert not any(item.judgement.counts for item in other)
 
 
 CRASH = """\
@@ -116,7 +81,6 @@ def test_what_is_no_value_is_not_asked_in_place_of_a_crash(engine: Engine, words
 def test_two_values_for_one_expression_are_both_out(engine: Engine) -> None:
     report = "double\n\n`double(2)` should be `4`.\n\nNo: `double(2)` should be `6`.\n"
     assert OracleKind.EQUALS not in kinds(engine, report)
-    assert "the report names two different right values" in reasons(engine, report)
 
 
 def test_what_is_called_right_elsewhere_may_stay(engine: Engine) -> None:

@@ -11,32 +11,13 @@ from tests.reproduce.replay.project import attempt, candidates
 CODE = "```python\nfrom pkg.core import double\ndouble(2)\n```\n"
 SAID = (
     "This returns `5` but should return `4`.",
-    "This returns 5 but should return 4.",
     "I get 5, I expect 4.",
-    "Expected 4, got 5.",
     "Expected: 4\nActual: 5",
     "**Expected behavior**\n\n4\n\n**Actual behavior**\n\n5",
     "The result is 5 instead of 4.",
-    "It gives 5. The correct answer is 4.",
-    "`double(2)` == 5, while it should be 4",
     "Expected output:\n\n```\n4\n```\n\nActual output:\n\n```\n5\n```",
-    "Output: 5\n\nExpected: 4",
-    "The right value would be 4.",
-    "I would have expected `4`.",
-    "It must be 4.",
-    "It should equal 4.",
-    "Result:\n\n    5\n\nShould be:\n\n    4",
-    "What I expected: `4`\nWhat I got: `5`",
-    "returns 5 (expected 4)",
-    "-> 5 (should be 4)",
-    "Shouldn't this be 4?",
 )
-SHOWN = (
-    ">>> from pkg.core import double\n>>> double(2)\n5  # should be 4",
-    "from pkg.core import double\nprint(double(2))  # 5, expected 4",
-    "from pkg.core import double\nprint(double(2))  # prints 5\n# expected: 4",
-    "from pkg.core import double\ndouble(2)\n# Out: 5\n# Expected: 4",
-)
+SHOWN = ("from pkg.core import double\nprint(double(2))  # 5, expected 4",)
 
 
 @pytest.mark.parametrize(

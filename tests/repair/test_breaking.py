@@ -21,9 +21,9 @@ BROKEN = "tests/test_interval.py::test_percent_of_much"
 
 
 @pytest.fixture(scope="module")
-def disputed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+def breaking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     files = {"tests/test_interval.py": TESTS + WRONG_TEST}
-    with open_scene(tmp_path_factory.mktemp("disputed") / "project", files) as scene:
+    with open_scene(tmp_path_factory.mktemp("breaking") / "project", files) as scene:
         yield scene
 
 
@@ -58,9 +58,9 @@ def told(fix: FoundFix) -> str:
 
 @pytest.mark.parametrize("repair", [agent, passerine])
 def test_a_right_fix_that_breaks_a_wrong_test_is_kept_and_shown_as_such(
-    disputed: Scene, repair: Callable[..., Repair]
+    breaking: Scene, repair: Callable[..., Repair]
 ) -> None:
-    done = repair(disputed, RIGHT)
+    done = repair(breaking, RIGHT)
     (fix,) = done.fixes
     assert "max(low, min(value, high))" in fix.patch.text
     assert (fix.plausible, fix.broken) == (False, 1)
@@ -73,18 +73,18 @@ def test_a_right_fix_that_breaks_a_wrong_test_is_kept_and_shown_as_such(
 
 @pytest.mark.parametrize("repair", [agent, passerine])
 def test_it_stands_below_one_that_breaks_none(
-    disputed: Scene, repair: Callable[..., Repair]
+    breaking: Scene, repair: Callable[..., Repair]
 ) -> None:
     fixes = (RIGHT, OVERFITTED) if repair is agent else (OVERFITTED, RIGHT)
-    done = repair(disputed, *fixes)
+    done = repair(breaking, *fixes)
     first, last = (alike[0][0] for alike in chosen([done], ()))
     assert "250" in first.patch.text
     assert [fix.broken for fix in (first, last)] == [0, 1]
     assert first.plausible
 
 
-def test_the_model_cannot_end_with_it_but_knows_that_the_user_sees_it(disputed: Scene) -> None:
-    done = agent(disputed, RIGHT)
+def test_the_model_cannot_end_with_it_but_knows_that_the_user_sees_it(breaking: Scene) -> None:
+    done = agent(breaking, RIGHT)
     assert done.trajectory is not None
     _, fix, end, *_ = done.trajectory.steps
     assert f"But the fix breaks 1 of the existing tests:\n- {BROKEN}" in fix.observation
@@ -93,8 +93,8 @@ def test_the_model_cannot_end_with_it_but_knows_that_the_user_sees_it(disputed: 
     assert end.observation.startswith("The fix breaks existing tests.")
 
 
-def test_the_model_ends_with_it_by_saying_so_again(disputed: Scene) -> None:
-    done = agent(disputed, RIGHT, ends=2)
+def test_the_model_ends_with_it_by_saying_so_again(breaking: Scene) -> None:
+    done = agent(breaking, RIGHT, ends=2)
     assert done.trajectory is not None
     assert [step.is_done for step in done.trajectory.steps] == [True, True, False, True]
     assert done.trajectory.ending is Ending.FINISH

@@ -1,1 +1,0 @@
-"""The rows of a study: every measure is a column."""
