@@ -117,9 +117,18 @@ def _refusal(diff: bytes, complaint: bytes) -> Refused:
     if malformed := _MALFORMED.search(complaint):
         return Malformed(line=int(malformed[2]), said=decode(malformed[1]))
     if b"No valid patches" in complaint or b"unrecognized input" in complaint:
-        return NotADiff()
+        return _odd_hunk(diff) or NotADiff()
     first = decode(complaint).strip().partition("\n")[0].removeprefix("error: ")
     return GitFailed(said=f"apply: {first}")
+
+
+def _odd_hunk(diff: bytes) -> Malformed | None:
+    """Return the first line that should begin a hunk and does not; None where there is none."""
+    for number, line in enumerate(diff.split(b"\n"), start=1):
+        if line.startswith(b"@@") and not _HUNK.match(line):
+            said = f"expected '@@ -N,N +N,N @@', found {decode(line)!r}"
+            return Malformed(line=number, said=said)
+    return None
 
 
 def _hunk_missing(diff: bytes, path: str, meant: int) -> HunkMissing:

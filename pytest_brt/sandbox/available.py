@@ -15,6 +15,7 @@ from pytest_brt.sandbox.process import Deadlines, run_process
 from pytest_brt.sandbox.sandbox import Isolation, Sandbox
 from pytest_brt.sandbox.shown import check_folder
 from pytest_brt.sandbox.view import View
+from pytest_brt.sandbox.workspace import telling_of_room
 
 #: The first version of Landlock that keeps signals in.
 _KEEPS_SIGNALS = 6
@@ -76,7 +77,7 @@ def _open(sandbox: Sandbox) -> tuple[Sandbox, str]:
 
 def _try(sandbox: Sandbox) -> str:
     """Return why a small program does not run in a sandbox, "" where it does."""
-    with tempfile.TemporaryDirectory(prefix="brt-trial-") as folder:
+    with telling_of_room(), tempfile.TemporaryDirectory(prefix="brt-trial-") as folder:
         if sandbox.user is not None:
             os.chown(folder, sandbox.user, -1)
         view = View(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from pytest_brt.sandbox.run_tests import most_tasks
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import SYSTEM, is_below
 from pytest_brt.sandbox.view import View
-from pytest_brt.sandbox.workspace import Scratch
+from pytest_brt.sandbox.workspace import Scratch, telling_of_room
 from pytest_brt.types.subject import Subject
 
 #: Seconds within which an interpreter must have said what it is.
@@ -45,8 +45,10 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
         SubjectProblem: it cannot be started, does not answer, or has no pytest.
     """
     python = f"{subject.python!r} in the sandbox '{sandbox.isolation}'"
-    scratch = Scratch(sandbox.user)
-    with closing(scratch), scratch.workspace(Path(subject.root)) as workspace:
+    with ExitStack() as held:
+        held.enter_context(telling_of_room())
+        scratch = held.enter_context(closing(Scratch(sandbox.user)))
+        workspace = held.enter_context(scratch.workspace(Path(subject.root)))
         view = make_view(subject, sandbox, scratch, workspace)
         result = run_process(
             sandbox,

@@ -17,7 +17,7 @@ from pytest_brt.sandbox.project_view import make_view
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.turns import Turns
 from pytest_brt.sandbox.view import View
-from pytest_brt.sandbox.workspace import Scratch
+from pytest_brt.sandbox.workspace import NoRoom, Scratch, telling_of_room
 from pytest_brt.types import TestRun, Verdict
 from pytest_brt.types.cause import DiskFull, ProcessEnded, Timed, TookTooLong
 from pytest_brt.types.subject import Subject
@@ -45,7 +45,8 @@ class Runner:
         self.sandbox = sandbox
         self.limits = limits
         self.turns = Turns(jobs)
-        self.scratch = Scratch(sandbox.user)
+        with telling_of_room():
+            self.scratch = Scratch(sandbox.user)
 
     def close(self) -> None:
         """Remove what was written."""
@@ -58,12 +59,27 @@ class Runner:
         that counts.
         """
         with self.turns.beside(conditions.name) as met:
-            runs = self._run(tests, conditions)
+            runs = self._run_if_room(tests, conditions)
         short = [test for test in tests if any(map(_is_short, runs[test.id]))]
         if not short or not (met or _is_busy()):
             return runs, frozenset()
         with self.turns.alone():
-            return runs | self._run(short, conditions), frozenset(met)
+            return runs | self._run_if_room(short, conditions), frozenset(met)
+
+    def _run_if_room(self, tests: Sequence[Test], conditions: Conditions) -> Runs:
+        """Run tests; where there is no room for a copy, that is what is known of each."""
+        try:
+            with telling_of_room():
+                return self._run(tests, conditions)
+        except NoRoom:
+            return {
+                test.id: (
+                    TestRun(
+                        test=test.id, node=test.node, verdict=Verdict.INVALID, cause=DiskFull()
+                    ),
+                )
+                for test in tests
+            }
 
     def _run(self, tests: Sequence[Test], conditions: Conditions) -> Runs:
         total = min(self.limits.row_seconds, conditions.seconds or self.limits.row_seconds)

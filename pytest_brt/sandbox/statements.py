@@ -11,6 +11,7 @@ from pytest_brt.sandbox.events import ReportedStatement
 from pytest_brt.sandbox.process import Deadlines, ProcessResult, run_process
 from pytest_brt.sandbox.project_view import PathMap, make_view
 from pytest_brt.sandbox.run_tests import Runner, most_tasks
+from pytest_brt.sandbox.workspace import telling_of_room
 from pytest_brt.types import FileChange, Raised
 
 #: Seconds for starting Python and importing the project, at least.
@@ -73,6 +74,7 @@ def run_statements(runner: Runner, script: Script) -> ScriptResult:
     deadlines = Deadlines(start=_START, each=each, total=_START + total)
     with (
         runner.turns.beside(""),
+        telling_of_room(),
         runner.scratch.workspace(Path(subject.root)) as workspace,
     ):
         workspace.write(script.changes)

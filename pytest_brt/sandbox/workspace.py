@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -13,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pytest_brt.bounded import is_file, is_folder
-from pytest_brt.errors import UnsafeChange
+from pytest_brt.errors import SandboxProblem, UnsafeChange
 from pytest_brt.sandbox.shown import is_below
 from pytest_brt.types import FileChange
 
@@ -36,6 +37,28 @@ _CLEANER = (
 def is_environment(folder: Path) -> bool:
     """Return whether a folder is a virtual environment (venv, virtualenv, conda)."""
     return is_file(folder / "pyvenv.cfg") or is_folder(folder / "conda-meta")
+
+
+class NoRoom(SandboxProblem):
+    """There is no space left for private copies."""
+
+
+@contextmanager
+def telling_of_room() -> Iterator[None]:
+    """Say on one line that a disk is full.
+
+    Raises:
+        NoRoom: it is.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise NoRoom(
+            f"no space left in {tempfile.gettempdir()!r}, where private copies of the project are"
+            " made (free some, or set TMPDIR to another folder)"
+        ) from error
 
 
 class HeldFolder:

@@ -55,7 +55,7 @@ def engine(
     (root.parent / "issue.md").write_text(
         (EXAMPLES / request.param / "issue.md").read_text("utf-8"), "utf-8"
     )
-    engine = open_on(root, sandbox="process", seconds=20)
+    engine = open_on(root, sandbox="auto", seconds=20)
     yield engine
     engine.close()
 

@@ -42,8 +42,7 @@ def create(path: str, mode: str = "100644") -> str:
         ),
         pytest.param(
             PLAIN.replace("@@ -3,6 +3,6 @@ import os", "@@"),
-            "not a diff: no 'diff --git' line and no '---' line with '+++' after it"
-            " (write it with 'git diff')",
+            "malformed diff at line 3: expected '@@ -N,N +N,N @@', found '@@'",
             id="bare-hunk",
         ),
         pytest.param(

@@ -28,7 +28,7 @@ def open_project(root: Path) -> Engine:
     (root / "interval/__init__.py").write_text(SOURCE, "utf-8")
     (root / "tests").mkdir()
     (root / "tests/test_interval.py").write_text(TESTS, "utf-8")
-    return open_on(root, sandbox="process", seconds=20)
+    return open_on(root, sandbox="auto", seconds=20)
 
 
 def issue_of(text: str, folder: Path) -> Issue:

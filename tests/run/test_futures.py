@@ -78,7 +78,7 @@ class Counting:
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     root = tmp_path_factory.mktemp("futures")
     write_tree(root, {"interval/__init__.py": SOURCE})
-    opened = open_on(root, sandbox="process")
+    opened = open_on(root, sandbox="auto")
     yield opened
     opened.close()
 
