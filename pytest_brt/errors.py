@@ -1,7 +1,7 @@
 """The errors a user can meet: one family, one line each.
 
 The text says what happened, the value with ``!r``, and what to do next, as in
-``--brt-model: no such file: 'x.gguf' (run 'pytest-brt models list')``.
+``--brt-model: no such file: 'x.gguf' (run 'pytest-brt models')``.
 """
 
 from __future__ import annotations

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_brt.repair.strategy import RepairStrategy
+    from pytest_brt.agents.loop import Agent
     from pytest_brt.reproduce.strategy import Strategy
     from pytest_brt.types import RunRecord
 
 
 def pytest_brt_strategies(  # type: ignore[empty-body]
     config: pytest.Config,
-) -> Mapping[str, Strategy | RepairStrategy]:
+) -> Mapping[str, Strategy | Agent]:
     """Return strategies for ``--brt-strategy``: name → how tests are made, or fixes.
 
     They add to those that are built in; a name that is given twice is a usage error that names

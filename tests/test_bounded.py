@@ -15,9 +15,7 @@ import pytest
 from pytest_brt.bounded import bounded_text, read_bounded
 from pytest_brt.errors import BrtError, IssueProblem, UsageProblem
 from pytest_brt.issue.load import load_issue
-from pytest_brt.model.base import Settings
-from pytest_brt.model.gguf import read_header
-from pytest_brt.model.scripted import ScriptedModel
+from pytest_brt.model.replies import Replies
 from pytest_brt.patches import read_patches
 from pytest_brt.reproduce.given import load_targets
 
@@ -27,8 +25,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "tests": ("test_a.py", lambda path: load_targets([str(path)], path.parent, "")),
     "patch": ("a.diff", read_patches),
     "folder of patches": ("a.diff", lambda path: read_patches(path.parent)),
-    "model": ("a.gguf", read_header),
-    "script": ("a.txt", lambda path: ScriptedModel(str(path), Settings())),
+    "replies": ("a.jsonl", Replies),
 }  # fmt: skip
 
 

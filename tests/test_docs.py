@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.scenarios.server import Model, serving
 from tests.support.docs import PAGES as FOLLOWED
 from tests.support.docs import ROOT, TRIED, load, steps_of
 from tests.support.interval import CLAMP_ISSUE
@@ -19,7 +20,20 @@ BLOCK = re.compile(
     r"(?P<mark><!-- run: \w+ -->\n)?```(?P<language>\w+)\n(?P<text>.*?)```", re.DOTALL
 )
 FENCED = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
-SCRIPT = re.compile(r"^````text\n(=== (?:reply|always).*?)^````$", re.DOTALL | re.MULTILINE)
+#: What a model answers on the page of repairs, and on the others.
+FIX = """{"action": "write_fix", "changes": "interval/__init__.py replace 6"}
+```python
+    return max(low, min(value, high))
+```
+"""
+TEST = """```python
+from interval import clamp
+
+
+def test_inside():
+    assert clamp(5, 0, 10) == 5
+```
+"""
 LINK = re.compile(r"\]\((?P<path>[^)#:]*)(?:#(?P<heading>[^)]*))?\)")
 
 
@@ -88,23 +102,19 @@ def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
     )
     for patch in ("b-literal", "d-right-too", "e-stale"):
         (project.path / f"patches/{patch}.diff").unlink()
-    # Where the reader has a model, a script stands for it.
-    tests, fixes = "docs/writing-tests.md", "docs/repair.md"
-    for source, name in ((tests, "replies.txt"), (fixes, "fixes.txt")):
-        script = SCRIPT.search((ROOT / source).read_text("utf-8"))
-        assert script is not None
-        # What else a model is asked, as for its opinion of a test, this one does not know.
-        (project.path / name).write_text(f"{script[1]}=== always\nno\n", "utf-8")
     for block in BLOCK.finditer((ROOT / "docs/architecture.md").read_text("utf-8")):
         if block["language"] == "python":
             (project.path / "fixed.py").write_text(block["text"], "utf-8")
+    # Where the reader has a model, a script stands for it.
+    model = Model([], always=FIX if page == "docs/repair.md" else TEST, judge={})
     for command in left(page):
-        model = f"scripted:{'replies.txt' if page == tests else 'fixes.txt'}"
-        program, *arguments = shlex.split(command.replace("gguf:MODEL.gguf", model))
-        module = {"pytest": "pytest", "pytest-brt": "pytest_brt"}[program]
-        if program == "pytest-brt" and arguments[0] not in ("check", "gate"):
-            arguments += LEAN.split()  # it does not read PYTEST_ADDOPTS
-        result = project.run(sys.executable, "-m", module, *arguments)
+        with serving(model):
+            named = command.replace("gguf:MODEL.gguf", f"server:127.0.0.1:{model.port}")
+            program, *arguments = shlex.split(named)
+            module = {"pytest": "pytest", "pytest-brt": "pytest_brt"}[program]
+            if program == "pytest-brt" and arguments[0] not in ("check", "gate"):
+                arguments += LEAN.split()  # it does not read PYTEST_ADDOPTS
+            result = project.run(sys.executable, "-m", module, *arguments)
         # Where the project has no tests, no patch leads clearly.
         assert result.ret in (0, 7), f"{command}\n{result.stdout.str()}{result.stderr.str()}"
         seen = {line.strip() for line in result.stdout.str().splitlines()}
@@ -113,7 +123,7 @@ def test_every_command_runs(project: pytest.Pytester, page: str) -> None:
 
 def test_outputs_are_compared() -> None:
     compared = [page for page in COMMANDS for typed in left(page) if shown_below(page, typed)]
-    assert set(compared) >= {"docs/agents.md", "docs/writing-tests.md"}
+    assert "docs/agents.md" in compared
 
 
 def test_what_other_tests_run_is_shown() -> None:

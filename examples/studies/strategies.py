@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
-from pytest_brt.repair.bench import RepairBench, Without
-from pytest_brt.repair.repairagent import run_repairagent
-from pytest_brt.repair.strategy import RepairStrategy
+from pytest_brt.agents.loop import Agent
+from pytest_brt.agents.repair import RepairWork
+from pytest_brt.agents.specs import REPAIR_AGENT, sections
+from pytest_brt.model.request import Message
 from pytest_brt.reproduce.strategy import Strategy, Workbench
-from pytest_brt.types import Attempt, Issue, Repair
+from pytest_brt.types import Attempt, Issue, Step
+
+_SEARCHING = ("search_code_base", "find_similar_api_calls", "generate_method_body")
 
 
 def make_none(issue: Issue, index: int, _: Workbench) -> Attempt:
@@ -18,15 +20,19 @@ def make_none(issue: Issue, index: int, _: Workbench) -> Attempt:
     return Attempt(issue=issue.id, strategy="none", index=index, tests=())
 
 
-def run_without(part: Without, index: int, bench: RepairBench) -> Repair:
-    """Carry out a run of RepairAgent without a part of it (paper 2, V-D)."""
-    return run_repairagent(index, replace(bench, without=frozenset({part})))
+def forgetful(
+    agent: Agent, env: RepairWork, steps: Sequence[Step], room: int
+) -> tuple[Message, ...]:
+    """Return RepairAgent's prompt with the last result alone."""
+    return sections(agent, env, steps[-1:], room)
 
 
-def pytest_brt_strategies() -> Mapping[str, Strategy | RepairStrategy]:
-    """Return the strategies by their names, as in repairagent-no-search."""
-    ablations = {
-        f"repairagent-no-{part}": RepairStrategy(attempt=partial(run_without, part))
-        for part in Without
+def pytest_brt_strategies() -> Mapping[str, Strategy | Agent]:
+    """Return the strategies by their names: RepairAgent without a part of it (paper 2, V-D)."""
+    tools = tuple(tool for tool in REPAIR_AGENT.tools if tool.__name__ not in _SEARCHING)
+    return {
+        "none": Strategy(attempt=make_none),
+        "repairagent-no-search": replace(REPAIR_AGENT, tools=tools),
+        "repairagent-no-states": replace(REPAIR_AGENT, states={}),
+        "repairagent-no-memory": replace(REPAIR_AGENT, layout=forgetful),
     }
-    return {"none": Strategy(attempt=make_none), **ablations}

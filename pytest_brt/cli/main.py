@@ -23,7 +23,7 @@ _COMMANDS = {
     "review": ("review", "accept, reject or edit the bug tests of the last run"),
     "gate": ("gate", "say whether a change brings a test that fails without it"),
     "unmark": ("unmark", "remove the xfail marker from tests whose bug is fixed"),
-    "models": ("models", "list, add and check local models"),
+    "models": ("models", "say which models there are, and measure one"),
 }
 #: The exit code of a program that a closed pipe ends, as shells give it.
 _PIPE_CLOSED = 141

@@ -1,113 +1,100 @@
-"""``pytest-brt models``: what models there are."""
+"""``pytest-brt models``: what models there are here, and how good one of them is."""
 
 from __future__ import annotations
 
 import argparse
+import os
+import time
+import tomllib
 from collections.abc import Iterator
-from datetime import date
+from importlib.resources import files
 from pathlib import Path
 
 from pytest_brt.errors import BrtError
-from pytest_brt.model import catalogue
-from pytest_brt.model.gguf import is_later_part, parts_of, read_header
-from pytest_brt.model.memory import available_bytes, needed_bytes
-from pytest_brt.model.usual import running_servers, usual_servers
+from pytest_brt.model.child import engines
+from pytest_brt.model.model import Backend, Model
+from pytest_brt.model.replies import Replies
+from pytest_brt.model.request import Message, Request, Usage
+from pytest_brt.model.spec import PORTS, gguf_files, read_spec
 from pytest_brt.shown import say
 
-_GIB = 1 << 30
-#: Tokens of context below which a model is of little use.
-_LEAST_CONTEXT = 8192
+_GB = 1e9
+#: Memory for the context of a model and the buffers of one pass.
+_BESIDE = 1.5e9
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
-    parser.description = "Local models: GGUF files in the model folder (PYTEST_BRT_MODELS)."
-    parser.add_argument(
-        "--folder", metavar="DIR", type=catalogue.models_folder, default="", help="the model folder"
+    parser.description = (
+        "Say which models there are on this machine, and ask each server for one token. With "
+        "--measure SPEC, let a model write tests for ten made-up bugs and say how many are right."
     )
-    parser.set_defaults(command=_list)
-    actions = parser.add_subparsers(title="actions", metavar="ACTION")
-    for name, action, text in (
-        (
-            "list",
-            _list,
-            "models you have, in other programs' caches and servers too, and models worth having",
-        ),
-        ("add", _add, "check GGUF files and put them into the model folder"),
-    ):
-        sub = actions.add_parser(name, help=text, description=text)
-        sub.set_defaults(command=action)
-        if action is _add:
-            sub.add_argument("files", metavar="FILE", type=Path, nargs="+")
-            sub.add_argument("--link", action="store_true", help="link them instead of copying")
+    parser.add_argument("--measure", metavar="SPEC", help="a model, as --brt-model takes it")
+    parser.set_defaults(command=_models)
 
 
-def _list(arguments: argparse.Namespace) -> None:
-    folder: Path = arguments.folder
-    files = catalogue.model_files(folder)
-    say(f"models in {folder}:" if files else f"no models in {folder} yet")
-    for file in files:
-        say(f"  {file.stem}: {_facts(file)}")
-    others = catalogue.cached_models()
-    if others:
-        say("\nof other programs (read where they are: --brt-model gguf:NAME):")
-    for found in others:
-        say(f"  {found.name}: {_facts(found.path)}; {found.owner}")
-    _list_servers()
-    say("\nworth having (none measured here; facts and sources: models/catalogue.toml):")
-    memory = available_bytes()
-    for entry in catalogue.read_catalogue():
-        facts = f"{entry.parameters}; {entry.size}; {entry.licence}; thinks: {entry.thinks}"
-        about = "".join(f"; {remark}" for remark in _remarks(entry, memory))
-        say(f"  {entry.tier:<9} {entry.name}: {facts}; {entry.repository} {entry.file}{about}")
+def _models(arguments: argparse.Namespace) -> None:
+    if arguments.measure:
+        from pytest_brt.cli.measure import measure  # runs the tool itself
 
-
-def _list_servers() -> None:
-    """Say which servers run, and how their models are named."""
-    running = running_servers(usual_servers())
-    if not running:
-        say("\nno server runs on the usual ports of llama.cpp, LM Studio and Ollama")
+        measure(arguments.measure)
         return
-    say("\nof servers that run (--brt-model NAME, as it stands here):")
-    for server in running:
-        names = ", ".join(server.models) or "no model yet"
-        say(f"  {names}; {server.program} on port {server.port}")
+    free = _free_bytes()
+    known = list(gguf_files())
+    say(
+        "models of files, for --brt-model gguf:NAME:" if known else "no GGUF files in known folders"
+    )
+    for file in known:
+        size = file.stat().st_size
+        fits = "" if not free or size + _BESIDE < free else ", larger than the free memory"
+        say(f"  {file.stem}: {size / _GB:.1f} GB{fits}; {file.parent}")
+    have = ", ".join(engines())
+    say(f"they are run by: {have or 'nothing yet: pip install ' + repr('pytest-brt[server]')}")
+    say("\nservers on their usual ports:")
+    for line in _servers():
+        say(f"  {line}")
+    say("\nworth having (facts of their makers; measure one here with --measure):")
+    rows = tomllib.loads(files("pytest_brt.model").joinpath("catalogue.toml").read_text("utf-8"))
+    for row in rows["model"]:
+        fits = "" if not free or row["gigabytes"] * _GB + _BESIDE < free else "; too large here"
+        say(f"  {row['tier']:<9} {row['name']}: {row['size']}; {row['licence']}{fits}")
+        say(f"            {row['repository']} {row['file']}")
 
 
-def _remarks(entry: catalogue.CatalogueEntry, memory: int) -> Iterator[str]:
-    """Yield what this machine and this day add to a row; what a GPU has is not known here."""
-    if entry.tier.startswith("cpu") and memory:
-        free = f"{_size(memory)} free"
-        yield f"fits this machine, {free}" if entry.fits(memory) else f"too large here, {free}"
-    if entry.is_old(date.today()):
-        yield f"checked on {entry.checked}, more than a year ago: there may be better ones"
+def _servers() -> Iterator[str]:
+    """Yield a line for each usual server: which models it has, and whether one answers."""
+    for scheme in PORTS:
+        spec = read_spec(f"{scheme}:")
+        server = spec.connect()
+        try:
+            names = [str(row["id"]) for row in server.models()]
+        except BrtError:
+            yield f"{scheme}: none on port {server.address.port}"
+            continue
+        listed = ", ".join(f"{scheme}:{name}" for name in names)
+        yield f"{listed or f'{scheme}: no models'} ({_one_token(f'{scheme}:{names[0]}')})"
 
 
-def _facts(file: Path) -> str:
+def _one_token(text: str) -> str:
+    """Return how long a model takes for one token, or why it has none."""
+    usage = Usage(deadline=time.monotonic() + 120)
+    replies = Replies(None)
+    backend = Backend(read_spec(text))
+    model = Model(backend=backend, usage=usage, replies=replies, unfinished=replies)
     try:
-        header = read_header(file)
+        model.text(Request(messages=(Message("user", "Say yes."),), max_tokens=1))
     except BrtError as problem:
         return str(problem)
-    memory = available_bytes()
-    fits = not memory or needed_bytes(header, min(_LEAST_CONTEXT, header.context or 1)) <= memory
-    facts = f"{header.architecture}, {header.quantisation}, {_size(header.size)}"
-    return facts if fits else f"{facts}, too large for the {_size(memory)} that are free"
+    finally:
+        model.close()
+    return f"a token in {usage.cost.seconds:.1f} s"
 
 
-def _add(arguments: argparse.Namespace) -> None:
-    # A pattern names all parts of a model, of which the first brings the others.
-    given, folder = set(arguments.files), arguments.folder
-    for file in arguments.files:
-        if is_later_part(file) and parts_of(file)[0] in given:
-            continue
-        parts = catalogue.add_model(file, folder, link=arguments.link)
-        say(f"added {parts[0]}")
-        for part in parts:  # as `sha256sum -c` reads it
-            say(f"{catalogue.digest_of(part)}  {part}")
-        say(f"use it: pytest --brt-model gguf:{parts[0].stem} …")
-
-
-def _size(size: int) -> str:
-    if size < _GIB // 10:
-        return f"{size / (1 << 20):.1f} MiB"
-    return f"{size / _GIB:.2f} GiB"
+def _free_bytes() -> int:
+    """Return the memory that is free, 0 where that is not known."""
+    try:
+        text = Path("/proc/meminfo").read_text("ascii")
+    except OSError:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    found = [line.split()[1] for line in text.splitlines() if line.startswith("MemAvailable:")]
+    return int(found[0]) * 1024 if found else 0

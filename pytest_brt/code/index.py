@@ -6,6 +6,7 @@ tree's folders.
 
 from __future__ import annotations
 
+import difflib
 import sqlite3
 import threading
 from collections.abc import Mapping
@@ -189,12 +190,9 @@ class Index:
 
     def names_like(self, name: str, *, limit: int = 5) -> tuple[str, ...]:
         """Return defined names that are spelled almost like `name`, nearest first."""
-        from rapidfuzz import process
-
-        alike = (known for known in self._by_name if abs(len(known) - len(name)) < _ALIKE)
-        names = sorted(alike)
-        near = process.extract(name, names, limit=limit, score_cutoff=75)
-        return tuple(match for match, _, _ in near if match != name)
+        alike = [known for known in self._by_name if abs(len(known) - len(name)) < _ALIKE]
+        near = difflib.get_close_matches(name, sorted(alike), n=limit + 1, cutoff=0.75)
+        return tuple(match for match in near if match != name)[:limit]
 
     # -- modules, imports, exports --------------------------------------------------------
 

@@ -135,13 +135,12 @@ def _dialogue_line(of: str, run: Attempt | Repair, told: Trajectory, root: Path)
 
 def _step(steps: Sequence[Step], root: Path) -> dict[str, object]:
     """Return the last of some steps, with the diffs that it made of the project."""
-    from pytest_brt.agent.tree import changed_files
     from pytest_brt.patches.canonical import canonical_diff
 
     step = steps[-1]
     diffs = [fix.diff for fix in step.fixes]
     if step.changes:
-        files = changed_files(steps)
+        files = {change.path: change for one in steps for change in one.changes}
         diffs.insert(0, canonical_diff(tuple(files[path] for path in sorted(files)), root))
     return {
         "action": step.action,
@@ -201,9 +200,9 @@ class Files:
 
     def _patches(self, record: RunRecord) -> str:
         """Write the fixes that were found, in place of those that an earlier run put there."""
+        from pytest_brt.agents.patch_files import chosen, write_fixes
         from pytest_brt.render.fixes import why_no_patch
         from pytest_brt.render.words import count, listed
-        from pytest_brt.repair.patch import chosen, write_fixes
 
         repaired = {repair.issue for repair in record.repairs}
         issue = next((issue for issue in record.issues if issue.id in repaired), None)
@@ -218,13 +217,10 @@ class Files:
         if not found:
             return f"no patch was written: {why_no_patch(record.repairs)}"
         many = count(len(found), "patch")
-        more = sum(len(alike) - 1 for alike in found)
-        those = f" ({more} more that pass the same tests, in its folder alike)" if more else ""
-        firsts = [alike[0][0] for alike in found]
-        broken = [fix.patch.name for fix in firsts if fix.broken]
+        broken = [fix.patch.name for fix, _ in found if fix.broken]
         verb = "breaks" if len(broken) == 1 else "break"
         wrong = f"; {listed(broken)} {verb} existing tests" if broken else ""
-        return f"{many} in {folder}{those}, not applied ('git apply FILE' applies one){wrong}"
+        return f"{many} in {folder}, not applied ('git apply FILE' applies one){wrong}"
 
     def _changed(self, _record: RunRecord) -> str:
         if contents_of(Path(self._engine.subject.root), CODE) == self._code:
@@ -249,7 +245,7 @@ class Files:
         """Refuse a folder of ours that leads elsewhere: a project may bring what looks like one."""
         text, root = Path(os.path.normpath(folder.absolute())), self._engine.subject.root
         is_link = text.is_relative_to(root) and text != folder.resolve()
-        if is_link or (folder / "alike").is_symlink():
+        if is_link:
             raise StoreProblem(
                 f"{str(folder)!r} is a link, or has one in it, through which nothing is written "
                 "(give another folder)"

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_brt.agent.prompts import Prompts
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine, Limits, LocalEngine
 from pytest_brt.execute.subject import demand_project, find_subject
-from pytest_brt.model.base import Model
-from pytest_brt.model.kept import KeptAnswers
-from pytest_brt.model.opening import open_models
+from pytest_brt.model.model import Backend, Model
+from pytest_brt.model.replies import Replies
+from pytest_brt.model.request import Usage
+from pytest_brt.model.spec import read_spec
 from pytest_brt.plugin.cases import Files, buggy_places, given_test_file, read_cases
 from pytest_brt.plugin.collection import PROGRESS
 from pytest_brt.plugin.extensions import collect_extensions, lookup
@@ -57,13 +57,9 @@ def read_inputs(
     """
     cases, paths, left_out = read_cases(config, options, scratch, more)
     plan = _plan(config, options, cases)
-    prompts = Prompts()
-    chosen, writer = open_chosen_models(options)
-    engine = open_project(config, options)
     cache = cache_folder(config)
-    answers = None if cache is None else cache / "answers"
-    model = KeptAnswers(chosen, answers)
-    editor = None if writer is None else KeptAnswers(writer, answers)
+    model, editor = open_models(options, cache, config.rootpath)
+    engine = open_project(config, options)
     try:
         last = None if options.tests or options.issues else _last_run(cache, cases)
         given = _given(config, options, engine, last)
@@ -80,7 +76,6 @@ def read_inputs(
         model=model,
         editor=editor,
         say=progress.say,
-        prompts=prompts,
         samples=options.samples,
         steps=options.steps,
         buggy=tuple(dict.fromkeys(place.partition(":")[0] for place in buggy)),
@@ -111,7 +106,8 @@ def _repairs(
     """Return what is to be repaired, None for nothing."""
     if not options.repair:
         return None
-    from pytest_brt.repair.strategy import BUILT_IN, RepairStrategy  # a fifth of the package
+    from pytest_brt.agents.loop import Agent  # a fifth of the package
+    from pytest_brt.agents.specs import REPAIRS
     from pytest_brt.run.repairs import RepairPlan
 
     if options.model == "none":
@@ -120,10 +116,10 @@ def _repairs(
             "'pytest-brt models')"
         )
     of_tests = collect_extensions(config, "pytest_brt_strategies", STRATEGIES, Strategy)
-    known = collect_extensions(config, "pytest_brt_strategies", BUILT_IN, RepairStrategy)
+    known = collect_extensions(config, "pytest_brt_strategies", REPAIRS, Agent)
     for name in options.strategy:
         lookup("--brt-strategy", name, {**of_tests, **known})
-    strategies: dict[str, RepairStrategy] = {}
+    strategies: dict[str, Agent] = {}
     for name in _named(options.strategy, known):
         strategy = known[name]
         if options.samples is not None:
@@ -139,10 +135,28 @@ def _repairs(
     )
 
 
-def open_chosen_models(options: Options) -> tuple[Model, Model | None]:
-    """Return the model that thinks, and the one that writes code when that is another."""
-    model, editor = open_models(options.model, options.edit_model, options.engine)
-    return model, None if editor is model else editor
+def open_models(options: Options, cache: Path | None, root: Path) -> tuple[Model, Model | None]:
+    """Return the model that thinks, and the one that writes code when that is another.
+
+    Raises:
+        BrtError: there is no such model, or kept replies cannot be read.
+    """
+    kept = options.replies or (cache and cache / "replies.jsonl")
+    replies = Replies(kept, root)
+    unfinished = replies
+    if options.replies is None:
+        path = cache and cache / "unfinished-replies.jsonl"
+        unfinished = Replies(path, root)
+
+    def opened(text: str) -> Model:
+        spec = None if text == "none" else read_spec(text)
+        backend = Backend(spec)
+        return Model(backend=backend, usage=Usage(), replies=replies, unfinished=unfinished)
+
+    model = opened(options.model)
+    if options.edit_model in ("", options.model):
+        return model, None
+    return model, replace(opened(options.edit_model), usage=model.usage)
 
 
 def open_project(config: pytest.Config, options: Options) -> Engine:

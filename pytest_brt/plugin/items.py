@@ -121,7 +121,7 @@ class AttemptItem(Work):
         try:
             super().runtest()
         except ModelProblem as problem:
-            if self.work.workbench.meter.unheard:  # which the last line says, once for all
+            if self.work.workbench.model.usage.unheard:  # which the last line says, once for all
                 raise GoalMissed(str(problem), NOT_REPRODUCED) from problem
             raise
 

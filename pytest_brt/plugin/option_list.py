@@ -23,7 +23,8 @@ OPTIONS = (
      "(default), repairagent, passerine; or several, with commas"),
     ("--brt-model", "model", "SPEC",
      "the model to ask: gguf:FILE, ollama:NAME, lmstudio:NAME, llama:NAME, "
-     "server:localhost:PORT, scripted:FILE, none, or auto (default, the only one there is)"),
+     "vllm:NAME, server:localhost:PORT#NAME, none, or auto (default, the only one there is); with "
+     "settings, as in gguf:FILE,context=8192"),
     ("--brt-budget", "issue", "TIME",
      "most time for asking models, as in 90s (default: 15m)"),
     ("--brt-write", "issue", "{no,diff,new,into}",
@@ -50,11 +51,8 @@ OPTIONS = (
 MORE_OPTIONS = (
     ("--brt-edit-model", "model", "SPEC",
      "another model for writing code (default: the same)"),
-    ("--brt-engine", "model", "NAME[,KEY=VALUE…]",
-     "what runs a GGUF file: llama-cpp-python in a worker (inprocess), a private llama-server, or "
-     "what is installed and fits (auto, default); with settings, as in auto,context=8192: context "
-     "and thinking (tokens), threads, gpu-layers, cpu-experts (layers), cache-type (f16, q8_0 or "
-     "q4_0), patience (seconds for a server to answer)"),
+    ("--brt-replies", "model", "FILE",
+     "keep the model's replies in FILE, and take those that it has (default: in pytest's cache)"),
     ("--brt-samples", "issue", "N",
      "samples of a prompt, or runs (default: libro 50, agent 20; auto: as many as are useful)"),
     ("--brt-steps", "model", "N",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
@@ -18,7 +18,6 @@ import msgspec
 from msgspec import Meta
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.model.base import Settings
 from pytest_brt.plugin.option_list import (
     MORE_OPTIONS,
     OPTIONS,
@@ -46,8 +45,6 @@ TYPED = "PYTEST_BRT_TYPED"
 
 #: How the names of reports end.
 _ENDINGS = (".html", ".md", ".json")
-#: Tokens of context in which any prompt of ours may fit.
-_LEAST_CONTEXT = 256
 #: Environment variables that set an option.
 VARIABLES = {"--brt-model": "PYTEST_BRT_MODEL"}
 
@@ -99,7 +96,7 @@ class Options:
     #: Files for what was found, "-" for standard output.
     report: tuple[str, ...] = ()
     edit_model: str = ""
-    engine: Settings = field(default_factory=Settings)
+    replies: Path | None = None
     samples: _Count | None = None
     steps: _Count | None = None
     buggy_file: tuple[str, ...] = ()
@@ -140,10 +137,9 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
             read = [_read(flag, metavar, text, source) for text in texts]
             values[_name(flag)] = tuple(read) if flag in REPEATED else read[-1]
     if values.setdefault("model", "auto") == "auto":
-        from pytest_brt.model.opening import default_model  # only runs of ours come here
+        from pytest_brt.model.spec import default_spec  # only runs of ours come here
 
-        values["model"], passed_over = default_model()
-        values["notes"] = (passed_over,) if passed_over else ()
+        values["model"] = default_spec(environ)
     # One process drives our work, so xdist's ``-n`` means jobs.
     of_xdist = getattr(config.option, "brt_numprocesses", None)
     values.setdefault("jobs", of_xdist or os.cpu_count() or 1)
@@ -254,31 +250,6 @@ def _one_of(known: list[str] | tuple[str, ...], text: str) -> None:
         raise ValueError(f"expected one of {', '.join(known)}")
 
 
-def read_engine(text: str) -> Settings:
-    """Read NAME[,KEY=VALUE…]: what runs a model, and with what settings.
-
-    >>> read_engine("auto,context=8192,cache-type=q8_0").cache_type
-    'q8_0'
-    """
-    name, *rest = text.split(",")
-    _one_of(("auto", "inprocess", "llama-server"), name)
-    kinds = get_type_hints(Settings, include_extras=True)
-    known = {key.replace("_", "-"): key for key in kinds if key not in ("engine", "models_dir")}
-    given: dict[str, Any] = {"engine": name}
-    for part in rest:
-        key, sign, value = part.partition("=")
-        if not sign or key not in known:
-            raise ValueError(f"expected NAME,KEY=VALUE with a KEY of {', '.join(known)}")
-        field_name = known[key]
-        try:
-            given[field_name] = msgspec.convert(value, kinds[field_name], strict=False)
-        except msgspec.ValidationError as error:
-            raise ValueError(f"{key}: {str(error).lower()}") from None
-    if given.get("context", _LEAST_CONTEXT) < _LEAST_CONTEXT:
-        raise ValueError(f"context: expected `int` >= {_LEAST_CONTEXT}")
-    return Settings(**given)
-
-
 def guard_seconds(text: str) -> float | None:
     """Read for how many seconds regressions are looked for; None for "auto"."""
     if text == "auto":
@@ -336,6 +307,5 @@ _READERS: dict[str, Callable[[str], object]] = {
     "budget": read_seconds,
     "timeout": read_seconds,
     "guard": guard_seconds,
-    "engine": read_engine,
     "report": _report,
 }

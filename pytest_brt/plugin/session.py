@@ -139,7 +139,7 @@ class Session(OwnCollection):
     @property
     def unheard(self) -> str:
         """Why no model ever answered though one was asked, else ""."""
-        return self.inputs.workbench.meter.unheard
+        return self.inputs.workbench.model.usage.unheard
 
     # -- collection ---------------------------------------------------------------------
 
@@ -306,7 +306,7 @@ class Session(OwnCollection):
             return None
         engine = self.inputs.workbench.engine
         # What is written where, how many at a time, and how long it may take change no result.
-        decisive = replace(self.options, report=(), jobs=1, budget=1.0)
+        decisive = replace(self.options, replies=None, report=(), jobs=1, budget=1.0)
         by = self.inputs.earlier.digest if self.inputs.earlier else ""
         facts = (self.written.tree, repr(engine.subject), engine.level, repr(decisive), by)
         return open_journal(folder, content_id(__version__, *facts))
@@ -383,6 +383,8 @@ class Session(OwnCollection):
             for model in (self.inputs.workbench.editor, self.inputs.workbench.model):
                 if model is not None:
                     last_first.callback(model.close)
+                if model is not None and self._is_told and self.options.replies is None:
+                    last_first.callback(model.unfinished.forget)
             if self.journal is not None:  # before what still runs is cut short
                 last_first.callback(self.journal.close, interrupted=not self._is_told)
         gc.freeze()  # pytest will look at all objects, five times over

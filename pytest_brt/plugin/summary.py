@@ -19,7 +19,6 @@ from pytest_brt.plugin.inputs import Inputs
 from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.answer import percent, reviewed
 from pytest_brt.render.dialogue import HEADING, account, columns, prospect, total
-from pytest_brt.render.models import note_words
 from pytest_brt.render.report import IssueEntry, Ranking, Report, TestEntry, candidates
 from pytest_brt.render.table import (
     brief_notes,
@@ -75,7 +74,6 @@ def header(inputs: Inputs, options: Options, verbosity: int) -> list[str]:
     ]
     lines += [f"brt: {note}" for note in (*options.notes, inputs.left_out) if note]
     if asked:
-        lines += [f"brt: {note_words(note)}" for note in model.notes]
         lines.append(f"brt: {prospect(options.budget, inputs.spent)}")
     return lines
 

@@ -63,7 +63,7 @@ _OTHER_PYTHON = (
 MORE = {
     Ending.TIME: "give the model more time (--brt-budget)",
     Ending.STEPS: "give the model more steps (--brt-steps)",
-    Ending.TOKENS: "give the model a larger context (--brt-engine auto,context=N)",
+    Ending.TOKENS: "give the model a larger context (--brt-model MODEL,context=N)",
 }
 #: What one test does, and what several do.
 _WORDS = {

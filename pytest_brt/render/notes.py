@@ -140,12 +140,12 @@ def _why_at_top(note: PutAtTop) -> str:
 
 
 _NONE_WRITTEN = (
-    "the model wrote no test that can be run: try a larger one ('pytest-brt models list' names "
+    "the model wrote no test that can be run: try a larger one ('pytest-brt models' names "
     "some), and read its replies beside the report of --brt-report FILE.json"
 )
 _NONE_STANDS = (
     "no test by the model holds up: give the exact input and the right result in the report, say "
-    "where the bug is with --brt-buggy-file, or try a larger model ('pytest-brt models list')"
+    "where the bug is with --brt-buggy-file, or try a larger model ('pytest-brt models')"
 )
 
 

@@ -23,10 +23,10 @@ def _replay(issue: Issue, index: int, bench: Workbench) -> Attempt:
 def _asking(name: str, issue: Issue, index: int, bench: Workbench) -> Attempt:
     """Carry out a strategy that asks a model; what these import takes long."""
     from pytest_brt.code.index import open_index
-    from pytest_brt.reproduce.agent.run import agent
-    from pytest_brt.reproduce.auto import auto
-    from pytest_brt.reproduce.invert import invert
-    from pytest_brt.reproduce.libro.run import libro
+    from pytest_brt.reproduce.strategies.agent import agent
+    from pytest_brt.reproduce.strategies.auto import auto
+    from pytest_brt.reproduce.strategies.invert import invert
+    from pytest_brt.reproduce.strategies.libro import libro
 
     strategies: Mapping[str, Callable[[Issue, int, Workbench, Index], Attempt]]
     strategies = {"libro": libro, "invert": invert, "agent": agent, "auto": auto}
@@ -38,8 +38,8 @@ def _asking(name: str, issue: Issue, index: int, bench: Workbench) -> Attempt:
 #: these. BRT Agent makes as many as in paper 001.
 STRATEGIES: Mapping[str, Strategy] = {
     "replay": Strategy(attempt=_replay),
-    "libro": Strategy(attempt=partial(_asking, "libro"), asks=True),
+    "libro": Strategy(attempt=partial(_asking, "libro"), asks=True, asks_again=True),
     "invert": Strategy(attempt=partial(_asking, "invert"), asks=True),
-    "agent": Strategy(attempt=partial(_asking, "agent"), runs=20, asks=True),
+    "agent": Strategy(attempt=partial(_asking, "agent"), runs=20, asks=True, asks_again=True),
     "auto": Strategy(attempt=partial(_asking, "auto"), asks=True),
 }

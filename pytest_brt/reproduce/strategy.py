@@ -8,20 +8,28 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pytest_brt.agent.prompts import Prompts
-from pytest_brt.agent.trajectory import Log
+from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
-from pytest_brt.model.base import Model
-from pytest_brt.model.metered import Meter
+from pytest_brt.model.model import Model
 from pytest_brt.observe.reports import Reports
 from pytest_brt.observe.suite_folder import SuiteFolder
 from pytest_brt.observe.watch import Replayed
+from pytest_brt.oracle.facts import Facts, read_facts
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue
 from pytest_brt.types.reading import Reading
 
 #: Runs on the unpatched tree that must agree, and tests to keep per issue.
 REPEAT, KEEP = 2, 5
+
+
+def seed_of(*parts: object) -> int:
+    """Return a seed that depends on `parts` only: the report, the strategy, the run.
+
+    >>> seed_of("issue", 0) == seed_of("issue", 0)
+    True
+    """
+    return int(content_id(*map(str, parts)), 16) % 2**31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +49,6 @@ class Workbench:
     found: Callable[[Attempt], None] = lambda _: None
     #: The model that writes code when another one thinks; None when `model` does both.
     editor: Model | None = None
-    #: Adds up what the models of the whole run cost, and knows whether one ever answered.
-    meter: Meter = field(default_factory=Meter)
-    prompts: Prompts = field(default_factory=Prompts)
     #: Samples of one prompt, or runs, that the user wants; None leaves it to the strategy.
     samples: int | None = None
     #: Steps of one dialogue that the user wants; None leaves it to the strategy.
@@ -81,6 +86,10 @@ class Workbench:
         """Return what a report says."""
         return self.reports.reading(issue)
 
+    def facts(self, issue: Issue) -> Facts:
+        """Return what a report says of its failure."""
+        return read_facts(self.reading(issue))
+
     def observed(self, issue: Issue) -> Replayed:
         """Return what the statements of a report do on the unpatched tree.
 
@@ -88,10 +97,6 @@ class Workbench:
             SubjectProblem: the subject's interpreter cannot be started.
         """
         return self.reports.observed(issue, self.engine)
-
-    def log(self, issue: Issue, name: str) -> Log:
-        """Return where the steps of the dialogue `name` about a report go."""
-        return Log(issue.id, name, self.journal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +109,8 @@ class Strategy:
     runs: int = 1
     #: Whether it asks a model; without one it cannot be chosen.
     asks: bool = False
+    #: Whether it is a paper's: it asks again what an earlier run that ended was answered.
+    asks_again: bool = False
 
     def sampled(self, runs: int | None) -> Strategy:
         """Return it with as many runs as the user wants, None for its own number."""

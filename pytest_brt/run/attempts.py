@@ -7,12 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.errors import ModelProblem, OutOfTime, UsageProblem
-from pytest_brt.model.base import Model
-from pytest_brt.model.kept import asked_anew
-from pytest_brt.model.metered import Meter, MeteredModel
+from pytest_brt.model.request import Usage
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.plan import AttemptKey, Plan
-from pytest_brt.types import Attempt, Issue
+from pytest_brt.types import Attempt
 from pytest_brt.types.attempt import Interrupted, ModelFailed, ModelGaveNothing, WithoutModel
 
 #: Wall-clock seconds for finding the commit that fixed a bug.
@@ -39,20 +37,17 @@ class Attempting:
         assert issue is not None, "keys are made from cases that have an issue"
         started = time.perf_counter()
         shared = self.workbench
-        meter = Meter(shared.meter)
         strategy = self.plan.strategies[key.strategy]
+        usage = shared.model.usage.part(deadline)
 
         def found(attempt: Attempt) -> None:
             seconds = time.perf_counter() - started
-            self._so_far[key] = self._accounted(issue, attempt, meter, seconds)
-
-        def paid(model: Model) -> MeteredModel:
-            return MeteredModel(asked_anew(model, key.strategy), meter, deadline)
+            self._so_far[key] = self._accounted(attempt, usage, seconds)
 
         bench = replace(
             shared,  # but for its models: they are paid for by this attempt alone
-            model=paid(shared.model),
-            editor=None if shared.editor is None else paid(shared.editor),
+            model=shared.model.paid_by(usage, asks_again=strategy.asks_again),
+            editor=shared.editor and shared.editor.paid_by(usage, asks_again=strategy.asks_again),
             deadline=deadline,
             found=found,
             say=lambda text: shared.say(f"{key.strategy}-{key.index:02}: {text}"),
@@ -68,7 +63,7 @@ class Attempting:
         except ModelProblem as problem:
             self._problems[key] = str(problem)
             raise
-        return self._accounted(issue, attempt, meter, time.perf_counter() - started)
+        return self._accounted(attempt, usage, time.perf_counter() - started)
 
     def so_far(self, key: AttemptKey) -> Attempt | None:
         """Return what an attempt that did not end had found, None for nothing."""
@@ -76,8 +71,8 @@ class Attempting:
         note = Interrupted() if said is None else WithoutModel(said=said)
         return attempt and replace(attempt, notes=(*attempt.notes, note))
 
-    def _accounted(self, issue: Issue, attempt: Attempt, meter: Meter, seconds: float) -> Attempt:
-        return replace(attempt, seconds=seconds, cost=meter.cost)
+    def _accounted(self, attempt: Attempt, usage: Usage, seconds: float) -> Attempt:
+        return replace(attempt, seconds=seconds, cost=usage.cost)
 
 
 def _with_fix(attempt: Attempt, bench: Workbench) -> Attempt:

@@ -11,7 +11,7 @@ from pytest_brt.reproduce.strategy import Strategy
 from pytest_brt.types import Issue, JudgedTest, Patch
 
 if TYPE_CHECKING:  # only a run that ranks, repairs or localises imports what that needs
-    from pytest_brt.repair.strategy import RepairStrategy
+    from pytest_brt.agents.loop import Agent
     from pytest_brt.run.repairs import RepairPlan
 
 
@@ -64,7 +64,7 @@ class Plan:
 
 
 def _runs(
-    case: Case, strategies: Mapping[str, Strategy] | Mapping[str, RepairStrategy]
+    case: Case, strategies: Mapping[str, Strategy] | Mapping[str, Agent]
 ) -> tuple[AttemptKey, ...]:
     return tuple(
         AttemptKey(issue=case.issue_id, strategy=name, index=index)

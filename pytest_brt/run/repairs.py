@@ -3,35 +3,51 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from threading import Lock
 
+from pytest_brt.agents.choose import choose_brt
+from pytest_brt.agents.loop import Agent
+from pytest_brt.agents.repair import RepairWork
+from pytest_brt.agents.repairing import run_repair
+from pytest_brt.agents.trials import Trials
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.codec import content_id
+from pytest_brt.code.layout import is_test_path
 from pytest_brt.errors import ModelProblem, OutOfTime
-from pytest_brt.guard import Guard
-from pytest_brt.localise.places import find_places
+from pytest_brt.execute.engine import Row, TestTarget, target_of
+from pytest_brt.guard import Guard, Touched, touched_by
+from pytest_brt.guard.existing_tests import targets_of
+from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.localise.sign import Key
-from pytest_brt.model.base import Model
-from pytest_brt.model.kept import asked_anew
-from pytest_brt.model.metered import Meter, MeteredModel
+from pytest_brt.localise.spectrum import lines_of, rank_lines
+from pytest_brt.model.model import Model
 from pytest_brt.observe.functions_run import functions_run
-from pytest_brt.oracle.facts import read_facts
 from pytest_brt.rank.guarding import hints_of
-from pytest_brt.repair.bench import RepairBench
-from pytest_brt.repair.bug import Bug, guard_check, make_bug, trusted
-from pytest_brt.repair.choose_brt import choose_brt
-from pytest_brt.repair.strategy import RepairStrategy
-from pytest_brt.reproduce.opinion import Opinions
-from pytest_brt.reproduce.prompting.context import gather_hints
-from pytest_brt.reproduce.prompting.fit import Brief
-from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.types import Attempt, Issue, JudgedTest, Localised, Repair
+from pytest_brt.reproduce.prompt import gather
+from pytest_brt.reproduce.questions import Judge
+from pytest_brt.reproduce.strategy import Workbench, seed_of
+from pytest_brt.types import (
+    Attempt,
+    FileChange,
+    Guarded,
+    Issue,
+    JudgedTest,
+    Localised,
+    Repair,
+    TestRun,
+    Verdict,
+)
 
-#: Seconds that existing tests may take on one fix, unless the user wants less.
-_GUARD = 3.0
+#: Seconds that existing tests may take on one fix, unless the user wants less; that the whole suite
+#: may take where an agent asks for it, and that watching lines may.
+_GUARD, _SUITE, _WATCHING = 3.0, 120.0, 30.0
+#: Existing tests that are watched beside the failing ones, places near which they are looked for,
+#: and lines that are told.
+_NEARBY, _FIRST, _LINES = 60, 6, 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +57,7 @@ class RepairPlan:
     #: Ids of issues.
     issues: frozenset[str]
     #: In the order in which they are tried.
-    strategies: Mapping[str, RepairStrategy]
+    strategies: Mapping[str, Agent]
     #: Places that the user names, as in PATH:FIRST-LAST.
     given: tuple[str, ...] = ()
     #: Seconds for existing tests in all; 0 is none, None leaves it to us.
@@ -61,9 +77,8 @@ class Repairing:
         self._guard = guard
         self._lock = Lock()
         self._index: Index | None = None
-        self._bugs: dict[str, Bug] = {}
         #: What a model said of the tests of each issue; it is asked by one thread at a time.
-        self._opinions: dict[str, Opinions] = {}
+        self._judges: dict[str, Judge] = {}
         self._asking = Lock()
 
     def repair(
@@ -83,47 +98,84 @@ class Repairing:
             SubjectProblem: the project's interpreter cannot be started.
         """
         begin = time.perf_counter()
-        bench = self._workbench
-        meter = Meter(bench.meter)
-
-        def paid(model: Model) -> MeteredModel:
-            return MeteredModel(asked_anew(model, strategy), meter, deadline)
-
-        bug = self._bug(issue, attempts, given)
-        seed = int(content_id(issue.id, strategy, str(index), str(bench.seed)), 16) % 2**31
-        way = self.plan.strategies[strategy]
-        repairing = replace(
-            self._repairing(bug, seed, deadline),
-            model=paid(bench.model),
-            editor=None if bench.editor is None else paid(bench.editor),
-            say=lambda text: bench.say(f"{strategy}-{index:02}: {text}"),
-        )
+        bench, agent = self._workbench, self.plan.strategies[strategy]
+        agent = replace(agent, steps=bench.steps or agent.steps)
+        usage = bench.model.usage.part(deadline)
+        model = bench.model.paid_by(usage, asks_again=agent.asks_again)
+        editor = bench.editor or bench.model
+        work = self._work(issue, agent, [*given, *(t for one in attempts for t in one.tests)])
+        work.model, work.editor = model, editor.paid_by(usage, asks_again=agent.asks_again)
+        work.seed = seed_of(issue.id, strategy, index, bench.seed)
+        work.say = lambda text: bench.say(f"{strategy}-{index:02}: {text}")
         try:
-            if way.alternates and index % 2 == 0:
+            if agent.is_given and index % 2 == 0:
                 # One test is drawn for a bug, and all its runs are given it (paper 001, 5.2.2).
-                drawn = int(content_id(issue.id, strategy, str(bench.seed)), 16) % 2**31
-                brt = self._choose(repairing, attempts, given, drawn)
-                repairing = replace(repairing, brt=brt)
-            done = way.attempt(index, repairing)
+                drawn = seed_of(issue.id, strategy, bench.seed)
+                work.given = self._choose(issue, model, attempts, given, drawn)
+            done = run_repair(agent, index, work)
         except OutOfTime as over:
-            done = Repair(
-                issue=issue.id, strategy=strategy, index=index, fixes=(), notes=(str(over),)
-            )
-        return replace(done, cost=meter.cost, seconds=time.perf_counter() - begin)
+            note = str(over)
+            done = Repair(issue=issue.id, strategy=strategy, index=index, fixes=(), notes=(note,))
+        done = replace(done, strategy=strategy)
+        return replace(done, cost=usage.cost, seconds=time.perf_counter() - begin)
 
-    def _repairing(self, bug: Bug, seed: int, deadline: float) -> RepairBench:
-        return RepairBench(
-            bug=bug,
+    def _work(self, issue: Issue, agent: Agent, tests: Sequence[JudgedTest]) -> RepairWork:
+        """Return what a run of a repair works with."""
+        index, engine, guard = self._open(), self._workbench.engine, self._guard
+        candidates = [judged for judged in tests if judged.judgement.candidate]
+        failing = tuple(sorted(candidates, key=lambda judged: -judged.judgement.confidence))
+        hints = hints_of(failing)
+        allowance = _GUARD if self.plan.guard is None else min(self.plan.guard, _GUARD)
+
+        def check(changes: tuple[FileChange, ...]) -> Guarded | None:
+            if allowance <= 0:
+                return None
+            touched = touched_by(changes, guard.root)
+            return guard.check(changes, touched, allowance=allowance, hints=hints)
+
+        def run_suite() -> Sequence[TestRun]:
+            targets = tuple(TestTarget(id=path, path=path) for path in sorted(guard.suite.files))
+            return engine.run(Row(targets=targets, seconds=_SUITE)).runs if targets else ()
+
+        given = self.plan.given
+        places = given_places(given, index) if given else ()
+        return RepairWork(
+            issue=issue,
+            index=index,
             model=self._workbench.model,
-            steps=self._workbench.steps,
-            seed=seed,
-            deadline=deadline,
-            journal=self._workbench.journal,
+            editor=self._workbench.model,
+            trials=Trials(engine, failing, check, jobs=self.plan.jobs),
+            places=places or find_places(issue, index, ran=self._ran(issue)),
+            is_place_given=bool(places),
+            suspect_lines=cache(lambda: tuple(self._suspect_lines(issue, failing))),
+            run_suite=run_suite,
+            tests_near=lambda changes: guard.files_near(touched_by(changes, guard.root), hints),
+            ends_early=agent.ends_early,
         )
+
+    def _suspect_lines(self, issue: Issue, failing: Sequence[JudgedTest]) -> Iterator[str]:
+        """Yield lines by Ochiai's score over failing tests and passing ones near the places."""
+        if not failing:
+            return
+        index, engine = self._open(), self._workbench.engine
+        first = find_places(issue, index, limit=_FIRST)
+        names = tuple(sorted(f"{place.path}::{place.function}" for place in first))
+        near = self._guard.near(Touched(places=names, size=0))[:_NEARBY] if names else ()
+        own = [target_of(judged.test) for judged in failing]
+        files = tuple(sorted(path for path in index.layout.files if not is_test_path(path)))
+        row = Row(targets=(*own, *targets_of(near)), watch=files, seconds=_WATCHING)
+        runs, ids = engine.run(row).runs, {target.id for target in own}
+        bad = [lines_of(r) for r in runs if r.verdict is Verdict.FAIL and r.test in ids]
+        good = [lines_of(run) for run in runs if run.verdict is Verdict.PASS]
+        found = [line for line in rank_lines(bad, good) if not line.is_everywhere][:_LINES]
+        if found:
+            yield "Lines by Ochiai's score, of what failing and passing tests run:"
+        yield from (f"- {line.path}:{line.line} {line.ochiai:.2f}" for line in found)
 
     def _choose(
         self,
-        bench: RepairBench,
+        issue: Issue,
+        model: Model,
         attempts: Sequence[Attempt],
         given: Sequence[JudgedTest],
         seed: int,
@@ -131,31 +183,18 @@ class Repairing:
         known = {test.test.id for one in attempts if one.strategy == "auto" for test in one.tests}
 
         def says(judged: JudgedTest) -> bool | None:
-            # Of its own tests `auto` has asked the model: those that it holds for right count.
-            own = judged.test.id in known
-            return judged.judgement.counts if own else self._says(bench, judged)
+            if judged.test.id in known:  # of its own tests `auto` has asked the model
+                return judged.judgement.counts
+            with self._asking:
+                if issue.id not in self._judges:
+                    facts = self._workbench.facts(issue)
+                    findings = gather(issue, self._open())
+                    self._judges[issue.id] = Judge(findings, facts, model)
+                with suppress(ModelProblem):
+                    return self._judges[issue.id].opinion(judged).right
+                return None
 
         return choose_brt(attempts, given, seed, says)
-
-    def _says(self, bench: RepairBench, judged: JudgedTest) -> bool | None:
-        """Return whether the model holds a failing test for right; None where it cannot say."""
-        with self._asking:
-            bug, model = bench.bug, bench.model
-            if bug.issue.id not in self._opinions:
-                brief = Brief(
-                    issue=bug.issue,
-                    hints=gather_hints(bug.issue, bug.index),
-                    prompts=bug.prompts,
-                    model=model,
-                    index=bug.index,
-                )
-                facts = read_facts(self._workbench.reading(bug.issue))
-                self._opinions[bug.issue.id] = Opinions(brief, facts)
-            opinions = self._opinions[bug.issue.id]
-            try:
-                return opinions.of(judged, lambda p: model.complete(p)[0].text).right
-            except ModelProblem:
-                return None
 
     def localise(self, issue: Issue) -> Localised:
         """Return where the bug may be, by the report and what its code runs.
@@ -183,26 +222,3 @@ class Repairing:
                 root = Path(self._workbench.engine.subject.root)
                 self._index = open_index(root, self.plan.cache)
             return self._index
-
-    def _bug(self, issue: Issue, attempts: Sequence[Attempt], given: Sequence[JudgedTest]) -> Bug:
-        index = self._open()
-        with self._lock:
-            if issue.id not in self._bugs:
-                failing = trusted((*given, *(t for one in attempts for t in one.tests)))
-                hints, guard = hints_of(failing), self.plan.guard
-                allowance = _GUARD if guard is None else min(guard, _GUARD)
-                check = guard_check(self._guard, hints, allowance)
-                self._bugs[issue.id] = make_bug(
-                    issue,
-                    engine=self._workbench.engine,
-                    index=index,
-                    failing=failing,
-                    guard=self._guard,
-                    check=check,
-                    hints=hints,
-                    prompts=self._workbench.prompts,
-                    given=self.plan.given,
-                    ran=lambda: self._ran(issue),
-                    jobs=self.plan.jobs,
-                )
-            return self._bugs[issue.id]

@@ -6,6 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.scenarios.server import Model, serving
+
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 ISSUE = "--brt-issue=clamp.md"
@@ -263,7 +265,6 @@ def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
         echo_plugin='''
         from pytest_brt.oracle.judge import Rating, judge
         from pytest_brt.execute.engine import Row, TestTarget
-        from pytest_brt.model.base import Prompt
         from pytest_brt.reproduce.strategy import Strategy
         from pytest_brt.types import (
             Attempt, CandidateTest, JudgedTest, Oracle, OracleKind, Origin,
@@ -278,9 +279,10 @@ def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
         """.replace("\\n        ", "\\n")
 
         def attempt(issue, index, workbench):
-            reply, = workbench.model.complete(Prompt(messages=()))
-            value = reply.text
-            source = SOURCE.format(value=value)
+            from pytest_brt.model.request import Message, Request
+
+            asked = Request(messages=(Message("user", "Which value?"),))
+            source = SOURCE.format(value=workbench.model.text(asked))
             path, name = "tests/test_echo.py", "test_echo"
             target = TestTarget(id="echo", path=path, source=source, node=name)
             runs = workbench.engine.run(Row(targets=(target,))).runs
@@ -300,9 +302,9 @@ def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
                 print("FINISHED", [judged.test.name for judged in attempt.tests])
         '''
     )
-    (project.path / "replies.txt").write_text("=== reply\n5\n", "utf-8")
     options = ("-p", "echo_plugin", ISSUE, "--brt-strategy=echo", "-s")
-    result = project.runpytest_subprocess(*options, "--brt-model=scripted:replies.txt")
+    with serving(Model([], always="5", judge={})) as model:
+        result = project.runpytest_subprocess(*options, model.option)
     assert result.ret == 0, result.stdout.str()
     result.stdout.fnmatch_lines(["*FINISHED [[]'test_echo']*", "Reproduced: test_echo fails*"])
     project.syspathinsert()

@@ -40,7 +40,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     ("command", "about"),
     [
         ("rank", "Rank patches. Further options are pytest's"),
-        ("models", "Local models: GGUF files"),
+        ("models", "Say which models there are on this machine"),
     ],
 )
 def test_help_of_a_command_says_what_it_does(

@@ -8,9 +8,8 @@ import pytest
 
 from pytest_brt.cli.main import main
 from pytest_brt.errors import UsageProblem
-from pytest_brt.model.base import Settings
 from pytest_brt.plugin.option_list import MORE_OPTIONS, OPTIONS, SETTINGS, destination, mode_of
-from pytest_brt.plugin.options import Write, read_engine, read_options
+from pytest_brt.plugin.options import Write, read_options
 
 
 def test_defaults(pytester: pytest.Pytester) -> None:
@@ -153,28 +152,3 @@ def test_a_command_lists_its_options(
     with pytest.raises(SystemExit):
         main([name, "--help"])
     assert f"  {option}\n" in capsys.readouterr().out
-
-
-def test_what_runs_a_model() -> None:
-    assert read_engine("llama-server") == Settings(engine="llama-server")
-    assert read_engine("auto,patience=60") == Settings(patience=60.0)
-    more = read_engine("inprocess,context=8192,gpu-layers=-1,cache-type=q8_0")
-    assert more == Settings(engine="inprocess", context=8192, cache_type="q8_0")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("vulkan", "one of auto"),
-        ("auto,wait=3", "with a KEY of context, threads, thinking, gpu-layers"),
-        ("auto,models-dir=x", "with a KEY of context"),
-        ("auto,patience=", "patience: expected `float`"),
-        ("auto,patience=nan", "patience: expected `float`"),
-        ("auto,patience=-1", "patience: expected `float`"),
-        ("auto,context=3", "context: expected `int` >= 256"),
-        ("auto,cache-type=q1", "cache-type: invalid enum value 'q1'"),
-    ],
-)
-def test_an_engine_that_is_spelt_wrong(text: str, expected: str) -> None:
-    with pytest.raises(ValueError, match=expected):
-        read_engine(text)

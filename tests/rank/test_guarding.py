@@ -109,7 +109,7 @@ def test_a(self):
 def test_long_work_on_existing_tests_is_told_with_how_long_it_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in ("guard.regressions", "rank.guarding"):
+    for place in ("guard.existing_tests", "rank.guarding"):
         monkeypatch.setattr(f"pytest_brt.{place}.SILENT", 1.0)
     tests = "".join(
         f"def test_{number}():\n    double(1)\n    end = time.process_time() + 0.7\n"

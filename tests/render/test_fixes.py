@@ -15,7 +15,7 @@ from pytest_brt.types import Ending, Repair, Step, Trajectory
         (
             Trajectory(steps=(), ending=Ending.TOKENS),
             "the first prompt does not fit the model; give the model a larger context "
-            "(--brt-engine auto,context=N)",
+            "(--brt-model MODEL,context=N)",
         ),
         (
             Trajectory(steps=(Step(number=1, reply="hm"),), ending=Ending.STEPS),

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_brt.execute.engine import Engine
-from tests.reproduce import bench
 from tests.reproduce.replay.project import open_project
 
 
@@ -15,13 +14,5 @@ from tests.reproduce.replay.project import open_project
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Return an engine that nobody changes: one for all files, as each takes a second."""
     engine = open_project(tmp_path_factory.mktemp("replay") / "project")
-    yield engine
-    engine.close()
-
-
-@pytest.fixture(scope="session")
-def interval(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    """Return an engine for the project of `tests.support.interval`, which nobody changes either."""
-    engine = bench.open_project(tmp_path_factory.mktemp("interval"))
     yield engine
     engine.close()

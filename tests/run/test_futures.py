@@ -12,8 +12,9 @@ import pytest
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.execute.engine import Engine, Row, RowResult, TestTarget
-from pytest_brt.model.base import Prompt
-from pytest_brt.model.opening import NoModel
+from pytest_brt.model.model import Backend, Model
+from pytest_brt.model.replies import Replies
+from pytest_brt.model.request import Request, Usage
 from pytest_brt.oracle.judge import Rating, judge
 from pytest_brt.render.entries import build_report
 from pytest_brt.reproduce.strategy import Strategy, Workbench
@@ -83,6 +84,12 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     opened.close()
 
 
+def bench_of(engine: Engine) -> Workbench:
+    kept = Replies(None)
+    model = Model(backend=Backend(None), usage=Usage(), replies=kept, unfinished=kept)
+    return Workbench(engine=engine, repeat=1, keep=5, model=model, say=lambda text: None)
+
+
 def make(
     engine: Engine,
     strategy: Strategy,
@@ -94,8 +101,7 @@ def make(
         strategies={"counting": strategy},
         given=None,
     )
-    workbench = Workbench(engine=engine, repeat=1, keep=5, model=NoModel(), say=lambda text: None)
-    return Run(plan, workbench, pool)
+    return Run(plan, bench_of(engine), pool)
 
 
 @pytest.mark.parametrize("jobs", [1, 4])
@@ -215,19 +221,18 @@ def test_a_model_s_attempt_without_a_test_says_what_to_do(engine: Engine) -> Non
 
 def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Engine, tmp_path: Path) -> None:
     def late(issue: Issue, index: int, workbench: Workbench) -> Attempt:
-        workbench.model.complete(Prompt(messages=()))
+        workbench.model.complete(Request(messages=()))
         raise AssertionError("the model was asked")
 
     def attempt(budget: float) -> Attempt:
         plan = replace(make(engine, Strategy(attempt=late), pool).plan, budget=budget)
         journal = Journal(tmp_path / "journal.jsonl", "s")
-        bench = Workbench(engine=engine, repeat=1, keep=5, model=NoModel(), say=lambda text: None)
-        run = Run(plan, replace(bench, journal=journal), pool)
+        run = Run(plan, replace(bench_of(engine), journal=journal), pool)
         return run.attempt(AttemptKey(issue="i1", strategy="counting", index=0)).result()
 
     with ThreadPoolExecutor(1) as pool:
         made = attempt(-60.0)
-        assert made.notes == (ModelFailed(said="the time for this run is used up"),)
+        assert made.notes == (ModelFailed(said="the time for this run is used up (--brt-budget)"),)
         assert not (tmp_path / "journal.jsonl").exists()
         # With time, the model is asked: here there is none.
         with pytest.raises(ModelProblem, match="none was chosen"):

@@ -23,7 +23,7 @@ ENGINES = [
     pytest.param(
         "llama-server", marks=pytest.mark.skipif(not SERVER, reason="wants the extra server")
     ),
-    pytest.param("inprocess", marks=pytest.mark.llama),
+    pytest.param("llama-cpp-python", marks=pytest.mark.llama),
 ]
 
 
@@ -32,8 +32,7 @@ def ask(make: Make, model: Path, engine: str, context: int, *options: str) -> No
     project = make(FILES)
     run = project.issue(
         SLIDERS_REPORT,
-        f"--brt-model=gguf:{model}",
-        f"--brt-engine={engine},context={context},threads=1",
+        f"--brt-model=gguf:{model},engine={engine},context={context}",
         "--brt-samples=1",
         *options,
     )

@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from pytest_brt.repair.strategy import BUILT_IN
+from pytest_brt.agents.specs import REPAIRS
 from pytest_brt.reproduce.registry import STRATEGIES
 from tests.studies.bugs import STUDIES
 
@@ -16,7 +16,7 @@ def test_each_strategy_that_a_setup_names_is_there(monkeypatch: pytest.MonkeyPat
     monkeypatch.syspath_prepend(str(STUDIES))
     import strategies
 
-    known = {*BUILT_IN, *STRATEGIES, *strategies.pytest_brt_strategies()}
+    known = {*REPAIRS, *STRATEGIES, *strategies.pytest_brt_strategies()}
     named = set()
     for file in (STUDIES / "setups").glob("*.toml"):
         setup = tomllib.loads(file.read_text("utf-8"))

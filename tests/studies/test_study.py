@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.model.stand_in import Server
+from tests.scenarios.server import Model, serving
 from tests.studies.bugs import make_data, run_script
 from tests.support.sessions import LEAN
 
@@ -30,25 +29,16 @@ passerine_report-alone = ["--strategy=none,passerine", "--samples=1"]
 """
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    folder = tmp_path / "server"
-    folder.mkdir()
-    found = Server(folder)
-    yield found
-    found.end()
+def action(name: str, **arguments: str) -> str:
+    return json.dumps({"thought": "t", "action": name, **arguments})
 
 
-def action(name: str, **arguments: str) -> dict[str, object]:
-    return {"text": json.dumps({"thought": "t", "action": name, **arguments})}
+def edited(code: str, *, changes: str = "") -> str:
+    head = f"{action('change', changes=changes)}\n" if changes else ""
+    return f"{head}```python\n{code}\n```\n"
 
 
-def edited(code: str, *, changes: str = "") -> dict[str, object]:
-    head = f"{action('change', changes=changes)['text']}\n" if changes else ""
-    return {"text": f"{head}```python\n{code}\n```\n"}
-
-
-def repaired(code: str) -> list[dict[str, object]]:
+def repaired(code: str) -> list[str]:
     """Return what Passerine is answered that writes `code` in place of the bug's line."""
     path = "interval/__init__.py"
     return [
@@ -64,33 +54,31 @@ def column(results: Path, table: str, name: str) -> list[str]:
         return [row[name] for row in csv.DictReader(file)]
 
 
-def test_the_true_fix_judges_tests_and_the_hidden_tests_judge_repairs(
-    tmp_path: Path, server: Server
-) -> None:
+def test_the_true_fix_judges_tests_and_the_hidden_tests_judge_repairs(tmp_path: Path) -> None:
     path = "tests/test_interval.py"
-    server.plan(
+    replies = (
         action("edit", path=path, prompt="the reported behaviour"),
         edited(TEST),
         action("test", path=path),
         action("finish"),
         *repaired(RIGHT),
         *repaired(WRONG),
-        {"status": 500},
     )
     data, results = make_data(tmp_path, candidates=False), tmp_path / "results"
     (tmp_path / "setup.toml").write_text(PASSERINE, "utf-8")
     words = (tmp_path / "setup.toml", data, results, "--brt", BRT)
-    model = f"--model=server:127.0.0.1:{server.port}"
-    done = run_script("study.py", *words, model, *LEAN.split())
+    with serving(Model(replies, judge={})) as server:
+        model = f"--model=server:127.0.0.1:{server.port}"
+        done = run_script("study.py", *words, model, *LEAN.split())
     assert "clamp: done" in done.stdout, done.stdout
     # Its fix does not apply, so that nobody could judge: no model is asked.
     assert "lost: " in done.stdout
     assert done.returncode == 1
     # What was done is not done again: nobody asks the server any more.
-    asked = len(server.asked())
+    asked = len(server.requests)
     again = run_script("study.py", *words, "--model=server:127.0.0.1:9", *LEAN.split())
     assert "clamp: done" in again.stdout
-    assert len(server.asked()) == asked
+    assert len(server.requests) == asked
 
     tables = run_script("tables.py", results)
     assert tables.returncode == 0, tables.stderr

@@ -1,0 +1,232 @@
+"""Runs an agent: ask, read the reply, run the tool, show what came of it, until it ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_brt.agents.prompts import render
+from pytest_brt.agents.reply import Tool, describe, read_reply
+from pytest_brt.agents.shown import cut
+from pytest_brt.agents.workspace import Observation, Refused, Workspace
+from pytest_brt.errors import BrtError, ModelProblem, OutOfTime, Overflowed, SubjectProblem
+from pytest_brt.model.request import Message, Reply, Request
+from pytest_brt.types import (
+    Call,
+    Done,
+    Ending,
+    FileChange,
+    Finished,
+    NotDone,
+    Repeated,
+    Step,
+    StepResult,
+    Trajectory,
+    Unreadable,
+)
+
+#: So many equal steps among so many of the last end a run: a loop need not be one step long.
+_EQUAL, _AMONG_LAST = 4, 8
+#: Share of the context that the longest reply may have, and characters of an observation for each
+#: token of it.
+_REPLY, _OBSERVATION = 1 / 5, 0.4
+
+#: Returns the messages after some steps, in about so many tokens.
+Layout = Callable[["Agent", Any, Sequence[Step], int], tuple[Message, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    """An agent as data."""
+
+    name: str
+    #: Names of the prompts that begin its dialogue; the first is given the tools' descriptions.
+    system: str
+    user: str
+    tools: tuple[Tool, ...]
+    steps: int
+    temperature: float
+    top_p: float = 0.95
+    top_k: int = 0
+    #: Longest reply, in tokens.
+    reply: int = 900
+    #: Runs of it for one report, and whether every other one is given the failing test.
+    runs: int = 1
+    is_given: bool = False
+    #: State → tool → next state; the first state is the start. Empty: every tool, always.
+    states: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    #: Lays out what it has seen; None for a plain conversation.
+    layout: Layout | None = None
+    #: Tools that may be called again though nothing has changed.
+    repeatable: tuple[str, ...] = ()
+    #: Whether the first result that stands ends a run.
+    ends_early: bool = False
+    #: Whether it is a paper's: it asks again what an earlier run that ended was answered.
+    asks_again: bool = True
+
+    def state(self, steps: Sequence[Step]) -> str:
+        """Return the state after some steps, "" without states."""
+        state = next(iter(self.states), "")
+        for step in steps if state else ():
+            state = self.states[state].get(step.action, state) if step.is_done else state
+        return state
+
+    def offered(self, steps: Sequence[Step]) -> dict[str, Tool]:
+        """Return the tools of the state after some steps, by name."""
+        tools = {tool.__name__: tool for tool in self.tools}
+        names = self.states[self.state(steps)] if self.states else tools
+        return {name: tools[name] for name in names if name in tools}
+
+    def opening(self, values: Mapping[str, object]) -> tuple[Message, ...]:
+        """Return the messages that a dialogue begins with, of the `values` of its prompts."""
+        every = {**values, "tools": "\n".join(map(describe, self.tools)), "steps": self.steps}
+        pair = (("system", self.system), ("user", self.user))
+        return tuple(Message(role, render(name, **every)) for role, name in pair)
+
+
+def run_agent(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Trajectory:
+    """Run one dialogue; whatever the model writes is answered.
+
+    Raises:
+        ModelProblem: the model could not be asked even once.
+        SubjectProblem: the project's interpreter cannot be started.
+    """
+    steps, reason = env.steps, ""
+    ending: Ending | None = None
+    while ending is None:
+        try:
+            steps.append(_take_step(agent, env, opening))
+            ending = _ending(agent, steps)
+            said = " ".join(steps[-1].observation.split())[:80]
+            env.say(f"step {len(steps)} of {agent.steps}: {steps[-1].action}: {said}")
+        except Overflowed as problem:
+            ending, reason = Ending.TOKENS, str(problem)
+        except OutOfTime as problem:
+            ending, reason = Ending.TIME, str(problem)
+        except ModelProblem as problem:
+            if not steps:
+                raise
+            ending, reason = Ending.ERROR, str(problem)
+    return Trajectory(steps=tuple(steps), ending=ending, reason=reason)
+
+
+def _ending(agent: Agent, steps: Sequence[Step]) -> Ending | None:
+    if any(isinstance(effect, Finished) for effect in steps[-1].effects):
+        return Ending.FINISH
+    if is_loop(steps):
+        return Ending.LOOP
+    return Ending.STEPS if len(steps) >= agent.steps else None
+
+
+def is_loop(steps: Sequence[Step]) -> bool:
+    """Return whether the last step was taken too often of late, in vain or for nothing new."""
+    equal, changed = 0, False
+    for step in reversed(steps[-_AMONG_LAST:]):
+        same = step.call == steps[-1].call if step.call else step.reply == steps[-1].reply
+        equal += same and not (step.is_done and changed)
+        changed = changed or bool(step.changes)
+    return equal >= _EQUAL
+
+
+def _take_step(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Step:
+    spent, begin = env.model.usage.cost, time.monotonic()
+    reply = _ask(agent, env, opening)
+    offered = agent.offered(env.steps)
+    read = read_reply(reply.text, offered, is_cut=reply.is_cut)
+    result: StepResult = Unreadable(action=read.tool)
+    told = read.problem
+    if read.call is not None:
+        result, told = _run_tool(offered[read.tool], read.call, agent, env)
+    cost = env.model.usage.cost - spent
+    return Step(
+        number=len(env.steps) + 1,
+        reply=reply.text,
+        result=result,
+        observation=cut(told, int(env.model.context * _OBSERVATION)),
+        call=read.call,
+        thought=read.thought,
+        cost=cost,
+        seconds=max(0.0, time.monotonic() - begin - cost.seconds),
+    )
+
+
+def _ask(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Reply:
+    """Return the reply to what an agent has seen; made shorter where a server has less room."""
+    while True:
+        context = env.model.context
+        longest = max(16, min(agent.reply, int(context * _REPLY)))
+        if agent.layout is not None:
+            messages = agent.layout(agent, env, env.steps, context - longest)
+        else:
+            messages = conversation(opening, env, context - longest)
+        if env.model.count(messages) > context - longest:
+            raise Overflowed(
+                f"the conversation does not fit the model's context of {context} tokens "
+                "(--brt-model MODEL,context=N)"
+            )
+        request = Request(
+            messages=messages,
+            temperature=agent.temperature,
+            top_p=agent.top_p,
+            top_k=agent.top_k,
+            seed=(env.seed + 1000 * len(env.steps)) % 2**31,
+            max_tokens=longest,
+        )
+        try:
+            return env.model.complete(request)[0]
+        except Overflowed:
+            if env.model.context >= context:
+                raise
+
+
+def conversation(opening: Sequence[Message], env: Workspace, room: int) -> tuple[Message, ...]:
+    """Return the opening, then each reply and its result; old results go where there is no room.
+
+    The last result is always whole.
+    """
+    left = room - env.model.count(opening)
+    turns: list[Message] = []
+    for step in reversed(env.steps):
+        pair = (Message("assistant", step.reply), Message("user", step.observation))
+        left -= env.model.count(pair)
+        if turns and left < 0:
+            pair = (pair[0], Message("user", "[this result is left out]"))
+        turns = [*pair, *turns]
+    return (*opening, *turns)
+
+
+def _run_tool(tool: Tool, call: Call, agent: Agent, env: Workspace) -> tuple[StepResult, str]:
+    """Return what came of a call, and what the model is told of it."""
+    earlier = _repeats(call, env.steps, call.action in agent.repeatable)
+    if earlier is not None:
+        told = f"You did exactly this in step {earlier.number}, and nothing has changed since."
+        return Repeated(step=earlier.number), f"{told} Do something else."
+    before = dict(env.changed)
+    given: dict[str, object] = dict(call.arguments)
+    if call.code:
+        given["code"] = call.code
+    try:
+        found = tool(env, **given)
+    except (SubjectProblem, ModelProblem):
+        raise
+    except Refused as refused:
+        return NotDone(), str(refused)
+    except BrtError as problem:
+        return NotDone(), f"This did not work: {problem}"
+    done = found if isinstance(found, Observation) else Observation(str(found))
+    changed = {path: new for path, new in env.changed.items() if before.get(path) != new}
+    changes = tuple(FileChange(path=path, content=new) for path, new in changed.items())
+    return Done(changes=changes, effects=done.effects), done.text
+
+
+def _repeats(call: Call, steps: Sequence[Step], is_repeatable: bool) -> Step | None:
+    """Return the step that did the same with nothing changed since, None without one."""
+    compared = [step for step in steps[-1:] if step.is_done] if is_repeatable else steps
+    for step in reversed(compared):
+        if step.call == call and not isinstance(step.result, Repeated):
+            return step
+        if step.changes:
+            return None
+    return None

@@ -1,0 +1,195 @@
+"""A private server for a GGUF file, in a process that ends with ours.
+
+It is a llama-server (on PATH, or that of the package ``xllamacpp``), or llama-cpp-python, which
+answers one request after the other. It listens on a port of loopback and wants a random key.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from pytest_brt.errors import ModelProblem
+from pytest_brt.model.client import Server
+from pytest_brt.model.http import Loopback
+
+#: Replies at a time of a llama-server, and its cells of context for each token of one prompt.
+_SLOTS, _CELLS = 8, 1.5
+#: Seconds for a file to be loaded, and for which a server of ours may be gone.
+_LOADING, _GONE = 900.0, 0.5
+_PACKAGES = {"llama-server": "xllamacpp", "llama-cpp-python": "llama_cpp"}
+#: The key, which no list of processes is to show.
+_KEY = "LLAMA_API_KEY"
+
+
+def engines() -> list[str]:
+    """Return what can run a GGUF file here, the better one first."""
+    known = [name for name, package in _PACKAGES.items() if find_spec(package) is not None]
+    if shutil.which("llama-server") and "llama-server" not in known:
+        known.insert(0, "llama-server")
+    return known
+
+
+class Child:
+    """The process of a private server."""
+
+    def __init__(self, path: Path, context: int, engine: str = "") -> None:
+        """Start a server for a file and wait until it has loaded it.
+
+        Raises:
+            ModelProblem: nothing here can run it, or it cannot be loaded.
+        """
+        here = engines()
+        self.path, self.engine = path, engine or (here or [""])[0]
+        if self.engine not in here:
+            raise ModelProblem(
+                f"--brt-model: nothing to run {path.name!r} with (pip install "
+                "'pytest-brt[server]' or 'pytest-brt[llama]')"
+            )
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        key = secrets.token_hex(16)
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", __name__, self.engine, str(path), str(port), str(context)],
+            stdin=subprocess.PIPE,  # it ends when this is closed
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,
+            env={**os.environ, _KEY: key},
+        )
+        slots = _SLOTS if self.engine == "llama-server" else 1
+        address = Loopback(f"http://127.0.0.1:{port}/v1", key)
+        self.server = Server(address, context=context, slots=slots, patience=_GONE)
+        try:
+            self._wait(context)
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the process has not ended."""
+        return self.process.poll() is None
+
+    def _wait(self, context: int) -> None:
+        end = time.monotonic() + _LOADING
+        while self.is_alive and time.monotonic() < end:
+            try:
+                (row,) = self.server.models()
+            except ModelProblem:
+                time.sleep(0.1)
+                continue
+            trained = (row.get("meta") or {}).get("n_ctx_train") or context
+            self.server.context = min(context, trained)
+            return
+        self._log.seek(0)
+        lines = self._log.read().decode("utf-8", "replace").split("\n")
+        said = [line for line in lines if "error" in line.lower() or "fail" in line.lower()]
+        raise ModelProblem(
+            f"{self.path.name!r} cannot be loaded by {self.engine}: "
+            f"{' '.join((said or ['no answer'])[-1].split())[:200]} (is it a whole GGUF file?)"
+        )
+
+    def close(self) -> None:
+        """End the process, and whatever it started."""
+        self.server.address.close()
+        if self.is_alive:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self._log.close()
+
+
+# -- in the child --
+
+
+def _run_program(program: str, path: str, port: int, context: int) -> None:
+    options = f"--host 127.0.0.1 --port {port} --ctx-size {context} --parallel {_SLOTS}"
+    flags = "--kv-unified --jinja --no-webui --no-warmup --offline"
+    command = [program, "--model", path, *options.split(), *flags.split()]
+    server = subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    threading.Thread(target=lambda: os._exit(server.wait() & 0xFF or 1), daemon=True).start()
+
+
+def _run_package(path: str, port: int, context: int) -> object:
+    package: Any = import_module(_PACKAGES["llama-server"])
+    params = package.CommonParams()
+    params.model.path = path
+    params.hostnames, params.port, params.api_keys = ["127.0.0.1"], port, [os.environ[_KEY]]
+    params.n_ctx, params.n_parallel = context, _SLOTS
+    params.kv_unified = params.use_jinja = params.offline = True
+    params.warmup = params.ui = False
+    return package.Server(params)
+
+
+def _run_llama_cpp(path: str, port: int, context: int) -> None:
+    """Answer by the high-level API of llama-cpp-python, one request after the other."""
+    package: Any = import_module(_PACKAGES["llama-cpp-python"])
+    llama = package.Llama(path, n_ctx=context, n_gpu_layers=-1, verbose=False)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            trained = [n for name, n in llama.metadata.items() if name.endswith("context_length")]
+            meta = {"n_ctx_train": int((trained or [0])[0])}
+            self._send(200, {"data": [{"id": Path(path).stem, "meta": meta}]})
+
+        def do_POST(self) -> None:
+            if self.headers["Authorization"] != f"Bearer {os.environ[_KEY]}":
+                return self._send(401, {"error": "wrong key"})
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            names = ("messages", "max_tokens", "temperature", "top_p", "top_k", "seed", "stop")
+            fields = {name: body[name] for name in names if name in body}
+            if "response_format" in body:
+                schema = body["response_format"]["json_schema"]["schema"]
+                fields["response_format"] = {"type": "json_object", "schema": schema}
+            try:
+                return self._send(200, llama.create_chat_completion(**fields))
+            except ValueError as error:  # llama.cpp's words on a prompt that is too long
+                return self._send(400, {"error": str(error)})
+
+        def _send(self, status: int, body: object) -> None:
+            text = json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing of requests."""
+
+    server = HTTPServer(("127.0.0.1", port), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+
+
+def main(engine: str, path: str, port: int, context: int) -> None:
+    """Serve a model until stdin ends."""
+    program, server = shutil.which("llama-server"), None
+    if engine == "llama-cpp-python":
+        _run_llama_cpp(path, port, context)
+    elif program:
+        _run_program(program, path, port, int(context * _CELLS))
+    else:
+        server = _run_package(path, port, int(context * _CELLS))
+    sys.stdin.read()
+    del server  # it served until now
+    os.killpg(0, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

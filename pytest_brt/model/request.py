@@ -1,0 +1,113 @@
+"""What a model is asked, what it answers, and what that costs."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pytest_brt.errors import OutOfTime
+from pytest_brt.types import Cost
+
+#: Bytes per token of code and English, and tokens around a message: hardly ever too many.
+_BYTES, _MARKUP = 3, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    #: "system", "user" or "assistant".
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A conversation, and how its replies are sampled."""
+
+    messages: tuple[Message, ...]
+    #: Independent replies; reply number i is drawn with ``seed + i``.
+    n: int = 1
+    temperature: float = 0.7
+    top_p: float = 0.95
+    #: Only so many of the likeliest tokens; 0 for all.
+    top_k: int = 40
+    seed: int = 0
+    #: Longest reply.
+    max_tokens: int = 512
+    #: A reply ends before any of these.
+    stop: tuple[str, ...] = ()
+    #: JSON schema of the reply, as text; "" for free text.
+    schema: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """One answer of a model."""
+
+    text: str
+    #: Whether it ended before the model was done.
+    is_cut: bool = False
+
+
+def estimate(asked: str | Sequence[Message]) -> int:
+    """Return a number of tokens that a text or a conversation hardly ever exceeds.
+
+    >>> estimate("def f(): pass")
+    5
+    """
+    if isinstance(asked, str):
+        return -(-len(asked.encode("utf-8", "replace")) // _BYTES)
+    return sum(estimate(message.content) + _MARKUP for message in asked)
+
+
+@dataclass(slots=True)
+class Usage:
+    """What one piece of work spends on models, and when it must stop; for many threads."""
+
+    #: By `time.monotonic`.
+    deadline: float = math.inf
+    cost: Cost = field(default_factory=Cost)
+    #: Why a model could not be asked, "" while all could; whether one ever answered.
+    problem: str = ""
+    is_answered: bool = False
+    #: That of the work that this is a part of.
+    above: Usage | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def unheard(self) -> str:
+        """Why no model ever answered though one was asked, else ""."""
+        return "" if self.is_answered else self.problem
+
+    def part(self, deadline: float = math.inf) -> Usage:
+        """Return what a part of this work spends, which ends no later than this."""
+        return Usage(deadline=min(deadline, self.deadline), above=self)
+
+    def add(self, cost: Cost) -> None:
+        """Add what a request cost that was answered."""
+        with self._lock:
+            self.cost += cost
+            self.is_answered = True
+        if self.above is not None:
+            self.above.add(cost)
+
+    def fail(self, problem: str) -> None:
+        """Note that a model could not be asked."""
+        self.problem = problem
+        if self.above is not None:
+            self.above.fail(problem)
+
+    def seconds_left(self) -> float:
+        """Return the seconds until the deadline.
+
+        Raises:
+            OutOfTime: there are none.
+        """
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise OutOfTime("the time for this run is used up (--brt-budget)")
+        return left

@@ -1,0 +1,123 @@
+"""What ``--brt-model`` names: a GGUF file, a server on its usual port, an address, or nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.errors import ModelProblem, UsageProblem
+from pytest_brt.model.client import Server
+from pytest_brt.model.http import Loopback
+
+#: Servers by the name before the colon, with their usual ports. Sources: the READMEs of
+#: llama.cpp's server and of vLLM, and the documentation of LM Studio and of Ollama.
+PORTS = {"ollama": 11434, "lmstudio": 1234, "llama": 8080, "vllm": 8000}
+#: Tokens of context of a private server, where nobody says it.
+_CONTEXT = 16_384
+_ENGINES = ("llama-server", "llama-cpp-python")
+#: A file that is a part of a model, but the first.
+_LATER_PART = re.compile(r"-(?!00001)\d{5}-of-\d{5}$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """A model as a person names it."""
+
+    #: What it is called in records.
+    text: str
+    #: The file, or None for a server.
+    path: Path | None = None
+    url: str = ""
+    #: What the server calls it, "" for its only one.
+    name: str = ""
+    #: Tokens of context; 0 leaves it to the server.
+    context: int = 0
+    #: What runs a file, "" for what there is.
+    engine: str = ""
+
+    def connect(self) -> Server:
+        """Return the server that it names; nobody is asked yet.
+
+        Raises:
+            ModelProblem: it is not on this machine.
+        """
+        address = Loopback(self.url, os.environ.get("PYTEST_BRT_SERVER_KEY", ""))
+        return Server(address, name=self.name, context=self.context)
+
+
+def read_spec(text: str, env: Mapping[str, str] = os.environ) -> Spec:
+    """Return what ``--brt-model`` names, as in "gguf:FILE,context=8192" or "ollama:qwen3:8b".
+
+    Raises:
+        UsageProblem: it names nothing that there is.
+        ModelProblem: no such file.
+    """
+    plain, *parts = text.split(",")
+    settings = dict(part.partition("=")[::2] for part in parts)
+    context, engine = settings.pop("context", "0"), settings.pop("engine", "")
+    if settings or not context.isdecimal() or engine not in ("", *_ENGINES):
+        raise UsageProblem(
+            f"--brt-model: {text!r}: settings are context=N and engine={' or '.join(_ENGINES)}"
+        )
+    scheme, _, rest = plain.partition(":")
+    if scheme in PORTS:
+        told = re.search(r":(\d{1,5})/?$", env.get("OLLAMA_HOST", ""))
+        port = told[1] if told and scheme == "ollama" else PORTS[scheme]
+        url = f"http://127.0.0.1:{port}/v1"
+        return Spec(text=plain, url=url, name=rest, context=int(context))
+    if scheme == "server" and rest:
+        url, _, name = rest.partition("#")
+        url = url if "//" in url else f"http://{url}"
+        return Spec(text=plain, url=url, name=name, context=int(context))
+    if plain.endswith(".gguf") or (scheme == "gguf" and rest):
+        path = find_file(plain.removeprefix("gguf:"), env)
+        size = int(context) or _CONTEXT
+        return Spec(text=f"gguf:{path.name}", path=path, context=size, engine=engine)
+    known = ", ".join(f"{name}:MODEL" for name in PORTS)
+    raise UsageProblem(
+        f"--brt-model: not a model: {text!r} (gguf:FILE, {known}, server:URL#MODEL or none)"
+    )
+
+
+def find_file(name: str, env: Mapping[str, str] = os.environ) -> Path:
+    """Return the GGUF file at a path, or the one in a folder of models that is called so.
+
+    Raises:
+        ModelProblem: there is none.
+    """
+    path = Path(name).expanduser()
+    if path.is_file():
+        return path.resolve()
+    known = [file for file in gguf_files(env) if name in (file.stem, file.name)]
+    if not known:
+        raise ModelProblem(
+            f"--brt-model: no such file: {name!r}, and no model of that name (run 'pytest-brt "
+            "models')"
+        )
+    return known[0]
+
+
+def models_folder(env: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder for models of ours: PYTEST_BRT_MODELS, or one in the user's data."""
+    data = Path(env.get("XDG_DATA_HOME") or Path.home() / ".local/share")
+    return Path(env.get("PYTEST_BRT_MODELS") or data / "pytest-brt/models")
+
+
+def gguf_files(env: Mapping[str, str] = os.environ) -> Iterator[Path]:
+    """Yield the GGUF files in the folders where we and other programs keep them."""
+    cache = Path(env.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    hub = Path(env.get("HF_HOME") or cache / "huggingface") / "hub"
+    for folder in (models_folder(env), hub, cache / "llama.cpp", Path.home() / ".lmstudio/models"):
+        for file in sorted(folder.rglob("*.gguf")):
+            if "mmproj" not in file.name.lower() and not _LATER_PART.search(file.stem):
+                yield file
+
+
+def default_spec(env: Mapping[str, str] = os.environ) -> str:
+    """Return the model where none is named: the only file in our folder, or "none"."""
+    folder = models_folder(env)
+    ours = [file for file in gguf_files(env) if file.is_relative_to(folder)]
+    return f"gguf:{ours[0]}" if len(ours) == 1 else "none"

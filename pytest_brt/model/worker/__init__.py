@@ -1,1 +1,0 @@
-"""Runs llama.cpp; imported in the process of a model alone."""

@@ -1,1 +1,0 @@
-"""Candidate fixes from a model: strategies that try changes on private views of the tree."""

@@ -1,1 +1,0 @@
-"""The agents that write tests: the paper's, and the one of `auto`."""

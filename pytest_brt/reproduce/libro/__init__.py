@@ -1,1 +1,0 @@
-"""Failing tests by sampling a model many times and taking what the samples agree on."""

@@ -1,1 +1,0 @@
-"""Tests that a model wrote: read, taken apart, given a place, run and judged."""

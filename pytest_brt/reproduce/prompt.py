@@ -1,0 +1,255 @@
+"""What every prompt says of a report: what its code does here, where the bug may be, what works."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from pytest_brt.agents.shown import report_text
+from pytest_brt.code.imports import find_import
+from pytest_brt.code.index import Index
+from pytest_brt.code.relevance import relevance
+from pytest_brt.errors import Overflowed
+from pytest_brt.execute.engine import Engine, Program
+from pytest_brt.localise.nearest_tests import nearest_tests
+from pytest_brt.localise.places import files_of, find_places
+from pytest_brt.localise.query import query_of
+from pytest_brt.localise.sign import Key
+from pytest_brt.model.model import Model
+from pytest_brt.model.request import Request
+from pytest_brt.observe.watch import Replayed, Seen
+from pytest_brt.reproduce.code_shown import Wanted, named_lines, show_code, show_tests
+from pytest_brt.syntax.parse import IMPORTS
+from pytest_brt.types import Issue, Place
+
+#: Statements whose results are told, and characters of each result.
+_STATEMENTS, _RESULT = 12, 400
+#: Frames of the project that a traceback ends in, places whose code is shown, imports.
+_FRAMES, _PLACES, _IMPORTS = 3, 12, 14
+#: Characters of code and of tests that are shown, at most.
+CODE, _TESTS = 10_000, 3_500
+#: Exceptions that say how a statement was run, not how the project is.
+_OURS = ("NameError", "ModuleNotFoundError")
+#: Statements that show nothing.
+_SILENT = (*IMPORTS, "def ", "async def ", "class ", "@")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What was found out about a report without a model."""
+
+    issue: Issue
+    index: Index
+    #: The name under which the project is imported, or "".
+    package: str = ""
+    #: Where the bug may be, the likeliest first.
+    places: tuple[Place, ...] = ()
+    #: File and line that tracebacks end at, deepest first: always shown.
+    lines: tuple[tuple[str, int], ...] = ()
+    #: The report's statements with what they did here; "" where nothing ran.
+    session: str = ""
+    #: Whether it was tried to run them.
+    is_observed: bool = False
+    #: The test file that a test would be added to, or "".
+    host: str = ""
+    #: Import statements that work.
+    imports: tuple[str, ...] = ()
+    #: A test that fails and is not held for wrong, as source; or "".
+    test: str = ""
+    #: The Python that tests run on, or "".
+    python: str = ""
+    #: What each term of the report is worth.
+    worths: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files where the bug may be, each once."""
+        return files_of(self.places)
+
+    def _wanted(self) -> Iterator[Wanted]:
+        """Yield the definitions to show, with lines that must be seen, the likeliest first."""
+        index = self.index
+        at = [(index.definition_at(path, line), line) for path, line in self.lines]
+        order = [one for one, _ in at if one is not None]
+        for place in self.places[:_PLACES]:
+            known = index.definitions_in(place.path)
+            order += [one for one in known if one.qualname == place.function]
+        for one in dict.fromkeys(order):
+            yield one, tuple(line for other, line in at if other == one)
+
+    def bare_values(self, code: int) -> dict[str, object]:
+        """Return the values of the prompt ``bug`` for a question about it, with less beside it."""
+        left = {"host": "", "test": "", "imports": "", "python": ""}
+        return {**self.values(code), **left}
+
+    def values(self, code: int = CODE) -> dict[str, object]:
+        """Return the values of the prompt ``bug``, with so many characters of code."""
+        return {
+            "title": self.issue.title,
+            "report": report_text(self.issue),
+            "package": self.package,
+            "files": show_code(self._wanted(), self.index, code) if code else [],
+            "host_path": self.host,
+            "host": show_tests(self.host, self.index, _TESTS, self.worths) if self.host else "",
+            "session": self.session,
+            "is_observed": self.is_observed,
+            "imports": "\n".join(self.imports),
+            "test": self.test,
+            "python": self.python,
+        }
+
+
+def gather(
+    issue: Issue,
+    index: Index,
+    *,
+    engine: Engine | None = None,
+    replayed: Replayed | None = None,
+    ran: Collection[Key] = (),
+    buggy: Sequence[str] = (),
+    host: str = "",
+) -> Findings:
+    """Return what can be known of a report before a model is asked.
+
+    Without an `engine` nothing is run. `replayed` is what its statements did, `ran` the functions
+    that they ran, `buggy` files that the user says have the bug, `host` the test file that tests
+    are written for.
+
+    Raises:
+        SubjectProblem: the project's interpreter cannot be started.
+    """
+    found = relevance(query_of(issue), index)
+    places = find_places(issue, index, found=found, ran=ran, paths=buggy)
+    seen = replayed.seen if replayed else ()
+    raised = [item.did.raised for item in seen if item.did is not None and item.did.raised]
+    frames = [f for one in raised for f in [f for f in one.frames if f.project][-_FRAMES:][::-1]]
+    lines = (*named_lines(issue.text, index), *((frame.path, frame.line) for frame in frames))
+    findings = Findings(
+        issue=issue,
+        index=index,
+        lines=tuple(dict.fromkeys(lines))[: 2 * _FRAMES],
+        session=_session(seen),
+        is_observed=replayed is not None,
+        python=".".join(map(str, engine.subject.python_version)) if engine else "",
+        worths=found.worths,
+    )
+    return with_places(findings, places, engine, seen=seen, host=host)
+
+
+def with_places(
+    findings: Findings,
+    places: tuple[Place, ...],
+    engine: Engine | None,
+    *,
+    seen: Sequence[Seen] = (),
+    host: str = "",
+) -> Findings:
+    """Return findings with other places, and the test file and imports that go with them."""
+    index = findings.index
+    tops = [index.layout.module_of(place.path).partition(".")[0] for place in places]
+    package = next((top for top in (*tops, *index.packages) if top in index.packages), "")
+    host = host or nearest_tests(findings.issue, index, places)
+    found = replace(findings, places=places, package=package, host=host)
+    return replace(found, imports=_imports(found, seen, engine))
+
+
+def _imports(findings: Findings, seen: Sequence[Seen], engine: Engine | None) -> tuple[str, ...]:
+    """Return imports that work: the report's own, of the places, of names that the report has."""
+    index, issue = findings.index, findings.issue
+    ran = [item for item in seen if item.did is not None and item.did.raised is None]
+    own = [item.step.source for item in ran if item.step.source.startswith(IMPORTS)]
+    known = set(re.findall(r"\w+", "\n".join(own)))
+    names = [place.function.partition(".")[0] for place in findings.places[:4]]
+    words = re.findall(r"[A-Za-z_]\w*", f"{issue.title}\n{issue.text}")
+    names += [word for word in words if index.unique_definition(word) is not None]
+    wanted = [name for name in dict.fromkeys(names) if name and name not in known]
+    ways = list(filter(None, (find_import(name, index) for name in wanted[:_IMPORTS])))
+    if engine is not None and ways:
+        did = engine.observe(Program(statements=tuple(ways))).observed
+        ways = [ways[one.index] for one in did if one.raised is None]
+    return tuple(dict.fromkeys([*own, *ways, "import pytest"]))
+
+
+# -- what the report's code did --
+
+
+def _session(seen: Sequence[Seen]) -> str:
+    """Return statements with what they did, as an interactive session shows them."""
+    told = [item for item in seen if (item.did is not None or item.ended) and not _is_ours(item)]
+    lines = []
+    for item in told[:_STATEMENTS]:
+        first, *rest = item.step.source.split("\n")
+        lines += [f">>> {first}", *(f"... {line}" for line in rest), _result(item)]
+    # That something can be imported is no news.
+    is_news = any(not one.step.source.startswith(IMPORTS) or _result(one) for one in told)
+    return "\n".join(filter(None, lines)) if is_news else ""
+
+
+def _is_ours(item: Seen) -> bool:
+    """Return whether what a statement did says how it was run, and nothing of the project."""
+    raised = item.did.raised if item.did else None
+    if raised is None or any(frame.project for frame in raised.frames):
+        return False
+    return raised.type in _OURS or (item.step.inline and raised.type == "TypeError")
+
+
+def _result(item: Seen) -> str:
+    did = item.did
+    if did is None:
+        return item.ended
+    parts = [did.stdout.rstrip("\n")]
+    if did.raised is not None:
+        message = did.raised.message.strip().split("\n")[0]
+        parts.append(f"{did.raised.type}: {message}".removesuffix(": "))
+    elif did.value is not None and not did.value.is_none:
+        parts.append(did.value.repr)
+    if item.step.source.startswith(_SILENT):
+        return "\n".join(filter(None, parts))
+    parts += [f"{one.type}: {one.message}" for one in did.warnings]
+    return "\n".join(filter(None, parts))[:_RESULT] or "# no output"
+
+
+# -- what fits --
+
+
+def fitted(
+    build: Callable[[Mapping[str, object]], Request],
+    values: Callable[[int], dict[str, object]],
+    order: Sequence[str],
+    model: Model,
+    code: int = CODE,
+) -> tuple[Request, tuple[str, ...]]:
+    """Return a request that fits the model, and the names of the parts that were left out.
+
+    First there is less than so many characters of code, by whole definitions; then parts go in
+    `order`; last the report is cut in the middle.
+
+    Raises:
+        Overflowed: it does not fit with all of that.
+    """
+    left_out: list[str] = []
+    current = values(code)
+    waiting = [name for name in order if current.get(name)]
+    while True:
+        request = build(current)
+        over = model.count(request.messages) + request.max_tokens - model.context
+        if over <= 0:
+            return request, tuple(left_out)
+        if code:
+            code = code // 2 if code > 1_000 else 0
+            current["files"] = values(code)["files"]
+            left_out += [] if code else ["code"]
+        elif waiting:
+            left_out.append(waiting.pop(0))
+            current[left_out[-1]] = ""
+        elif "report" in left_out:
+            raise Overflowed(
+                f"the prompt is {over} tokens too long for a context of {model.context} (give "
+                "more: --brt-model MODEL,context=N)"
+            )
+        else:
+            report = str(current["report"])
+            half = max(0, len(report) - 3 * over - 200) // 2
+            current["report"] = f"{report[:half]}\n[…]\n{report[len(report) - half :]}"
+            left_out.append("report")

@@ -1,1 +1,0 @@
-"""What every prompt says of a report: the code shown, what was observed, and what fits."""

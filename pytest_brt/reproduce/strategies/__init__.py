@@ -1,0 +1,1 @@
+"""The ways in which tests are made with a model."""

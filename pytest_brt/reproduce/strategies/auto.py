@@ -1,0 +1,261 @@
+"""The order in which strategies are tried, and when it is enough.
+
+Replay costs nothing and comes first. Then come samples, as long as they tell anything new, then the
+way over passing tests, then the agent. It ends once a test *stands* (the model quotes what asks for
+it, and it passes on the other fix that the model names) or counts.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import msgspec
+
+from pytest_brt.agents.specs import AUTO_AGENT
+from pytest_brt.code.index import Index
+from pytest_brt.errors import ModelProblem, OutOfTime, Overflowed
+from pytest_brt.observe.functions_run import functions_run
+from pytest_brt.reproduce.prompt import gather, with_places
+from pytest_brt.reproduce.questions import Judge, claims_of, likeliest_places, with_opinion
+from pytest_brt.reproduce.reduce import reduce_test
+from pytest_brt.reproduce.replay.run import attempt as replay
+from pytest_brt.reproduce.select import select
+from pytest_brt.reproduce.strategies.agent import write_tests
+from pytest_brt.reproduce.strategies.invert import inverted
+from pytest_brt.reproduce.strategies.libro import Libro
+from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.types import Attempt, AttemptNote, Issue, JudgedTest, OracleKind, Trajectory
+from pytest_brt.types.attempt import (
+    ModelFailed,
+    NotAsked,
+    NotTried,
+    Question,
+    SamplingStopped,
+    StopReason,
+    Untried,
+    WithoutModel,
+)
+
+#: Samples at most, and of each batch; those without a failing test that are enough to stop.
+MOST, _BATCHES, _HOPELESS = 48, (4, 4, 8, 8, 16), 16
+#: Samples and agreeing ones before agreement is believed, and how much their share may still move.
+_LEAST, _AGREE, _STILL = 8, 3, 0.05
+#: Share of the time that is left that one strategy may use up, so that the next has some too.
+_SHARE = 0.5
+#: Tests of one strategy that the model is asked about, runs of the agent, tests it is told of.
+_ASKED, _RUNS, _REFUSED = 3, 3, 5
+
+
+def auto(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt:
+    """Make the tests of one report in the cheapest way that gives good ones.
+
+    Raises:
+        ModelProblem: replay found nothing, and the model could not be asked even once.
+        SubjectProblem: the project's interpreter cannot be started.
+    """
+    return _Auto(issue, number, bench, index).run()
+
+
+class _Auto:
+    """One attempt; it collects what the strategies find."""
+
+    def __init__(self, issue: Issue, number: int, bench: Workbench, index: Index) -> None:
+        self.issue = issue
+        self.number = number
+        self.bench = bench
+        self.facts = bench.facts(issue)
+        self.first = replay(issue, number, bench)
+        self.tests: list[JudgedTest] = []
+        self.notes: list[AttemptNote] = []
+        self.trajectories: list[Trajectory] = []
+        self.late: list[Untried] = []
+        #: Why the model could not be asked.
+        self.problem: ModelProblem | None = None
+        replayed = bench.observed(issue)
+        self.findings = gather(
+            issue,
+            index,
+            engine=bench.engine,
+            replayed=replayed,
+            ran=functions_run(replayed, index, bench.engine),
+            buggy=bench.buggy,
+            host=bench.host,
+        )
+        self.judge = Judge(self.findings, self.facts, bench.model)
+
+    def run(self) -> Attempt:
+        self._take("replay", self.first)
+        self._ask_about_tests()
+        if not self._is_enough() and not self.bench.over:
+            self._find_places()
+        ways = {
+            Untried.LIBRO: self._libro,
+            Untried.INVERT: self._invert,
+            Untried.AGENT: self._agent,
+        }
+        for name, way in ways.items():
+            if not self._is_enough():
+                self._try(name, way)
+                self._ask_about_tests()
+        if self.problem is not None and not self.bench.model.usage.is_answered:
+            if not self.tests:
+                raise self.problem
+            self.notes.append(WithoutModel(said=str(self.problem)))
+        if self.late:
+            self.notes.append(NotTried(what=tuple(self.late)))
+        # The model was asked about all of them by now: what the best do not need is cut.
+        best = sorted(self._candidates(), key=lambda item: -item.judgement.confidence)
+        for item in best[: self.bench.keep]:
+            if item.test.oracle.kind is OracleKind.WRITTEN:
+                small = reduce_test(item, self.bench.engine, self.bench.repeat, self.facts)
+                self.tests[self.tests.index(item)] = small
+        return self._result()
+
+    def _result(self) -> Attempt:
+        candidates = self._candidates()
+        return Attempt(
+            issue=self.issue.id,
+            strategy="auto",
+            index=self.number,
+            tests=select(self.tests, self.bench.keep),
+            misses=self.first.misses,
+            settled=() if candidates else self.first.settled,
+            notes=tuple(dict.fromkeys(self.notes)),
+            trajectories=tuple(self.trajectories),
+        )
+
+    def _take(self, by: str, made: Attempt) -> None:
+        self.tests += made.tests
+        self.trajectories += made.trajectories
+        self.notes += [msgspec.structs.replace(note, by=by) for note in made.notes]
+        self.bench.found(self._result())
+
+    # -- what the model says --
+
+    def _find_places(self) -> None:
+        """Let the model say which places are the likeliest, and show a test that may be right."""
+        good = [item for item in self._candidates() if self._says(item) is not False]
+        findings = replace(self.findings, test=(good[0].test.source or "") if good else "")
+        bench = self.bench
+        try:
+            places = likeliest_places(findings, bench.model)
+            seen = bench.observed(self.issue).seen
+            findings = with_places(findings, places, bench.engine, seen=seen, host=bench.host)
+        except ModelProblem as problem:
+            self._not_asked(Question.PLACE, problem)
+        self.findings = self.judge.findings = findings
+
+    def _not_asked(self, question: Question, problem: ModelProblem) -> None:
+        if not isinstance(problem, OutOfTime | Overflowed):
+            self.problem = problem
+            self.notes.append(NotAsked(question=question, said=str(problem)))
+
+    def _ask_about_tests(self) -> None:
+        """Ask about the likeliest new tests, the shortest of equals, until one stands."""
+        new = [item for item in self._candidates() if self.judge.known(item) is None]
+        new.sort(key=lambda i: (-i.judgement.confidence, len(i.test.source or "")))
+        for item in new[:_ASKED]:
+            if self.bench.over or any(map(self._says, self._candidates())):
+                return
+            self.bench.say(f"asking for an opinion of {item.test.name}")
+            try:
+                opinion = self.judge.opinion(item)
+            except ModelProblem as problem:
+                self._not_asked(Question.TESTS, problem)
+                return
+            self.tests[self.tests.index(item)] = with_opinion(item, opinion, self.facts)
+
+    def _says(self, item: JudgedTest) -> bool | None:
+        opinion = self.judge.known(item)
+        return opinion.right if opinion else None
+
+    def _candidates(self) -> list[JudgedTest]:
+        return [item for item in self.tests if item.judgement.candidate]
+
+    def _is_enough(self) -> bool:
+        """Say whether a test stands, or counts and is not held for wrong."""
+        says = [(item, self._says(item)) for item in self._candidates()]
+        return any(said or (item.judgement.counts and said is None) for item, said in says)
+
+    # -- the strategies --
+
+    def _try(self, name: Untried, way: Callable[[Workbench], None]) -> None:
+        """Let one strategy use its share of the time; its failure leaves others their chance."""
+        bench = self.bench
+        if bench.over:
+            self.late.append(name)
+            return
+        bench.say(f"trying {name}")
+        if name is not Untried.AGENT and not math.isinf(bench.deadline):
+            deadline = time.monotonic() + (bench.deadline - time.monotonic()) * _SHARE
+            model = bench.model.paid_by(bench.model.usage.part(deadline))
+            bench = replace(bench, model=model, deadline=deadline)
+        try:
+            way(bench)
+        except OutOfTime:
+            self.late.append(name)
+        except ModelProblem as problem:
+            self.problem = problem
+            self.notes.append(ModelFailed(by=name, said=str(problem)))
+
+    def _libro(self, bench: Workbench) -> None:
+        """Draw samples, batch by batch, until more would not tell anything new."""
+        work = Libro(bench, self.findings, in_auto=True)
+        most = bench.samples or MOST
+        shares = [0.0]
+        why: StopReason | None = None
+        try:
+            while why is None:
+                size = _BATCHES[min(len(shares), len(_BATCHES)) - 1]
+                work.draw(min(size, most - work.samples))
+                shares.append((work.leading() + 1) / (work.samples + 2))
+                why = _why_stop(work, abs(shares[-1] - shares[-2]), most)
+        finally:
+            notes = [*work.notes, *([work.outcome()] if work.samples else [])]
+            if why is not None:
+                alike = work.leading()
+                notes.append(SamplingStopped(why=why, samples=work.samples, alike=alike))
+            made = Attempt(
+                issue=self.issue.id, strategy="libro", index=0, tests=work.tests(), notes=(*notes,)
+            )
+            self._take("libro", made)
+
+    def _invert(self, bench: Workbench) -> None:
+        self._take("invert", inverted(0, bench, self.findings))
+
+    def _agent(self, bench: Workbench) -> None:
+        for number in range(_RUNS):
+            if bench.over:
+                self.late.append(Untried.RUNS)
+                return
+            made = write_tests(AUTO_AGENT, number, bench, self.findings, self._refused())
+            self._take("agent", made)
+            if any(item.judgement.candidate for item in made.tests):
+                return
+
+    def _refused(self) -> list[str]:
+        """Return what other tests demand and why they were not accepted, a line each."""
+        told = []
+        for item in self.tests:
+            opinion = self.judge.known(item)
+            if item.judgement.candidate and (opinion is None or opinion.right is not False):
+                continue
+            reason = opinion.reason if opinion else item.judgement.reason
+            claims, _ = claims_of(item.test.source or "", 0)
+            told.append(" ".join(f"`{(*claims, item.test.name)[0]}`: {reason}".split())[:200])
+        return list(dict.fromkeys(told))[:_REFUSED]
+
+
+def _why_stop(work: Libro, moved: float, most: int) -> StopReason | None:
+    """Return why no further samples are drawn, None where some are."""
+    leading = work.leading()
+    if work.samples >= most:
+        return StopReason.ALLOWED
+    if not leading and work.samples >= _HOPELESS:
+        return StopReason.NONE_FAILS
+    if work.samples >= _LEAST and leading >= _AGREE and moved < _STILL:
+        return StopReason.AGREE
+    return StopReason.TIME if work.bench.over else None

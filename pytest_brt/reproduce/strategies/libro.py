@@ -1,0 +1,271 @@
+"""LIBRO: many samples of one prompt, and what they agree on (Kang et al. 2023; paper 001).
+
+What is not said otherwise is theirs: 50 samples at temperature 0.7 and top-p 0.95, tests placed
+and given imports after the fact, those that fail clustered, nothing shown unless more than one
+sample fails in the same way. Added is that tests go without what their failure does not need.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+
+from pytest_brt.agents.prompts import system_and_user, turns
+from pytest_brt.agents.shown import report_text
+from pytest_brt.code.index import Index
+from pytest_brt.errors import OutOfTime, Overflowed
+from pytest_brt.model.request import Request
+from pytest_brt.oracle.facts import Facts, catches_named, matches
+from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
+from pytest_brt.reproduce.extract import Extractor, Written
+from pytest_brt.reproduce.prompt import CODE, Findings, fitted, gather
+from pytest_brt.reproduce.rate import judge_written
+from pytest_brt.reproduce.reduce import reduce_test
+from pytest_brt.reproduce.select import dropped, without_doubles
+from pytest_brt.reproduce.strategy import Workbench, seed_of
+from pytest_brt.types import (
+    COUNTS,
+    Attempt,
+    AttemptNote,
+    CandidateTest,
+    Ending,
+    Issue,
+    JudgedTest,
+    Origin,
+    TestRun,
+    Verdict,
+)
+from pytest_brt.types.attempt import ModelFailed, SamplesDrawn, Shortened, VerdictCount
+
+#: Samples, and how many must fail alike for a bug to count as reproduced is more than this.
+SAMPLES, _AGREE = 50, 1
+#: Candidates that are made small, at most.
+_SMALL = 5
+#: Longest reply, and where it ends in LIBRO: at the fence that closes the first block.
+_REPLY, _STOP = 512, ("\n```\n",)
+#: What goes out of a prompt first where it does not fit.
+_ORDER = ("test", "host", "examples", "imports", "session")
+
+
+@dataclass(slots=True, eq=False)
+class Sampled:
+    """A test, the samples with it but for names and layout, and what it did."""
+
+    test: CandidateTest
+    #: The test of the reported input that it came with, for one with another input.
+    beside: Sampled | None = None
+    samples: set[int] = field(default_factory=set)
+    runs: tuple[TestRun, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Tests that fail in the same way, best first."""
+
+    key: str
+    tests: tuple[Sampled, ...]
+    #: Samples that fail in this way.
+    size: int
+    #: Whether the failure is the reported one, and the mean number of tokens.
+    match: bool
+    length: float
+
+
+def clusters_of(failing: Iterable[Sampled], facts: Facts) -> list[Cluster]:
+    """Return the clusters by failure, best first: match, then size, then short tests."""
+    groups: dict[str, list[Sampled]] = {}
+    for item in failing:
+        groups.setdefault(failure_key(item.runs[0]), []).append(item)
+    found = [_cluster(key, items, facts) for key, items in groups.items()]
+    return sorted(found, key=lambda c: (not c.match, -c.size, c.length, c.key))
+
+
+def _tokens(item: Sampled) -> int:
+    return len(re.findall(r"\w+|[^\w\s]", item.test.source or ""))
+
+
+def _cluster(key: str, items: Sequence[Sampled], facts: Facts) -> Cluster:
+    def order(item: Sampled) -> tuple[bool, bool, int, str]:
+        catches = catches_named(facts, item.test.source or "")
+        return item.beside is not None, not catches, _tokens(item), item.test.id
+
+    return Cluster(
+        key=key,
+        tests=tuple(sorted(items, key=order)),
+        size=len(set().union(*(item.samples for item in items))),
+        match=any(matches(facts, item.test.source or "", item.runs[0].raised) for item in items),
+        length=sum(map(_tokens, items)) / len(items),
+    )
+
+
+class Libro:
+    """The samples of one report; `auto` draws them batch by batch, `libro` all at once."""
+
+    def __init__(
+        self, bench: Workbench, findings: Findings, *, number: int = 0, in_auto: bool = False
+    ) -> None:
+        """Sample in run `number`, by what was found out; LIBRO tells the model less of it."""
+        issue = findings.issue
+        self.bench = bench
+        self.findings = findings
+        self.in_auto = in_auto
+        self.facts = bench.facts(issue)
+        self.notes: list[AttemptNote] = [bench.folder.note] if bench.folder.note else []
+        self.samples = 0
+        self._empty = 0
+        self._seed = seed_of(issue.id, "libro", number, bench.seed)
+        host = findings.host if findings.files else bench.host
+        self._extractor = Extractor(
+            issue=issue, index=findings.index, folder=bench.folder, host=host
+        )
+        name = "auto-libro" if in_auto else "libro"
+        self._origin = Origin(strategy=name, model=bench.model.name)
+        self._tests: dict[str, Sampled] = {}
+
+    def draw(self, samples: int) -> None:
+        """Ask for so many more tests, and run them.
+
+        Raises:
+            Overflowed: the prompt does not fit the model.
+            ModelProblem: the model cannot be asked.
+        """
+        self.bench.say(f"asking for {samples} tests")
+        request, left_out = fitted(self._request, self._values, _ORDER, self.bench.model)
+        for part in left_out:
+            note = Shortened(part=part, left_out=part != "report")
+            self.notes += [note] if note not in self.notes else []
+        seed = (self._seed + self.samples) % 2**31
+        for reply in self.bench.model.complete(replace(request, n=samples, seed=seed)):
+            made = self._extractor.tests(reply.text, replace(self._origin, seed=seed))
+            self._empty += not made
+            self._take(made, {self.samples})
+            self.samples += 1
+            seed += 1
+        self._run()
+
+    def _values(self, code: int = CODE) -> dict[str, object]:
+        """Return what the prompt is told: in LIBRO the report, and both files (paper 001)."""
+        values = self.findings.values(code)
+        if not self.in_auto:
+            values |= {"session": "", "is_observed": False, "imports": "", "test": ""}
+            values |= {"report": report_text(self.findings.issue, 10**6)}
+        return {**values, "examples": not self.findings.files, "in_auto": self.in_auto}
+
+    def _request(self, values: Mapping[str, object]) -> Request:
+        system, user = system_and_user("libro", **values)
+        examples = turns("libro.examples") if values["examples"] else ()
+        return Request(
+            messages=(system, *examples, user),
+            top_k=40 if self.in_auto else 0,
+            max_tokens=max(16, min(_REPLY, self.bench.model.context // 4)),
+            stop=() if self.in_auto else _STOP,
+        )
+
+    def _take(self, made: Sequence[Written], samples: set[int]) -> None:
+        first: Sampled | None = None
+        for item in made:
+            beside = first if self.in_auto else None
+            known = self._tests.setdefault(item.key, Sampled(item.test, beside))
+            known.samples |= samples
+            first = first or known
+
+    def _run(self) -> None:
+        new = [item for item in self._tests.values() if not item.runs]
+        bench, tests = self.bench, [item.test for item in new]
+        runs = run_tests(tests, bench.engine, bench.repeat, deadline=bench.deadline)
+        for item in new:
+            item.runs = runs[item.test.id]
+
+    def _stands(self, item: Sampled) -> bool:
+        """Say whether a test fails for a reason; with another input, as with the reported one."""
+        if not item.runs or refusal(item.test, item.runs, self.facts):
+            return False
+        first = item.beside
+        if first is None:
+            return True
+        raised = [one.runs[0].raised for one in (item, first) if one.runs]
+        return self._stands(first) and len({one.type for one in raised if one is not None}) == 1
+
+    def clusters(self) -> list[Cluster]:
+        """Return the tests that fail for a reason that stands, clustered, best first."""
+        return clusters_of(filter(self._stands, self._tests.values()), self.facts)
+
+    def leading(self) -> int:
+        """Return how many samples fail as those of the largest cluster do."""
+        return max((cluster.size for cluster in self.clusters()), default=0)
+
+    def tests(self) -> tuple[JudgedTest, ...]:
+        """Return all tests, judged: candidates first, in LIBRO's order.
+
+        A bug is shown when more than one sample fails alike; `auto` believes a test that stands
+        alone too.
+        """
+        clusters = self.clusters()
+        sizes = {cluster.key: cluster.size for cluster in clusters}
+        rounds = zip_longest(*(cluster.tests for cluster in clusters))
+        failing = [item for one in rounds for item in one if item is not None]
+        others = [item for item in self._tests.values() if item not in failing]
+        others.sort(key=lambda item: not item.runs or item.runs[0].verdict is not Verdict.FAIL)
+        judged = []
+        for item in (*failing, *others):
+            agree = sizes.get(failure_key(item.runs[0]), 1) if item.runs else 1
+            one = judge_written(item.test, item.runs, self.facts, agree, self.samples)
+            reason = "another input, and it does not fail as with the reported one"
+            judged.append(one if item in failing else dropped(one, reason))
+        if not self.in_auto and max(sizes.values(), default=0) <= _AGREE:
+            judged = list(map(_unsure, judged))
+        return without_doubles(judged)
+
+    def outcome(self) -> SamplesDrawn:
+        """Return what became of the samples."""
+        counts = Counter(item.runs[0].verdict for item in self._tests.values() if item.runs)
+        return SamplesDrawn(
+            samples=self.samples,
+            unreadable=self._empty,
+            tests=len(self._tests),
+            verdicts=tuple(VerdictCount(verdict=v, tests=n) for v, n in sorted(counts.items())),
+        )
+
+
+def _unsure(item: JudgedTest) -> JudgedTest:
+    """Return a candidate as one that no bug is shown by: too few samples agree."""
+    if not item.judgement.candidate:
+        return item
+    confidence = min(item.judgement.confidence, COUNTS - 0.01)
+    return rescored(item, confidence, f"fewer than {_AGREE + 1} samples fail alike")
+
+
+def libro(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt:
+    """Make failing tests of a report as LIBRO does; nothing of it is run beforehand.
+
+    Raises:
+        ModelProblem: the model cannot be asked.
+        SubjectProblem: the project's interpreter cannot be started.
+    """
+    findings = gather(issue, index, buggy=bench.buggy, host=bench.host)
+    # LIBRO knows files with the bug, and no places in them.
+    files = bench.buggy or findings.files[:1]
+    places = tuple(place for place in findings.places if place.path in files)
+    python = ".".join(map(str, bench.engine.subject.python_version))
+    work = Libro(bench, replace(findings, places=places, python=python), number=number)
+    wanted = bench.samples or SAMPLES
+    ending = Ending.FINISH
+    try:
+        work.draw(wanted)
+    except (Overflowed, OutOfTime) as problem:
+        work.notes.append(ModelFailed(said=str(problem)))
+        ending = Ending.TIME if isinstance(problem, OutOfTime) else Ending.TOKENS
+    tests = list(work.tests())
+    found = any(item.judgement.candidate for item in tests)
+    small = [reduce_test(i, bench.engine, bench.repeat, work.facts) for i in tests[:_SMALL]]
+    return Attempt(
+        issue=issue.id,
+        strategy="libro",
+        index=number,
+        tests=without_doubles((*small, *tests[_SMALL:])),
+        notes=(*work.notes, *(() if found else (work.outcome(),))),
+        endings=(ending,) * (work.samples or wanted),
+    )

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pytest_brt.agents.look import cat, code_search, extract_method, get_classes_and_methods
+from pytest_brt.agents.loop import Agent, is_loop, run_agent
+from pytest_brt.agents.specs import AUTO_REPAIR, BRT_AGENT, PASSERINE, REPAIR_AGENT, STATES
+from pytest_brt.agents.workspace import Observation, Workspace
+from pytest_brt.model.request import Message
+from pytest_brt.types import Call, Done, Ending, Finished, Repeated, Step
+from tests.agents.project import Make
+
+OPENING = (Message("system", "You look."), Message("user", "Look."))
+
+
+def finish(env: Workspace) -> Observation:
+    """End."""
+    return Observation("Done.", (Finished(),))
+
+
+AGENT = Agent(
+    name="looker",
+    system="agent.system",
+    user="agent.user",
+    tools=(cat, code_search, extract_method, get_classes_and_methods, finish),
+    steps=6,
+    temperature=0.0,
+)
+
+
+def test_it_looks_until_it_finishes(workspace: Make) -> None:
+    env = workspace(
+        '{"action": "cat", "path": "interval"}',
+        '{"action": "code_search", "text": "clamp"}',
+        '{"action": "extract_method", "path": "interval.py", "name": "clamp()"}',
+        "Hm.",
+        '{"action": "finish"}',
+    )
+    told = run_agent(AGENT, env, OPENING)
+    assert told.ending is Ending.FINISH
+    missing, search, method, unreadable, _ = told.steps
+    assert "Files like it: interval.py" in missing.observation
+    assert search.observation == "interval.py:1: def clamp(value, low, high):"
+    assert "    2|     return max(low, min(value, low))" in method.observation
+    assert "No JSON object" in unreadable.observation
+    assert sum(step.cost.calls for step in told.steps) == 5
+
+
+def test_a_repeated_step_is_refused_and_a_loop_ends_it(workspace: Make) -> None:
+    told = run_agent(AGENT, workspace('{"action": "cat", "path": "interval.py"}'), OPENING)
+    assert told.ending is Ending.LOOP
+    assert isinstance(told.steps[1].result, Repeated)
+    assert "in step 1" in told.steps[1].observation
+
+
+def test_steps_end_it(workspace: Make) -> None:
+    env = workspace(*(f'{{"action": "code_search", "text": "word {n}"}}' for n in range(9)))
+    assert run_agent(AGENT, env, OPENING).ending is Ending.STEPS
+
+
+def test_old_results_go_where_there_is_no_room(workspace: Make) -> None:
+    env = workspace(
+        *(f'{{"action": "cat", "path": "interval.py", "first": "{n}"}}' for n in range(1, 9))
+    )
+    long = tuple(Message(one.role, one.content + " word" * 4200) for one in OPENING[:1])
+    told = run_agent(replace(AGENT, steps=5), env, long)
+    assert told.ending is Ending.TOKENS or len(told.steps) == 5
+
+
+def test_states_say_which_tools_there_are() -> None:
+    def step(action: str) -> Step:
+        return Step(number=1, reply="", result=Done(), call=Call(action=action))
+
+    names = {tool.__name__ for tool in REPAIR_AGENT.tools}
+    assert len(names) == 14
+    assert names == {name for tools in STATES.values() for name in tools}
+    steps = [step("express_hypothesis")]
+    assert REPAIR_AGENT.state(steps) == "collect"
+    steps.append(step("write_fix"))
+    assert set(REPAIR_AGENT.offered(steps)) == set(STATES["try"])
+    free = replace(REPAIR_AGENT, states={})
+    assert set(free.offered(steps)) == names
+    for agent in (BRT_AGENT, PASSERINE, AUTO_REPAIR):
+        assert len(agent.offered([])) == len(agent.tools)
+
+
+def test_a_loop_need_not_be_one_step_long() -> None:
+    calls = [Call(action="a"), Call(action="b")] * 4
+    steps = [Step(number=n, reply="", call=call) for n, call in enumerate(calls, 1)]
+    assert is_loop(steps)
+    assert not is_loop(steps[:6])

@@ -1,0 +1,63 @@
+"""Real servers for a real file: random weights, which say nothing."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.agents.reply import object_schema, read_object
+from pytest_brt.errors import ModelProblem, Overflowed
+from pytest_brt.model.child import engines
+from tests.model.serve import ask, open_model
+from tests.scenarios.gguf import write_tiny
+
+
+def needs(engine: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(engine not in engines(), reason=f"wants {engine}")
+
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.parametrize(
+        "engine",
+        [
+            pytest.param("llama-server", marks=needs("llama-server")),
+            pytest.param("llama-cpp-python", marks=[pytest.mark.llama, needs("llama-cpp-python")]),
+        ],
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny(tmp_path_factory.mktemp("tiny") / "tiny.gguf")
+
+
+def test_it_answers_and_goes_on_after_its_death(tiny: Path, engine: str) -> None:
+    model = open_model(f"gguf:{tiny},context=2048,engine={engine}")
+    try:
+        replies = model.complete(ask("hello", n=3, max_tokens=20))
+        assert len({reply.text for reply in replies}) == 3
+        assert (model.context, model.usage.cost.tokens > 20) == (2048, True)
+        asked = ask("a thing", schema=object_schema(["a"], 5), max_tokens=80)
+        assert read_object(model.text(asked), ["a"]) is not None
+        with pytest.raises(Overflowed):
+            model.text(ask("word " * 9000))
+        child = model.backend.child
+        assert child is not None
+        os.kill(child.process.pid, signal.SIGKILL)
+        child.process.wait()
+        assert model.complete(ask("again", max_tokens=5))[0].is_cut
+    finally:
+        model.close()
+    assert model.backend.has_died
+
+
+def test_a_file_that_is_no_model(tmp_path: Path, engine: str) -> None:
+    bad = tmp_path / "bad.gguf"
+    bad.write_bytes(b"GGUF" + bytes(100))
+    with pytest.raises(ModelProblem, match=r"'bad\.gguf' cannot be loaded by"):
+        open_model(f"gguf:{bad},engine={engine}").text(ask("hello"))

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.code.index import Index, open_index
+from pytest_brt.observe.suite_folder import SuiteFolder
+from pytest_brt.reproduce.extract import Extractor, code_in, split_tests
+from pytest_brt.reproduce.questions import claims_of, is_in_report
+from pytest_brt.reproduce.reduce import without_assertions
+from pytest_brt.types import Issue, Origin
+
+TEST = "def test_a():\n    assert f(1) == 2\n"
+ISSUE = Issue(
+    id="i", source="issue.md", title="f is off", text="# f is off\n\n`f(1)` should be 2.", blocks=()
+)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Index]:
+    (tmp_path / "pkg.py").write_text("def f(x):\n    return x\n\n\nclass Box:\n    pass\n", "utf-8")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/test_pkg.py").write_text(
+        "import json\n\nimport pytest\n\nfrom pkg import f\n\n\n@pytest.fixture\ndef one():\n"
+        "    return 1\n\n\ndef twice(x):\n    return f(x) * 2\n\n\ndef test_f(one):\n"
+        "    assert f(one) == 1\n",
+        "utf-8",
+    )
+    with open_index(tmp_path) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"```python\n{TEST}```",
+        f"Here it is:\n\n```py\n{TEST}```\nIt fails.",
+        f"```python\n{TEST}",
+        f"Try this.\n\n{TEST}",
+        f"```sh\npytest\n```\n\n```python\n{TEST}```",
+        f"```python\n{TEST}\n\ndef test_b():\n    assert f(",
+        "```diff\n--- a/t.py\n+++ b/t.py\n@@ -1,2 +1,4 @@\n import os\n+def test_a():\n"
+        "+    assert f(1) == 2\n```",
+    ],
+)
+def test_code_is_found_in_a_reply(reply: str) -> None:
+    assert code_in(reply).endswith(TEST)
+
+
+def test_no_code_is_no_test() -> None:
+    assert list(split_tests(code_in("I do not know."), "test_x")) == []
+
+
+def test_each_test_stands_alone() -> None:
+    code = (
+        "import os\nimport re\n\n\ndef helper():\n    return re.compile('a')\n\n\n"
+        "def test_a():\n    assert helper()\n\n\nclass TestX:\n    def set_up(self):\n"
+        "        self.x = 1\n\n    def test_b(self):\n        assert os.sep\n\n"
+        "    def test_c(self):\n        assert 0\n\n\nif __name__ == '__main__':\n    test_a()\n"
+    )
+    found = dict(split_tests(code, "test_x"))
+    assert list(found) == ["test_a", "TestX::test_b", "TestX::test_c"]
+    assert "import os" not in found["test_a"]
+    assert "def helper" in found["test_a"]
+    assert "__main__" not in found["test_a"]
+    assert "def set_up" in found["TestX::test_b"]
+    assert "test_c" not in found["TestX::test_b"]
+
+
+def test_a_script_becomes_a_test() -> None:
+    ((name, source),) = split_tests("from pkg import f\n\nx = f(1)\nassert x == 2\n", "test_x")
+    assert name == "test_x"
+    assert source == "from pkg import f\n\n\ndef test_x():\n    x = f(1)\n    assert x == 2\n"
+
+
+def test_marks_that_hide_are_taken_off() -> None:
+    code = "import pytest\n\n\n@pytest.mark.xfail(reason='bug')\ndef test_a():\n    assert f()\n"
+    ((_, source),) = split_tests(code, "test_x")
+    assert "xfail" not in source
+
+
+def extract(index: Index, reply: str) -> tuple[str, str, tuple[str, ...]]:
+    extractor = Extractor(issue=ISSUE, index=index, folder=SuiteFolder(path="tests"))
+    (written,) = extractor.tests(reply, Origin(strategy="libro", model="m"))
+    return written.test.source or "", written.test.host, written.problems
+
+
+def test_imports_and_helpers_come_from_the_host(index: Index) -> None:
+    source, host, problems = extract(index, "def test_a(one):\n    assert twice(one) == f(2)\n")
+    assert host == "tests/test_pkg.py"
+    assert problems == ()
+    assert "from pkg import f" in source
+    assert "def twice(x):" in source
+    assert "def one():" in source
+    assert "import json" not in source
+
+
+def test_an_import_that_cannot_work_is_looked_for(index: Index) -> None:
+    source, _, problems = extract(
+        index, "from pkg.boxes import Box\n\n\ndef test_a():\n    assert Box() == 1\n"
+    )
+    assert problems == ()
+    assert source == "from pkg import Box\n\n\ndef test_a():\n    assert Box() == 1\n"
+
+
+def test_what_nobody_has_is_a_problem(index: Index) -> None:
+    _, _, problems = extract(index, "def test_a():\n    assert grip(5) == 5\n")
+    assert len(problems) == 1
+    assert "grip" in problems[0]
+
+
+def test_assertions_before_the_failing_one_go() -> None:
+    source = (
+        "def test_a():\n    items = [1]\n    assert items\n    assert items.pop(0) == 1\n"
+        "    assert items == [2]\n    assert len(items) == 9\n"
+    )
+    assert without_assertions(source, 5) == (
+        "def test_a():\n    items = [1]\n    items.pop(0)\n    assert items == [2]\n"
+        "    assert len(items) == 9\n"
+    )
+    assert without_assertions(source, 2) == source
+
+
+def test_demands_come_in_the_order_of_the_test() -> None:
+    source = (
+        "def test_a():\n    f(0)\n    assert f(1) == 2, 'no'\n    with pytest.raises(ValueError):\n"
+        "        f(3)\n"
+    )
+    raises = "with pytest.raises(ValueError):\n    f(3)"
+    assert claims_of(source, 3) == (["assert f(1) == 2", raises], 0)
+    assert claims_of(source, 5) == (["assert f(1) == 2", raises], 1)
+    assert claims_of(source, 2) == (["f(0)  # raises nothing", "assert f(1) == 2", raises], 0)
+
+
+@pytest.mark.parametrize(
+    ("quote", "stands"),
+    [
+        ("f(1) should be 2", True),
+        ("the answer should be five", False),
+        ("be 2", False),
+        ("", False),
+    ],
+)
+def test_a_quotation_stands_in_the_report(quote: str, stands: bool) -> None:
+    assert is_in_report(quote, ISSUE) is stands
