@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from pytest_brt.patches.git import run_git
@@ -19,6 +20,7 @@ from pytest_brt.types.refused import (
     FileGone,
     FileMissing,
     GitFailed,
+    HunkAdrift,
     HunkMissing,
     Malformed,
     NotADiff,
@@ -131,14 +133,21 @@ def _odd_hunk(diff: bytes) -> Malformed | None:
     return None
 
 
-def _hunk_missing(diff: bytes, path: str, meant: int) -> HunkMissing:
-    """Return which hunk of a file is meant for a line: the first one."""
+def _hunk_missing(diff: bytes, path: str, meant: int) -> HunkMissing | HunkAdrift:
+    """Return which hunk of a file is meant for a line, the first one, and whether it can be placed.
+
+    git takes lines without context only for the end of a file.
+    """
     number, is_here = 0, False
-    for line, text in enumerate(diff.split(b"\n"), start=1):
+    lines = diff.split(b"\n")
+    for line, text in enumerate(lines, start=1):
         if text.startswith(b"--- "):
             number, is_here = 0, path in decode(text)
         elif hunk := _HUNK.match(text):
             number += 1
             if is_here and int(hunk[1]) == meant:
+                body = takewhile(lambda text: text.startswith((b" ", b"+", b"-")), lines[line:])
+                if not any(text.startswith(b" ") for text in body):
+                    return HunkAdrift(path=path, line=line)
                 return HunkMissing(path=path, hunk=number, line=line, meant=meant)
     return HunkMissing(path=path, hunk=1, line=1, meant=meant)

@@ -96,6 +96,8 @@ class Batch:
     isolation: Isolation
     #: Seconds that a test has.
     seconds: float
+    #: Modules of the project are changed.
+    is_patched: bool = False
     #: The items that were begun, and the process that told of each.
     told: dict[str, tuple[Item, ProcessResult]] = field(default_factory=dict)
     #: Those that were collected, and not begun yet.
@@ -169,6 +171,7 @@ class Batch:
             paths=PathMap(view=self.view, alias=placed.alias),
             isolation=self.isolation,
             seconds=self.seconds,
+            is_patched=self.is_patched,
         )
 
 

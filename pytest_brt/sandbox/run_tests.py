@@ -97,7 +97,12 @@ class Runner:
     def _run_batch(self, tests: list[PlacedTest], conditions: Conditions, last: float) -> Batch:
         """Run tests that lie in one tree, in a new process after each that died."""
         seconds = min(self.limits.seconds, conditions.test_seconds or self.limits.seconds)
-        batch = Batch(tests=tests, isolation=self.sandbox.isolation, seconds=seconds)
+        batch = Batch(
+            tests=tests,
+            isolation=self.sandbox.isolation,
+            seconds=seconds,
+            is_patched=bool(self._changed_modules(conditions)),
+        )
         for _ in range(_MOST_PROCESSES):
             deadlines = Deadlines(
                 start=max(self.limits.start_seconds, seconds),
@@ -147,14 +152,14 @@ class Runner:
         is_first = not self.scratch.bytecode.exists()
         return own and is_first and not conditions.changes and self.sandbox.has_own_root
 
+    def _changed_modules(self, conditions: Conditions) -> list[tuple[str, tuple[str, ...]]]:
+        """Return path and names of each module of the project that is changed."""
+        roots = self.subject.source_roots
+        paths = [change.path for change in conditions.changes if not is_test_path(change.path)]
+        return [(path, names) for path in paths if (names := module_names(path, roots))]
+
     def _order(self, batch: Batch, conditions: Conditions, view: View) -> dict[str, object]:
         """Return the order for `inside/plugin.py`."""
-        roots = self.subject.source_roots
-        changed = [
-            (change.path, names)
-            for change in conditions.changes
-            if not is_test_path(change.path) and (names := module_names(change.path, roots))
-        ]
         files = batch.files
         return {
             "folder": view.tree,
@@ -165,7 +170,7 @@ class Runner:
             "reverse": conditions.reverse,
             "isolated": [p.path for p in batch.tests if p.test.source is not None],
             "packages": self.subject.packages,
-            "changed": changed,
+            "changed": self._changed_modules(conditions),
             "watch": conditions.watch,
         }
 

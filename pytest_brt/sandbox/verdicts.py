@@ -83,6 +83,8 @@ class Reading:
     isolation: Isolation
     #: Seconds that a test had.
     seconds: float
+    #: Modules of the project were changed.
+    is_patched: bool = False
 
     def run(self, verdict: Verdict, cause: Cause, raised: Raised | None = None) -> TestRun:
         """Return a run of which no more is known."""
@@ -243,7 +245,8 @@ class Reading:
             if self.paths.relative(origin) != path:
                 cause = OtherCode(path=path, origin=self.paths.text(origin))
                 return replace(run, verdict=Verdict.INVALID, cause=cause)
-        return run
+        # Whether changed lines were executed is not known, where a changed module was imported.
+        return replace(run, exercised=None if end.origins or not self.is_patched else False)
 
 
 def items_of(events: Iterable[Event]) -> dict[str, Item]:

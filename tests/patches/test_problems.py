@@ -74,7 +74,7 @@ def create(path: str, mode: str = "100644") -> str:
             id="second-hunk",
         ),
         pytest.param(
-            PLAIN + edit("pkg/other.py", "@@ -1 +1 @@\n-none\n+one = 2\n"),
+            PLAIN + edit("pkg/other.py", "@@ -1,2 +1,2 @@\n-none\n+one = 2\n two = 2\n"),
             "does not apply: 'pkg/other.py' has no lines like those of hunk 1"
             " (line 13 of the patch, meant for line 1 of the file)",
             id="two-files-one-fails",
@@ -100,8 +100,8 @@ def create(path: str, mode: str = "100644") -> str:
         ),
         pytest.param(
             "--- a/pkg/other.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-one = 1\n",
-            "does not apply: 'pkg/other.py' has no lines like those of hunk 1"
-            " (line 3 of the patch, meant for line 1 of the file)",
+            "does not apply: the hunk at line 3 of the patch has no context that says where in"
+            " 'pkg/other.py' it belongs (write it with 'git diff -U3')",
             id="more-lines",
         ),
         pytest.param(
@@ -128,8 +128,8 @@ def create(path: str, mode: str = "100644") -> str:
         ),
         pytest.param(
             edit("pkg/same.py", "@@ -1 +1 @@\n-    # same\n+    # new\n"),
-            "does not apply: 'pkg/same.py' has no lines like those of hunk 1"
-            " (line 3 of the patch, meant for line 1 of the file)",
+            "does not apply: the hunk at line 3 of the patch has no context that says where in"
+            " 'pkg/same.py' it belongs (write it with 'git diff -U3')",
             id="no-context-ambiguous",
         ),
         pytest.param(
