@@ -23,7 +23,7 @@ def test_one_file_judges() -> None:
 
 
 def test_what_runs_in_the_project_imports_nothing_of_ours() -> None:
-    for path in (PACKAGE / "execute/inside").glob("*.py"):
+    for path in (PACKAGE / "sandbox/inside").glob("*.py"):
         assert "pytest_brt" not in path.read_text("utf-8"), path.name
 
 

@@ -120,4 +120,4 @@ def test_without_isolation_it_asks_for_ordinary_processes(tmp_path: Path) -> Non
     answer = run(NAMES[1], "--keep", tmp_path, "--", "--brt-net=wifi")
     assert answer.returncode == 4
     assert answer.stderr.count("--brt-net: expected one of none, host, got 'wifi'") == 2
-    assert "run.py: trying again with --brt-sandbox process" in answer.stderr
+    assert "run.py: trying again with --brt-sandbox none" in answer.stderr

@@ -45,14 +45,14 @@ def result_type(view):
 ASK_REPLAY = """\
 import sys
 from pathlib import Path
-from pytest_brt.execute.launch import open_sandbox
-from pytest_brt.execute.local import LocalEngine
+from pytest_brt.sandbox.available import open_sandbox
+from pytest_brt.execute.engine import LocalEngine
 from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.issue.load import read_issue
 from pytest_brt.reproduce.replay.run import replay
 
-sandbox = open_sandbox("process")
+sandbox = open_sandbox("auto")
 subject = find_subject(Path(sys.argv[1]), python=sys.executable, env={}, sandbox=sandbox)
 engine = LocalEngine(subject, sandbox, limits=Limits())
 text = "double\\n\\n`double(2)` gives 5.\\n\\nIt should return a `str`.\\n"
@@ -154,7 +154,7 @@ def test_a_strategy_is_a_function_and_its_row(copy: Path, tmp_path: Path) -> Non
     put(known, "#: By name. Replay", "from pytest_brt.reproduce.own import attempt\n\n")
     project = make_project(tmp_path / "project")
     (project / "issue.md").write_text(REPORT, "utf-8")
-    options = ("--rootdir", str(project), "--brt-sandbox=process", "--brt-python", sys.executable)
+    options = ("--rootdir", str(project), "--brt-sandbox=auto", "--brt-python", sys.executable)
     asked = ("--brt-issue", str(project / "issue.md"), "--brt-strategy=own", "-v")
     out = run(copy, "-m", "pytest", *options, *asked)
     assert "1 possibly reproduced" in out

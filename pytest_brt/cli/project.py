@@ -6,11 +6,10 @@ import argparse
 from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Limits
-from pytest_brt.execute.launch import open_sandbox
-from pytest_brt.execute.local import LocalEngine
+from pytest_brt.execute.engine import Limits, LocalEngine
 from pytest_brt.execute.subject import demand_project, find_subject
 from pytest_brt.plugin.options import read_pair
+from pytest_brt.sandbox.available import open_sandbox
 
 
 def add_project_options(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +42,6 @@ def open_engine(arguments: argparse.Namespace) -> LocalEngine:
         raise UsageProblem(f"--env: {error}, got {arguments.env!r}") from error
     root = Path(arguments.root).resolve()
     demand_project(root)
-    sandbox = open_sandbox(arguments.sandbox, net=arguments.net, project=root, shown=arguments.show)
+    sandbox = open_sandbox(arguments.sandbox, net=arguments.net, shown=arguments.show)
     subject = find_subject(root, python=arguments.python, env=env, sandbox=sandbox)
     return LocalEngine(subject, sandbox, limits=Limits(seconds=arguments.timeout))

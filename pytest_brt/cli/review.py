@@ -9,12 +9,12 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.answers import bug_tests
 from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.oracle.values import stating, weak_assertion
 from pytest_brt.rank.telling import saying
 from pytest_brt.render.answer import how_sure, reviewed
@@ -22,6 +22,7 @@ from pytest_brt.render.causes import run_words
 from pytest_brt.render.values import given_sentence
 from pytest_brt.render.words import count, listed
 from pytest_brt.run.keeping import find_last_run
+from pytest_brt.sandbox.workspace import HeldFolder
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import RANKED, WRITTEN, load_last_run, save_last_run
 from pytest_brt.syntax.parse import Function, parse
@@ -219,8 +220,8 @@ def _ask(judged: JudgedTest) -> JudgedTest | None:
 def _edited(judged: JudgedTest) -> JudgedTest:
     """Return the test as the user's editor left it, accepted."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
-    with HeldFolder("pytest-brt-") as folder:
-        file = folder / "test_edited.py"
+    with closing(HeldFolder()) as folder:
+        file = folder.path / "test_edited.py"
         # Half of a character that a text may hold, and no file, is escaped as in Python.
         file.write_text(judged.test.source or "", encoding="utf-8", errors="backslashreplace")
         try:

@@ -13,15 +13,7 @@ from pathlib import Path
 from pytest_brt.bounded import is_file, is_folder
 from pytest_brt.code.collected import USUAL, Collected
 from pytest_brt.code.layout import is_test_path
-
-#: Folders that a private copy of a tree does without.
-LEFT_OUT = frozenset(
-    {
-        ".git", ".hg", ".svn", ".bzr", ".tox", ".nox", ".mypy_cache", ".pytest_cache",
-        ".ruff_cache", ".hypothesis", ".import_linter_cache", ".pytype", ".pyre",
-        "node_modules", ".idea", ".vscode",
-    }
-)  # fmt: skip
+from pytest_brt.sandbox.workspace import EXCLUDED, is_environment
 
 #: Top-level names that are part of the repository but not of the package it makes.
 NOT_PRODUCT = frozenset(
@@ -31,23 +23,6 @@ NOT_PRODUCT = frozenset(
         "tasks", "versioneer", "release",
     }
 )  # fmt: skip
-
-
-def code_places(root: Path) -> Iterator[str]:
-    """Yield where a project's code and tests are, relative to it, as names alone show it."""
-    roots = source_roots(root)
-    names = packages(root, roots)
-    yield from roots
-    yield suite_folder(root)
-    for start in roots:
-        for name in names:
-            forms = (f"{start}/{name}", f"{start}/{name}.py", f"{start}/{name}/__init__.py")
-            yield from (form for form in forms if os.path.lexists(root / form))
-
-
-def is_environment(folder: Path) -> bool:
-    """Return whether a folder is a virtual environment (venv, virtualenv, conda)."""
-    return is_file(folder / "pyvenv.cfg") or is_folder(folder / "conda-meta")
 
 
 def source_roots(root: Path, extra: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -124,7 +99,7 @@ def walk(root: Path, without: Collection[str] = ()) -> Iterator[tuple[str, bool]
         names[:] = sorted(
             name
             for name in names
-            if name not in LEFT_OUT and name not in without and not is_environment(here / name)
+            if name not in EXCLUDED and name not in without and not is_environment(here / name)
         )
         prefix = "" if here == root else f"{here.relative_to(root).as_posix()}/"
         yield from ((prefix + name, True) for name in names)
@@ -151,7 +126,7 @@ def passed_over(root: Path) -> PassedOver:
     special = 0
     for folder, names, files in os.walk(root, onerror=note):
         here = Path(folder)
-        names[:] = [name for name in names if name not in LEFT_OUT]
+        names[:] = [name for name in names if name not in EXCLUDED]
         special += sum(not _is_plain(here / name) for name in files)
     return PassedOver(special=special, unreadable=tuple(sorted(unreadable)))
 

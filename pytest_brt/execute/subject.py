@@ -7,6 +7,7 @@ import os
 import pwd
 import re
 import shutil
+import site
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -15,15 +16,15 @@ from pathlib import Path
 
 from pytest_brt.code.ini import PytestIni, read_ini
 from pytest_brt.errors import SubjectProblem
-from pytest_brt.execute.ask_interpreter import ask
 from pytest_brt.execute.layout import (
     NOT_PRODUCT,
-    is_environment,
     packages,
     source_roots,
     suite_folder,
 )
-from pytest_brt.execute.sandbox import Sandbox
+from pytest_brt.sandbox.interpreter import ask_interpreter
+from pytest_brt.sandbox.sandbox import Sandbox
+from pytest_brt.sandbox.workspace import is_environment
 from pytest_brt.types.subject import Subject
 
 #: Plugins that change which tests run, where, in what order or how they are reported.
@@ -87,22 +88,22 @@ def find_subject(
     ini = read_ini(root)
     extra, inner = _environment(root, ini, env)
     chosen, found = _choose(root, python)
+    if chosen == sys.executable and site.ENABLE_USER_SITE:  # tests have another home
+        extra.setdefault("PYTHONUSERBASE", site.getuserbase())
     asked = Subject(
         root=str(root),
         python=chosen,
         source_roots=source_roots(root, (*inner, *ini.pythonpath)),
         env=tuple(sorted(extra.items())),
     )
-    answer = ask(asked, sandbox)
+    answer = ask_interpreter(asked, sandbox)
     if ini.is_broken:
         found += "; the project's pytest settings cannot be read and are left out"
     if extra.get(DJANGO) and not any(name == "django" for name, _ in answer.plugins):
         found += "; its tests need pytest-django for Django's settings: install it there"
-    if answer.left_out:
-        found += f"; it imports from {answer.left_out[0]}, which is not shown: add --brt-show"
+    if answer.hidden:
+        found += f"; it imports from {answer.hidden[0]}, which is not shown: add --brt-show"
     roots = source_roots(root, (*inner, *ini.pythonpath, *_installed(answer.paths, root)))
-    if answer.user_base:
-        extra.setdefault("PYTHONUSERBASE", answer.user_base)
     return replace(
         asked,
         python_version=answer.version,
@@ -115,7 +116,6 @@ def find_subject(
         pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.keys, *extra)),
         warnings=ini.filterwarnings if "error" in " ".join(ini.filterwarnings) else (),
         ini=ini.file,
-        paths=tuple(path for path in answer.paths if _is_outside(path, root)),
     )
 
 

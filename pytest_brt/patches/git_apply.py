@@ -1,93 +1,153 @@
-"""Content + hunks → new content, by ``git apply``.
+"""What ``git apply`` makes of files, and why it refuses a diff.
 
-git is given the hunks alone, as a change of a file of ours: no name of the patch has to be quoted,
-and none can be that of a file of attributes. No context is skipped, nothing is guessed.
+git is given copies of the files that a diff names, in a folder apart, and no repository.
 """
 
 from __future__ import annotations
 
 import re
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from pytest_brt.patches.git import run_git
-from pytest_brt.patches.hunks import PlacedHunk, Sign, hunks_text, place_hunks
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.patches.target import Target
 from pytest_brt.patches.text import decode
-from pytest_brt.types import Mending, PlaceChosen
-from pytest_brt.types.refused import GitFailed, HunkMissing
+from pytest_brt.types import Refused
+from pytest_brt.types.refused import (
+    FileExists,
+    FileGone,
+    FileMissing,
+    GitFailed,
+    HunkAdrift,
+    HunkMissing,
+    Malformed,
+    NotADiff,
+    PathFault,
+    UnsafePath,
+)
 
-_HEADER = b"diff --git a/file b/file\n--- a/file\n+++ b/file\n"
-#: What git says of a hunk whose lines it does not find, with the old line of its header.
-_FAILED = re.compile(rb"^error: patch failed: file:(\d+)$", re.MULTILINE)
+_HUNK = re.compile(rb"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
+#: How lines of a hunk begin, and the next one.
+_OF_HUNK = (b" ", b"+", b"-", b"\\", b"@@ ")
+#: What git says, with a path, or with a line of the diff or of the file.
+_PLACE = re.compile(rb"^error: patch failed: (.+):(\d+)$", re.MULTILINE)
+_MISSING = re.compile(rb"^error: (.+): No such file or directory$", re.MULTILINE)
+_EXISTS = re.compile(rb"^error: (.+): already exists in (?:working directory|index)$", re.MULTILINE)
+_INVALID = re.compile(rb"^error: invalid path '(.+)'$", re.MULTILINE)
+_GONE = re.compile(rb"^error: path (.+) has been renamed/deleted$", re.MULTILINE)
+_MALFORMED = re.compile(rb"^error: (.+?)(?: at)? line (\d+)", re.MULTILINE)
 
 
-def apply_hunks(target: Target, content: bytes) -> tuple[bytes, tuple[Mending | PlaceChosen, ...]]:
-    """Return what the hunks of `target` make of `content`, and what placing them took.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedFile:
+    """A file that a diff changes or makes."""
+
+    path: str
+    #: Lines added and removed, "-" for a binary file.
+    added: bytes
+    removed: bytes
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether git cannot tell lines of it."""
+        return self.added == b"-"
+
+
+def named_files(diff: bytes, *options: str) -> tuple[NamedFile, ...]:
+    """Return the files that a diff names, as git reads it with some options.
 
     Raises:
-        PatchProblem: a hunk does not belong anywhere, or in several places.
-        UsageProblem: git is not installed.
+        PatchProblem: git cannot read it.
     """
-    hunks = place_hunks(target, content)
-    if not hunks:
-        return content, ()
-    notes: list[Mending | PlaceChosen] = []
-    if any(hunk.is_converted for hunk in hunks):
-        notes.append(Mending.LINE_ENDS)
-    missing = next((hunk for hunk in hunks if hunk.place.sign is Sign.NONE), None)
-    if missing is None:
-        changed = _run_git(target, content, hunks, ignore_blanks=False)
-        notes += _placing_notes(target, hunks)
-    elif any(hunk.is_bare for hunk in hunks):
-        raise PatchProblem(_hunk_missing(target, missing))
-    else:
-        changed = _run_git(target, content, hunks, ignore_blanks=True)
-        notes.append(Mending.BLANKS)
-    return changed, tuple(notes)
+    reply = run_git(Path("/"), "apply", "--numstat", "-z", *options, stdin=diff)
+    if reply.returncode:
+        raise PatchProblem(_refusal(diff, reply.stderr))
+    return tuple(_read_numstat(reply.stdout))
 
 
-def _placing_notes(target: Target, hunks: Sequence[PlacedHunk]) -> list[Mending | PlaceChosen]:
-    notes: list[Mending | PlaceChosen] = []
-    for hunk in hunks:
-        place = hunk.place
-        if place.sign is Sign.LINES:
-            notes.append(Mending.PLACES)
-        elif place.choices > 1:
-            chosen = PlaceChosen(path=target.source, hunk=hunk.number, places=place.choices)
-            notes.append(chosen)
-    return notes
+def _read_numstat(listed: bytes) -> Iterator[NamedFile]:
+    for field in filter(None, listed.split(b"\0")):
+        added, removed, path = field.split(b"\t", 2)
+        yield NamedFile(path=decode(path), added=added, removed=removed)
 
 
-def _run_git(
-    target: Target, content: bytes, hunks: Sequence[PlacedHunk], *, ignore_blanks: bool
-) -> bytes:
-    # Without --unidiff-zero a hunk that lacks context must stand at the beginning or the end.
-    how = "--ignore-whitespace" if ignore_blanks else "--unidiff-zero"
-    text = _HEADER + hunks_text(hunks, ignore_blanks=ignore_blanks)
-    with tempfile.TemporaryDirectory(prefix="brt-apply-") as folder:
-        file = Path(folder, "file")
-        file.write_bytes(content)
-        reply = run_git(Path(folder), "apply", "--whitespace=nowarn", how, stdin=text)
-        if reply.returncode:
-            raise PatchProblem(_refused(target, hunks, reply.stderr))
-        return file.read_bytes()
+def mark_ends(diff: bytes) -> bytes:
+    r"""Return a diff in which git, counting by itself, sees where the hunks of a file end.
+
+    It takes the header of the next file for lines of a hunk, and stops at prose.
+
+    >>> mark_ends(b"@@ -1 +1 @@\n-a\n+b\n\nand so on\n").decode().splitlines()
+    ['@@ -1 +1 @@', '-a', '+b', 'diff -u', 'and so on']
+    """
+    lines = diff.split(b"\n")
+    marked: list[bytes] = []
+    is_hunk = False
+    for number, line in enumerate(lines):
+        after = lines[number + 1 : number + 3]
+        is_header = line.startswith(b"--- ") and len(after) == 2 and after[0].startswith(b"+++ ")
+        ends = (is_header and after[1].startswith(b"@@ ")) or not line.startswith(_OF_HUNK)
+        if is_hunk and line and ends:
+            while not marked[-1]:
+                marked.pop()
+            marked.append(b"diff -u")
+            is_hunk = False
+        is_hunk = is_hunk or line.startswith(b"@@ ")
+        marked.append(line)
+    return b"\n".join(marked).rstrip(b"\n") + b"\n"
 
 
-def _refused(
-    target: Target, hunks: Sequence[PlacedHunk], complaint: bytes
-) -> HunkMissing | GitFailed:
-    failed = _FAILED.search(complaint)
-    if not failed:
-        first = decode(complaint).strip().partition("\n")[0]
-        return GitFailed(said=f"apply: {first}")
-    named = [hunk for hunk in hunks if hunk.place.start + 1 == int(failed[1])]
-    # Where several say this line, it is the first that does not stand there as it is.
-    missing = [hunk for hunk in named if hunk.place.sign is Sign.NONE]
-    return _hunk_missing(target, missing[0] if missing else named[0])
+def apply_in(folder: Path, diff: bytes, options: Sequence[str]) -> Refused | None:
+    """Change the files in a folder as a diff says; return why not, where git refuses."""
+    reply = run_git(folder, "apply", "--whitespace=nowarn", *options, stdin=diff)
+    return _refusal(diff, reply.stderr) if reply.returncode else None
 
 
-def _hunk_missing(target: Target, hunk: PlacedHunk) -> HunkMissing:
-    return HunkMissing(path=target.source, hunk=hunk.number, line=hunk.patch_line, meant=hunk.meant)
+def _refusal(diff: bytes, complaint: bytes) -> Refused:
+    """Return why git refuses a diff, from its words."""
+    if place := _PLACE.search(complaint):
+        return _hunk_missing(diff, decode(place[1]), int(place[2]))
+    if missing := _MISSING.search(complaint):
+        return FileMissing(path=decode(missing[1]))
+    if exists := _EXISTS.search(complaint):
+        return FileExists(path=decode(exists[1]))
+    if invalid := _INVALID.search(complaint):
+        return UnsafePath(path=decode(invalid[1]), fault=PathFault.LEAVES_TREE)
+    if gone := _GONE.search(complaint):
+        return FileGone(path=decode(gone[1]))
+    if malformed := _MALFORMED.search(complaint):
+        return Malformed(line=int(malformed[2]), said=decode(malformed[1]))
+    if b"No valid patches" in complaint or b"unrecognized input" in complaint:
+        return _odd_hunk(diff) or NotADiff()
+    first = decode(complaint).strip().partition("\n")[0].removeprefix("error: ")
+    return GitFailed(said=f"apply: {first}")
+
+
+def _odd_hunk(diff: bytes) -> Malformed | None:
+    """Return the first line that should begin a hunk and does not; None where there is none."""
+    for number, line in enumerate(diff.split(b"\n"), start=1):
+        if line.startswith(b"@@") and not _HUNK.match(line):
+            said = f"expected '@@ -N,N +N,N @@', found {decode(line)!r}"
+            return Malformed(line=number, said=said)
+    return None
+
+
+def _hunk_missing(diff: bytes, path: str, meant: int) -> HunkMissing | HunkAdrift:
+    """Return which hunk of a file is meant for a line, the first one, and whether it can be placed.
+
+    git takes lines without context only for the end of a file.
+    """
+    number, is_here = 0, False
+    lines = diff.split(b"\n")
+    for line, text in enumerate(lines, start=1):
+        if text.startswith(b"--- "):
+            number, is_here = 0, path in decode(text)
+        elif hunk := _HUNK.match(text):
+            number += 1
+            if is_here and int(hunk[1]) == meant:
+                body = takewhile(lambda text: text.startswith((b" ", b"+", b"-")), lines[line:])
+                if not any(text.startswith(b" ") for text in body):
+                    return HunkAdrift(path=path, line=line)
+                return HunkMissing(path=path, hunk=number, line=line, meant=meant)
+    return HunkMissing(path=path, hunk=1, line=1, meant=meant)

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from pytest_brt.errors import BrtError
-from pytest_brt.execute.process import hear_of_ends
 from pytest_brt.plugin.options import TYPED
 from pytest_brt.run.progress import Progress
+from pytest_brt.sandbox.process import hear_of_ends
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
 from pytest_brt.syntax.parse import PARSING
 

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Engine, Limits
-from pytest_brt.execute.launch import open_sandbox
-from pytest_brt.execute.local import LocalEngine
+from pytest_brt.execute.engine import Engine, Limits, LocalEngine
 from pytest_brt.execute.subject import demand_project, find_subject
 from pytest_brt.model.model import Backend, Model
 from pytest_brt.model.replies import Replies
@@ -26,6 +24,7 @@ from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import REPEAT, Strategy, Workbench
 from pytest_brt.run.plan import Case, Plan
 from pytest_brt.run.progress import Progress
+from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.store import LastRun, load_last_run, load_spent
 from pytest_brt.types import Cost, JudgedTest, Review
 
@@ -168,9 +167,7 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
         BrtError: the project, its interpreter or the isolation cannot be had.
     """
     demand_project(config.rootpath)
-    sandbox = open_sandbox(
-        options.sandbox, net=options.net, project=config.rootpath, shown=options.show
-    )
+    sandbox = open_sandbox(options.sandbox, net=options.net, shown=options.show)
     subject = find_subject(
         config.rootpath, python=options.python, env=dict(options.env), sandbox=sandbox
     )

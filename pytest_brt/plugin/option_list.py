@@ -37,7 +37,7 @@ OPTIONS = (
     ("--brt-timeout", "sandbox", "TIME",
      "limit of one test (default: 60s); a third for statements"),
     ("--brt-sandbox", "sandbox", "NAME",
-     "isolation of tests and patches: auto (default), ns, landlock, process, none"),
+     "isolation of tests and patches: auto (default), bubblewrap, landlock, none"),
     ("--brt-net", "sandbox", "{none,host}",
      "network of the tests: none (default), or the host's"),
     ("--brt-jobs", "issue", "N",

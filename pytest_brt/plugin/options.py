@@ -18,7 +18,6 @@ import msgspec
 from msgspec import Meta
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.sandbox import find_outside
 from pytest_brt.plugin.option_list import (
     MORE_OPTIONS,
     OPTIONS,
@@ -27,6 +26,7 @@ from pytest_brt.plugin.option_list import (
     destination,
 )
 from pytest_brt.plugin.project_settings import raw_settings, setting_texts
+from pytest_brt.sandbox.shown import find_outside
 
 if TYPE_CHECKING:
     import pytest

@@ -23,7 +23,6 @@ from pytest_brt.answers import bug_tests
 from pytest_brt.code.source import Edit
 from pytest_brt.codec import content_id
 from pytest_brt.errors import BrtError, StoreProblem
-from pytest_brt.execute.scratch import HeldFolder
 from pytest_brt.plugin.cases import absolutepath, more_patches
 from pytest_brt.plugin.collection import OwnCollection
 from pytest_brt.plugin.files import Files, plan_edits, rendered, unwritten
@@ -52,6 +51,7 @@ from pytest_brt.run.keeping import (
     open_journal,
 )
 from pytest_brt.run.pool import DaemonPool
+from pytest_brt.sandbox.workspace import HeldFolder
 from pytest_brt.shown import on_a_line
 from pytest_brt.store import write_bytes
 from pytest_brt.types import Leader, OnlyOne, RunRecord
@@ -98,7 +98,7 @@ class Session(OwnCollection):
             BrtError: an input cannot be used, with what to do about it.
         """
         options = self.options = read_options(config)
-        self._scratch = HeldFolder("pytest-brt-")
+        self._scratch = HeldFolder()
         #: Patches among pytest's own arguments.
         self._more = more_patches(config, options)
         with ExitStack() as undo:

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.code.source import Edit
-from pytest_brt.execute.launch import weaknesses
 from pytest_brt.execute.layout import passed_over
 from pytest_brt.plugin.inputs import Inputs
 from pytest_brt.plugin.options import Options, Write
@@ -54,8 +53,7 @@ def header(inputs: Inputs, options: Options, verbosity: int) -> list[str]:
         f"brt: {strategies}; python {version} ({subject.found}){asked}; "
         f"sandbox {engine.level}; {options.jobs} jobs"
     ]
-    if verbosity > 0 or engine.level != "ns":
-        lines += [f"brt: sandbox {engine.level}: {one}" for one in weaknesses(engine)]
+    lines += [f"brt: sandbox {engine.level}: {remark}" for remark in engine.remarks]
     if verbosity > 0:
         lines += [f"brt: {text}" for text in _passed_over(Path(subject.root))]
     if inputs.earlier:

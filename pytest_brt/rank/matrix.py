@@ -29,7 +29,6 @@ from pytest_brt.types import (
     Patch,
     PatchResult,
     Remark,
-    RowNote,
     RunAgainAlone,
     SinglesOutInput,
     TestRun,
@@ -124,7 +123,7 @@ def _run(
     bug_tests = {judged.test.id for judged in candidates}
     ran = [run for result in found for run in result.runs]
     runs = [run for run in ran if run.test in bug_tests]
-    remarks: list[Remark] = [RowNote(text=note) for result in found for note in result.notes]
+    remarks: list[Remark] = []
     beside = sorted({name for result in found for name in result.beside})
     if beside:
         remarks.append(RunAgainAlone(beside=tuple(beside)))

@@ -12,7 +12,6 @@ from pytest_brt.types.cause import (
     BodyRaised,
     CannotRun,
     Cause,
-    CodeUntold,
     CutShort,
     DiskFull,
     ExitDiffers,
@@ -31,13 +30,11 @@ from pytest_brt.types.cause import (
     ProcessEnded,
     PytestFailed,
     RaisedYetPassed,
-    RowEnded,
     RunBrokenOff,
     Skipped,
     Timed,
     TookTooLong,
     Untrusted,
-    WorkerEnded,
 )
 from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
 
@@ -131,10 +128,6 @@ def _cut_short_words(cause: CutShort) -> str:
         case ProcessEnded(status=status, collecting=collecting):
             when = "while being collected" if collecting else "before the test's end"
             return f"{status_words(status)} {when}"
-        case RowEnded(said=said):
-            return f"ended the process of its row ({said})"
-        case WorkerEnded(said=said):
-            return f"the worker {said}"
         case _:
             assert_never(cause)
 
@@ -149,8 +142,6 @@ def _untrusted_words(cause: Untrusted) -> str:
             return _ODD[oddity]
         case OtherCode(path=path, origin=origin):
             return f"other code than the patched {path} was imported: {origin}"
-        case CodeUntold():
-            return "the process did not tell which code it loaded"
         case LacksSurroundings(said=said):
             return f"something around the test is missing: {said}"
         case DiskFull():

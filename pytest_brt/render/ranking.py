@@ -29,6 +29,13 @@ from pytest_brt.types import (
     Verdict,
 )
 
+#: By what existing tests were chosen.
+_CHOSEN = {
+    ChosenBy.ALL: "the whole suite",
+    ChosenBy.COVERAGE: "chosen by coverage",
+    ChosenBy.NAMES: "chosen by the names they use",
+}
+
 
 def shortcoming(result: PatchResult, trusted: Mapping[str, bool]) -> str:
     """Return why a patch does not fix the bug, "" when everything that ran says that it does.
@@ -188,12 +195,12 @@ def existing(ranks: Sequence[Rank]) -> Iterator[str]:
     reached = [guard.reached for guard in guards if guard.reached is not None]
     run = "runs" if reached and max(reached) == 1 else "run"
     lines = f"; {_span(reached)} of them {run} the changed lines" if reached else ""
-    by = "coverage" if guards[0].by is ChosenBy.COVERAGE else "the names they use"
+    by = _CHOSEN[guards[0].by]
     short = next((guard.shortfalls for guard in guards if guard.shortfalls), ())
     cut = f"; {', '.join(map(shortfall_words, short))}" if short else ""
     yield (
         f"{_span([guard.ran for guard in guards])} of {guards[0].total} existing tests ran on each "
-        f"patch (chosen by {by}{lines}{cut})"
+        f"patch ({by}{lines}{cut})"
     )
 
 

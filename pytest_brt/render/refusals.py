@@ -16,7 +16,6 @@ from pytest_brt.types.refused import (
     HunkAdrift,
     HunkMissing,
     Malformed,
-    MoreLines,
     NoFilesText,
     NotADiff,
     OnlyLeftOut,
@@ -26,11 +25,9 @@ from pytest_brt.types.refused import (
 
 #: What stands after a path.
 _FAULTS = {
-    PathFault.EMPTY: " is empty",
     PathFault.ABSOLUTE: " is absolute",
     PathFault.CONTROL_CHARACTER: " has a control character",
     PathFault.LEAVES_TREE: " leaves the tree",
-    PathFault.EMPTY_PART: " has an empty part",
     PathFault.GIT_FOLDER: " is in git's own folder",
     PathFault.TOO_LONG: " is too long",
     PathFault.NO_FILE_IN_PATCH: " is {detail} in the patch; only files may change",
@@ -38,7 +35,6 @@ _FAULTS = {
     PathFault.LINK: " is a symbolic link",
     PathFault.THROUGH_LINK: " goes through a symbolic link, {detail!r}",
     PathFault.THROUGH_FILE: " goes through a file, {detail!r}",
-    PathFault.UNREADABLE: " cannot be looked at: {detail}",
 }
 
 
@@ -73,12 +69,10 @@ def refusal_sentence(refused: Refused) -> str:
             return f"does not apply: {_unfit_words(refused)}"
 
 
-def _unfit_words(refused: FileGone | MoreLines | HunkMissing | HunkAdrift) -> str:
+def _unfit_words(refused: FileGone | HunkMissing | HunkAdrift) -> str:
     match refused:
         case FileGone(path=path):
             return f"{path!r} is not there any more"
-        case MoreLines(path=path):
-            return f"{path!r} has more lines than are deleted"
         case HunkMissing(path=path, hunk=hunk, line=line, meant=meant):
             return (
                 f"{path!r} has no lines like those of hunk {hunk} (line {line} of the patch, meant "

@@ -14,7 +14,6 @@ from pytest_brt.types import (
     NamesTestTools,
     NeedsBuild,
     NotExercised,
-    PlaceChosen,
     Remark,
     RowNote,
     RunAgainAlone,
@@ -31,11 +30,6 @@ def remark_sentence(remark: Remark) -> str:
     match remark:
         case AppliedLeniently(mendings=mendings):
             return f"applied leniently: {', '.join(map(mending_words, mendings))}"
-        case PlaceChosen(path=path, hunk=hunk, places=places):
-            return (
-                f"hunk {hunk} of {path!r} fits in {places} places, none at its line: the "
-                "nearest was taken"
-            )
         case LeftOutFiles(what=what, paths=paths):
             return f"touches {left_out_words(what)}: left out {file_names(paths)}"
         case ChangesNothing():
@@ -81,8 +75,6 @@ def mending_words(mending: Mending) -> str:
             return "hunk counts corrected"
         case Mending.LINE_ENDS:
             return "line ends converted"
-        case Mending.PLACES:
-            return "hunks placed by their lines"
         case Mending.BLANKS:
             return "differences in blanks ignored"
         case _:

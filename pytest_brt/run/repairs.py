@@ -20,7 +20,7 @@ from pytest_brt.code.layout import is_test_path
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.execute.engine import Row, TestTarget, target_of
 from pytest_brt.guard import Guard, Touched, touched_by
-from pytest_brt.guard.selection import targets_of
+from pytest_brt.guard.existing_tests import targets_of
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.localise.sign import Key
 from pytest_brt.localise.spectrum import lines_of, rank_lines

@@ -68,7 +68,6 @@ from pytest_brt.types.remark import Mending as Mending
 from pytest_brt.types.remark import NamesTestTools as NamesTestTools
 from pytest_brt.types.remark import NeedsBuild as NeedsBuild
 from pytest_brt.types.remark import NotExercised as NotExercised
-from pytest_brt.types.remark import PlaceChosen as PlaceChosen
 from pytest_brt.types.remark import Remark as Remark
 from pytest_brt.types.remark import RowNote as RowNote
 from pytest_brt.types.remark import RunAgainAlone as RunAgainAlone

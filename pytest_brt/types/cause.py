@@ -133,18 +133,6 @@ class ProcessEnded(Fact, frozen=True, kw_only=True):
     collecting: bool = False
 
 
-class RowEnded(Fact, frozen=True, kw_only=True):
-    """It ended the process that its row is forked from, twice."""
-
-    said: str
-
-
-class WorkerEnded(Fact, frozen=True, kw_only=True):
-    """The worker that was to run it ended, or cannot be understood."""
-
-    said: str
-
-
 class RaisedYetPassed(Fact, frozen=True, kw_only=True):
     """A phase was reported as something else than a failure though it raised."""
 
@@ -171,10 +159,6 @@ class OtherCode(Fact, frozen=True, kw_only=True):
 
     path: str
     origin: str
-
-
-class CodeUntold(Fact, frozen=True, kw_only=True):
-    """The process did not tell which code it loaded."""
 
 
 class DiskFull(Fact, frozen=True, kw_only=True):
@@ -209,17 +193,10 @@ Finished = (
     | PytestFailed
 )
 #: What ended before it did.
-CutShort = TookTooLong | ProcessEnded | RowEnded | WorkerEnded
+CutShort = TookTooLong | ProcessEnded
 #: Why what it did is not believed, or says nothing of the patch.
 Untrusted = (
-    DiskFull
-    | RaisedYetPassed
-    | ExitDiffers
-    | Odd
-    | OtherCode
-    | CodeUntold
-    | LacksSurroundings
-    | NotStarted
+    DiskFull | RaisedYetPassed | ExitDiffers | Odd | OtherCode | LacksSurroundings | NotStarted
 )
 Cause = Finished | CutShort | Untrusted
 

@@ -11,11 +11,9 @@ from pytest_brt.types.remark import LeftOutFiles
 class PathFault(StrEnum):
     """What is unsafe about a path; some have a detail."""
 
-    EMPTY = "empty"
     ABSOLUTE = "absolute"
     CONTROL_CHARACTER = "control-character"
     LEAVES_TREE = "leaves-tree"
-    EMPTY_PART = "empty-part"
     GIT_FOLDER = "git-folder"
     TOO_LONG = "too-long"
     #: Detail: what the patch makes it.
@@ -25,8 +23,6 @@ class PathFault(StrEnum):
     #: Detail: the part of it that is one.
     THROUGH_LINK = "through-link"
     THROUGH_FILE = "through-file"
-    #: Detail: the system's words.
-    UNREADABLE = "unreadable"
 
 
 class EmptyPatch(Fact, frozen=True, kw_only=True):
@@ -83,12 +79,6 @@ class FileGone(Fact, frozen=True, kw_only=True):
     path: str
 
 
-class MoreLines(Fact, frozen=True, kw_only=True):
-    """It deletes a file that has more lines than the patch knows."""
-
-    path: str
-
-
 class HunkMissing(Fact, frozen=True, kw_only=True):
     """The file has no lines like those of a hunk."""
 
@@ -130,7 +120,6 @@ Refused = (
     | FileExists
     | FileUnreadable
     | FileGone
-    | MoreLines
     | HunkMissing
     | HunkAdrift
     | OnlyLeftOut

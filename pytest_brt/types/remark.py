@@ -12,8 +12,6 @@ class Mending(StrEnum):
 
     COUNTS = "hunk-counts"
     LINE_ENDS = "line-ends"
-    #: The line numbers are wrong: hunks were placed by their lines.
-    PLACES = "places"
     BLANKS = "blanks"
 
 
@@ -34,15 +32,6 @@ class AppliedLeniently(Fact, frozen=True, kw_only=True):
     """The diff had to be mended."""
 
     mendings: tuple[Mending, ...]
-
-
-class PlaceChosen(Fact, frozen=True, kw_only=True):
-    """A hunk fits in several places, none of them at its line: the nearest was taken."""
-
-    path: str
-    #: 1-based, within the file.
-    hunk: int
-    places: int
 
 
 class LeftOutFiles(Fact, frozen=True, kw_only=True):
@@ -103,7 +92,6 @@ class RunAgainAlone(Fact, frozen=True, kw_only=True):
 
 Remark = (
     AppliedLeniently
-    | PlaceChosen
     | LeftOutFiles
     | ChangesNothing
     | NeedsBuild

@@ -10,6 +10,8 @@ from pytest_brt.types.fact import Fact
 class ChosenBy(StrEnum):
     """By what existing tests were chosen."""
 
+    #: All of them were run: none had to be chosen.
+    ALL = "all"
     COVERAGE = "coverage"
     #: The names that they use.
     NAMES = "names"

@@ -32,8 +32,6 @@ class Subject:
     warnings: tuple[str, ...] = ()
     #: The project's own pytest configuration file, or "" when it has none.
     ini: str = ""
-    #: Absolute folders outside the tree that the interpreter reads its modules from.
-    paths: tuple[str, ...] = ()
 
     @property
     def users_path(self) -> tuple[str, ...]:

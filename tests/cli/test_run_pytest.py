@@ -22,7 +22,7 @@ def test_a_project_that_is_pytest_itself(tmp_path: Path) -> None:
     write_tree(root, files)
     path = os.pathsep.join(("src", "lib", str(Path.cwd())))
     done = subprocess.run(
-        [sys.executable, "-m", "pytest_brt", "issue", "issue.md", "--brt-sandbox=process"],
+        [sys.executable, "-m", "pytest_brt", "issue", "issue.md", "--brt-sandbox=auto"],
         cwd=root,
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,

@@ -113,6 +113,7 @@ class Counting:
     def __init__(self, engine: Engine) -> None:
         self.subject = engine.subject
         self.level = engine.level
+        self.remarks = engine.remarks
         self._engine = engine
         self.plain: list[str] = []
         self.processes = 0
@@ -120,8 +121,8 @@ class Counting:
 
     def run(self, row: Row) -> RowResult:
         if not row.changes and not row.hash_seed:
-            self.plain += [name for target in row.targets for name in target.arguments]
-            self.processes += len(row.targets)
+            self.plain += [target.path for target in row.targets]
+            self.processes += 1
         self.again += row.hash_seed > 0
         return self._engine.run(row)
 
@@ -152,12 +153,12 @@ def test_new_failures_are_named_and_confirmed_with_each_patch(engine: Engine, ro
         "tests/test_pkg.py::test_double_pins_the_bug",
     ]
     assert isinstance(found.regressions[0].cause, BodyRaised)
-    assert (found.ran, found.reached, found.total) == (3, 3, 5)
+    assert (found.ran, found.total) == (4, 5)
     assert found.shortfalls == (FailBefore(tests=1, all_of_them=False),)
     (failing,) = found.failing
     assert failing.test == "tests/test_pkg.py::test_double_is_broken_already"
     assert isinstance(failing.cause, BodyRaised)
-    assert found.by is ChosenBy.COVERAGE
+    assert found.by is ChosenBy.ALL
     assert len(later.regressions) == 2
     assert counting.again == 3  # with each patch, and once without
 
@@ -169,7 +170,7 @@ def test_a_test_that_fails_by_chance_is_no_regression(engine: Engine, root: Path
     )
     found = check(Guard(engine), root, flaky)
     assert found.regressions == ()
-    assert found.ran == 3
+    assert found.ran == 4
 
 
 def test_a_test_that_no_longer_ends_is_a_regression(root: Path) -> None:

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_brt.patches import apply_patch, canonical_diff, read_patches
-from pytest_brt.patches.diff import read_diff
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.types import AppliedLeniently, FileChange, Patch
 from tests.patches.diffs import hash_tree
@@ -166,13 +165,6 @@ def test_any_text_applies_or_is_a_problem(text: str) -> None:
             changes = apply_patch(Patch(id="0", name="x", text=text), root).changes
         assert {change.path for change in changes} <= {"m.py", "n.py"}
         assert hash_tree(Path(folder)) == untouched
-
-
-@settings(max_examples=400, deadline=None)
-@given(text=TEXTS)
-def test_any_text_can_be_scanned(text: str) -> None:
-    with suppress(PatchProblem):
-        assert read_diff(text)
 
 
 @many

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.engine import Engine, Row, RowResult
+from pytest_brt.execute.engine import Engine, Row
 from pytest_brt.guard import LOOKING, Guard, touched_by
 from pytest_brt.rank.guarding import EACH, Guarding, hints_of
 from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch
@@ -65,27 +65,6 @@ def test_the_seconds_are_shared_between_the_patches_and_the_search(engine: Engin
     assert given.seconds((judged(0),)) == given.seconds(()) == 60.0 / (7 + LOOKING)
 
 
-def test_the_unpatched_tree_is_watched_for_the_files_of_all_patches(engine: Engine) -> None:
-    rows = []
-
-    class Recording:
-        subject, level = engine.subject, engine.level
-
-        def run(self, row: Row) -> RowResult:
-            rows.append(row)
-            return engine.run(row)
-
-    new = "--- /dev/null\n+++ b/other.py\n@@ -0,0 +1 @@\n+x = 1\n"
-    double = "--- a/core.py\n+++ b/core.py\n@@ -2 +2 @@\n-    return n * 2 + 1\n+    return n * 2\n"
-    texts = (new, double, "no diff", double.replace("2\n", "3\n"))
-    patches = tuple(Patch(id=text, name=text, text=text) for text in texts)
-    guarding = Guarding(guard=Guard(Recording()), patches=patches)  # type: ignore[arg-type]
-    look(engine, guarding, "double", ())
-    look(engine, guarding, "triple", ())
-    plain = [row for row in rows if not row.changes and not row.hash_seed]
-    assert [row.watch for row in plain] == [("core.py", "other.py")]
-
-
 def test_hints_are_the_names_that_candidates_use() -> None:
     source = """\
 import pytest
@@ -109,7 +88,7 @@ def test_a(self):
 def test_long_work_on_existing_tests_is_told_with_how_long_it_takes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for place in ("guard.regressions", "rank.guarding"):
+    for place in ("guard.existing_tests", "rank.guarding"):
         monkeypatch.setattr(f"pytest_brt.{place}.SILENT", 1.0)
     tests = "".join(
         f"def test_{number}():\n    double(1)\n    end = time.process_time() + 0.7\n"

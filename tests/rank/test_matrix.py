@@ -26,7 +26,7 @@ from pytest_brt.types import (
     Verdict,
 )
 from pytest_brt.types.cause import LacksSurroundings
-from pytest_brt.types.refused import HunkMissing, OnlyLeftOut
+from pytest_brt.types.refused import HunkAdrift, OnlyLeftOut
 from tests.support.interval import FIXES, SOURCE, diff_of
 from tests.support.projects import open_on
 from tests.support.rows import judged
@@ -83,19 +83,20 @@ def test_a_row_has_a_cell_per_candidate_in_their_order(engine: Engine) -> None:
 
 def test_a_patch_that_does_not_apply_has_the_reason_and_nothing_else(engine: Engine) -> None:
     found = run(engine, diff_of("x\n", before="y\n"), CLAMPS)
-    assert isinstance(found.refused, HunkMissing)
+    assert isinstance(found.refused, HunkAdrift)
     assert (found.cells, found.guarded, found.seconds) == ((), None, 0.0)
 
 
 def test_a_patch_of_files_that_are_left_out_alone_is_no_patch(engine: Engine) -> None:
-    suite = "--- a/tests/test_old.py\n+++ b/tests/test_old.py\n@@ -1 +1 @@\n"
-    head = "-from interval import clamp\n"
-    found = run(engine, f"{suite}{head}+from interval import mean as clamp\n", CLAMPS, guard=True)
+    suite = "--- a/tests/test_old.py\n+++ b/tests/test_old.py\n@@ -1,2 +1,2 @@\n"
+    head, rest = "-from interval import clamp\n", " \n"
+    other = f"{suite}{head}+from interval import mean as clamp\n{rest}"
+    found = run(engine, other, CLAMPS, guard=True)
     left_out = LeftOutFiles(what=LeftOutKind.TESTS, paths=("tests/test_old.py",))
     assert found.refused == OnlyLeftOut(left_out=(left_out,))
     assert (found.cells, found.guarded) == ((), None)
     # One that changes nothing is a patch, and does what the unpatched tree does.
-    nothing = run(engine, f"{suite}{head}+from interval import clamp\n", CLAMPS)
+    nothing = run(engine, f"{suite}{head}+from interval import clamp\n{rest}", CLAMPS)
     assert nothing.remarks == (ChangesNothing(),)
     assert [cell.verdict for cell in nothing.cells] == [Verdict.FAIL]
 

@@ -57,7 +57,7 @@ from pytest_brt.types.attempt import (
     VerdictCount,
     WithoutModel,
 )
-from pytest_brt.types.cause import BodyFailed, BodyRaised, CannotRun, NoTest, WorkerEnded
+from pytest_brt.types.cause import BodyFailed, BodyRaised, CannotRun, NoTest, NotStarted
 from pytest_brt.types.clue import FileNamed, OnTraceback
 from pytest_brt.types.miss import (
     AlreadyRight,
@@ -292,7 +292,7 @@ def ranking(*results: PatchResult, tests: tuple[JudgedTest, ...] = TESTS) -> Run
 def unrun(name: str) -> PatchResult:
     """Return a patch on which no test could be run."""
     made = patched(name, "?")
-    cause = WorkerEnded(said="ended")
+    cause = NotStarted(said="ended")
     cells = (Cell(test="t0", verdict=Verdict.INVALID, cause=cause),)
     return replace(made, cells=cells)
 

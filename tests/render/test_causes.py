@@ -13,7 +13,6 @@ from pytest_brt.types.cause import (
     BodyFailed,
     BodyRaised,
     CannotRun,
-    CodeUntold,
     DiskFull,
     ExitDiffers,
     ExpectedFailure,
@@ -30,12 +29,10 @@ from pytest_brt.types.cause import (
     ProcessEnded,
     PytestFailed,
     RaisedYetPassed,
-    RowEnded,
     RunBrokenOff,
     Skipped,
     Timed,
     TookTooLong,
-    WorkerEnded,
 )
 from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
 
@@ -71,8 +68,6 @@ WORDS: list[tuple[Cause, str]] = [
     (TookTooLong(what=Timed.ROW, seconds=60.0), "the row did not end within 60 s"),
     (ProcessEnded(status=-11), "killed by SIGSEGV before the test's end"),
     (ProcessEnded(status=3, collecting=True), "exit status 3 while being collected"),
-    (RowEnded(said="it ended"), "ended the process of its row (it ended)"),
-    (WorkerEnded(said="fell silent"), "the worker fell silent"),
     (RaisedYetPassed(when="call", outcome="odd"), "call reported as 'odd' though it raised"),
     (ExitDiffers(status=-9, announced=0), "killed by SIGKILL, but pytest said 0"),
     (Odd(oddity=Oddity.PHASES), "phases are missing or out of order"),
@@ -82,7 +77,6 @@ WORDS: list[tuple[Cause, str]] = [
         OtherCode(path="pkg/a.py", origin="/lib/a.py"),
         "other code than the patched pkg/a.py was imported: /lib/a.py",
     ),
-    (CodeUntold(), "the process did not tell which code it loaded"),
     (DiskFull(), "the disk was full"),
     (
         LacksSurroundings(said="Connection refused"),

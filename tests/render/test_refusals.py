@@ -17,7 +17,6 @@ from pytest_brt.types.refused import (
     HunkAdrift,
     HunkMissing,
     Malformed,
-    MoreLines,
     NoFilesText,
     NotADiff,
     OnlyLeftOut,
@@ -35,7 +34,6 @@ REFUSED: list[Refused] = [
     FileExists(path="a.py"),
     FileUnreadable(path="a.py", said="Permission denied"),
     FileGone(path="a.py"),
-    MoreLines(path="a.py"),
     HunkMissing(path="a.py", hunk=2, line=12, meant=40),
     HunkAdrift(path="a.py", line=3),
     OnlyLeftOut(

@@ -17,7 +17,6 @@ from pytest_brt.types import (
     NamesTestTools,
     NeedsBuild,
     NotExercised,
-    PlaceChosen,
     Remark,
     RowNote,
     RunAgainAlone,
@@ -27,7 +26,6 @@ from pytest_brt.types import (
 
 REMARKS: list[Remark] = [
     AppliedLeniently(mendings=tuple(Mending)),
-    PlaceChosen(path="pkg/a.py", hunk=2, places=3),
     *(LeftOutFiles(what=kind, paths=("a", "b")) for kind in LeftOutKind),
     ChangesNothing(),
     NeedsBuild(paths=("setup.py",)),

@@ -79,7 +79,7 @@ class Counting:
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     root = tmp_path_factory.mktemp("futures")
     write_tree(root, {"interval/__init__.py": SOURCE})
-    opened = open_on(root, sandbox="process")
+    opened = open_on(root, sandbox="auto")
     yield opened
     opened.close()
 
@@ -129,6 +129,7 @@ class Rows:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.subject, self.level = engine.subject, engine.level
+        self.remarks = engine.remarks
         self.contents: list[bytes] = []
         self.observe, self.close = engine.observe, engine.close
 

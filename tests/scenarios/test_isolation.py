@@ -22,7 +22,6 @@ except OSError:
 """
 
 
-@pytest.mark.xfail(strict=True, reason="W: where nothing can be isolated it goes on by itself")
 @pytest.mark.skipif(
     platform.machine() not in no_sandbox.NUMBERS, reason="not written for this processor"
 )

@@ -9,10 +9,9 @@ from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 
-from pytest_brt.execute.engine import Engine, Limits, Row, RowResult, TestTarget
-from pytest_brt.execute.launch import open_sandbox
-from pytest_brt.execute.local import LocalEngine
+from pytest_brt.execute.engine import Engine, Limits, LocalEngine, Row, RowResult, TestTarget
 from pytest_brt.execute.subject import find_subject
+from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.types import FileChange, TestRun
 
 CORE = """\
@@ -48,7 +47,7 @@ def open_on(
     jobs: int = 1,
 ) -> LocalEngine:
     """Return an engine for the project in `root`."""
-    opened = open_sandbox(sandbox, net=net, project=root, shown=shown)
+    opened = open_sandbox(sandbox, net=net, shown=shown)
     subject = find_subject(root, python=python, env=env or {}, sandbox=opened)
     return LocalEngine(subject, opened, limits=Limits(seconds=seconds), jobs=jobs)
 

@@ -1,0 +1,384 @@
+"""The project's own tests: chosen on the unpatched tree, and those that a patch makes fail.
+
+The whole suite is run with each patch where it fits into the time for one. Else lines are watched,
+and those tests come first that execute what the patches change.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+from pathlib import Path
+
+from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
+from pytest_brt.guard.changes import Reach, Touched
+from pytest_brt.guard.nearness import Nearness
+from pytest_brt.guard.suite import ExistingTest, read_suite
+from pytest_brt.once import Once
+from pytest_brt.types import (
+    ChosenBy,
+    FailsBefore,
+    FileChange,
+    Guarded,
+    Regression,
+    Shortfall,
+    TestRun,
+    Verdict,
+)
+from pytest_brt.types.cause import TookTooLong, is_uncollected
+from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
+
+#: How many times the seconds of one patch the search on the unpatched tree may take.
+LOOKING = 4.0
+#: Seconds of work after which something is said of it.
+SILENT = 5.0
+#: Verdicts that mean that something is wrong: what is left out on purpose, or expected to fail, is
+#: not.
+_BROKEN = (Verdict.FAIL, Verdict.BROKEN, Verdict.TIMEOUT, Verdict.CRASH)
+#: Files that are run first, to see how long the rest takes, where there are more than a few.
+_FIRST_FILES, _FEW_FILES = 4, 12
+#: Seconds that each test takes besides its own: telling of it.
+_LEAST = 0.001
+#: How many times as long as alone what runs may take at most. In a container the load may be that
+#: of the whole machine, of which we have a small part.
+_MOST_CROWDED = 4.0
+#: From this version on it costs nothing to watch lines.
+_WATCHES_CHEAPLY = (3, 12)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineTest:
+    """What an existing test does on the unpatched tree, all of its parameters together."""
+
+    #: As pytest names it, without parameters: "tests/test_a.py::TestX::test_y".
+    name: str
+    path: str
+    run: TestRun
+    #: By path, the lines of the watched files that it executes, as the bits of a number.
+    ran: Mapping[str, int]
+
+    @property
+    def node(self) -> str:
+        """The test below its file."""
+        return self.name.removeprefix(f"{self.path}::")
+
+    @property
+    def seconds(self) -> float:
+        """CPU seconds, or wall-clock ones where the process did not end by itself."""
+        return _LEAST + (self.run.cpu or self.run.seconds)
+
+    @property
+    def before(self) -> FailsBefore:
+        """That it does not pass."""
+        raised = self.run.raised_briefly
+        return FailsBefore(test=self.name, cause=self.run.cause, raised=raised)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The existing tests that every patch of a pool is tried with."""
+
+    tests: tuple[BaselineTest, ...] = ()
+    #: Those that do not pass on the unpatched tree, and so can tell nothing.
+    failing: tuple[FailsBefore, ...] = ()
+    #: Whether they are all that pass, and whether it was seen which lines they execute.
+    is_whole: bool = False
+    is_watched: bool = False
+    #: Why there are no more of them.
+    shortfalls: tuple[Shortfall, ...] = ()
+    #: Tests that the project has, as far as is known.
+    total: int = 0
+
+    @property
+    def targets(self) -> tuple[TestTarget, ...]:
+        """The tests as the engine runs them."""
+        return targets_of(self.tests)
+
+    @property
+    def seconds(self) -> float:
+        """How long they took on the unpatched tree."""
+        return sum(test.seconds for test in self.tests)
+
+    def reaching(self, touched: Touched) -> int | None:
+        """Return how many of them run what a patch changes; None when that was not seen."""
+        reaches = [touched.reach(test.ran) for test in self.tests]
+        known = reaches.count(Reach.LINE) or reaches.count(Reach.FILE)
+        return known or (0 if self.is_watched else None)
+
+
+class Guard:
+    """Finds the regressions of patches of one project; safe to call from many threads.
+
+    What the tests do on the unpatched tree is found out once for all patches, and all patches of a
+    pool are compared on the same tests.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.root = Path(engine.subject.root)
+        self.suite = read_suite(self.root)
+        self._engine = engine
+        #: What files do on the unpatched tree, and whether that is all; by files, and what is
+        #: watched.
+        self._known: Once[tuple[frozenset[str], tuple[str, ...]], tuple[list[TestRun], bool]] = (
+            Once()
+        )
+        #: What tests do on the unpatched tree in another order.
+        self._again: Once[str, Verdict] = Once()
+
+    def near(self, touched: Touched) -> tuple[ExistingTest, ...]:
+        """Return the existing tests of the nearest files, likeliest to notice what is touched."""
+        return Nearness(self.suite, [touched]).tests()
+
+    def files_near(self, touched: Touched, hints: Iterable[str] = ()) -> tuple[str, ...]:
+        """Return the files of existing tests, likeliest to notice what is touched first."""
+        return Nearness(self.suite, [touched], hints).files()
+
+    def check(
+        self,
+        changes: tuple[FileChange, ...],
+        touched: Touched,
+        *,
+        allowance: float,
+        hints: Iterable[str] = (),
+    ) -> Guarded:
+        """Choose tests for one patch, run them, and return those that it makes fail.
+
+        Raises:
+            SubjectProblem: the interpreter cannot be started at all.
+        """
+        chosen = self.select((touched,), allowance=allowance, hints=hints)
+        row = Row(changes=changes, targets=chosen.targets)
+        runs = self._engine.run(row).runs if chosen.tests else ()
+        return self.judge(changes, touched, chosen, runs)
+
+    def select(
+        self,
+        pool: Sequence[Touched],
+        *,
+        allowance: float,
+        hints: Iterable[str] = (),
+        say: Callable[[str], None] = lambda _: None,
+    ) -> Selection:
+        """Choose the tests that are to be run with each patch of a pool.
+
+        They take `allowance` seconds together; the search on the unpatched tree may take `LOOKING`
+        times as long, and where the suite is cut as long again. `hints` are names that the
+        candidate tests use; `say` is told what is done.
+
+        Raises:
+            SubjectProblem: the interpreter cannot be started at all.
+        """
+        files = Nearness(self.suite, pool, hints).files()
+        changed = tuple(sorted({path for touched in pool for path in touched.files}))
+        is_cheap = self._engine.subject.python_version >= _WATCHES_CHEAPLY
+        watch = changed if is_cheap else ()
+        runs, is_whole = self._runs(files, watch, allowance)
+        known = self._tests(runs)
+        passing = [test for test in known if test.run.verdict is Verdict.PASS]
+        # Where others want the processors too, the same work takes longer.
+        budget, allowance = allowance, allowance * _crowding()
+        fits = is_whole and sum(test.seconds for test in passing) <= allowance
+        if not fits and not is_cheap and passing:
+            say("the existing tests take too long to be run with each patch: watching their lines")
+            runs, is_whole = self._runs(files, changed, allowance)
+            known = self._tests(runs)
+            passing = [test for test in known if test.run.verdict is Verdict.PASS]
+            watch = changed
+        chosen = passing if fits else list(_affordable(_in_turns(passing, pool), allowance))
+        failing = [test for test in known if test.run.verdict in _BROKEN]
+        lost = [run for run in runs if not run.node and is_uncollected(run.cause)]
+        counted = Counter(test.path for test in known)
+        return Selection(
+            tests=tuple(chosen),
+            failing=(*map(_lost, lost), *(test.before for test in failing)),
+            is_whole=fits,
+            is_watched=bool(watch),
+            shortfalls=tuple(_shortfalls(lost, failing, passing, fits, budget)),
+            total=sum((self.suite.counts | dict(counted)).values()),
+        )
+
+    def _runs(
+        self, files: Sequence[str], watch: tuple[str, ...], allowance: float
+    ) -> tuple[list[TestRun], bool]:
+        """Return what files do on the unpatched tree, each run once for all that ask."""
+        key = (frozenset(files), watch)
+        return self._known.get(key, lambda: self._run_files(files, watch, allowance))
+
+    def _run_files(
+        self, files: Sequence[str], watch: tuple[str, ...], allowance: float
+    ) -> tuple[list[TestRun], bool]:
+        """Run files on the unpatched tree, nearest first, as many as the time allows."""
+        runs: list[TestRun] = []
+        left = LOOKING * allowance
+        first = len(files) if len(files) <= _FEW_FILES else _FIRST_FILES
+        for batch in filter(None, (files[:first], files[first:])):
+            if left <= 0:
+                return runs, False
+            targets = tuple(TestTarget(id=path, path=path) for path in batch)
+            done = self._engine.run(Row(targets=targets, seconds=max(5.0, left * 4), watch=watch))
+            runs += done.runs
+            left -= sum(run.cpu or run.seconds for run in done.runs)
+        late = [run for run in runs if isinstance(run.cause, TookTooLong) and run.cause.is_of_all]
+        return [run for run in runs if run not in late], not late
+
+    def _tests(self, runs: Iterable[TestRun]) -> list[BaselineTest]:
+        """Return what each test did, its parameters together; what is no test is left out."""
+        found: dict[tuple[str, str], list[TestRun]] = {}
+        for run in runs:
+            if run.node and self.suite.collected.has_node(run.node):
+                found.setdefault((run.test, run.node.partition("[")[0]), []).append(run)
+        tests = []
+        for (path, node), cases in found.items():
+            run = worst(cases)
+            ran = {name: int(lines, 16) for name, lines in run.ran}
+            tests.append(BaselineTest(name=f"{path}::{node}", path=path, run=run, ran=ran))
+        return tests
+
+    def judge(
+        self,
+        changes: tuple[FileChange, ...],
+        touched: Touched,
+        chosen: Selection,
+        runs: Sequence[TestRun],
+    ) -> Guarded:
+        """Return which of the chosen tests a patch makes fail, from their runs with its changes."""
+        cases = _cases(chosen.tests, runs)
+        results = {name: worst(group) for name, group in cases.items()}
+        failed = [t for t in chosen.tests if t.name in results]
+        failed = [test for test in failed if results[test.name].verdict in _BROKEN]
+        confirmed = self._confirm(changes, failed)
+        reached = chosen.reaching(touched)
+        by = ChosenBy.COVERAGE if reached else ChosenBy.NAMES
+        return Guarded(
+            ran=sum(run.verdict is not Verdict.INVALID for run in results.values()),
+            total=chosen.total,
+            reached=reached,
+            by=ChosenBy.ALL if chosen.is_whole else by,
+            regressions=tuple(
+                _regression(test, results[test.name]) for test in failed if test.name in confirmed
+            ),
+            failing=chosen.failing,
+            shortfalls=chosen.shortfalls,
+            seconds=sum(run.seconds for run in results.values()),
+        )
+
+    def _confirm(
+        self, changes: tuple[FileChange, ...], failed: Sequence[BaselineTest]
+    ) -> frozenset[str]:
+        """Return those that fail again, last first, and then pass without the changes.
+
+        Those that pass the second time are run a third time, each alone, which decides.
+        """
+        if not failed:
+            return frozenset()
+        again = self._run_again(changes, failed)
+        for test in failed:
+            if again[test.name] not in _BROKEN:
+                again |= self._run_again(changes, [test])
+        still = {test.name: test for test in failed if again[test.name] in _BROKEN}
+
+        def without(names: Sequence[str]) -> list[Verdict]:
+            verdicts = self._run_again((), [still[name] for name in names])
+            return [verdicts[name] for name in names]
+
+        before = zip(still, self._again.get_all(still, without), strict=True)
+        return frozenset(name for name, verdict in before if verdict is Verdict.PASS)
+
+    def _run_again(
+        self, changes: tuple[FileChange, ...], tests: Sequence[BaselineTest]
+    ) -> dict[str, Verdict]:
+        """Return what tests do in reverse order, under another hash seed."""
+        row = Row(changes=changes, targets=targets_of(tests), hash_seed=1, reverse=True)
+        cases = _cases(tests, self._engine.run(row).runs)
+        verdicts = dict.fromkeys((test.name for test in tests), Verdict.INVALID)
+        return verdicts | {name: worst(group).verdict for name, group in cases.items()}
+
+
+def _regression(test: BaselineTest, run: TestRun) -> Regression:
+    return Regression(
+        test=test.name, verdict=run.verdict, cause=run.cause, raised=run.raised_briefly
+    )
+
+
+def targets_of(tests: Iterable[BaselineTest | ExistingTest]) -> tuple[TestTarget, ...]:
+    """Return tests as the engine runs them: those of a file together, called as the file."""
+    nodes: dict[str, list[str]] = {}
+    for test in tests:
+        nodes.setdefault(test.path, []).append(test.node)
+    return tuple(
+        TestTarget(id=path, path=path, nodes=tuple(group)) for path, group in nodes.items()
+    )
+
+
+def _in_turns(passing: Sequence[BaselineTest], pool: Sequence[Touched]) -> Iterator[BaselineTest]:
+    """Yield the tests that run what a patch changes, the first for each patch and so on.
+
+    For each patch those come first that execute a changed line. The others come last.
+    """
+    queues = [_reaching(passing, touched) for touched in dict.fromkeys(pool)]
+    ordered = filter(None, chain.from_iterable(zip_longest(*queues)))
+    seen: set[str] = set()
+    for test in chain(ordered, passing):
+        if test.name not in seen:
+            seen.add(test.name)
+            yield test
+
+
+def _reaching(tests: Sequence[BaselineTest], touched: Touched) -> list[BaselineTest]:
+    """Return the tests that run what a patch changes, those first that execute a changed line."""
+    reaching = [test for test in tests if touched.reach(test.ran)]
+    return sorted(reaching, key=lambda test: -touched.reach(test.ran))
+
+
+def _affordable(tests: Iterable[BaselineTest], allowance: float) -> Iterator[BaselineTest]:
+    """Yield the first tests that can be afforded; those come last that take half of the time."""
+    left = allowance
+    for test in sorted(tests, key=lambda test: test.seconds > allowance / 2):
+        if test.seconds <= left:
+            left -= test.seconds
+            yield test
+
+
+def _shortfalls(
+    lost: Sequence[TestRun],
+    failing: Sequence[BaselineTest],
+    passing: Sequence[BaselineTest],
+    fits: bool,
+    allowance: float,
+) -> Iterator[Shortfall]:
+    if lost:
+        yield NotCollected(path=lost[0].test, others=len(lost) - 1)
+    if not fits:
+        yield BudgetSpent(seconds=allowance)
+    if failing:
+        yield FailBefore(tests=len(failing), all_of_them=not passing)
+
+
+def _crowding() -> float:
+    """Return how many times as long as alone what runs now may take: others want the CPUs too."""
+    waiting = os.getloadavg()[0]
+    return min(max(1.0, waiting / (os.cpu_count() or 1)), _MOST_CROWDED)
+
+
+def _lost(run: TestRun) -> FailsBefore:
+    return FailsBefore(test=run.test, cause=run.cause, raised=run.raised_briefly)
+
+
+def _cases(tests: Sequence[BaselineTest], runs: Iterable[TestRun]) -> dict[str, list[TestRun]]:
+    """Return the runs of each test by its name, one for each of its parameters.
+
+    Where its file as a whole could not be run, that is what it did; one that did not run is not
+    there.
+    """
+    by_node: dict[tuple[str, str], list[TestRun]] = {}
+    for run in runs:
+        by_node.setdefault((run.test, run.node.partition("[")[0]), []).append(run)
+    cases: dict[str, list[TestRun]] = {}
+    for test in tests:
+        group = by_node.get((test.path, test.node)) or by_node.get((test.path, ""))
+        if group:
+            cases[test.name] = group
+    return cases

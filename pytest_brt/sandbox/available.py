@@ -1,0 +1,97 @@
+"""The sandbox that this machine has, found before anything of a project runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pytest_brt.errors import SandboxProblem, UsageProblem
+from pytest_brt.sandbox.bubblewrap import find_bubblewrap
+from pytest_brt.sandbox.process import Deadlines, run_process
+from pytest_brt.sandbox.sandbox import Isolation, Sandbox
+from pytest_brt.sandbox.shown import check_folder
+from pytest_brt.sandbox.view import View
+from pytest_brt.sandbox.workspace import telling_of_room
+
+#: The first version of Landlock that keeps signals in.
+_KEEPS_SIGNALS = 6
+#: Seconds within which a small program must have run.
+_PATIENCE = 20.0
+
+
+def open_sandbox(wanted: str, *, net: str = "none", shown: Sequence[str] = ()) -> Sandbox:
+    """Return the sandbox called `wanted`; "auto" is the strongest that this machine has.
+
+    It has the network `net`: "none", or "host" for the machine's. Each is tried with a small
+    program of the system: nothing of a project can choose it.
+
+    Raises:
+        UsageProblem: an unknown sandbox or network, or a folder that cannot be shown.
+        SandboxProblem: it does not work here; or none does, and the user has to say that tests
+            may run without.
+    """
+    if wanted not in ("auto", *Isolation):
+        known = ", ".join(("auto", *Isolation))
+        raise UsageProblem(f"--brt-sandbox: unknown sandbox {wanted!r} (one of {known})")
+    if net not in ("none", "host"):
+        raise UsageProblem(f"--brt-net: unknown network {net!r} (one of none, host)")
+    folders = tuple(map(check_folder, shown))
+    sandbox = Sandbox(isolation=Isolation.NONE, network=net == "host", shown=folders)
+    if sys.platform != "linux":
+        raise SandboxProblem(f"tests are run on Linux only, and this is {sys.platform}")
+    if wanted == Isolation.NONE:
+        return replace(sandbox, remarks=("tests can read and change all that you can",))
+    reasons: list[str] = []
+    for isolation in (Isolation.BUBBLEWRAP, Isolation.LANDLOCK):
+        if wanted in ("auto", isolation):
+            opened, why_not = _open(replace(sandbox, isolation=isolation))
+            why_not = why_not or _try(opened)
+            if not why_not:
+                return replace(opened, remarks=(*reasons, *opened.remarks))
+            reasons.append(f"no {isolation}: {why_not}")
+    raise SandboxProblem(
+        f"--brt-sandbox: tests cannot be isolated here ({'; '.join(reasons)}); install bubblewrap,"
+        " or add --brt-sandbox none to run them as processes that can change your files"
+    )
+
+
+def _open(sandbox: Sandbox) -> tuple[Sandbox, str]:
+    """Return a sandbox with what this machine has for it, and why it cannot be had."""
+    if sandbox.has_own_root:
+        program, why_not = find_bubblewrap()
+        return replace(sandbox, program=program), why_not
+    if not sandbox.filter:
+        return sandbox, f"no list of system calls for {os.uname().machine}"
+    from landlockpy import abi_version, supported  # on Linux alone
+
+    if not supported():
+        return sandbox, "the kernel has it switched off"
+    if abi_version() < _KEEPS_SIGNALS and sandbox.user is None:
+        return replace(sandbox, remarks=("tests can send signals to your processes",)), ""
+    return sandbox, ""
+
+
+def _try(sandbox: Sandbox) -> str:
+    """Return why a small program does not run in a sandbox, "" where it does."""
+    with telling_of_room(), tempfile.TemporaryDirectory(prefix="brt-trial-") as folder:
+        if sandbox.user is not None:
+            os.chown(folder, sandbox.user, -1)
+        view = View(
+            root=folder,
+            copy=folder,
+            tree=folder,
+            env={},
+            tools=folder,
+            tools_inside="/run/brt",
+        )
+        deadlines = Deadlines(start=_PATIENCE, each=_PATIENCE, total=_PATIENCE)
+        argv = ["/bin/sh", "-c", f": > {folder}/written"]
+        result = run_process(sandbox, argv, view, deadlines)
+        if Path(folder, "written").exists() and not result.status:
+            return ""
+    said = result.output.strip().splitlines()
+    return said[-1] if said else f"exit status {result.status}"

@@ -1,0 +1,125 @@
+"""What a process of the project tells, line by line, through its pipe.
+
+Whoever writes there may be hostile, so what is told has bounds far above those that `inside/`
+keeps to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import msgspec
+
+from pytest_brt.codec import from_json
+from pytest_brt.errors import StoreProblem
+
+_Text = Annotated[str, msgspec.Meta(max_length=20_000)]
+#: pytest makes it of parameters.
+_Node = Annotated[str, msgspec.Meta(max_length=200_000)]
+_Whole = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
+#: No sum of them is infinite.
+_Seconds = Annotated[float, msgspec.Meta(ge=-1e9, le=1e9)]
+_Line = Annotated[int, msgspec.Meta(ge=0, le=10_000_000)]
+_Few = msgspec.Meta(max_length=100)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExceptionInfo:
+    """An exception as `inside/describe.py` describes it."""
+
+    type: _Text
+    message: _Text
+    bases: Annotated[tuple[_Text, ...], _Few] = ()
+    #: File, line, function; outermost first.
+    frames: Annotated[tuple[tuple[_Text, _Whole, _Text], ...], _Few] = ()
+    #: Frames between the innermost and that which `values` are of; -1 when there is none.
+    values_at: _Whole = -1
+    #: Names and values of variables.
+    values: Annotated[tuple[tuple[_Text, _Text], ...], _Few] = ()
+    #: Name of the limit that it, or what it came from, speaks of ("EROFS"), or "".
+    denied: _Text = ""
+    #: A TypeError or AttributeError about a name of the project.
+    about_project: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """The value of an expression, as text."""
+
+    #: Qualified type name, as in "int" or "pkg.core.Thing".
+    type: str
+    #: Cut at 20,000 characters; "" when repr() itself raised.
+    repr: str
+    text: str
+    #: The value survives eval(repr(value)) == value in the same namespace.
+    evaluable: bool = False
+    is_none: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CapturedWarning:
+    """A warning that a statement caused."""
+
+    type: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportedStatement:
+    """What one statement did, but for what it raised."""
+
+    index: _Whole
+    value: Value | None = None
+    stdout: _Text = ""
+    stderr: _Text = ""
+    warnings: tuple[CapturedWarning, ...] = ()
+    #: It asked a database of Django's.
+    database: bool = False
+    #: It used what is there to ask one: a model, or a request of the test client.
+    may_ask: bool = False
+    seconds: _Seconds = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One line from the pipe; which fields are set depends on `event`."""
+
+    event: _Text
+    pid: _Whole = 0
+    node: _Node = ""
+    nodes: tuple[_Node, ...] = ()
+    when: _Text = ""
+    outcome: _Text = ""
+    xfail: bool = False
+    reason: _Text = ""
+    duration: _Seconds = 0.0
+    raised: ExceptionInfo | None = None
+    #: Whether the test's body ran code of the project; None when that is not known.
+    used: bool | None = None
+    text: _Text = ""
+    output: _Text = ""
+    code: _Whole = 0
+    cpu: _Seconds = 0.0
+    #: Lines executed, by path; whether they were watched at all.
+    lines: Mapping[_Text, tuple[_Line, ...]] = field(default_factory=dict)
+    monitored: bool = False
+    #: Path of each changed module that was imported, and from where.
+    origins: tuple[tuple[_Text, _Text], ...] = ()
+    index: _Whole = -1
+    observed: ReportedStatement | None = None
+    #: File and first line of each function that was called.
+    called: tuple[tuple[_Text, _Whole], ...] = ()
+
+
+def read_event(line: bytes) -> Event:
+    """Return the event a line holds; one named "garbage" when it holds none.
+
+    What is nested so deeply that it cannot be read was made to end its reader, and is a "trap".
+    """
+    try:
+        return from_json(line, Event)
+    except StoreProblem as problem:
+        is_trap = isinstance(problem.__cause__, RecursionError)
+        return Event(event="trap" if is_trap else "garbage")

@@ -1,0 +1,102 @@
+"""What the interpreter of a project is: asked in the sandbox that its tests are run in."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.codec import from_json
+from pytest_brt.errors import StoreProblem, SubjectProblem
+from pytest_brt.sandbox.process import Deadlines, run_process
+from pytest_brt.sandbox.project_view import make_view
+from pytest_brt.sandbox.run_tests import most_tasks
+from pytest_brt.sandbox.sandbox import Sandbox
+from pytest_brt.sandbox.shown import SYSTEM, is_below
+from pytest_brt.sandbox.view import View
+from pytest_brt.sandbox.workspace import Scratch, telling_of_room
+from pytest_brt.types.subject import Subject
+
+#: Seconds within which an interpreter must have said what it is.
+_PATIENCE = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interpreter:
+    """What `inside/interpreter.py` tells."""
+
+    version: tuple[int, int]
+    #: Version of pytest, and why it cannot be imported.
+    pytest: str
+    problem: str
+    #: Name and distribution of each plugin of pytest.
+    plugins: tuple[tuple[str, str], ...]
+    #: Folders that it imports from.
+    paths: tuple[str, ...]
+    #: Folders among them that are there, and that tests do not see.
+    hidden: tuple[str, ...] = ()
+
+
+def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
+    """Return what the interpreter of `subject` is, of which only the places are known yet.
+
+    Raises:
+        SubjectProblem: it cannot be started, does not answer, or has no pytest.
+    """
+    python = f"{subject.python!r} in the sandbox '{sandbox.isolation}'"
+    with ExitStack() as held:
+        held.enter_context(telling_of_room())
+        scratch = held.enter_context(closing(Scratch(sandbox.user)))
+        workspace = held.enter_context(scratch.workspace(Path(subject.root)))
+        view = make_view(subject, sandbox, scratch, workspace)
+        result = run_process(
+            sandbox,
+            [subject.python, f"{view.tools_inside}/start.py", "interpreter"],
+            view,
+            Deadlines(start=_PATIENCE, each=_PATIENCE, total=_PATIENCE),
+            order={"folder": view.tree, "processes": most_tasks(sandbox)},
+        )
+    if result.timed_out:
+        raise SubjectProblem(
+            f"{python} did not answer within {_PATIENCE:.0f} s (choose another: --brt-python)"
+        )
+    told = result.first("interpreter")
+    try:
+        answer = from_json(told.text if told else "", Interpreter)
+    except StoreProblem as error:
+        said = result.output.strip().splitlines() or ["no answer"]
+        if sandbox.user is not None and "PermissionError" in said[-1]:
+            raise SubjectProblem(
+                f"{python} cannot be reached: root's tests run as nobody, who may not enter all"
+                " folders on the way (install bubblewrap, or put the interpreter elsewhere)"
+            ) from error
+        raise SubjectProblem(
+            f"{python} is not a usable Python: {said[-1]} (choose another: --brt-python; a folder"
+            " that it needs and does not see: --brt-show)"
+        ) from error
+    if answer.problem:
+        raise SubjectProblem(
+            f"{subject.python!r} cannot import pytest: {answer.problem}"
+            " (install pytest there, or choose another: --brt-python)"
+        )
+    hidden = tuple(path for path in answer.hidden if _is_hidden(path, view))
+    plain = tuple(
+        view.root + path.removeprefix(view.tree) if path.startswith(view.tree) else path
+        for path in answer.paths
+    )
+    return Interpreter(
+        version=answer.version,
+        pytest=answer.pytest,
+        problem="",
+        plugins=answer.plugins,
+        paths=plain,
+        hidden=hidden,
+    )
+
+
+def _is_hidden(path: str, view: View) -> bool:
+    """Return whether a folder is there, and not shown."""
+    shown = (*SYSTEM, view.root, view.tree, *(real for real, _ in view.shown))
+    real = os.path.realpath(path)
+    return Path(real).is_dir() and not any(is_below(real, folder) for folder in shown)

@@ -1,0 +1,134 @@
+"""The view that processes have of a project: what is shown of it, its variables, its paths."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_brt.code.layout import is_test_path
+from pytest_brt.sandbox.events import ExceptionInfo
+from pytest_brt.sandbox.sandbox import Sandbox
+from pytest_brt.sandbox.shown import (
+    interpreter_folders,
+    own_import_folders,
+    shows_too_much,
+)
+from pytest_brt.sandbox.view import View
+from pytest_brt.sandbox.workspace import Scratch, Workspace
+from pytest_brt.types import Frame, Raised
+from pytest_brt.types.subject import Subject
+
+#: What is passed on of our own variables; everything else (tokens, keys, sockets) is not.
+_PASSED_ON = (
+    "PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "PYTHONUTF8", "PYTHONCOERCECLOCALE",
+)  # fmt: skip
+#: Where our scripts, and the folders beside a copy, lie in a root of its own.
+_TOOLS, _BESIDE = "/run/brt", "/tmp/brt"
+
+
+def make_view(
+    subject: Subject,
+    sandbox: Sandbox,
+    scratch: Scratch,
+    workspace: Workspace,
+    *,
+    seed: int = 0,
+    compiles: bool = False,
+) -> View:
+    """Return what processes see of a project whose copy is a workspace.
+
+    With `compiles` they write bytecode to the copy.
+    """
+    own = sandbox.has_own_root
+    tree = subject.root if own else str(workspace.copy)
+    folder = "/tmp" if own else str(workspace.temporary)
+    env = passed_variables()
+    env |= {"HOME": folder, "TMPDIR": folder, "USER": "nobody", "LOGNAME": "nobody"}
+    env |= dict(subject.env)
+    # The tests' own subprocesses find the same interpreter.
+    env["PATH"] = os.pathsep.join([str(Path(subject.python).parent), env["PATH"]])
+    env["PYTHONPATH"] = os.pathsep.join(subject.import_path(tree))
+    env["PYTHONHASHSEED"] = str(seed)
+    if not compiles:
+        env["PYTHONDONTWRITEBYTECODE"] = "1"
+    env["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    return View(
+        root=subject.root,
+        copy=str(workspace.copy),
+        tree=tree,
+        env=env,
+        shown=tuple(dict.fromkeys(shown_folders(subject, sandbox))),
+        environments=tuple((path, path) for path in workspace.environments),
+        writable=((str(workspace.temporary), _BESIDE if own else folder),),
+        tools=str(scratch.tools),
+        tools_inside=_TOOLS if own else str(scratch.tools),
+    )
+
+
+def passed_variables() -> dict[str, str]:
+    """Return the few of our variables that are passed on, and the locale."""
+    env = {"PATH": os.defpath, "LANG": "C.UTF-8"}
+    for name, value in os.environ.items():
+        if name in _PASSED_ON or name.startswith("LC_"):
+            env[name] = value
+    return env
+
+
+def shown_folders(subject: Subject, sandbox: Sandbox) -> Iterator[tuple[str, str]]:
+    """Yield the folders outside of the project that its processes see: real path, and name."""
+    yield from interpreter_folders(subject.python, subject.root)
+    loaded = dict(subject.env).get("LD_LIBRARY_PATH", os.environ.get("LD_LIBRARY_PATH", ""))
+    named = (*subject.users_path, *loaded.split(os.pathsep))
+    libraries = [path for path in named if os.path.isdir(path) and not shows_too_much(path)]
+    for path in (*own_import_folders(subject.python, subject.root), *libraries, *sandbox.shown):
+        yield os.path.realpath(path), path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathMap:
+    """Maps paths as processes name them to the project's own."""
+
+    view: View
+    #: Name of a test file's own, without its suffix, and what it stands for: several tests may
+    #: want the same file.
+    alias: tuple[str, str] = ("", "")
+
+    def relative(self, path: str) -> str | None:
+        """Return a path relative to the project, or None when it lies elsewhere."""
+        for tree in (self.view.tree, self.view.root):
+            if path.startswith(f"{tree}/"):
+                libraries = (f"{folder}/" for folder, _ in self.view.environments)
+                named = path[len(tree) + 1 :]
+                is_library = f"{self.view.root}/{named}".startswith(tuple(libraries))
+                return None if is_library else self.text(named)
+        return None
+
+    def text(self, text: str) -> str:
+        """Return a text in which the private copy is called by the project's own path."""
+        alias, name = self.alias
+        plain = text.replace(alias, name) if alias else text
+        return plain.replace(self.view.tree, self.view.root)
+
+    def raised(self, info: ExceptionInfo) -> Raised:
+        """Return an exception with its paths made the project's."""
+        frames = tuple(self._frame(*frame) for frame in info.frames)
+        projects = [frame.project for frame in reversed(frames)]
+        last = projects.index(True) if True in projects else None
+        return Raised(
+            type=self.text(info.type),
+            message=self.text(info.message),
+            bases=info.bases,
+            frames=frames,
+            values=info.values if info.values_at == last else (),
+        )
+
+    def _frame(self, path: str, line: int, function: str) -> Frame:
+        name = self.relative(path)
+        return Frame(
+            path=path if name is None else name,
+            line=line,
+            function=function,
+            project=name is not None and not is_test_path(name),
+        )

@@ -1,0 +1,114 @@
+"""What code of a project sees of the machine: a list, and what our own interpreter finds of it.
+
+A checkout may be a stranger's, and can hold links and settings that name any folder. So nothing
+that the project names is shown, but for what is an installed Python.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_brt.bounded import is_file
+from pytest_brt.errors import UsageProblem
+
+#: What programs and their libraries need of any system, and everybody may know.
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/gnu")
+#: The same of /etc.
+ETC = (
+    "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "passwd", "group",
+    "nsswitch.conf", "hosts", "host.conf", "resolv.conf", "services", "protocols", "localtime",
+    "timezone", "mime.types", "ssl", "ca-certificates", "pki", "fonts", "magic",
+)  # fmt: skip
+#: Folders that a sandbox has of its own, or that the kernel makes.
+_OWN = ("/tmp", "/var/tmp", "/run", "/dev/shm", "/proc", "/sys")
+#: Variables that name folders which tests may read, wherever these are.
+_FOLDERS_TO_READ = ("PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH")
+#: Links that lead to an interpreter; the kernel follows no more either.
+_MOST_LINKS = 40
+
+
+def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
+    """Yield the folders outside of `root` that an interpreter starts from: real, and as named.
+
+    These are those of the links that lead to it which hold an installed Python. The first one may
+    be an environment: outside of the project, the user has chosen it.
+    """
+    hop = os.path.abspath(python)
+    for number in range(_MOST_LINKS):
+        named = os.path.dirname(os.path.dirname(hop))
+        real = os.path.realpath(named)
+        is_chosen = number == 0 and is_file(Path(real, "pyvenv.cfg"))
+        if not is_below(real, root) and (is_chosen or _holds_python(real)):
+            yield real, named
+        if not os.path.islink(hop):
+            return
+        folder = os.path.realpath(os.path.dirname(hop))
+        hop = os.path.normpath(os.path.join(folder, os.readlink(hop)))
+
+
+def own_import_folders(python: str, root: str) -> Iterator[str]:
+    """Yield what our own interpreter imports from, where it is the project's too.
+
+    Whoever started us has started it so: what `.pth` files in it name is the user's choice.
+    """
+    if python == sys.executable:
+        for entry in sys.path:
+            if os.path.isdir(entry) and not is_below(entry, root) and not shows_too_much(entry):
+                yield os.path.abspath(entry)
+
+
+def check_folder(named: str) -> str:
+    """Return the path of a folder that a person wants shown.
+
+    Raises:
+        UsageProblem: there is none, or it would show a home, or what a sandbox has of its own.
+    """
+    folder = os.path.normpath(Path(named).absolute())
+    if not named or not os.path.isdir(folder):
+        raise UsageProblem(f"--brt-show: no such folder: {named!r} (give one that exists)")
+    if shows_too_much(folder):
+        raise UsageProblem(
+            f"--brt-show: {named!r} holds your home, or folders that each test has of its own"
+            " (give a folder in it)"
+        )
+    return folder
+
+
+def shows_too_much(folder: str) -> bool:
+    """Return whether a folder is, or holds, the user's home or what a sandbox has of its own."""
+    real = os.path.realpath(folder)
+    return any(is_below(path, real) for path in (*_homes(), *_OWN))
+
+
+def find_outside(name: str, value: str, root: Path) -> str:
+    """Return the first folder of a variable that has tests of the project in `root` read more."""
+    for entry in value.split(os.pathsep) if name in _FOLDERS_TO_READ else ():
+        if not is_below(os.path.realpath(root / entry), os.path.realpath(root)):
+            return entry
+    return ""
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Return whether a path is that of a folder, or of something in it."""
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+def _homes() -> set[str]:
+    homes = {os.path.expanduser("~")}
+    # With sudo, HOME is root's, and the files are those of who called it.
+    users = (str(os.getuid()), os.environ.get("SUDO_UID"))
+    homes.update(entry.pw_dir for entry in pwd.getpwall() if str(entry.pw_uid) in users)
+    return {os.path.realpath(home) for home in homes if os.path.isdir(home)}
+
+
+def _holds_python(folder: str) -> bool:
+    """Return whether Python is installed to a folder, which is no home that was its target."""
+    try:
+        installed = any(Path(folder).glob("lib*/python3*/os.py"))
+    except OSError:
+        return False
+    return installed and not shows_too_much(folder)

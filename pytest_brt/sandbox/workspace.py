@@ -1,0 +1,244 @@
+"""Private copies of the project: made, changed, and removed whatever becomes of this process."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from pytest_brt.bounded import is_file, is_folder
+from pytest_brt.errors import SandboxProblem, UnsafeChange
+from pytest_brt.sandbox.shown import is_below
+from pytest_brt.types import FileChange
+
+#: Folders that a copy does without.
+EXCLUDED = frozenset(
+    {
+        ".git", ".hg", ".svn", ".bzr", ".tox", ".nox", ".mypy_cache", ".pytest_cache",
+        ".ruff_cache", ".hypothesis", ".import_linter_cache", ".pytype", ".pyre",
+        "node_modules", ".idea", ".vscode",
+    }
+)  # fmt: skip
+_INSIDE = Path(__file__).with_name("inside")
+#: Removes a folder when nobody holds the other end of its input any more.
+_CLEANER = (
+    "trap '' INT TERM HUP; read -r _; "
+    'for _ in 1 2 3; do chmod -R u+rwX "$1"; rm -rf -- "$1" && exit; sleep 1; done'
+)
+
+
+def is_environment(folder: Path) -> bool:
+    """Return whether a folder is a virtual environment (venv, virtualenv, conda)."""
+    return is_file(folder / "pyvenv.cfg") or is_folder(folder / "conda-meta")
+
+
+class NoRoom(SandboxProblem):
+    """There is no space left for private copies."""
+
+
+@contextmanager
+def telling_of_room() -> Iterator[None]:
+    """Say on one line that a disk is full.
+
+    Raises:
+        NoRoom: it is.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise NoRoom(
+            f"no space left in {tempfile.gettempdir()!r}, where private copies of the project are"
+            " made (free some, or set TMPDIR to another folder)"
+        ) from error
+
+
+class HeldFolder:
+    """A folder that a process of its own removes when this one closes it, ends or is killed."""
+
+    def __init__(self) -> None:
+        """Make the folder."""
+        self.path = Path(tempfile.mkdtemp(prefix="brt-"))
+        self._cleaner = subprocess.Popen(
+            ["/bin/sh", "-c", _CLEANER, "sh", str(self.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._cleaner.communicate()
+
+
+class Scratch(HeldFolder):
+    """The folder for what is run."""
+
+    def __init__(self, user: int | None = None) -> None:
+        """Make the folder; `user` is who runs there, if not we."""
+        super().__init__()
+        self.user = user
+        if user is not None:  # who may enter it, and cannot list it
+            os.chown(self.path, -1, user)
+            self.path.chmod(0o710)
+        #: What Python compiled of the unpatched project: see `Workspace.keep_bytecode`.
+        self.bytecode = self.path / "bytecode"
+        #: Our scripts, where everybody can read them: our own folder may lie in a private one.
+        self.tools = self.path / "inside"
+        shutil.copytree(_INSIDE, self.tools, ignore=shutil.ignore_patterns("__pycache__"))
+        for path in (self.tools, *self.tools.iterdir()):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+
+    @contextmanager
+    def workspace(self, root: Path) -> Iterator[Workspace]:
+        """Give a private copy of the project, and remove it."""
+        folder = Path(tempfile.mkdtemp(dir=self.path))
+        try:
+            workspace = Workspace(root, folder, self.user)
+            if self.bytecode.exists():
+                shutil.copytree(self.bytecode, workspace.copy, dirs_exist_ok=True)
+            yield workspace
+        finally:
+            remove_tree(folder)
+
+
+class Workspace:
+    """A private copy of a project, and folders beside it."""
+
+    def __init__(self, root: Path, folder: Path, user: int | None) -> None:
+        """Copy the project without what tools keep; pipes and the like are no part of it."""
+        self.root = root
+        self.user = user
+        self.copy = folder / "tree"
+        #: For what tests write, where they have no /tmp of their own; for statements to run in.
+        self.temporary, self.work = folder / "tmp", folder / "tmp" / "work"
+        #: Virtual environments of the project, which are not copied.
+        self.environments: list[str] = []
+        if user is not None:
+            os.chown(folder, -1, user)
+            folder.chmod(0o710)
+        for path in (self.copy, self.temporary, self.work):
+            path.mkdir()
+            self._own(path)
+        self._copy(root, self.copy)
+
+    def _copy(self, source: Path, target: Path) -> None:
+        with os.scandir(source) as entries:
+            for entry in entries:
+                place = target / entry.name
+                with suppress(PermissionError):  # what we may not read is no part of it
+                    if entry.is_symlink():
+                        place.symlink_to(os.readlink(entry.path))
+                    elif entry.is_dir():
+                        self._copy_folder(Path(entry.path), place)
+                    elif entry.is_file():
+                        shutil.copy2(entry.path, place)
+                    else:
+                        continue
+                    self._own(place)
+
+    def _copy_folder(self, source: Path, target: Path) -> None:
+        if source.name in EXCLUDED:
+            return
+        target.mkdir()
+        if is_environment(source):
+            self.environments.append(str(source))
+            return
+        self._copy(source, target)
+        target.chmod(stat.S_IMODE(source.stat().st_mode) | stat.S_IRWXU)
+
+    def _own(self, path: Path) -> None:
+        if self.user is not None and os.path.lexists(path):
+            os.chown(path, self.user, self.user, follow_symlinks=False)
+
+    def keep_bytecode(self, folder: Path) -> None:
+        """Keep what was compiled here for other copies: compiling costs more than many suites.
+
+        What ran here is to be the unpatched project with its own tests alone: others could leave
+        something else than what was compiled.
+        """
+        kept = Path(tempfile.mkdtemp(dir=folder.parent))
+        for compiled in self.copy.rglob("__pycache__/*.pyc"):
+            if compiled.is_file() and not compiled.is_symlink():
+                place = kept / compiled.relative_to(self.copy)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(compiled, place)
+        for made in (kept, *kept.rglob("*")):
+            made.chmod(0o755 if made.is_dir() else 0o644)
+        with suppress(OSError):  # another run has kept it meanwhile
+            kept.rename(folder)
+
+    def write(self, changes: Iterable[FileChange]) -> None:
+        """Make changes of the copy, in which nothing has run yet.
+
+        Raises:
+            UnsafeChange: a path leads out of the copy.
+        """
+        for change in changes:
+            self._write(self.copy, change)
+
+    def write_beside(self, files: Iterable[FileChange]) -> None:
+        """Write files for statements, by their paths from where these run."""
+        for file in files:
+            with suppress(UnsafeChange):  # what would lie beyond is left out
+                self._write(self.temporary, file, start=self.work)
+
+    def _write(self, top: Path, change: FileChange, *, start: Path | None = None) -> None:
+        place = Path(os.path.normpath((start or top) / change.path))
+        parent = os.path.realpath(place.parent)
+        if not is_below(parent, str(top)) or place in (top, start):
+            raise UnsafeChange(f"the change of {change.path!r} leads out of the project")
+        before = place.lstat() if os.path.lexists(place) else None
+        _drop_bytecode(place)
+        if before is not None and not stat.S_ISDIR(before.st_mode):
+            place.unlink()
+        if change.content is None:
+            _remove_empty(place.parent, top)
+            return
+        missing = [folder for folder in place.parents if not folder.exists()]
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(change.content)
+        place.chmod(0o755 if change.executable else 0o644)
+        # Bytecode would be taken for valid where size and second of a change agree.
+        later = max(time.time_ns(), (before.st_mtime_ns if before else 0) + 2_000_000_000)
+        os.utime(place, ns=(later, later))
+        for path in (place, *missing):
+            self._own(path)
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder with all in it, whatever permissions it was given."""
+    try:
+        shutil.rmtree(folder)
+    except OSError:
+        subprocess.run(["chmod", "-R", "u+rwX", str(folder)], check=False, capture_output=True)
+        shutil.rmtree(folder)
+
+
+def _drop_bytecode(module: Path) -> None:
+    """Remove what Python and pytest compiled from a module."""
+    if module.suffix == ".py":
+        stale = [module.with_suffix(".pyc")]
+        with suppress(OSError):
+            cached = (module.parent / "__pycache__").iterdir()
+            stale += [path for path in cached if path.name.startswith(f"{module.stem}.")]
+        for path in stale:
+            path.unlink(missing_ok=True)
+
+
+def _remove_empty(folder: Path, top: Path) -> None:
+    """Remove a folder that has nothing left, and those above it: a diff has no empty folders."""
+    with suppress(OSError):
+        shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+        while folder != top:
+            folder.rmdir()
+            folder = folder.parent

@@ -1,0 +1,49 @@
+"""Which sandbox is taken, and what is said where there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.errors import SandboxProblem, UsageProblem
+from pytest_brt.sandbox.available import open_sandbox
+from pytest_brt.sandbox.sandbox import Isolation
+
+
+def test_bubblewrap_is_taken_where_it_runs() -> None:
+    sandbox = open_sandbox("auto")
+    assert sandbox.isolation is Isolation.BUBBLEWRAP
+    assert sandbox.remarks == ()
+
+
+def test_without_bubblewrap_it_is_landlock_and_said_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    sandbox = open_sandbox("auto")
+    assert sandbox.isolation is Isolation.LANDLOCK
+    assert sandbox.remarks[0] == "no bubblewrap: bubblewrap is not installed"
+
+
+def test_the_words_of_a_bubblewrap_that_fails_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bwrap"
+    program.write_text("#!/bin/sh\necho 'bwrap: setting up uid map: denied' >&2\nexit 1\n", "utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(SandboxProblem, match=r"setting up uid map: denied.*--brt-sandbox none"):
+        open_sandbox("bubblewrap")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "net", "named"), [("ns", "none", "'ns'"), ("auto", "some", "'some'")]
+)
+def test_what_is_not_known_is_named(wanted: str, net: str, named: str) -> None:
+    with pytest.raises(UsageProblem, match=named):
+        open_sandbox(wanted, net=net)
+
+
+def test_none_is_had_only_when_asked_for() -> None:
+    assert open_sandbox("none").remarks == ("tests can read and change all that you can",)

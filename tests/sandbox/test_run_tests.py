@@ -1,0 +1,169 @@
+"""What tests come to, in the strongest sandbox that is here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from pytest_brt.render.causes import run_words
+from pytest_brt.sandbox.available import open_sandbox
+from pytest_brt.sandbox.conditions import Conditions, Limits, Test
+from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.sandbox.statements import Script, run_statements
+from pytest_brt.types import FileChange, TestRun, Verdict
+from pytest_brt.types.subject import Subject
+from tests.support.projects import make_project
+
+#: Source of `test_a`, its verdict, and words of the reason.
+CASES = {
+    "passes": ("def test_a(): assert True", Verdict.PASS, ""),
+    "fails": ("def test_a(): assert 1 == 2", Verdict.FAIL, "assert 1 == 2"),
+    "prints": ("def test_a():\n  print('1 passed')\n  assert 0", Verdict.FAIL, ""),
+    "skips": ("import pytest\ndef test_a(): pytest.skip('no')", Verdict.SKIP, "no"),
+    "expected": ("import pytest\n@pytest.mark.xfail\ndef test_a(): assert 0", Verdict.XFAIL, ""),
+    "import-error": ("import zork\ndef test_a(): pass", Verdict.BROKEN, "zork"),
+    "syntax-error": ("def test_a(:", Verdict.BROKEN, "SyntaxError"),
+    "name-error": ("def test_a(): zork", Verdict.BROKEN, "NameError"),
+    "no-test": ("x = 1", Verdict.BROKEN, ""),
+    "no-fixture": ("def test_a(zork): pass", Verdict.BROKEN, "fixture 'zork' not found"),
+    "system-exit": ("def test_a(): raise SystemExit(0)", Verdict.BROKEN, "SystemExit"),
+    "recursion": ("def f(): f()\ndef test_a(): f()", Verdict.FAIL, "RecursionError"),
+    "odd-text": ("def test_a(): raise ValueError('\\ud800\\0\\x1b[31m')", Verdict.FAIL, "Value"),
+    "in-project": (
+        "from pkg.core import divide\ndef test_a(): divide(1, 0)", Verdict.FAIL, "ZeroDivision",
+    ),
+    "wrong-call": (
+        "from pkg.core import divide\ndef test_a(): divide(1)", Verdict.FAIL, "does not fit",
+    ),
+    "unittest": (
+        "import unittest\nclass TestX(unittest.TestCase):\n  def test_a(self): self.fail('x')",
+        Verdict.BROKEN,
+        "",
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+    root = make_project(tmp_path_factory.mktemp("run") / "project")
+    subject = Subject(root=str(root), python=sys.executable, source_roots=(".",), packages=("pkg",))
+    with closing(Runner(subject, open_sandbox("auto"), Limits(seconds=20.0))) as runner:
+        yield runner
+
+
+@pytest.fixture(scope="module")
+def runs(runner: Runner) -> dict[str, TestRun]:
+    """All cases, which want the same file, in one go."""
+    tests = [
+        Test(id=name, path="tests/test_x.py", source=f"{source}\n", node="test_a")
+        for name, (source, _, _) in CASES.items()
+    ]
+    found, _ = runner.run(tests, Conditions())
+    return {name: one for name, (one,) in found.items()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_test_has_its_verdict(runs: dict[str, TestRun], name: str) -> None:
+    _, verdict, words = CASES[name]
+    assert runs[name].verdict is verdict, run_words(runs[name])
+    assert words in run_words(runs[name])
+
+
+def test_paths_are_those_of_the_project(runs: dict[str, TestRun]) -> None:
+    raised = runs["in-project"].raised
+    assert raised is not None
+    own = [(frame.path, frame.line) for frame in raised.frames if not frame.path.startswith("/")]
+    assert own == [("tests/test_x.py", 2), ("pkg/core.py", 2)]
+    assert raised.in_project is not None
+    assert runs["in-project"].used_project is True
+    assert runs["fails"].used_project is False
+
+
+def run_file(runner: Runner, source: str, conditions: Conditions) -> dict[str, TestRun]:
+    """Return what the tests of a file of the project did, by their nodes."""
+    change = FileChange(path="tests/test_many.py", content=source.encode())
+    tests = [Test(id="file", path="tests/test_many.py")]
+    changed = Conditions(
+        changes=(*conditions.changes, change), watch=conditions.watch, reverse=conditions.reverse
+    )
+    found, _ = runner.run(tests, changed)
+    return {run.node: run for run in found["file"]}
+
+
+def test_a_test_that_ends_its_process_hides_no_other(runner: Runner) -> None:
+    source = (
+        "import os\ndef test_f(): os._exit(0)\ndef test_f_two(): assert 0\ndef test_f_3(): pass\n"
+    )
+    runs = run_file(runner, source, Conditions())
+    assert {node: run.verdict for node, run in runs.items()} == {
+        "test_f": Verdict.CRASH,
+        "test_f_two": Verdict.FAIL,
+        "test_f_3": Verdict.PASS,
+    }
+
+
+def test_lines_that_are_watched_are_told(runner: Runner) -> None:
+    source = (
+        "from pkg.core import Thing, divide\ndef test_a(): divide(1, 1)\n"
+        "def test_b(): Thing().name()\n"
+    )
+    runs = run_file(runner, source, Conditions(watch=("pkg/core.py",)))
+    lines = {node: {name: int(bits, 16) for name, bits in run.ran} for node, run in runs.items()}
+    assert lines["test_a"] == {"pkg/core.py": 1 << 2}
+    assert lines["test_b"] == {"pkg/core.py": 1 << 7}
+
+
+def test_other_code_than_the_patched_is_no_result(runner: Runner) -> None:
+    source = (
+        "import importlib.util, sys\n"
+        "spec = importlib.util.spec_from_loader('pkg.core', None, origin='/usr/lib/core.py')\n"
+        "sys.modules['pkg.core'] = importlib.util.module_from_spec(spec)\ndef test_a(): pass\n"
+    )
+    patch = FileChange(path="pkg/core.py", content=b"x = 1\n")
+    run = run_file(runner, source, Conditions(changes=(patch,)))["test_a"]
+    assert run.verdict is Verdict.INVALID
+    assert "/usr/lib/core.py" in run_words(run)
+
+
+def test_tests_that_bring_different_conftests_do_not_meet(runner: Runner) -> None:
+    tests = []
+    for value in (1, 2):
+        content = f"import pytest\n@pytest.fixture\ndef v(): return {value}\n".encode()
+        conftest = FileChange(path="tests/conftest.py", content=content)
+        source = f"def test_a(v): assert v == {value}\n"
+        tests.append(
+            Test(
+                id=f"{value}",
+                path="tests/test_v.py",
+                source=source,
+                node="test_a",
+                support=(conftest,),
+            )
+        )
+    found, _ = runner.run(tests, Conditions())
+    assert {one.verdict for (one,) in found.values()} == {Verdict.PASS}
+
+
+def test_bug_tests_leave_each_other_nothing(runner: Runner) -> None:
+    sets = "import sys\ndef test_a():\n  assert not hasattr(sys, 'left')\n  sys.left = 1\n"
+    tests = [
+        Test(id=f"{n}", path="tests/test_s.py", source=f"{sets}# {n}\n", node="test_a")
+        for n in range(3)
+    ]
+    found, _ = runner.run(tests, Conditions())
+    assert {one.verdict for (one,) in found.values()} == {Verdict.PASS}
+
+
+def test_statements_tell_values_and_how_they_end(runner: Runner) -> None:
+    statements = ("from pkg.core import divide", "divide(1, 2)", "divide(1, 0)", "exit(3)")
+    found = run_statements(runner, Script(statements=(*statements, "import os; os._exit(4)", "1")))
+    assert [seen.index for seen in found.observed] == [0, 1, 2, 3]
+    value, raised = found.observed[1].value, found.observed[2].raised
+    assert value is not None
+    assert (value.repr, value.evaluable) == ("0.5", True)
+    assert raised is not None
+    assert raised.in_project is not None
+    assert found.ended == "exit status 4"
