@@ -262,7 +262,7 @@ class Guard:
             ),
             failing=chosen.failing,
             shortfalls=chosen.shortfalls,
-            seconds=sum(run.seconds for run in results.values()),
+            seconds=sum((run.seconds for run in results.values()), 0.0),
         )
 
     def _confirm(

@@ -43,7 +43,8 @@ def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
         real = os.path.realpath(named)
         is_chosen = number == 0 and is_file(Path(real, "pyvenv.cfg"))
         if not is_below(real, root) and (is_chosen or _holds_python(real)):
-            yield real, named
+            # A link in the project is in its copy too, and leads to where the folder is.
+            yield real, real if is_below(named, root) else named
         if not os.path.islink(hop):
             return
         folder = os.path.realpath(os.path.dirname(hop))

@@ -201,6 +201,8 @@ class Reading:
             return self.run(Verdict.CRASH, ProcessEnded(status=item.joined.code))
         if self.result.timed_out:
             late = TookTooLong(what=Timed.TEST, seconds=self.seconds)
+            if self.result.is_overdue:
+                late = TookTooLong(what=Timed.ROW, seconds=self.result.seconds)
             return self.run(Verdict.TIMEOUT, late)
         return self.run(Verdict.CRASH, ProcessEnded(status=self.result.status))
 

@@ -30,6 +30,16 @@ def opened(door, key):
 SIZE = "return len(items) - 1"
 LOCK = 'lock = door["lock"]'
 SUITE = "import core\n\n\ndef test_size_is_a_number():\n    assert core.size([1, 2]) >= 0\n"
+#: Longer than what existing tests may take: some are left out, and which lines they run is seen.
+LONG = """\
+import time
+
+
+def test_long():
+    end = time.process_time() + 3
+    while time.process_time() < end:
+        pass
+"""
 BUG_TESTS = """\
 import core
 
@@ -149,14 +159,16 @@ def test_a_call_on_which_patches_differ_stands_in_every_report(
 def test_it_is_said_that_no_existing_test_runs_what_a_patch_changes(
     pytester: pytest.Pytester,
 ) -> None:
+    write_tree(pytester.path, {"test_long.py": LONG})
     found = rank(
         pytester,
         "--brt-issue=issue.md",
+        "--brt-guard=1",
         a=(LOCK, 'lock = door.get("lock", key)', ""),
         b=(LOCK, 'if "lock" not in door:\n        return None\n    lock = door["lock"]', ""),
     )
     assert [patch["existing"]["reached"] for patch in found.patches.values()] == [0, 0]
-    assert "no existing test runs the changed lines" in found.ranking["verdict"]
+    assert "no existing test was found that runs the changed lines" in found.ranking["verdict"]
     assert "existing tests" not in found.ranking["verdict"]
     assert len({patch["score"] for patch in found.patches.values()}) == 1
 

@@ -41,10 +41,11 @@ COUNTING = {"shown.md", "complained.md"}
 FIX = """\
 --- a/interval.py
 +++ b/interval.py
-@@ -2 +2 @@
+@@ -1,3 +1,3 @@
+ def clamp(value, low, high):
 -    return max(low, min(value, low))
 +    return max(low, min(value, high))
-"""
+ \n"""
 NOTHING = FIX.replace("value, high", "value, low, low")
 SUITE = "from interval import clamp\n\n\ndef test_low():\n    assert clamp(-1, 0, 9) == 0\n"
 

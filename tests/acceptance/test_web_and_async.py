@@ -23,6 +23,7 @@ from tests.acceptance.django_site import (
     reproduced,
     sources,
 )
+from tests.support.interval import diff_of
 from tests.support.reports import patches_of, read_report
 from tests.support.subjects import environment
 
@@ -177,16 +178,9 @@ def ranked(root: Path, report: str) -> tuple[str, dict[str, dict[str, Any]]]:
 
 def write_patch(root: Path, name: str, path: str, before: str, after: str) -> None:
     """Write a patch beside `root` that replaces a line."""
-    lines = (root / path).read_text("utf-8").splitlines()
-    at = next(number for number, line in enumerate(lines) if line.strip() == before)
-    indent = lines[at][: -len(before)]
-    made(
-        root.parent,
-        {
-            f"patches/{name}.diff": f"--- a/{path}\n+++ b/{path}\n@@ -{at + 1} +{at + 1} @@\n"
-            f"-{lines[at]}\n+{indent}{after}\n"
-        },
-    )
+    source = (root / path).read_text("utf-8")
+    diff = diff_of(source.replace(before, after, 1), path, source)
+    made(root.parent, {f"patches/{name}.diff": diff})
 
 
 def test_a_route_of_fastapi(tmp_path: Path) -> None:

@@ -108,10 +108,8 @@ def test_long_work_on_existing_tests_is_told_with_how_long_it_takes(
             "double",
             (),
         )
-        *first, tried, running = said
-        # Where the machine is slow, it is said before that they run at all.
-        assert first in ([], ["running existing tests without a patch"])
-        assert tried.startswith("existing tests: 1 of 1 files run without a patch, 2 tests ex")
+        first, running = said
+        assert first == "running existing tests without a patch"
         assert re.fullmatch("double: running 2 existing tests, about [1-4] s", running)
         assert found.ran == 2
     finally:

@@ -14,7 +14,10 @@ REFUSED = {
     "not-a-diff": "This is not a diff.\n",
     "malformed": "--- a/interval.py\n+++ b/interval.py\n@@ three lines @@\n-    return\n",
     "file-missing": "--- a/none.py\n+++ b/none.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n",
-    "hunk-missing": "--- a/interval.py\n+++ b/interval.py\n@@ -3,1 +3,1 @@\n-    pass\n+    x\n",
+    "hunk-missing": (
+        "--- a/interval.py\n+++ b/interval.py\n@@ -3,2 +3,2 @@\n def none():\n-    pass\n+    x\n"
+    ),
+    "hunk-adrift": "--- a/interval.py\n+++ b/interval.py\n@@ -3 +3 @@\n-    pass\n+    x\n",
     "file-exists": "--- /dev/null\n+++ b/interval.py\n@@ -0,0 +1 @@\n+x = 1\n",
 }
 UNSAFE = {
