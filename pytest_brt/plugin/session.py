@@ -296,7 +296,7 @@ class Session(OwnCollection):
             rank = "pytest-brt rank DIR" if TYPED in os.environ else "pytest --rank-fixes DIR"
             yield (
                 f"next: '{rank}' ranks the patches in DIR by these tests; 'pytest-brt review' "
-                "first asks you which of them are right"
+                "shows them, and takes which are right"
             )
 
     def _open_journal(self) -> HeldJournal | None:
