@@ -25,8 +25,8 @@ TABLE = """
 TAIL = """
 xdist's `-n K` is understood as `--brt-jobs K`: one process drives all work.
 
-What the run's end means is said in [exit codes](exit-codes.md), its output in
-[reading the output](reading.md).
+What the run's end means is said in [exit codes](ci.md#exit-codes), its output in
+[reports](reports.md) and [ranking](ranking.md).
 """
 
 

@@ -1,4 +1,4 @@
-"""Whether a report was reproduced, in one sentence, and why not; docs/reading.md says more.
+"""Whether a report was reproduced, in one sentence, and why not; docs/reports.md says more.
 
 A *bug test* is a test that fails because of the bug; *existing tests* are the project's own.
 """

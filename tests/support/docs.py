@@ -57,9 +57,3 @@ def steps_of(page: str) -> list[Step]:
             steps[-1] = replace(steps[-1], shown=text)
         before = f"```{opened['language']}"
     return steps
-
-
-PAGE = (DOCS / "repair.md").read_text("utf-8")
-COMMANDS = [line[2:] for line in PAGE.splitlines() if line.startswith("$ pytest-brt ")]
-#: Those that a test runs.
-TRIED = [command for command in COMMANDS if "gguf" not in command]
