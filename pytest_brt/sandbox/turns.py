@@ -51,5 +51,7 @@ class Turns:
 
     def _leave(self, mine: tuple[str, set[str]]) -> None:
         with self._changed:
-            self._running.remove(mine)
+            # Another run may have the same name, and have met the same ones: equal, and not this.
+            place = next(at for at, run in enumerate(self._running) if run is mine)
+            del self._running[place]
             self._changed.notify_all()
