@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
-from pytest_brt.types import Attempt, Author, Ending, JudgedTest, Verdict
+from pytest_brt.types import Attempt, Ending, JudgedTest, Verdict
 
 #: Candidates that a model is asked about.
 _ASKED = 5
@@ -24,17 +24,19 @@ def choose_brt(
     drawn. `given` are tests of a person's, which are held for right. `says` tells whether a model
     holds a failure for the bug's; it is called for the few most trusted candidates.
     """
-    merits = {judged.test.id: (judged, True, True) for judged in given}
-    for attempt in attempts:
-        ended_well = all(one.ending is Ending.FINISH for one in attempt.trajectories)
-        ran = [step.verdict for one in attempt.trajectories for step in one.steps if step.verdict]
-        fails = not ran or ran[-1] is Verdict.FAIL
-        merits |= {judged.test.id: (judged, ended_well, fails) for judged in attempt.tests}
+    merits = {judged.test.id: (judged, (True, True, True)) for judged in given}
+    made = [(judged, attempt) for attempt in attempts for judged in attempt.tests]
+    made.sort(key=lambda pair: -pair[0].judgement.confidence)
+    for place, (judged, attempt) in enumerate(made):
+        talks = attempt.trajectories
+        ran = [step.verdict for one in talks for step in one.steps if step.verdict]
+        merit = (
+            not given and place < _ASKED and bool(says(judged)),
+            all(one.ending is Ending.FINISH for one in talks),
+            not ran or ran[-1] is Verdict.FAIL,
+        )
+        merits.setdefault(judged.test.id, (judged, merit))
     candidates = [merit for merit in merits.values() if merit[0].judgement.candidate]
-    trusted = sorted((one for one, *_ in candidates), key=lambda one: -one.judgement.confidence)
-    held = [one for one in trusted if one.test.origin.author is Author.PERSON]
-    if not held and len(trusted) > 1:
-        held = [one for one in trusted[:_ASKED] if says(one)]
-    ranked = {id(one): (one in held, well, fails) for one, well, fails in candidates}
-    best = [one for one, *_ in candidates if ranked[id(one)] == max(ranked.values())]
-    return Random(seed).choice(best) if best else None
+    best = max((merit for _, merit in candidates), default=None)
+    held = [judged for judged, merit in candidates if merit == best]
+    return Random(seed).choice(held) if held else None

@@ -32,7 +32,6 @@ BRT_AGENT = Agent(
     steps=25,
     temperature=0.2,
     runs=20,
-    repeatable=("finish",),
 )
 #: The one of `auto`, which knows what was found before.
 AUTO_AGENT = replace(BRT_AGENT, name="auto-agent", steps=15, top_k=40, ends_early=True)
@@ -47,7 +46,6 @@ PASSERINE = Agent(
     reply=400,
     runs=20,
     is_given=True,
-    repeatable=("finish",),
 )
 
 _READING = ("read_range", "get_classes_and_methods", "extract_method", "extract_tests")
@@ -76,8 +74,6 @@ STATES: Mapping[str, Mapping[str, str]] = {
 #: Fixes that must be tried before the steps are used up (paper 004), and lines of a fix that later
 #: steps are shown.
 _FIXES, _LINES = 4, 30
-#: Tools whose results are worth more to later steps than others'.
-_CODE = ("write_fix", "extract_method", "read_range", "generate_method_body")
 
 
 def sections(
@@ -94,49 +90,37 @@ def sections(
         last=cut(_entry(steps[-1]), room) if steps else "None yet.",
         step=len(env.steps) + 1,
         steps=agent.steps,
-        left=max(0, _FIXES - len({fix.key for fix in env.tried})),
-        kept=any(fix.stands for fix in env.tried),
+        left=max(0, _FIXES - len(env.tried)),
+        kept=any(trial.stands for trial in env.tried),
     )
     left = (room - env.model.count(system.content + known.content + tail) - 64) * 3
-    user = "\n\n".join([known.content, *_by_tool(steps[:-1], left), tail])
-    return system, Message("user", user)
-
-
-def _by_tool(steps: Sequence[Step], left: int) -> list[str]:
-    """Return what was gathered, a section for each tool; fixes and code stay longest."""
-
-    def worth(step: Step) -> tuple[int, int]:
-        passes = any(fix.passes for fix in step.fixes)
-        return 4 * passes + 2 * (step.action in _CODE) + step.is_done, step.number
-
-    shown: dict[int, str] = {}
-    for step in sorted(steps, key=worth, reverse=True):
-        left -= len(_entry(step))
-        short = f"### {step.number}. {step.action}: left out"
-        shown[step.number] = _entry(step) if left > 0 else short
-    found: dict[str, list[str]] = {}
-    for step in steps:
-        found.setdefault(f"## {step.action}", []).append(shown[step.number])
-    return ["\n\n".join([title, *texts]) for title, texts in found.items()]
+    gathered: dict[str, list[str]] = {}
+    for step in reversed(steps[:-1]):
+        entry = _entry(step)
+        left -= len(entry)
+        gathered.setdefault(step.action, []).insert(0, entry if left > 0 else "[left out]")
+    texts = ["\n\n".join([f"## {tool}", *entries]) for tool, entries in gathered.items()]
+    return system, Message("user", "\n\n".join([known.content, *texts, tail]))
 
 
 def _entry(step: Step) -> str:
-    asked = " ".join([step.action, *(value for _, value in step.arguments)])
-    code = [line for block in step.call.code for line in block.splitlines()] if step.call else []
+    """Return what a step was: what was asked for, thought, written and seen."""
+    values = [value for _, value in step.call.arguments] if step.call else []
+    code = "".join(step.call.code).splitlines()[:_LINES] if step.call else []
+    asked = " ".join([step.action, *values])[:200]
     thought = f"You thought: {step.thought}"
-    lines = [f"### {step.number}. {asked[:200]}", thought, *code[:_LINES], step.observation]
-    return "\n".join(lines)
+    return "\n".join([f"### {step.number}. {asked}", thought, *code, step.observation])
 
 
 def repair_values(env: RepairWork, most: int) -> dict[str, object]:
     """Return what the prompts of repairs are told of the bug, in about `most` characters."""
-    runs = env.trials.first_runs()
+    failing, runs = env.trials.failing, env.trials.first_runs()
     return {
         "title": env.issue.title,
         "report": report_text(env.issue, most),
         "tests": cut(describe_runs(runs, env.names), most // 2) if runs else "",
-        "brt": cut(env.source_of(env.failing[0]), most // 2) if env.failing else "",
-        "places": describe_places(env, 5),
+        "brt": cut(env.source_of(failing[0]), most // 2) if failing else "",
+        "places": describe_places(env),
         "place": env.is_place_given,
         "given": env.given.test if env.given is not None else None,
     }
@@ -157,7 +141,6 @@ REPAIR_AGENT = Agent(
     temperature=0.0,
     states=STATES,
     layout=sections,
-    repeatable=("discard_hypothesis", "collect_more_information", "goal_accomplished"),
 )
 #: The default of repairs, which follows no paper: it is shown the likeliest code at once, and the
 #: first fix that stands ends it.
@@ -174,7 +157,6 @@ AUTO_REPAIR = Agent(
     top_k=40,
     ends_early=True,
     asks_again=False,
-    repeatable=("finish",),
 )
 #: The agents that repair, by name.
 REPAIRS = {agent.name: agent for agent in (AUTO_REPAIR, REPAIR_AGENT, PASSERINE)}

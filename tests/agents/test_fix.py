@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from pytest_brt.agents.fix import apply_fix, parse_fix
@@ -20,22 +18,6 @@ def test_lines_are_replaced_inserted_and_deleted(workspace: Make) -> None:
     (change,) = apply_fix(fix, env)
     lines = CODE.split("\n")
     assert change.content == "\n".join(["A = 1", lines[0], RIGHT, "", "", ""]).encode()
-
-
-def test_the_form_of_the_paper(workspace: Make) -> None:
-    paper = [
-        {
-            "file_path": "interval.py",
-            "insertions": [{"line_number": 1, "new_lines": ["A = 1"]}],
-            "deletions": [2],
-            "modifications": [{"line_number": 2, "modified_line": RIGHT}],
-        }
-    ]
-    fix = parse_fix(json.dumps({"changes_dicts": paper}), [])
-    (change,) = apply_fix(fix, workspace(""))
-    assert (change.content or b"").startswith(
-        f"A = 1\ndef clamp(value, low, high):\n{RIGHT}\n".encode()
-    )
 
 
 def test_numbers_of_listings_are_taken_off(workspace: Make) -> None:
