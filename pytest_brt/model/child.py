@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -31,6 +32,8 @@ from pytest_brt.model.http import Loopback
 _SLOTS, _CELLS = 8, 1.5
 #: Seconds for a file to be loaded, and for which a server of ours may be gone.
 _LOADING, _GONE = 900.0, 0.5
+#: Fields of a request that llama-cpp-python takes as they are.
+_TAKEN = ("messages", "max_tokens", "temperature", "top_p", "top_k", "seed", "stop")
 _PACKAGES = {"llama-server": "xllamacpp", "llama-cpp-python": "llama_cpp"}
 #: The key, which no list of processes is to show.
 _KEY = "LLAMA_API_KEY"
@@ -53,9 +56,8 @@ class Child:
         Raises:
             ModelProblem: nothing here can run it, or it cannot be loaded.
         """
-        here = engines()
-        self.path, self.engine = path, engine or (here or [""])[0]
-        if self.engine not in here:
+        engine = engine or next(iter(engines()), "")
+        if engine not in engines():
             raise ModelProblem(
                 f"--brt-model: nothing to run {path.name!r} with (pip install "
                 "'pytest-brt[server]' or 'pytest-brt[llama]')"
@@ -65,18 +67,18 @@ class Child:
         key = secrets.token_hex(16)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", __name__, self.engine, str(path), str(port), str(context)],
+            [sys.executable, "-P", "-m", __name__, engine, str(path), str(port), str(context)],
             stdin=subprocess.PIPE,  # it ends when this is closed
             stdout=self._log,
             stderr=self._log,
             start_new_session=True,
             env={**os.environ, _KEY: key},
         )
-        slots = _SLOTS if self.engine == "llama-server" else 1
         address = Loopback(f"http://127.0.0.1:{port}/v1", key)
+        slots = _SLOTS if engine == "llama-server" else 1
         self.server = Server(address, context=context, slots=slots, patience=_GONE)
         try:
-            self._wait(context)
+            self._wait(path)
         except BaseException:
             self.close()
             raise
@@ -86,7 +88,8 @@ class Child:
         """Whether the process has not ended."""
         return self.process.poll() is None
 
-    def _wait(self, context: int) -> None:
+    def _wait(self, path: Path) -> None:
+        """Wait for the file to be loaded; raise ModelProblem where it cannot be."""
         end = time.monotonic() + _LOADING
         while self.is_alive and time.monotonic() < end:
             try:
@@ -94,15 +97,14 @@ class Child:
             except ModelProblem:
                 time.sleep(0.1)
                 continue
-            trained = (row.get("meta") or {}).get("n_ctx_train") or context
-            self.server.context = min(context, trained)
+            trained = (row.get("meta") or {}).get("n_ctx_train") or self.server.context
+            self.server.context = min(self.server.context, trained)
             return
         self._log.seek(0)
-        lines = self._log.read().decode("utf-8", "replace").split("\n")
-        said = [line for line in lines if "error" in line.lower() or "fail" in line.lower()]
+        log = self._log.read().decode("utf-8", "replace")
+        errors = re.findall(r".*(?:error|fail).*", log, re.IGNORECASE) or ["no answer"]
         raise ModelProblem(
-            f"{self.path.name!r} cannot be loaded by {self.engine}: "
-            f"{' '.join((said or ['no answer'])[-1].split())[:200]} (is it a whole GGUF file?)"
+            f"{path.name!r} cannot be loaded: {errors[-1].strip()[:200]} (is it a whole GGUF file?)"
         )
 
     def close(self) -> None:
@@ -145,16 +147,15 @@ def _run_llama_cpp(path: str, port: int, context: int) -> None:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            trained = [n for name, n in llama.metadata.items() if name.endswith("context_length")]
-            meta = {"n_ctx_train": int((trained or [0])[0])}
+            sizes = [n for name, n in llama.metadata.items() if name.endswith("context_length")]
+            meta = {"n_ctx_train": int(sizes[0]) if sizes else 0}
             self._send(200, {"data": [{"id": Path(path).stem, "meta": meta}]})
 
         def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if self.headers["Authorization"] != f"Bearer {os.environ[_KEY]}":
                 return self._send(401, {"error": "wrong key"})
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            names = ("messages", "max_tokens", "temperature", "top_p", "top_k", "seed", "stop")
-            fields = {name: body[name] for name in names if name in body}
+            fields = {name: body[name] for name in _TAKEN if name in body}
             if "response_format" in body:
                 schema = body["response_format"]["json_schema"]["schema"]
                 fields["response_format"] = {"type": "json_object", "schema": schema}
@@ -164,17 +165,14 @@ def _run_llama_cpp(path: str, port: int, context: int) -> None:
                 return self._send(400, {"error": str(error)})
 
         def _send(self, status: int, body: object) -> None:
-            text = json.dumps(body).encode()
             self.send_response(status)
-            self.send_header("Content-Length", str(len(text)))
             self.end_headers()
-            self.wfile.write(text)
+            self.wfile.write(json.dumps(body).encode())
 
         def log_message(self, format: str, *args: object) -> None:
             """Say nothing of requests."""
 
-    server = HTTPServer(("127.0.0.1", port), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=HTTPServer(("127.0.0.1", port), Handler).serve_forever).start()
 
 
 def main(engine: str, path: str, port: int, context: int) -> None:

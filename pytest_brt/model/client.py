@@ -20,10 +20,10 @@ from pytest_brt.model.request import Reply, Request, estimate
 from pytest_brt.types import Cost
 
 #: Fields that a request can do without.
-_OPTIONAL = ("chat_template_kwargs", "t_max_predict_ms", "response_format", "top_k", "n", "seed")
-#: Seconds for one answer, for what a server says of itself, and for which one that never answered
-#: and one that did may be gone: the first may be starting, the second starting again.
-_LONGEST, _ASKING, _STARTING, _RESTARTING = 3600.0, 10.0, 1.0, 20.0
+_OPTIONAL = ("chat_template_kwargs", "response_format", "top_k", "n", "seed")
+#: Seconds for one answer, for what a server says of itself, and for which one may be gone: it may
+#: be starting again.
+_LONGEST, _ASKING, _RESTARTING = 3600.0, 10.0, 20.0
 #: Requests at a time, and answers that are errors before a server is given up.
 _AT_ONCE, _FAILURES = 8, 3
 #: Tokens of context that are assumed where no server says it.
@@ -55,7 +55,6 @@ class Server:
     #: Fields that it refused, and "n" where it gives one reply whatever is asked for.
     refused: set[str] = field(default_factory=set)
     _is_known: bool = False
-    _is_heard: bool = False
 
     def models(self) -> list[dict[str, Any]]:
         """Return what the server tells of its models.
@@ -64,13 +63,13 @@ class Server:
             ModelProblem: nobody answers, or somebody else.
         """
         response = self._patient("/models", None, time.monotonic() + _ASKING)
-        listed = response.body.get("data")
-        if not isinstance(listed, list) or not all(isinstance(row, dict) for row in listed):
+        rows = response.body.get("data")
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise ModelProblem(
                 f"--brt-model: {self.address.url} is not an OpenAI-compatible server (it answers "
-                f"{_start(response)})"
+                f"{response})"
             )
-        return [row for row in listed if "id" in row]
+        return [row for row in rows if "id" in row]
 
     def open(self) -> None:
         """Ask once which model there is, and how much context it has.
@@ -88,11 +87,8 @@ class Server:
             )
         self.name = self.name or next(iter(known))
         row = known.get(self.name, {})
-        told = row.get("max_model_len") or (row.get("meta") or {}).get("n_ctx")
-        if not told:  # llama-server
-            props = self.address.ask("/props", _ASKING).body
-            told = (props.get("default_generation_settings") or {}).get("n_ctx")
-        self.context = self.context or (told if isinstance(told, int) else _CONTEXT)
+        size = row.get("max_model_len") or (row.get("meta") or {}).get("n_ctx") or _CONTEXT
+        self.context = self.context or int(size)
         self._is_known = True
 
     def ask(
@@ -108,7 +104,7 @@ class Server:
             ModelProblem: the server cannot be reached, or refuses the request.
         """
         left = list(numbers)
-        while len(left) > 1 and "n" not in self.refused:
+        while left and "n" not in self.refused:
             size = min(len(left), self.slots)
             replies, cost = self._replies(request, left[0], size, deadline)
             yield replies, cost
@@ -124,37 +120,35 @@ class Server:
     def _replies(
         self, request: Request, first: int, n: int, deadline: float
     ) -> tuple[list[Reply], Cost]:
-        """Return `n` replies from sample number `first` on."""
+        """Return `n` replies from sample number `first` on, and what they cost."""
         begin = time.monotonic()
         one = replace(request, n=n, seed=(request.seed + first) % 2**31)
         response = self._patient("/chat/completions", one, deadline)
-        body = response.body
-        found = []
-        for choice in body.get("choices") or ():
-            text = (choice.get("message") or {}).get("content") or ""
+        replies = []
+        for choice in response.body.get("choices") or ():
+            text = str((choice.get("message") or {}).get("content") or "")
             is_cut = choice.get("finish_reason") == "length"
-            found.append(Reply(text=_THOUGHTS.sub("", str(text)), is_cut=is_cut))
-        if not found:
-            raise ModelProblem(f"{self.address.url}: not a chat completion: {_start(response)}")
-        usage = body.get("usage") or {}
+            replies.append(Reply(text=_THOUGHTS.sub("", text), is_cut=is_cut))
+        if not replies:
+            raise ModelProblem(f"{self.address.url}: not a chat completion: {response}")
+        usage = response.body.get("usage") or {}
         counted, made = (int(usage.get(f"{part}_tokens") or 0) for part in ("prompt", "completion"))
         if _COUNTED <= counted < _CUT * estimate(request.messages):
             raise ModelProblem(
                 f"{self.address.url} read only {counted} tokens of a prompt: it cuts prompts to "
                 "its context (start it with more, as with OLLAMA_CONTEXT_LENGTH=16384 for Ollama)"
             )
+        if "timings" in response.body:  # llama-server counts the first reply alone
+            lengths = [len(reply.text) for reply in replies]
+            made = max(made, made * sum(lengths) // max(1, lengths[0]))
         cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
-        if "timings" in body:  # llama-server counts the first reply alone
-            share = made / max(1, len(found[0].text))
-            made = max(made, int(sum(len(reply.text) * share for reply in found)))
-        cost = Cost(
+        return replies, Cost(
             calls=1,
             prompt_tokens=counted,
             evaluated=max(0, counted - cached),
             tokens=made,
             seconds=time.monotonic() - begin,
         )
-        return found, cost
 
     # -- one question --
 
@@ -162,7 +156,7 @@ class Server:
         """Ask until there is an answer: wait while nobody listens, leave out what is refused."""
         failures, lost, pause = 0, 0.0, 0.1
         while True:
-            fields = None if request is None else self._fields(request, deadline)
+            fields = None if request is None else self._fields(request)
             left = deadline - time.monotonic()
             if left <= 0:
                 raise OutOfTime(f"no answer from {self.address.url!r} in time (--brt-budget)")
@@ -170,29 +164,25 @@ class Server:
                 response = self.address.ask(self.address.path + path, min(left, _LONGEST), fields)
             except Unreachable as error:
                 lost = lost or time.monotonic()
-                patience = self.patience if self._is_heard else _STARTING
-                if time.monotonic() + pause > lost + patience:
+                if time.monotonic() + pause > lost + self.patience * self._is_known:
                     raise Unreachable(f"{error} (is the server running?)") from error
             else:
-                self._is_heard, lost = True, 0.0
                 if response.status == 200:
                     return response
                 failures += self._bear(response, fields or {}, failures)
-            time.sleep(min(pause, max(0.0, deadline - time.monotonic())))
+                lost = 0.0
+            time.sleep(min(pause, left))
             pause = min(2 * pause, 2.0)
 
-    def _fields(self, request: Request, deadline: float) -> dict[str, object]:
-        fields: dict[str, object] = asdict(request)
-        del fields["schema"]
+    def _fields(self, request: Request) -> dict[str, object]:
+        """Return the fields of a request that the server takes."""
+        fields = asdict(request)
         fields |= {"model": self.name, "chat_template_kwargs": {"enable_thinking": False}}
-        if request.schema:
-            schema = {"name": "reply", "strict": True, "schema": json.loads(request.schema)}
+        if schema := fields.pop("schema"):
+            schema = {"name": "reply", "strict": True, "schema": json.loads(schema)}
             fields["response_format"] = {"type": "json_schema", "json_schema": schema}
-        seconds = deadline - time.monotonic()
-        if seconds < _LONGEST:  # a little earlier than we stop listening
-            fields["t_max_predict_ms"] = int(max(0.1, 0.9 * seconds) * 1000)
-        empty = {name for name, value in fields.items() if value in ((), [])}
-        left_out = self.refused | empty | ({"n"} if request.n == 1 else set())
+        usual = {"n": 1, "stop": ()}
+        left_out = self.refused | {name for name, value in usual.items() if fields[name] == value}
         return {name: value for name, value in fields.items() if name not in left_out}
 
     def _bear(self, response: Response, fields: dict[str, object], failures: int) -> int:
@@ -205,20 +195,14 @@ class Server:
         status, text = response.status, response.text
         if status < 500 and _TOO_LONG.search(text):
             self.context = self.context * 3 // 4
-            raise Overflowed(f"the prompt does not fit the model: {_start(response)}")
-        words = set(re.findall(r"\w+", text))
-        named = [name for name in _OPTIONAL if name in fields and name in words]
+            raise Overflowed(f"the prompt does not fit the model: {response}")
+        named = [name for name in _OPTIONAL if name in fields and re.search(rf"\b{name}\b", text)]
         if status in (400, 422) and named:
             self.refused.add(named[0])
             return 0
-        is_busy = status == 429 or status >= 500
-        if is_busy and "load" in text.lower():
+        if status == 503 and "load" in text.lower():
             return 0  # it loads the model
-        if is_busy and failures + 1 < _FAILURES:
+        if (status == 429 or status >= 500) and failures + 1 < _FAILURES:
             return 1
         hint = _HINTS.get(status, "")
-        raise ModelProblem(f"{self.address.url} answers {status}: {_start(response)}{hint}")
-
-
-def _start(response: Response) -> str:
-    return " ".join(response.text.split())[:200] or "nothing"
+        raise ModelProblem(f"{self.address.url} answers {status}: {response}{hint}")

@@ -6,8 +6,8 @@ import http.client
 import ipaddress
 import json
 import socket
-import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -38,6 +38,10 @@ class Response:
             return {}
         return body if isinstance(body, dict) else {}
 
+    def __str__(self) -> str:
+        """Return how it begins, on one line."""
+        return " ".join(self.text.split())[:200] or "nothing"
+
 
 class Loopback:
     """An address on this machine; safe to use from many threads."""
@@ -48,11 +52,11 @@ class Loopback:
         Raises:
             ModelProblem: it is not on this machine.
         """
-        parts = urlsplit(url)
-        host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname or ""
         try:
-            is_here = parts.scheme == "http" and ipaddress.ip_address(host).is_loopback
+            parts = urlsplit(url)
+            self.host = (parts.hostname or "").replace("localhost", "127.0.0.1")
             self.port = parts.port or 80
+            is_here = parts.scheme == "http" and ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             is_here = False
         if not is_here:
@@ -60,12 +64,10 @@ class Loopback:
                 f"--brt-model: {url!r} is not an http address of this machine (reach another one "
                 "through a forwarded port: ssh -L 8080:localhost:8080 HOST)"
             )
-        self.host = host
         self.path = parts.path.rstrip("/") or "/v1"
         self.url = f"http://{parts.hostname}:{self.port}"
-        self.key = key
+        self._headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
         self._open: set[http.client.HTTPConnection] = set()
-        self._lock = threading.Lock()
         self._is_closed = False
 
     def ask(self, path: str, seconds: float, body: Mapping[str, object] | None = None) -> Response:
@@ -76,40 +78,30 @@ class Loopback:
             Unreachable: nobody answers.
         """
         connection = http.client.HTTPConnection(self.host, self.port, timeout=max(0.1, seconds))
-        headers = {"Content-Type": "application/json"}
-        if self.key:
-            headers["Authorization"] = f"Bearer {self.key}"
-        with self._lock:
-            if self._is_closed:
-                raise Unreachable(f"{self.url}: the connection is closed")
-            self._open.add(connection)
+        sent = None if body is None else json.dumps(body).encode()
+        self._open.add(connection)
         try:
-            sent = None if body is None else json.dumps(body).encode()
-            connection.request("GET" if body is None else "POST", path, sent, headers)
+            if self._is_closed:
+                raise ConnectionError("the connection is closed")
+            connection.request("GET" if body is None else "POST", path, sent, self._headers)
             answer = connection.getresponse()
             data = answer.read(_LONGEST)
             if answer.length:
                 raise http.client.IncompleteRead(data, answer.length)
-            text = data.decode("utf-8", "replace")
         except TimeoutError as error:
             raise OutOfTime(f"no answer from {self.url!r} within {seconds:.0f} s") from error
         except (OSError, http.client.HTTPException) as error:
-            system = error.strerror if isinstance(error, OSError) else ""
-            reason = system or str(error) or type(error).__name__
+            reason = getattr(error, "strerror", "") or str(error) or type(error).__name__
             raise Unreachable(f"no answer from {self.url!r}: {reason}") from error
         finally:
+            self._open.discard(connection)
             connection.close()
-            with self._lock:
-                self._open.discard(connection)
-        return Response(answer.status, text)
+        return Response(answer.status, data.decode("utf-8", "replace"))
 
     def close(self) -> None:
         """Cut every connection, so that whoever waits for an answer goes on."""
-        with self._lock:
-            self._is_closed = True
-            waiting = [one.sock for one in self._open if one.sock is not None]
-        for one in waiting:
-            try:
-                one.shutdown(socket.SHUT_RDWR)
-            except OSError:  # it was answered in this moment
-                continue
+        self._is_closed = True
+        for connection in list(self._open):
+            if connection.sock is not None:
+                with suppress(OSError):  # it was answered in this moment
+                    connection.sock.shutdown(socket.SHUT_RDWR)
