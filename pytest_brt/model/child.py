@@ -26,12 +26,11 @@ from typing import Any
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.client import Server
-from pytest_brt.model.http import Loopback
 
 #: Replies at a time of a llama-server, and its cells of context for each token of one prompt.
 _SLOTS, _CELLS = 8, 1.5
-#: Seconds for a file to be loaded, and for which a server of ours may be gone.
-_LOADING, _GONE = 900.0, 0.5
+#: Seconds for a file to be loaded.
+_LOADING = 900.0
 #: Fields of a request that llama-cpp-python takes as they are.
 _TAKEN = ("messages", "max_tokens", "temperature", "top_p", "top_k", "seed", "stop")
 _PACKAGES = {"llama-server": "xllamacpp", "llama-cpp-python": "llama_cpp"}
@@ -74,9 +73,10 @@ class Child:
             start_new_session=True,
             env={**os.environ, _KEY: key},
         )
-        address = Loopback(f"http://127.0.0.1:{port}/v1", key)
         slots = _SLOTS if engine == "llama-server" else 1
-        self.server = Server(address, context=context, slots=slots, patience=_GONE)
+        url = f"http://127.0.0.1:{port}"
+        self.server = Server(url, key=key, context=context, slots=slots)
+        self.server.pauses = ()  # another one is started
         try:
             self._wait(path)
         except BaseException:
@@ -109,7 +109,7 @@ class Child:
 
     def close(self) -> None:
         """End the process, and whatever it started."""
-        self.server.address.close()
+        self.server.close()
         if self.is_alive:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()

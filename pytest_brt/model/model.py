@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 from pytest_brt.errors import ModelProblem, Overflowed
 from pytest_brt.model.child import Child
-from pytest_brt.model.client import Server
-from pytest_brt.model.http import Unreachable
+from pytest_brt.model.client import Server, Unreachable
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Message, Reply, Request, Usage, estimate
 from pytest_brt.model.spec import Spec
@@ -56,7 +55,7 @@ class Backend:
     def close(self) -> None:
         """End the process and every connection; who waits for an answer gets an error."""
         if self._server is not None:
-            self._server.address.close()
+            self._server.close()
         if self.child is not None:
             self.child.close()
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model.client import Server
-from pytest_brt.model.http import Loopback
 
 #: Servers by the name before the colon, with their usual ports. Sources: the READMEs of
 #: llama.cpp's server and of vLLM, and the documentation of LM Studio and of Ollama.
@@ -44,8 +43,8 @@ class Spec:
         Raises:
             ModelProblem: it is not on this machine.
         """
-        address = Loopback(self.url, os.environ.get("PYTEST_BRT_SERVER_KEY", ""))
-        return Server(address, name=self.name, context=self.context)
+        key = os.environ.get("PYTEST_BRT_SERVER_KEY", "")
+        return Server(self.url, key=key, name=self.name, context=self.context)
 
 
 def read_spec(text: str, env: Mapping[str, str] = os.environ) -> Spec:
