@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from keyword import iskeyword
 
 from pytest_brt.agents.shown import numbered
 from pytest_brt.agents.workspace import Refused, Workspace
@@ -21,10 +20,9 @@ _DEFINES = re.compile(r"\s*(?:async\s+def|def|class)\b")
 def cat(env: Workspace, path: str, first: str = "", last: str = "") -> str:
     """Show a file, or its lines from "first" to "last", and of a long one what it defines."""
     begin, end = (int(re.sub(r"\D", "", number) or 0) for number in (first, last))
-    behind = re.search(r":(\d+)", path)  # as models write the line that they want
     path = env.find(path)
     lines = env.lines(path)
-    begin = max(1, begin or int(behind[1] if behind else 1))
+    begin = max(1, begin)
     if begin > len(lines):
         raise Refused(f"{path} has {len(lines)} lines: ask for 1 to {len(lines)}.")
     end = min(len(lines), end or len(lines), begin + _LINES - 1)
@@ -61,10 +59,9 @@ def definitions_called(env: Workspace, path: str, name: str) -> list[Definition]
     known = _defined(env, path)
     meant = [one for one in known if f".{one.qualname}".endswith(f".{bare}")]
     if not meant:
-        others = env.index.definitions(bare.rpartition(".")[2])
-        places = [f"{one.qualname} in {one.path}" for one in others]
-        listed = ", ".join((places or [one.qualname for one in known])[:_HITS])
-        raise Refused(f"{path} has no {name!r}. There are: {listed}.")
+        elsewhere = [one.path for one in env.index.definitions(bare.rpartition(".")[2])]
+        names = ", ".join(elsewhere or [one.qualname for one in known])
+        raise Refused(f"{path} has no {name!r}. Look at: {names}.")
     return meant[:_SHOWN]
 
 
@@ -115,8 +112,7 @@ def search_code_base(env: Workspace, keywords: str) -> str:
 
 def find_similar_api_calls(env: Workspace, name: str, path: str = "") -> str:
     """Show calls of a function, given by its name or by code that calls it."""
-    called = [one for one in re.findall(r"(\w+)\s*\(", name) if not iskeyword(one)]
-    bare = (called or [name.strip().rpartition(".")[2]])[0]
+    bare = re.split(r"\W+", name.partition("(")[0].strip())[-1]
     file = env.find(path) if path.strip() else ""
     calls = find_calls(bare, env.index, path=file, limit=_HITS)
     lines = [f"{one.path}:{one.line} in {one.caller or 'module'}: {one.text}" for one in calls]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pytest_brt.agents.prompts import render
+from pytest_brt.agents.prompts import system_and_user
 from pytest_brt.agents.reply import Tool, describe, read_reply
 from pytest_brt.agents.shown import cut
 from pytest_brt.agents.workspace import Observation, Refused, Workspace
@@ -16,9 +16,9 @@ from pytest_brt.types import Call, Ending, FileChange, Finished, Step, Trajector
 
 #: So many equal steps in vain among so many of the last end a run: a loop can have several steps.
 _EQUAL, _AMONG_LAST = 4, 8
-#: Share of the context that the longest reply may have, and characters of an observation for each
-#: token of it.
-_REPLY, _OBSERVATION = 1 / 5, 0.4
+#: Tokens of the longest reply, the share of the context that it may have, and characters of an
+#: observation for each token of the context.
+_LONGEST, _REPLY, _OBSERVATION = 900, 1 / 5, 0.4
 
 #: Returns the messages after some steps, in about so many tokens.
 Layout = Callable[["Agent", Any, Sequence[Step], int], tuple[Message, ...]]
@@ -29,16 +29,13 @@ class Agent:
     """An agent as data."""
 
     name: str
-    #: Names of the prompts that begin its dialogue; the first is given the tools' descriptions.
-    system: str
-    user: str
+    #: What the prompts are called that begin its dialogue.
+    prompt: str
     tools: tuple[Tool, ...]
     steps: int
     temperature: float
     top_p: float = 0.95
     top_k: int = 0
-    #: Longest reply, in tokens.
-    reply: int = 900
     #: Runs of it for one report, and whether every other one is given the failing test.
     runs: int = 1
     is_given: bool = False
@@ -66,9 +63,8 @@ class Agent:
 
     def opening(self, values: Mapping[str, object]) -> tuple[Message, ...]:
         """Return the messages that a dialogue begins with, of the `values` of its prompts."""
-        every = {**values, "tools": "\n".join(map(describe, self.tools)), "steps": self.steps}
-        pair = (("system", self.system), ("user", self.user))
-        return tuple(Message(role, render(name, **every)) for role, name in pair)
+        tools = "\n".join(map(describe, self.tools))
+        return system_and_user(self.prompt, **{**values, "tools": tools, "steps": self.steps})
 
 
 def run_agent(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Trajectory:
@@ -150,16 +146,11 @@ def _ask(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Reply:
     """Return the reply to what an agent has seen; made shorter where a server has less room."""
     while True:
         context = env.model.context
-        longest = max(16, min(agent.reply, int(context * _REPLY)))
+        longest = max(16, min(_LONGEST, int(context * _REPLY)))
         if agent.layout is not None:
             messages = agent.layout(agent, env, env.steps, context - longest)
         else:
             messages = conversation(opening, env, context - longest)
-        if env.model.count(messages) > context - longest:
-            raise Overflowed(
-                f"the conversation does not fit the model's context of {context} tokens "
-                "(--brt-model MODEL,context=N)"
-            )
         request = Request(
             messages=messages,
             temperature=agent.temperature,

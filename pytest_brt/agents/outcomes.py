@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pytest_brt.agents.shown import cut
 from pytest_brt.render.causes import run_words
@@ -35,11 +35,11 @@ def clean(message: str) -> str:
     return _NOISE.sub("", message).strip("\n")
 
 
-def describe_runs(runs: Sequence[TestRun], names: Mapping[str, str]) -> str:
-    """Return what tests did; they are called by their `names`, by id, else as pytest does."""
+def describe_runs(runs: Sequence[TestRun]) -> str:
+    """Return what tests did."""
     bad = [run for run in runs if fails(run)]
     good = sum(run.verdict is Verdict.PASS for run in runs)
-    called = [names.get(run.test) or run.node or "its file cannot be collected" for run in bad]
+    called = [run.node or "its file cannot be collected" for run in bad]
     lines = [f"{len(runs)} test{'s' if len(runs) != 1 else ''}: {len(bad)} fail, {good} pass"]
     lines += map(_describe_run, bad[:_MOST], called)
     if called[_MOST:]:

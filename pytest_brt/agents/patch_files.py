@@ -16,13 +16,14 @@ _MARK = "#pytest-brt:"
 
 def chosen(repairs: Sequence[Repair], ranks: Sequence[Rank]) -> tuple[tuple[FoundFix, Repair], ...]:
     """Return the fixes to write, in their ranks' order; those that break tests come last."""
-    places = {rank.name: rank.place or rank.rank or 0 for rank in ranks}
-    last = len(ranks) + 1
-
-    def place(pair: tuple[FoundFix, Repair]) -> tuple[int, int]:
-        return pair[0].broken, places.get(pair[0].patch.name, last)
-
-    return tuple(sorted(distinct(repairs), key=place))
+    names = [rank.name for rank in sorted(ranks, key=lambda rank: rank.place or rank.rank or 0)]
+    order = {name: place for place, name in enumerate(names)}
+    return tuple(
+        sorted(
+            distinct(repairs),
+            key=lambda pair: (pair[0].broken, order.get(pair[0].patch.name, len(ranks))),
+        )
+    )
 
 
 def write_fixes(folder: Path, found: Sequence[tuple[FoundFix, Repair]], issue: Issue) -> None:

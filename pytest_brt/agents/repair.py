@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from pytest_brt.agents.fix import apply_fix, parse_fix
+from pytest_brt.agents.fix import Fix, apply_fix, parse_fix
 from pytest_brt.agents.look import definitions_called
 from pytest_brt.agents.outcomes import describe_runs, fails
 from pytest_brt.agents.prompts import fenced, system_and_user
 from pytest_brt.agents.reply import example, fenced_blocks, read_reply
 from pytest_brt.agents.shown import numbered, report_text
 from pytest_brt.agents.trials import Trial, Trials
-from pytest_brt.agents.workspace import Observation, Refused, Workspace, named
+from pytest_brt.agents.workspace import Observation, Refused, Workspace
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.execute.engine import Row, TestTarget, target_of
@@ -35,8 +36,8 @@ from pytest_brt.types import (
 _VARIANT, _EDIT, _METHOD, _AROUND = 400, 900, 4_000, 200
 #: Variants that are asked for when a fix fails (paper 004, III-D3).
 _VARIANTS = 30
-#: Existing tests that are told one by one, places that are told.
-_BROKEN, _PLACES = 4, 8
+#: Existing tests that are told one by one, places that are told, sources of tests that are shown.
+_BROKEN, _PLACES, _SOURCES = 4, 8, 3
 
 
 @dataclass(kw_only=True)
@@ -57,11 +58,6 @@ class RepairWork(Workspace):
     ends_early: bool = False
     #: The fixes and variants that were tried.
     tried: list[Trial] = field(default_factory=list)
-
-    @property
-    def names(self) -> dict[str, str]:
-        """What the failing tests are called, by their ids."""
-        return {judged.test.id: judged.test.name for judged in self.trials.failing}
 
     @property
     def hypothesis(self) -> str:
@@ -93,28 +89,26 @@ class RepairWork(Workspace):
 # -- tests --
 
 
-def extract_tests(env: RepairWork, name: str = "") -> str:
-    """Show the source of a failing test, by its name or the first one."""
-    known = {judged.test.name: judged for judged in env.trials.failing}
-    meant = named(name.rpartition("::")[2], known) or next(iter(known), "")
-    if not meant:
-        raise Refused("There is no failing test.")
-    return f"{known[meant].test.path}: {meant} fails:\n{env.source_of(known[meant])}"
+def extract_tests(env: RepairWork) -> str:
+    """Show the sources of the failing tests."""
+    tests = env.trials.failing[:_SOURCES]
+    texts = [f"{one.test.path}: {one.test.name} fails:\n{env.source_of(one)}" for one in tests]
+    return "\n\n".join(texts) or "There is no failing test."
 
 
 def run_tests(env: RepairWork, which: str = "failing") -> Observation:
     """Run the "failing" tests, or "all" tests of the project, on the code as it is."""
     if which.strip().lower() == "all":
-        return _ran("", env.run_suite(), env)
+        return _ran("", env.run_suite())
     targets = tuple(target_of(judged.test) for judged in env.trials.failing)
-    return _ran("", env.trials.engine.run(Row(targets=targets)).runs if targets else (), env)
+    return _ran("", env.trials.engine.run(Row(targets=targets)).runs if targets else ())
 
 
-def _ran(path: str, runs: Sequence[TestRun], env: RepairWork) -> Observation:
+def _ran(path: str, runs: Sequence[TestRun]) -> Observation:
     if not runs:
         raise Refused("There is no such test.")
     verdict = next((run.verdict for run in runs if fails(run)), Verdict.PASS)
-    return Observation(describe_runs(runs, env.names), (TestsRan(path=path, verdict=verdict),))
+    return Observation(describe_runs(runs), (TestsRan(path=path, verdict=verdict),))
 
 
 def run_fault_localization(env: RepairWork) -> str:
@@ -160,7 +154,7 @@ def describe_trial(env: RepairWork, trial: Trial) -> str:
     """Return what the tests do with a fix, and what becomes of it."""
     lines = ["Nothing here tests the bug itself."]
     if trial.runs:
-        lines = [describe_runs(trial.runs, env.names)]
+        lines = [describe_runs(trial.runs)]
     for value in trial.values:
         now = f"raises {value.raised}" if value.raised else f"gives {value.text}"
         lines.append(f"`{value.expression}` {now} with it, and {value.before} without.")
@@ -184,18 +178,15 @@ def _variants(env: RepairWork, fix: str, failed: Trial, failure: str) -> list[Tr
             code=code,
             fix=fix,
             failure=failure,
-            form=example(write_fix),
+            form=example(change),
         )
     except ModelProblem as problem:
         env.say(f"no variants: {problem}")
         return []
     new: list[tuple[FileChange, ...]] = []
-    for text in dict.fromkeys(reply.text for reply in replies):
-        try:
-            call, _ = read_reply(text, {"write_fix": write_fix})
-            new.append(apply_fix(parse_fix(call.arguments[0][1], call.code), env))
-        except (FixProblem, Refused):
-            continue
+    for reply in replies:
+        with suppress(FixProblem, Refused):
+            new.append(apply_fix(_fix_of(reply), env))
     known = {failed.key, *(one.key for one in env.tried)}
     trials = [replace(trial, source=FixSource.VARIANT) for trial in env.trials.run(*new)]
     return [trial for trial in trials if trial.key not in known]
@@ -217,11 +208,7 @@ def edit_code(env: RepairWork, path: str, prompt: str) -> Observation:
         task=prompt,
         form=example(change),
     )
-    try:
-        call, _ = read_reply(reply.text, {"change": change}, is_cut=reply.is_cut)
-    except Refused as refused:
-        raise FixProblem("the edit could not be read: describe it in other words") from refused
-    fix = tuple(replace(e, path=path) for e in parse_fix(call.arguments[0][1], call.code, path))
+    fix = tuple(replace(edit, path=path) for edit in _fix_of(reply, path))
     for changed in apply_fix(fix, env):
         env.changed[changed.path] = changed.content or b""
     first, size = min(edit.first for edit in fix), sum(len(edit.lines) for edit in fix)
@@ -230,8 +217,18 @@ def edit_code(env: RepairWork, path: str, prompt: str) -> Observation:
 
 
 def change(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> str:
-    """Change lines of the file."""
+    """Change lines of files."""
     return changes
+
+
+def _fix_of(reply: Reply, path: str = "") -> Fix:
+    """Return the fix that a tool was answered; raise FixProblem where it is none."""
+    tools = {"change": change, "write_fix": change}
+    try:
+        call, _ = read_reply(reply.text, tools, is_cut=reply.is_cut)
+    except Refused as refused:
+        raise FixProblem("the answer is no fix: ask for it in other words") from refused
+    return parse_fix(call.arguments[0][1], call.code, path)
 
 
 def _near(env: RepairWork, path: str, text: str) -> str:
@@ -251,9 +248,7 @@ def test(env: RepairWork, path: str) -> Observation:
     if not is_test_path(target.path):
         raise Refused(f"{path} is not a test file. Name one, as in tests/test_x.py.")
     changes = tuple(change for change in env.changes if not is_test_path(change.path))
-    return _ran(
-        target.path, env.trials.engine.run(Row(changes=changes, targets=(target,))).runs, env
-    )
+    return _ran(target.path, env.trials.engine.run(Row(changes=changes, targets=(target,))).runs)
 
 
 def finish(env: RepairWork) -> Observation:

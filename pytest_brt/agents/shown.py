@@ -40,10 +40,7 @@ def cut(text: str, most: int, head: float = 0.4) -> str:
 
 
 def report_text(issue: Issue, most: int = _REPORT) -> str:
-    """Return a report without its title, the middle of a long one left out, no fence left open."""
+    """Return a report without its title, the middle of a long one left out."""
     first, _, rest = issue.text.strip("\n").partition("\n")
     text = rest if first.lstrip("# ").strip() == issue.title.strip() else issue.text
-    before, mark, after = cut(text.strip("\n"), most, head=2 / 3).partition("\n[… ")
-    if before.count("```") % 2:
-        before += "\n```"
-    return before + mark + after
+    return cut(text.strip("\n"), most, head=2 / 3)

@@ -26,8 +26,7 @@ from pytest_brt.types import Step
 #: BRT Agent and Passerine are one agent on two sides of the tree (paper 001, 4.2 and 5.1.2).
 BRT_AGENT = Agent(
     name="agent",
-    system="agent.system",
-    user="agent.user",
+    prompt="agent",
     tools=(cat, code_search, write_tests.edit, write_tests.test, write_tests.finish),
     steps=25,
     temperature=0.2,
@@ -38,12 +37,10 @@ AUTO_AGENT = replace(BRT_AGENT, name="auto-agent", steps=15, top_k=40, ends_earl
 
 PASSERINE = Agent(
     name="passerine",
-    system="passerine.system",
-    user="passerine.user",
+    prompt="passerine",
     tools=(cat, code_search, repair.edit_code, repair.test, repair.finish),
     steps=25,
     temperature=0.2,
-    reply=400,
     runs=20,
     is_given=True,
 )
@@ -71,9 +68,8 @@ STATES: Mapping[str, Mapping[str, str]] = {
     "done": {},
 }
 
-#: Fixes that must be tried before the steps are used up (paper 004), and lines of a fix that later
-#: steps are shown.
-_FIXES, _LINES = 4, 30
+#: Lines of a fix that later steps are shown.
+_LINES = 30
 
 
 def sections(
@@ -85,21 +81,21 @@ def sections(
         "repair.tail",
         state=agent.state(env.steps),
         hypothesis=env.hypothesis,
-        wrong=[s.argument("reason") for s in env.steps if s.action == "discard_hypothesis"][-3:],
         tools=", ".join(agent.offered(env.steps)),
         last=cut(_entry(steps[-1]), room) if steps else "None yet.",
         step=len(env.steps) + 1,
         steps=agent.steps,
-        left=max(0, _FIXES - len(env.tried)),
+        tried=len(env.tried),
         kept=any(trial.stands for trial in env.tried),
     )
     left = (room - env.model.count(system.content + known.content + tail) - 64) * 3
-    gathered: dict[str, list[str]] = {}
+    gathered: dict[str, str] = {}
     for step in reversed(steps[:-1]):
         entry = _entry(step)
         left -= len(entry)
-        gathered.setdefault(step.action, []).insert(0, entry if left > 0 else "[left out]")
-    texts = ["\n\n".join([f"## {tool}", *entries]) for tool, entries in gathered.items()]
+        shown = entry if left > 0 else "[left out]"
+        gathered[step.action] = f"{shown}\n\n{gathered.get(step.action, '')}"
+    texts = [f"## {tool}\n\n{entries}" for tool, entries in gathered.items()]
     return system, Message("user", "\n\n".join([known.content, *texts, tail]))
 
 
@@ -118,7 +114,7 @@ def repair_values(env: RepairWork, most: int) -> dict[str, object]:
     return {
         "title": env.issue.title,
         "report": report_text(env.issue, most),
-        "tests": cut(describe_runs(runs, env.names), most // 2) if runs else "",
+        "tests": cut(describe_runs(runs), most // 2) if runs else "",
         "brt": cut(env.source_of(failing[0]), most // 2) if failing else "",
         "places": describe_places(env),
         "place": env.is_place_given,
@@ -128,8 +124,7 @@ def repair_values(env: RepairWork, most: int) -> dict[str, object]:
 
 REPAIR_AGENT = Agent(
     name="repairagent",
-    system="repair.system",
-    user="repair.bug",
+    prompt="repair",
     tools=(
         *(read_range, get_classes_and_methods, extract_method, repair.extract_tests),
         *(search_code_base, find_similar_api_calls, repair.generate_method_body),
@@ -146,8 +141,7 @@ REPAIR_AGENT = Agent(
 #: first fix that stands ends it.
 AUTO_REPAIR = Agent(
     name="auto",
-    system="auto_repair.system",
-    user="auto_repair.user",
+    prompt="auto_repair",
     tools=(
         *(cat, code_search, find_similar_api_calls),
         *(repair.run_tests, repair.write_fix, repair.finish),

@@ -27,8 +27,8 @@ from pytest_brt.types import (
 
 #: What existing tests say of changes; None where none are to be run.
 Check = Callable[[tuple[FileChange, ...]], Guarded | None]
-#: Seconds that a test may take at least, and times as long with a fix as without.
-_LEAST, _SLOWER = 10.0, 20.0
+#: Seconds that a test may take: a fix that does not end is none.
+_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +94,8 @@ class Trials:
     def _tried(self, key: str, changes: tuple[FileChange, ...]) -> Trial:
         if key in self._known:
             return self._known[key]
-        usual = max((run.seconds for run in self.first_runs()), default=0.0)
         tests = (*(judged.test for judged in self.failing), *showing(self.failing))
-        seconds = max(_LEAST, _SLOWER * usual)
-        row = Row(changes=changes, targets=tuple(map(target_of, tests)), test_seconds=seconds)
+        row = Row(changes=changes, targets=tuple(map(target_of, tests)), test_seconds=_SECONDS)
         runs = self.engine.run(row).runs if tests else ()
         green = {run.test for run in runs if run.verdict is Verdict.PASS}
         # One of several that a model wrote may well demand something wrong.

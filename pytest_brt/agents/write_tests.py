@@ -123,7 +123,7 @@ def test(env: TestWork, path: str) -> Observation:
     # Of several tests one that stands is enough.
     objection = min((env.objection(own[run.test], (run,)) for run in failing), key=len, default="")
     advice = f"This test is not accepted: {objection}. Correct that." if objection else ""
-    told = describe_runs(runs, {test.id: test.name for test in own.values()})
+    told = describe_runs(runs)
     ran = TestsRan(path=path, verdict=verdict, objection=objection)
     return Observation(f"{told}\n{_ADVICE.get(verdict, advice)}".strip(), (ran,))
 

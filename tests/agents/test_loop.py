@@ -20,8 +20,7 @@ def finish(env: Workspace) -> Observation:
 
 AGENT = Agent(
     name="looker",
-    system="agent.system",
-    user="agent.user",
+    prompt="agent",
     tools=(cat, code_search, extract_method, get_classes_and_methods, finish),
     steps=6,
     temperature=0.0,
