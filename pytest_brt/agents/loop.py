@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -104,6 +105,7 @@ def is_loop(steps: Sequence[Step]) -> bool:
 def _take_step(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Step:
     """Ask for a step and carry it out; what is wrong with it is answered."""
     reply = _ask(agent, env, opening)
+    begin, waited = time.monotonic(), env.model.usage.cost.seconds
     offered = agent.offered(env.steps)
     step = Step(number=len(env.steps) + 1, reply=reply.text)
     before = dict(env.changed)
@@ -127,6 +129,7 @@ def _take_step(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Step
         observation=cut(done.text, int(env.model.context * _OBSERVATION)),
         changes=tuple(FileChange(path=path, content=new) for path, new in changed.items()),
         effects=done.effects,
+        seconds=time.monotonic() - begin - (env.model.usage.cost.seconds - waited),
     )
 
 
@@ -156,7 +159,7 @@ def _ask(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Reply:
             temperature=agent.temperature,
             top_p=agent.top_p,
             top_k=agent.top_k,
-            seed=(env.seed + 1000 * len(env.steps)) % 2**31,
+            seed=env.next_seed(),
             max_tokens=longest,
         )
         try:

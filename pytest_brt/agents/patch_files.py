@@ -8,22 +8,10 @@ from pathlib import Path
 from pytest_brt.render.fixes import fix_source_words, fix_words
 from pytest_brt.shown import on_a_line
 from pytest_brt.store import write_text
-from pytest_brt.types import FoundFix, Issue, Rank, Repair, distinct
+from pytest_brt.types import FoundFix, Issue, Repair
 
 #: Begins every patch of ours.
 _MARK = "#pytest-brt:"
-
-
-def chosen(repairs: Sequence[Repair], ranks: Sequence[Rank]) -> tuple[tuple[FoundFix, Repair], ...]:
-    """Return the fixes to write, in their ranks' order; those that break tests come last."""
-    names = [rank.name for rank in sorted(ranks, key=lambda rank: rank.place or rank.rank or 0)]
-    order = {name: place for place, name in enumerate(names)}
-    return tuple(
-        sorted(
-            distinct(repairs),
-            key=lambda pair: (pair[0].broken, order.get(pair[0].patch.name, len(ranks))),
-        )
-    )
 
 
 def write_fixes(folder: Path, found: Sequence[tuple[FoundFix, Repair]], issue: Issue) -> None:

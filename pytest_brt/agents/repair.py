@@ -56,15 +56,10 @@ class RepairWork(Workspace):
     given: JudgedTest | None = None
     #: Whether the first fix that stands ends the dialogue.
     ends_early: bool = False
+    #: What the bug is held to be, "" where nothing stands.
+    hypothesis: str = ""
     #: The fixes and variants that were tried.
     tried: list[Trial] = field(default_factory=list)
-
-    @property
-    def hypothesis(self) -> str:
-        """What the bug is held to be, "" where nothing stands."""
-        steering = ("express_hypothesis", "discard_hypothesis")
-        steps = [step for step in self.steps if step.is_done and step.action in steering]
-        return steps[-1].argument("hypothesis") if steps else ""
 
     def source_of(self, judged: JudgedTest) -> str:
         """Return the source of a failing test, or of its file."""
@@ -146,7 +141,9 @@ def write_fix(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> Obse
         tried += variants
     env.tried += [replace(one, hypothesis=env.hypothesis) for one in tried]
     stands = any(one.stands for one in tried)
-    ran = TestsRan(path="", verdict=Verdict.PASS if stands else Verdict.FAIL)
+    verdict = Verdict.PASS if stands else Verdict.FAIL
+    diffs = tuple(env.trials.found_fix(one).patch.text for one in tried)
+    ran = TestsRan(path="", verdict=verdict, diffs=diffs)
     return Observation(text, (ran, Finished()) if stands and env.ends_early else (ran,))
 
 
@@ -270,19 +267,18 @@ def generate_method_body(env: RepairWork, path: str, name: str) -> str:
     signature = f"{method.name}{method.signature}"
     (reply,) = env.ask(env.editor, "method", _METHOD, path=path, before=before, signature=signature)
     code = fenced((fenced_blocks(reply.text) or [reply.text])[0], "python")
-    return (
-        f"A version of {method.qualname} (now lines {method.line} to {method.end_line} of {path}), "
-        f"written without sight of the present one:\n{code}\nUse write_fix to try it."
-    )
+    return f"{method.qualname}, written without sight of the present one:\n{code}"
 
 
 def express_hypothesis(env: RepairWork, hypothesis: str) -> str:
     """Say what the bug is: where, and why it goes wrong. Then you can fix it."""
+    env.hypothesis = hypothesis
     return "Noted. Collect what you need to fix it, then write the fix."
 
 
 def discard_hypothesis(env: RepairWork, reason: str) -> str:
     """Give the hypothesis up, as when fixes of it do not work, and say why."""
+    env.hypothesis = ""
     return "Discarded. Look again, then express another hypothesis."
 
 

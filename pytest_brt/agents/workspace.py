@@ -64,8 +64,8 @@ class Workspace:
         return tuple(FileChange(path=p, content=c) for p, c in changed if c != self.on_disk(p))
 
     def next_seed(self) -> int:
-        """Return a seed for a question that a tool asks in this step."""
-        return (self.seed + 1000 * len(self.steps) + 500) % 2**31
+        """Return the seed of this step's questions."""
+        return (self.seed + 1000 * len(self.steps)) % 2**31
 
     def find(self, path: str) -> str:
         """Return the project's path for one as a model wrote it.

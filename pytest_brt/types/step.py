@@ -42,6 +42,8 @@ class TestsRan(Fact, frozen=True, kw_only=True):
 
     path: str
     verdict: Verdict
+    #: The fixes that were tried by them and taken back.
+    diffs: tuple[str, ...] = ()
     #: Why no failing test among them can be a candidate; "" when one can, or none was judged.
     objection: str = ""
 
@@ -86,6 +88,8 @@ class Step:
     changes: tuple[FileChange, ...] = ()
     #: What else it did.
     effects: tuple[Effect, ...] = ()
+    #: Seconds that the action took, without those of models.
+    seconds: float = 0.0
 
     @property
     def action(self) -> str:
