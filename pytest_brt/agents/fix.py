@@ -24,7 +24,7 @@ from pytest_brt.types import FileChange
 
 _FORM = "write the places as 'path replace 10-12; path insert 5; path delete 20-21'"
 _EDIT = re.compile(
-    r"(?:(?P<path>.+?)[\s:,]+)?(?P<kind>replace|insert|delete)(?:\s+lines?)?\s+"
+    r"(?:(?P<path>[^\s;:,]+)[\s:,]+)?(?P<kind>replace|insert|delete)(?:\s+lines?)?\s+"
     r"(?P<first>\d+)(?:\s*(?:-|–|to|\.\.)\s*(?P<last>\d+))?",
     re.IGNORECASE,
 )
@@ -57,19 +57,18 @@ def parse_fix(places: str, blocks: Sequence[str], path: str = "") -> Fix:
     """
     edits: list[LineEdit] = []
     left = list(blocks)
-    for text in filter(None, map(str.strip, re.split(r"[;\n]+", places))):
-        match = _EDIT.fullmatch(text)
-        where = ((match["path"] or path) if match else "").strip(" '\"`")
-        if match is None or not where:
-            raise FixProblem(f"{text!r} names no place to change ({_FORM})")
+    for match in _EDIT.finditer(places):
+        where = (match["path"] or path).strip(" '\"`")
         kind, first = match["kind"].lower(), int(match["first"])
-        if kind != "delete" and not left:
-            raise FixProblem(f"{text!r} has no block of code (one for each replace and insert)")
+        if not where or (kind != "delete" and not left):
+            raise FixProblem(f"{match[0].strip()!r} has no path, or no block of code ({_FORM})")
         lines = () if kind == "delete" else _lines(left.pop(0))
         last = first - 1 if kind == "insert" else int(match["last"] or first)
         edits.append(LineEdit(path=where, first=first, last=last, lines=lines))
     if not edits or left:
-        raise FixProblem(f"there are {len(left)} more blocks of code than places ({_FORM})")
+        raise FixProblem(
+            f"{len(edits)} places are named, and {len(left)} blocks of code have none ({_FORM})"
+        )
     return tuple(edits)
 
 
