@@ -81,19 +81,17 @@ def code_search(env: Workspace, text: str) -> str:
     wanted = text.strip(" '\"`").removesuffix("()").lower()
     if not wanted:
         raise Refused("There is nothing to look for: give a name or some code.")
-    hits: list[tuple[bool, bool, str]] = []
+    hits: list[tuple[str, int, str]] = []
     for path in env.files:
         if path.endswith((".py", ".pyi")):
-            for number, line in enumerate(env.lines(path), 1):
-                if wanted in line.lower():
-                    order = not _DEFINES.match(line), is_test_path(path)
-                    hits.append((*order, f"{path}:{number}: {line.strip()[:140]}"))
+            lines = enumerate(env.lines(path), 1)
+            hits += [(path, n, line.strip()) for n, line in lines if wanted in line.lower()]
     if not hits:
         like = ", ".join(env.index.names_like(wanted, limit=3)) or "none"
         return f"Nothing contains {wanted!r}. Names like it: {like}."
-    shown = [line for *_, line in sorted(hits, key=lambda hit: hit[:2])]
-    more = [f"[… {len(shown) - _HITS} more lines …]"] if len(shown) > _HITS else []
-    return "\n".join([*shown[:_HITS], *more])
+    hits.sort(key=lambda hit: (not _DEFINES.match(hit[2]), is_test_path(hit[0])))
+    shown = [f"{path}:{n}: {line[:140]}" for path, n, line in hits[:_HITS]]
+    return "\n".join([*shown, f"({len(hits)} in all)"])
 
 
 def search_code_base(env: Workspace, keywords: str) -> str:

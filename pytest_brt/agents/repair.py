@@ -144,7 +144,9 @@ def write_fix(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> Obse
     verdict = Verdict.PASS if stands else Verdict.FAIL
     diffs = tuple(env.trials.found_fix(one).patch.text for one in tried)
     ran = TestsRan(path="", verdict=verdict, diffs=diffs)
-    return Observation(text, (ran, Finished()) if stands and env.ends_early else (ran,))
+    # Where a test only says what is wrong, the agent decides whether the values are right.
+    is_over = env.ends_early and any(one.stands and not one.values for one in tried)
+    return Observation(text, (ran, Finished()) if is_over else (ran,))
 
 
 def describe_trial(env: RepairWork, trial: Trial) -> str:
@@ -154,7 +156,9 @@ def describe_trial(env: RepairWork, trial: Trial) -> str:
         lines = [describe_runs(trial.runs)]
     for value in trial.values:
         now = f"raises {value.raised}" if value.raised else f"gives {value.text}"
-        lines.append(f"`{value.expression}` {now} with it, and {value.before} without.")
+        lines.append(
+            f"`{value.expression}` {now} with it, and {value.before} without: is it right?"
+        )
     if trial.guarded is not None and trial.broken:
         broken = ", ".join(one.test for one in trial.guarded.regressions[:_BROKEN])
         lines.append(f"It breaks {trial.broken} existing tests: {broken}")

@@ -21,22 +21,17 @@ def numbered(lines: Sequence[str], first: int, last: int) -> str:
 
 
 def cut(text: str, most: int, head: float = 0.4) -> str:
-    r"""Return a text in about `most` characters: its beginning and its end, in whole lines.
+    r"""Return a text in about `most` characters: its beginning and its end.
 
-    >>> print(cut("first\nsecond\nthird\nfourth", 14))
-    first
-    [… 2 lines left out …]
-    fourth
+    >>> print(cut("a text of many words", 10))
+    a te
+    [… 10 characters left out …]
+     words
     """
     if len(text) <= most:
         return text
     first = int(most * head)
-    last = len(text) - most + first
-    # A line that is longer than its share is cut itself.
-    begin = text[:first] if "\n" not in text[:first] else text[: text.rindex("\n", 0, first)]
-    end = text[last:].partition("\n")[2] or text[last:]
-    count = text.count("\n") - begin.count("\n") - end.count("\n") - 1
-    return f"{begin}\n[… {max(1, count)} lines left out …]\n{end}"
+    return f"{text[:first]}\n[… {len(text) - most} characters left out …]\n{text[first - most :]}"
 
 
 def report_text(issue: Issue, most: int = _REPORT) -> str:

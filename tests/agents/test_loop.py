@@ -39,7 +39,7 @@ def test_it_looks_until_it_finishes(workspace: Make) -> None:
     assert told.ending is Ending.FINISH
     missing, search, method, unreadable, _ = told.steps
     assert "Files like it: interval.py" in missing.observation
-    assert search.observation == "interval.py:1: def clamp(value, low, high):"
+    assert search.observation == "interval.py:1: def clamp(value, low, high):\n(1 in all)"
     assert "    2|     return max(low, min(value, low))" in method.observation
     assert "No JSON object" in unreadable.observation
 
