@@ -125,11 +125,10 @@ def _run_program(program: str, path: str, port: int, context: int) -> None:
     options = f"--host 127.0.0.1 --port {port} --ctx-size {context} --parallel {_SLOTS}"
     flags = "--kv-unified --jinja --no-webui --no-warmup --offline"
     command = [program, "--model", path, *options.split(), *flags.split()]
-    server = subprocess.Popen(command, stdin=subprocess.DEVNULL)
-    threading.Thread(target=lambda: os._exit(server.wait() & 0xFF or 1), daemon=True).start()
+    subprocess.run(command, stdin=subprocess.DEVNULL, check=False)
 
 
-def _run_package(path: str, port: int, context: int) -> object:
+def _run_package(path: str, port: int, context: int) -> None:
     package: Any = import_module(_PACKAGES["llama-server"])
     params = package.CommonParams()
     params.model.path = path
@@ -137,7 +136,9 @@ def _run_package(path: str, port: int, context: int) -> object:
     params.n_ctx, params.n_parallel = context, _SLOTS
     params.kv_unified = params.use_jinja = params.offline = True
     params.warmup = params.ui = False
-    return package.Server(params)
+    server = package.Server(params)
+    threading.Event().wait()
+    del server  # it served until now
 
 
 def _run_llama_cpp(path: str, port: int, context: int) -> None:
@@ -172,21 +173,24 @@ def _run_llama_cpp(path: str, port: int, context: int) -> None:
         def log_message(self, format: str, *args: object) -> None:
             """Say nothing of requests."""
 
-    threading.Thread(target=HTTPServer(("127.0.0.1", port), Handler).serve_forever).start()
+    HTTPServer(("127.0.0.1", port), Handler).serve_forever()
+
+
+def _end_with_parent() -> None:
+    sys.stdin.read()
+    os.killpg(0, signal.SIGKILL)
 
 
 def main(engine: str, path: str, port: int, context: int) -> None:
     """Serve a model until stdin ends."""
-    program, server = shutil.which("llama-server"), None
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    program = shutil.which("llama-server")
     if engine == "llama-cpp-python":
         _run_llama_cpp(path, port, context)
     elif program:
         _run_program(program, path, port, int(context * _CELLS))
     else:
-        server = _run_package(path, port, int(context * _CELLS))
-    sys.stdin.read()
-    del server  # it served until now
-    os.killpg(0, signal.SIGKILL)
+        _run_package(path, port, int(context * _CELLS))
 
 
 if __name__ == "__main__":
