@@ -65,7 +65,7 @@ def server(path: str, schema: str) -> float:
         body["response_format"] = {"type": "json_schema", "json_schema": form}
     begin, tokens = cpu_of(child.process.pid), 0
     for _ in range(ANSWERS // 8):
-        told = child.server.address.ask("/v1/chat/completions", 3600, body).body
+        _, told, _ = child.server.send("/chat/completions", 3600, body)
         lengths = [len(choice["message"]["content"]) for choice in told["choices"]]
         tokens += round(told["usage"]["completion_tokens"] * sum(lengths) / max(1, lengths[0]))
     spent = cpu_of(child.process.pid) - begin

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
-from pytest_brt.types import Attempt, Author, Ending, JudgedTest, Verdict
-
-#: Candidates that a model is asked about.
-_ASKED = 5
+from pytest_brt.types import Attempt, Ending, JudgedTest, Verdict
 
 
 def choose_brt(
@@ -19,22 +16,19 @@ def choose_brt(
 ) -> JudgedTest | None:
     """Return the test to give to a repair; None without a candidate.
 
-    Preferred is, in this order: a failure that a model holds for the bug's, a run that ended
-    because its model said so, and one whose last execution of a test failed; among equals it is
-    drawn. `given` are tests of a person's, which are held for right. `says` tells whether a model
-    holds a failure for the bug's; it is called for the few most trusted candidates.
+    One that a person gave is held for right. Of others preferred is, in this order: a failure that
+    a model holds for the bug's, as `says` tells, a run that ended because its model said so, and
+    one whose last execution of a test failed; among equals it is drawn.
     """
-    merits = {judged.test.id: (judged, True, True) for judged in given}
-    for attempt in attempts:
-        ended_well = all(one.ending is Ending.FINISH for one in attempt.trajectories)
-        ran = [step.verdict for one in attempt.trajectories for step in one.steps if step.verdict]
+    best = [judged for judged in given if judged.judgement.candidate]
+    merits: dict[tuple[bool, bool, bool], list[JudgedTest]] = {}
+    for attempt in () if best else attempts:
+        talks = attempt.trajectories
+        ran = [step.verdict for one in talks for step in one.steps if step.verdict]
         fails = not ran or ran[-1] is Verdict.FAIL
-        merits |= {judged.test.id: (judged, ended_well, fails) for judged in attempt.tests}
-    candidates = [merit for merit in merits.values() if merit[0].judgement.candidate]
-    trusted = sorted((one for one, *_ in candidates), key=lambda one: -one.judgement.confidence)
-    held = [one for one in trusted if one.test.origin.author is Author.PERSON]
-    if not held and len(trusted) > 1:
-        held = [one for one in trusted[:_ASKED] if says(one)]
-    ranked = {id(one): (one in held, well, fails) for one, well, fails in candidates}
-    best = [one for one, *_ in candidates if ranked[id(one)] == max(ranked.values())]
+        for judged in attempt.tests:
+            if judged.judgement.candidate:
+                merit = bool(says(judged)), all(t.ending is Ending.FINISH for t in talks), fails
+                merits.setdefault(merit, []).append(judged)
+    best = best or merits.get(max(merits, default=(False, False, False)), [])
     return Random(seed).choice(best) if best else None

@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 import re
-from keyword import iskeyword
 
 from pytest_brt.agents.shown import numbered
-from pytest_brt.agents.workspace import Refused, Workspace, named
+from pytest_brt.agents.workspace import Refused, Workspace
 from pytest_brt.code.calls import find_calls
 from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.search import find_definitions, wanted_in
 from pytest_brt.syntax.parse import decode
 
-#: Lines of a file that are shown at once, hits, those of one file, and definitions of one name.
-_LINES, _HITS, _OF_ONE, _SHOWN = 120, 20, 5, 3
-_NAMING = re.compile(r"\s*(?:async\s+def|def|class)\b")
+#: Lines of a file that are shown at once, hits, and definitions of one name.
+_LINES, _HITS, _SHOWN = 120, 20, 3
+_DEFINES = re.compile(r"\s*(?:async\s+def|def|class)\b")
 
 
 def cat(env: Workspace, path: str, first: str = "", last: str = "") -> str:
     """Show a file, or its lines from "first" to "last", and of a long one what it defines."""
-    begin, end = _number(first, path), _number(last, "")
+    begin, end = (int(re.sub(r"\D", "", number) or 0) for number in (first, last))
     path = env.find(path)
     lines = env.lines(path)
     begin = max(1, begin)
-    last_line = min(len(lines), end or len(lines), begin + _LINES - 1)
-    if last_line < begin:
+    if begin > len(lines):
         raise Refused(f"{path} has {len(lines)} lines: ask for 1 to {len(lines)}.")
-    text = f"{path}, lines {begin} to {last_line} of {len(lines)}:\n"
-    text += numbered(lines, begin, last_line)
-    if last_line < (end or len(lines)):
-        text += f"\n[… go on with line {last_line + 1} …]"
-        text += f"\n\n{get_classes_and_methods(env, path)}" if not first else ""
+    end = min(len(lines), end or len(lines), begin + _LINES - 1)
+    text = f"{path}, lines {begin} to {end} of {len(lines)}:\n{numbered(lines, begin, end)}"
+    if end < len(lines) and not first:
+        text += f"\n\n{get_classes_and_methods(env, path)}"
     return text
-
-
-def _number(text: str, path: str) -> int:
-    """Return the number of a line that a model gives, or writes behind a path; 0 for none."""
-    found = re.search(r"\d+", text) or re.search(r"(?<=:)\d+", path)
-    return int(found[0]) if found else 0
 
 
 def read_range(env: Workspace, path: str, first: str, last: str) -> str:
@@ -54,28 +45,24 @@ def _defined(env: Workspace, path: str) -> list[Definition]:
 def get_classes_and_methods(env: Workspace, path: str) -> str:
     """List the classes and functions of a file with their lines."""
     path = env.find(path)
-    found = [f"{d.qualname}{d.signature}  lines {d.line}-{d.end_line}" for d in _defined(env, path)]
-    return "\n".join([f"{path} defines:", *(found or ["nothing"])])
+    lines = [f"{d.qualname}{d.signature}  lines {d.line}-{d.end_line}" for d in _defined(env, path)]
+    return "\n".join([f"{path} defines:", *(lines or ["nothing"])])
 
 
 def definitions_called(env: Workspace, path: str, name: str) -> list[Definition]:
     """Return the functions, methods and classes of a file that `name` can mean, one at least.
 
     Raises:
-        Refused: it means none; the text says where else it is defined.
+        Refused: it means none; the text says what there is.
     """
     bare = name.partition("(")[0].strip(" .:").replace("::", ".")
-    inside = _defined(env, path)
-    found = [one for one in inside if f".{one.qualname}".endswith(f".{bare}")]
-    if not found:
-        meant = named(bare.rpartition(".")[2], {one.name for one in inside})
-        found = [one for one in inside if one.name == meant]
-    if not found:
-        others = [d for d in env.index.definitions(bare.rpartition(".")[2]) if d.path != path]
-        places = [f"{one.qualname} in {one.path}" for one in others[:_SHOWN]]
-        known = places or [one.qualname for one in inside[:30]]
-        raise Refused(f"{path} has no {name!r}. There are: {', '.join(known)}.")
-    return found[:_SHOWN]
+    known = _defined(env, path)
+    meant = [one for one in known if f".{one.qualname}".endswith(f".{bare}")]
+    if not meant:
+        elsewhere = [one.path for one in env.index.definitions(bare.rpartition(".")[2])]
+        names = ", ".join(elsewhere or [one.qualname for one in known])
+        raise Refused(f"{path} has no {name!r}. Look at: {names}.")
+    return meant[:_SHOWN]
 
 
 def extract_method(env: Workspace, path: str, name: str) -> str:
@@ -91,33 +78,20 @@ def extract_method(env: Workspace, path: str, name: str) -> str:
 
 def code_search(env: Workspace, text: str) -> str:
     """Find the lines of the project that contain a name or some code, definitions first."""
-    wanted = text.strip().strip("'\"`").removesuffix("()")
+    wanted = text.strip(" '\"`").removesuffix("()").lower()
     if not wanted:
         raise Refused("There is nothing to look for: give a name or some code.")
-    hits = _lines_with(env, wanted)
-    for name in () if hits else wanted_in(wanted):  # of a sentence, its identifiers
-        hits += _lines_with(env, name)
+    hits: list[tuple[str, int, str]] = []
+    for path in env.files:
+        if path.endswith((".py", ".pyi")):
+            lines = enumerate(env.lines(path), 1)
+            hits += [(path, n, line.strip()) for n, line in lines if wanted in line.lower()]
     if not hits:
         like = ", ".join(env.index.names_like(wanted, limit=3)) or "none"
         return f"Nothing contains {wanted!r}. Names like it: {like}."
-    more = [f"[… {len(hits) - _HITS} more lines …]"] if len(hits) > _HITS else []
-    return "\n".join([*hits[:_HITS], *more])
-
-
-def _lines_with(env: Workspace, text: str) -> list[str]:
-    """Return the lines with a text: definitions, then the product's, then those of tests."""
-    found: list[tuple[bool, bool, str]] = []
-    for path in (path for path in env.files if path.endswith((".py", ".pyi"))):
-        here = 0
-        for number, line in enumerate(env.lines(path), 1):
-            if text.lower() not in line.lower():
-                continue
-            here += 1
-            defines = bool(_NAMING.match(line))
-            if defines or here <= _OF_ONE:
-                shown = f"{path}:{number}: {line.strip()[:140]}"
-                found.append((not defines, is_test_path(path), shown))
-    return [shown for *_, shown in sorted(found, key=lambda hit: hit[:2])]
+    hits.sort(key=lambda hit: (not _DEFINES.match(hit[2]), is_test_path(hit[0])))
+    shown = [f"{path}:{n}: {line[:140]}" for path, n, line in hits[:_HITS]]
+    return "\n".join([*shown, f"({len(hits)} in all)"])
 
 
 def search_code_base(env: Workspace, keywords: str) -> str:
@@ -125,13 +99,7 @@ def search_code_base(env: Workspace, keywords: str) -> str:
     wanted = wanted_in(keywords)
     if not wanted:
         raise Refused("There is no word to look for: name a few, as in 'parse date'.")
-    hits = find_definitions(
-        wanted,
-        env.index,
-        read=lambda path: decode(env.read(path)),
-        changed=tuple(env.changed),
-        limit=_HITS,
-    )
+    hits = find_definitions(wanted, env.index, read=lambda path: decode(env.read(path)))
     lines = [
         f"{path} → {hit.definition.qualname} (line {hit.definition.line}): {', '.join(hit.words)}"
         for path, inside in hits.items()
@@ -142,8 +110,7 @@ def search_code_base(env: Workspace, keywords: str) -> str:
 
 def find_similar_api_calls(env: Workspace, name: str, path: str = "") -> str:
     """Show calls of a function, given by its name or by code that calls it."""
-    called = [one for one in re.findall(r"(\w+)\s*\(", name) if not iskeyword(one)]
-    bare = (called or [name.strip().rpartition(".")[2]])[0]
+    bare = re.split(r"\W+", name.partition("(")[0].strip())[-1]
     file = env.find(path) if path.strip() else ""
     calls = find_calls(bare, env.index, path=file, limit=_HITS)
     lines = [f"{one.path}:{one.line} in {one.caller or 'module'}: {one.text}" for one in calls]

@@ -4,34 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pytest_brt.agents.prompts import render
+from pytest_brt.agents.prompts import system_and_user
 from pytest_brt.agents.reply import Tool, describe, read_reply
 from pytest_brt.agents.shown import cut
 from pytest_brt.agents.workspace import Observation, Refused, Workspace
 from pytest_brt.errors import BrtError, ModelProblem, OutOfTime, Overflowed, SubjectProblem
 from pytest_brt.model.request import Message, Reply, Request
-from pytest_brt.types import (
-    Call,
-    Done,
-    Ending,
-    FileChange,
-    Finished,
-    NotDone,
-    Repeated,
-    Step,
-    StepResult,
-    Trajectory,
-    Unreadable,
-)
+from pytest_brt.types import Call, Ending, FileChange, Finished, Step, Trajectory
 
-#: So many equal steps among so many of the last end a run: a loop need not be one step long.
+#: So many equal steps in vain among so many of the last end a run: a loop can have several steps.
 _EQUAL, _AMONG_LAST = 4, 8
-#: Share of the context that the longest reply may have, and characters of an observation for each
-#: token of it.
-_REPLY, _OBSERVATION = 1 / 5, 0.4
+#: Tokens of the longest reply, the share of the context that it may have, and characters of an
+#: observation for each token of the context.
+_LONGEST, _REPLY, _OBSERVATION = 900, 1 / 5, 0.4
 
 #: Returns the messages after some steps, in about so many tokens.
 Layout = Callable[["Agent", Any, Sequence[Step], int], tuple[Message, ...]]
@@ -42,16 +30,13 @@ class Agent:
     """An agent as data."""
 
     name: str
-    #: Names of the prompts that begin its dialogue; the first is given the tools' descriptions.
-    system: str
-    user: str
+    #: What the prompts are called that begin its dialogue.
+    prompt: str
     tools: tuple[Tool, ...]
     steps: int
     temperature: float
     top_p: float = 0.95
     top_k: int = 0
-    #: Longest reply, in tokens.
-    reply: int = 900
     #: Runs of it for one report, and whether every other one is given the failing test.
     runs: int = 1
     is_given: bool = False
@@ -59,8 +44,6 @@ class Agent:
     states: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     #: Lays out what it has seen; None for a plain conversation.
     layout: Layout | None = None
-    #: Tools that may be called again though nothing has changed.
-    repeatable: tuple[str, ...] = ()
     #: Whether the first result that stands ends a run.
     ends_early: bool = False
     #: Whether it is a paper's: it asks again what an earlier run that ended was answered.
@@ -81,9 +64,8 @@ class Agent:
 
     def opening(self, values: Mapping[str, object]) -> tuple[Message, ...]:
         """Return the messages that a dialogue begins with, of the `values` of its prompts."""
-        every = {**values, "tools": "\n".join(map(describe, self.tools)), "steps": self.steps}
-        pair = (("system", self.system), ("user", self.user))
-        return tuple(Message(role, render(name, **every)) for role, name in pair)
+        tools = "\n".join(map(describe, self.tools))
+        return system_and_user(self.prompt, **{**values, "tools": tools, "steps": self.steps})
 
 
 def run_agent(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Trajectory:
@@ -98,80 +80,86 @@ def run_agent(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Traje
     while ending is None:
         try:
             steps.append(_take_step(agent, env, opening))
-            ending = _ending(agent, steps)
-            said = " ".join(steps[-1].observation.split())[:80]
-            env.say(f"step {len(steps)} of {agent.steps}: {steps[-1].action}: {said}")
-        except Overflowed as problem:
-            ending, reason = Ending.TOKENS, str(problem)
-        except OutOfTime as problem:
-            ending, reason = Ending.TIME, str(problem)
         except ModelProblem as problem:
-            if not steps:
+            kinds = {Overflowed: Ending.TOKENS, OutOfTime: Ending.TIME}
+            ending, reason = kinds.get(type(problem), Ending.ERROR), str(problem)
+            if ending is Ending.ERROR and not steps:
                 raise
-            ending, reason = Ending.ERROR, str(problem)
+            continue
+        env.say(f"step {len(steps)} of {agent.steps}: {steps[-1].action}")
+        if any(isinstance(effect, Finished) for effect in steps[-1].effects):
+            ending = Ending.FINISH
+        elif is_loop(steps):
+            ending = Ending.LOOP
+        elif len(steps) >= agent.steps:
+            ending = Ending.STEPS
     return Trajectory(steps=tuple(steps), ending=ending, reason=reason)
 
 
-def _ending(agent: Agent, steps: Sequence[Step]) -> Ending | None:
-    if any(isinstance(effect, Finished) for effect in steps[-1].effects):
-        return Ending.FINISH
-    if is_loop(steps):
-        return Ending.LOOP
-    return Ending.STEPS if len(steps) >= agent.steps else None
-
-
 def is_loop(steps: Sequence[Step]) -> bool:
-    """Return whether the last step was taken too often of late, in vain or for nothing new."""
-    equal, changed = 0, False
-    for step in reversed(steps[-_AMONG_LAST:]):
-        same = step.call == steps[-1].call if step.call else step.reply == steps[-1].reply
-        equal += same and not (step.is_done and changed)
-        changed = changed or bool(step.changes)
-    return equal >= _EQUAL
+    """Return whether the last step was in vain, and taken too often of late."""
+    vain = [step.call or step.reply for step in steps[-_AMONG_LAST:] if not step.is_done]
+    return bool(vain) and not steps[-1].is_done and vain.count(vain[-1]) >= _EQUAL
 
 
 def _take_step(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Step:
-    spent, begin = env.model.usage.cost, time.monotonic()
+    """Ask for a step and carry it out; what is wrong with it is answered."""
     reply = _ask(agent, env, opening)
+    begin, waited = time.monotonic(), env.model.usage.cost.seconds
     offered = agent.offered(env.steps)
-    read = read_reply(reply.text, offered, is_cut=reply.is_cut)
-    result: StepResult = Unreadable(action=read.tool)
-    told = read.problem
-    if read.call is not None:
-        result, told = _run_tool(offered[read.tool], read.call, agent, env)
-    cost = env.model.usage.cost - spent
-    return Step(
-        number=len(env.steps) + 1,
-        reply=reply.text,
-        result=result,
-        observation=cut(told, int(env.model.context * _OBSERVATION)),
-        call=read.call,
-        thought=read.thought,
-        cost=cost,
-        seconds=max(0.0, time.monotonic() - begin - cost.seconds),
+    step = Step(number=len(env.steps) + 1, reply=reply.text)
+    before = dict(env.changed)
+    try:
+        call, thought = read_reply(reply.text, offered, is_cut=reply.is_cut)
+        step = replace(step, call=call, thought=thought)
+        _refuse_repeat(call, env.steps)
+        code = {"code": call.code} if call.code else {}
+        result = offered[call.action](env, **dict(call.arguments), **code)
+    except (SubjectProblem, ModelProblem):
+        raise
+    except Refused as refused:
+        return replace(step, observation=str(refused))
+    except BrtError as problem:
+        return replace(step, observation=f"This did not work: {problem}")
+    done = result if isinstance(result, Observation) else Observation(str(result))
+    changed = {path: new for path, new in env.changed.items() if before.get(path) != new}
+    return replace(
+        step,
+        is_done=True,
+        observation=cut(done.text, int(env.model.context * _OBSERVATION)),
+        changes=tuple(FileChange(path=path, content=new) for path, new in changed.items()),
+        effects=done.effects,
+        seconds=time.monotonic() - begin - (env.model.usage.cost.seconds - waited),
     )
+
+
+def _refuse_repeat(call: Call, steps: Sequence[Step]) -> None:
+    """Raise Refused for a call that was made before, with nothing changed or run since."""
+    for step in reversed(steps):
+        if step.call == call:
+            raise Refused(
+                f"You did exactly this in step {step.number}, and nothing has changed since. Do "
+                "something else."
+            )
+        if step.changes or step.effects:
+            return
 
 
 def _ask(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Reply:
     """Return the reply to what an agent has seen; made shorter where a server has less room."""
     while True:
         context = env.model.context
-        longest = max(16, min(agent.reply, int(context * _REPLY)))
+        longest = max(16, min(_LONGEST, int(context * _REPLY)))
         if agent.layout is not None:
             messages = agent.layout(agent, env, env.steps, context - longest)
         else:
             messages = conversation(opening, env, context - longest)
-        if env.model.count(messages) > context - longest:
-            raise Overflowed(
-                f"the conversation does not fit the model's context of {context} tokens "
-                "(--brt-model MODEL,context=N)"
-            )
         request = Request(
             messages=messages,
             temperature=agent.temperature,
             top_p=agent.top_p,
             top_k=agent.top_k,
-            seed=(env.seed + 1000 * len(env.steps)) % 2**31,
+            seed=env.next_seed(),
             max_tokens=longest,
         )
         try:
@@ -195,38 +183,3 @@ def conversation(opening: Sequence[Message], env: Workspace, room: int) -> tuple
             pair = (pair[0], Message("user", "[this result is left out]"))
         turns = [*pair, *turns]
     return (*opening, *turns)
-
-
-def _run_tool(tool: Tool, call: Call, agent: Agent, env: Workspace) -> tuple[StepResult, str]:
-    """Return what came of a call, and what the model is told of it."""
-    earlier = _repeats(call, env.steps, call.action in agent.repeatable)
-    if earlier is not None:
-        told = f"You did exactly this in step {earlier.number}, and nothing has changed since."
-        return Repeated(step=earlier.number), f"{told} Do something else."
-    before = dict(env.changed)
-    given: dict[str, object] = dict(call.arguments)
-    if call.code:
-        given["code"] = call.code
-    try:
-        found = tool(env, **given)
-    except (SubjectProblem, ModelProblem):
-        raise
-    except Refused as refused:
-        return NotDone(), str(refused)
-    except BrtError as problem:
-        return NotDone(), f"This did not work: {problem}"
-    done = found if isinstance(found, Observation) else Observation(str(found))
-    changed = {path: new for path, new in env.changed.items() if before.get(path) != new}
-    changes = tuple(FileChange(path=path, content=new) for path, new in changed.items())
-    return Done(changes=changes, effects=done.effects), done.text
-
-
-def _repeats(call: Call, steps: Sequence[Step], is_repeatable: bool) -> Step | None:
-    """Return the step that did the same with nothing changed since, None without one."""
-    compared = [step for step in steps[-1:] if step.is_done] if is_repeatable else steps
-    for step in reversed(compared):
-        if step.call == call and not isinstance(step.result, Repeated):
-            return step
-        if step.changes:
-            return None
-    return None

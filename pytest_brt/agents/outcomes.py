@@ -1,9 +1,9 @@
-"""Tells a model what tests did: how many fail, how the first ones do, what fails newly."""
+"""Tells a model what tests did: how many fail, and how the first ones do."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pytest_brt.agents.shown import cut
 from pytest_brt.render.causes import run_words
@@ -19,9 +19,6 @@ _NOISE = re.compile(
     r"|\x1b\[[0-?]*[ -/]*[@-~]|(?<= at) 0x[0-9a-f]{4,}",
     re.MULTILINE,
 )
-#: What shows that an output is pytest's own report of a test, and what that printed in it.
-_REPORT = re.compile(r"^=+ (?:FAILURES|ERRORS|short test summary info) =+$", re.MULTILINE)
-_CAPTURED = re.compile(r"^-+ Captured std\w+ \w+ -+\n(.*?)(?=^[-=_]{4,}|\Z)", re.DOTALL | re.M)
 
 
 def fails(run: TestRun) -> bool:
@@ -38,32 +35,19 @@ def clean(message: str) -> str:
     return _NOISE.sub("", message).strip("\n")
 
 
-def describe_runs(
-    runs: Sequence[TestRun],
-    names: Mapping[str, str] | None = None,
-    before: Sequence[TestRun] = (),
-) -> str:
-    """Return what tests did; they are called by their `names`, by id, else as pytest does.
-
-    `before` is what they did without the change.
-    """
-    known = names or {}
-    failed = {(run.test, run.node) for run in before if fails(run)}
+def describe_runs(runs: Sequence[TestRun]) -> str:
+    """Return what tests did."""
     bad = [run for run in runs if fails(run)]
-    new = [run for run in bad if (run.test, run.node) not in failed]
     good = sum(run.verdict is Verdict.PASS for run in runs)
-    head = f"{len(runs)} test{'s' if len(runs) != 1 else ''}: {len(new)} fail, {good} pass"
-    if len(bad) > len(new):
-        head += f", {len(bad) - len(new)} fail as before your change"
-    told = new or bad
-    called = [known.get(run.test) or run.node or "its file cannot be collected" for run in told]
-    lines = [head, *map(describe_run, told[:_MOST], called)]
+    called = [run.node or "its file cannot be collected" for run in bad]
+    lines = [f"{len(runs)} test{'s' if len(runs) != 1 else ''}: {len(bad)} fail, {good} pass"]
+    lines += map(_describe_run, bad[:_MOST], called)
     if called[_MOST:]:
         lines.append(f"Also fail: {', '.join(called[_MOST : _MOST + _NAMED])}")
     return "\n".join(lines)
 
 
-def describe_run(run: TestRun, name: str) -> str:
+def _describe_run(run: TestRun, name: str) -> str:
     """Return how a test fails: its exception with the project's frames, and what it printed."""
     if run.raised is None:
         lines = [f"{name}: {run.verdict}: {clean(run_words(run))}"]
@@ -73,7 +57,6 @@ def describe_run(run: TestRun, name: str) -> str:
         # Frames of libraries, which have absolute paths, say nothing that could be changed.
         near = [frame for frame in run.raised.frames if not frame.path.startswith(("/", "<"))]
         lines += [f"  at {one.path}:{one.line} in {one.function}" for one in near[-_FRAMES:]]
-    parts = _CAPTURED.findall(run.output) if _REPORT.search(run.output) else [run.output]
-    if printed := clean("\n".join(parts)).strip():
+    if printed := clean(run.output).strip():
         lines.append(f"It printed:\n{cut(printed, _TEXT)}")
     return "\n".join(lines)

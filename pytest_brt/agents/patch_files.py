@@ -8,29 +8,10 @@ from pathlib import Path
 from pytest_brt.render.fixes import fix_source_words, fix_words
 from pytest_brt.shown import on_a_line
 from pytest_brt.store import write_text
-from pytest_brt.types import FixSource, FoundFix, Issue, Rank, Repair, distinct
+from pytest_brt.types import FoundFix, Issue, Repair
 
 #: Begins every patch of ours.
 _MARK = "#pytest-brt:"
-
-
-def chosen(repairs: Sequence[Repair], ranks: Sequence[Rank]) -> tuple[tuple[FoundFix, Repair], ...]:
-    """Return the fixes to write, in their ranks' order; those that break existing tests come last.
-
-    Of fixes that no test tells apart the last one stands for all that a model wrote as its own: it
-    ended with that.
-    """
-    groups: dict[tuple[int, int, str], tuple[FoundFix, Repair]] = {}
-    for fix, repair in distinct(repairs):
-        rank = next((one for one in ranks if one.name == fix.patch.name), None)
-        place = len(ranks) + 1 if rank is None else rank.place or rank.rank or 0
-        alike = "" if rank is not None and rank.group else fix.key
-        group = (fix.broken, place, alike)
-        if fix.source is FixSource.AGENT:
-            groups[group] = (fix, repair)
-        else:
-            groups.setdefault(group, (fix, repair))
-    return tuple(pair for _, pair in sorted(groups.items(), key=lambda one: one[0][:2]))
 
 
 def write_fixes(folder: Path, found: Sequence[tuple[FoundFix, Repair]], issue: Issue) -> None:
@@ -49,13 +30,12 @@ def write_fixes(folder: Path, found: Sequence[tuple[FoundFix, Repair]], issue: I
 def with_header(fix: FoundFix, repair: Repair, issue: Issue) -> str:
     """Return the text of a patch: what git reads, below lines for people."""
     by = f"{repair.strategy}, run {repair.index + 1}, {fix_source_words(fix.source)}"
-    told = fix_words(fix)
     lines = [
         f"{_MARK} candidate fix; nothing of it was applied.",
         f"# Report: {issue.title} ({issue.source})",
         f"# Found by: {by}" + (f"; given {repair.brt}" if repair.brt else ""),
-        *([f"# Hypothesis: {fix.hypothesis}"] if fix.hypothesis else []),
-        f"# {told[0].upper()}{told[1:]}",
-        *([f"# Bug tests that pass: {', '.join(fix.passed)}"] if fix.passed else []),
+        f"# Hypothesis: {fix.hypothesis or 'none'}",
+        f"# It {fix_words(fix)}",
+        f"# Bug tests that pass: {', '.join(fix.passed) or 'none'}",
     ]
     return "\n".join(on_a_line(" ".join(line.split())) for line in lines) + "\n" + fix.patch.text

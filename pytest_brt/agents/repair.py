@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.agents.fix import Fix, apply_fix, parse_fix
@@ -13,19 +14,17 @@ from pytest_brt.agents.prompts import fenced, system_and_user
 from pytest_brt.agents.reply import example, fenced_blocks, read_reply
 from pytest_brt.agents.shown import numbered, report_text
 from pytest_brt.agents.trials import Trial, Trials
-from pytest_brt.agents.workspace import Observation, Refused, Workspace, named
+from pytest_brt.agents.workspace import Observation, Refused, Workspace
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.execute.engine import Row, TestTarget, target_of
-from pytest_brt.guard.suite import read_tests
 from pytest_brt.model.model import Model
-from pytest_brt.model.request import Request
-from pytest_brt.patches.left_out import left_out_kind
+from pytest_brt.model.request import Reply, Request
+from pytest_brt.syntax.parse import decode
 from pytest_brt.types import (
     FileChange,
     Finished,
     FixSource,
-    FixTried,
     JudgedTest,
     Place,
     TestRun,
@@ -33,12 +32,12 @@ from pytest_brt.types import (
     Verdict,
 )
 
-#: Lines around a fix that its variants are shown, tokens of one, of an edit and of a method.
-_AROUND, _VARIANT, _EDIT, _METHOD = 12, 400, 900, 4_000
+#: Tokens of a variant, of an edit and of a method; lines that a variant and an edit are shown.
+_VARIANT, _EDIT, _METHOD, _AROUND = 400, 900, 4_000, 200
 #: Variants that are asked for when a fix fails (paper 004, III-D3).
 _VARIANTS = 30
-#: Existing tests that are told one by one, places that are told.
-_BROKEN, _PLACES = 4, 8
+#: Existing tests that are told one by one, places that are told, sources of tests that are shown.
+_BROKEN, _PLACES, _SOURCES = 4, 8, 3
 
 
 @dataclass(kw_only=True)
@@ -53,87 +52,58 @@ class RepairWork(Workspace):
     suspect_lines: Callable[[], Sequence[str]] = tuple
     #: Runs the project's own tests on the code as it is.
     run_suite: Callable[[], Sequence[TestRun]] = tuple
-    #: Existing test files that are nearest to changes.
-    tests_near: Callable[[tuple[FileChange, ...]], Sequence[str]] = lambda _: ()
     #: The failing test that the agent is given as a file, None without one.
     given: JudgedTest | None = None
     #: Whether the first fix that stands ends the dialogue.
     ends_early: bool = False
-    #: The fixes that are worth a look, with who wrote them and why.
-    found: list[tuple[Trial, FixSource, str]] = field(default_factory=list)
-
-    @property
-    def failing(self) -> tuple[JudgedTest, ...]:
-        """The tests that fail because of the bug, the most trusted first."""
-        return self.trials.failing
-
-    @property
-    def names(self) -> dict[str, str]:
-        """What the failing tests are called, by their ids."""
-        return {judged.test.id: judged.test.name for judged in self.failing}
-
-    @property
-    def hypothesis(self) -> str:
-        """What the bug is held to be, "" where nothing stands."""
-        told = ("express_hypothesis", "discard_hypothesis")
-        steps = [step for step in self.steps if step.is_done and step.action in told]
-        return steps[-1].argument("hypothesis") if steps else ""
-
-    @property
-    def tried(self) -> list[FixTried]:
-        """The fixes and variants that were tried."""
-        return [fix for step in self.steps for fix in step.fixes]
+    #: What the bug is held to be, "" where nothing stands.
+    hypothesis: str = ""
+    #: The fixes and variants that were tried.
+    tried: list[Trial] = field(default_factory=list)
 
     def source_of(self, judged: JudgedTest) -> str:
-        """Return the source of a failing test: its module, or its function in a file."""
-        if judged.test.source is not None:
-            return judged.test.source
-        text = "\n".join(self.lines(judged.test.path))
-        bare = judged.test.name.partition("[")[0]
-        found = [one.source for one in read_tests(judged.test.path, text) if one.node == bare]
-        return found[0] if found else text
+        """Return the source of a failing test, or of its file."""
+        return judged.test.source or decode(self.read(judged.test.path))
 
-
-def _ask(model: Model, env: Workspace, name: str, longest: int, **values: object) -> Request:
-    """Return a question that a tool asks."""
-    return Request(
-        messages=system_and_user(name, **values),
-        temperature=0.2,
-        top_k=0,
-        seed=env.next_seed(),
-        max_tokens=min(longest, model.context // 4),
-    )
+    def ask(
+        self, model: Model, name: str, longest: int, n: int = 1, **values: object
+    ) -> list[Reply]:
+        """Return the replies to a question that a tool asks."""
+        return model.complete(
+            Request(
+                messages=system_and_user(name, title=self.issue.title, **values),
+                n=n,
+                temperature=0.2 if n == 1 else 0.9,
+                top_k=0,
+                seed=self.next_seed(),
+                max_tokens=min(longest, model.context // 4),
+            )
+        )
 
 
 # -- tests --
 
 
-def extract_tests(env: RepairWork, name: str = "") -> str:
-    """Show the source of a failing test, by its name or the first one."""
-    known = {judged.test.name: judged for judged in env.failing}
-    meant = named(name.rpartition("::")[2], known) if name.strip() else next(iter(known), "")
-    if not meant:
-        raise Refused(f"There is no such failing test. There are: {', '.join(known) or 'none'}.")
-    return f"{known[meant].test.path}: {meant} fails:\n{env.source_of(known[meant])}"
+def extract_tests(env: RepairWork) -> str:
+    """Show the sources of the failing tests."""
+    tests = env.trials.failing[:_SOURCES]
+    texts = [f"{one.test.path}: {one.test.name} fails:\n{env.source_of(one)}" for one in tests]
+    return "\n\n".join(texts) or "There is no failing test."
 
 
 def run_tests(env: RepairWork, which: str = "failing") -> Observation:
     """Run the "failing" tests, or "all" tests of the project, on the code as it is."""
-    if which.strip().lower() in ("all", "suite"):
-        return _ran("", env.run_suite(), env)
-    if not env.failing:
-        raise Refused("There is no failing test to run.")
-    targets = tuple(target_of(judged.test) for judged in env.failing)
-    return _ran("", env.trials.engine.run(Row(targets=targets)).runs, env)
+    if which.strip().lower() == "all":
+        return _ran("", env.run_suite())
+    targets = tuple(target_of(judged.test) for judged in env.trials.failing)
+    return _ran("", env.trials.engine.run(Row(targets=targets)).runs if targets else ())
 
 
-def _ran(
-    path: str, runs: Sequence[TestRun], env: RepairWork, before: Sequence[TestRun] = ()
-) -> Observation:
-    bad = [run.verdict for run in runs if fails(run)]
-    verdict = (bad or [Verdict.PASS])[0]
-    told = describe_runs(runs, env.names, before) if runs else "No test was found."
-    return Observation(told, (TestsRan(path=path, verdict=verdict),))
+def _ran(path: str, runs: Sequence[TestRun]) -> Observation:
+    if not runs:
+        raise Refused("There is no such test.")
+    verdict = next((run.verdict for run in runs if fails(run)), Verdict.PASS)
+    return Observation(describe_runs(runs), (TestsRan(path=path, verdict=verdict),))
 
 
 def run_fault_localization(env: RepairWork) -> str:
@@ -141,10 +111,10 @@ def run_fault_localization(env: RepairWork) -> str:
     return "\n".join([describe_places(env), *env.suspect_lines()])
 
 
-def describe_places(env: RepairWork, most: int = _PLACES) -> str:
+def describe_places(env: RepairWork) -> str:
     """Return where the bug may be, as a list."""
     head = "The bug is here:" if env.is_place_given else "Where the bug may be, likeliest first:"
-    places = env.places if env.is_place_given else env.places[:most]
+    places = env.places if env.is_place_given else env.places[:_PLACES]
     lines = [f"- {one.path}:{one.line}-{one.end_line} {one.function}" for one in places]
     return "\n".join([head, *(lines or ["- nothing points to a place: search for names"])])
 
@@ -159,80 +129,68 @@ def write_fix(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> Obse
     or "path delete 20-21", with ";" between several. One block of code per replace and insert, in
     their order.
     """
-    fix = parse_fix(changes, code)
-    (trial,) = env.trials.run(apply_fix(fix, env))
-    is_known = any(one.key == trial.key for one in env.tried)
-    variants: list[Trial] = []
-    if not trial.stands and not is_known:
-        try:
-            variants = _variants(env, fix, trial)
-        except ModelProblem as problem:
-            env.say(f"no variants: {problem}")
-    sources = [FixSource.AGENT, *(FixSource.VARIANT for _ in variants)]
-    every = list(zip([trial, *variants], sources, strict=True))
-    kept = [one for one in every if one[0].stands] or [one for one in every if one[0].passes][:1]
-    env.found += [(one, source, env.hypothesis) for one, source in kept]
-    effects = [env.trials.effect(one, source, env.hypothesis) for one, source in every]
-    text = describe_trial(env, trial)
-    if variants:
-        good = [number for number, one in enumerate(variants) if one.stands]
-        text += f"\n{len(good)} of {len(variants)} different variants of it passed"
-        text += f", as this one, which is kept:\n{effects[good[0] + 1].diff}" if good else "."
-    if kept and kept[0][0].stands and kept[0][0].is_weakly_tested:
-        text += "\nIf that is what the report asks for, finish."
-    elif env.ends_early and kept and kept[0][0].stands:
-        return Observation(text, (*effects, Finished()))
-    return Observation(text, tuple(effects))
+    (trial,) = env.trials.run(apply_fix(parse_fix(changes, code), env))
+    is_new = all(one.key != trial.key for one in env.tried)
+    tried, text = [trial], describe_trial(env, trial)
+    if is_new and not trial.stands:
+        variants = _variants(env, "\n".join([changes, *code]), trial, text)
+        good = [one for one in variants if one.stands]
+        text += f"\n{len(good)} of {len(variants)} different variants of it passed."
+        if good:
+            text += f" This one is kept:\n{env.trials.found_fix(good[0]).patch.text}"
+        tried += variants
+    env.tried += [replace(one, hypothesis=env.hypothesis) for one in tried]
+    stands = any(one.stands for one in tried)
+    verdict = Verdict.PASS if stands else Verdict.FAIL
+    diffs = tuple(env.trials.found_fix(one).patch.text for one in tried)
+    ran = TestsRan(path="", verdict=verdict, diffs=diffs)
+    # Where a test only says what is wrong, the agent decides whether the values are right.
+    is_over = env.ends_early and any(one.stands and not one.values for one in tried)
+    return Observation(text, (ran, Finished()) if is_over else (ran,))
 
 
 def describe_trial(env: RepairWork, trial: Trial) -> str:
     """Return what the tests do with a fix, and what becomes of it."""
     lines = ["Nothing here tests the bug itself."]
     if trial.runs:
-        lines = [describe_runs(trial.runs, env.names, env.trials.first_runs())]
+        lines = [describe_runs(trial.runs)]
     for value in trial.values:
         now = f"raises {value.raised}" if value.raised else f"gives {value.text}"
         lines.append(
             f"`{value.expression}` {now} with it, and {value.before} without: is it right?"
         )
-    guarded = trial.guarded
-    if guarded is not None and guarded.regressions:
-        lines.append(f"It breaks {trial.broken} existing tests:")
-        lines += [f"- {one.test}: {one.verdict}" for one in guarded.regressions[:_BROKEN]]
-    elif guarded is not None and guarded.ran:
-        lines.append(f"{guarded.ran} existing tests near the change pass.")
+    if trial.guarded is not None and trial.broken:
+        broken = ", ".join(one.test for one in trial.guarded.regressions[:_BROKEN])
+        lines.append(f"It breaks {trial.broken} existing tests: {broken}")
     kept = "is kept" if trial.stands else "was taken back: the code is as it was before"
     return "\n".join([*lines, f"The fix {kept}."])
 
 
-def _variants(env: RepairWork, fix: Fix, failed: Trial) -> list[Trial]:
+def _variants(env: RepairWork, fix: str, failed: Trial, failure: str) -> list[Trial]:
     """Ask for variants of a fix that fails, and try those that are new (paper 004, III-D3)."""
-    paths = dict.fromkeys(env.find(edit.path) for edit in fix)
-    first, last = min(edit.first for edit in fix), max(edit.last for edit in fix)
-    code = [numbered(env.lines(path), first - _AROUND, last + _AROUND) for path in paths]
-    request = _ask(
-        env.model,
-        env,
-        "variants",
-        _VARIANT,
-        title=env.issue.title,
-        hypothesis=env.hypothesis,
-        code="\n\n".join(code),
-        fix="\n".join(map(str, fix)),
-        failure=describe_trial(env, failed),
-        form=example(write_fix),
-    )
-    known = {failed.key, *(one.key for one in env.tried)}
+    code = "\n\n".join(_near(env, change.path, fix) for change in failed.changes)
+    try:
+        replies = env.ask(
+            env.model,
+            "variants",
+            _VARIANT,
+            _VARIANTS,
+            hypothesis=env.hypothesis,
+            code=code,
+            fix=fix,
+            failure=failure,
+            form=example(change),
+        )
+    except ModelProblem as problem:
+        env.say(f"no variants: {problem}")
+        return []
     new: list[tuple[FileChange, ...]] = []
-    replies = env.model.complete(replace(request, n=_VARIANTS, temperature=0.9))
-    for text in dict.fromkeys(reply.text for reply in replies):
-        call = read_reply(text, {"write_fix": write_fix}).call
-        try:
-            new += [apply_fix(parse_fix(call.arguments[0][1], call.code), env)] if call else []
-        except (FixProblem, Refused):
-            continue
-    tried = {trial.key: trial for trial in env.trials.run(*new)}
-    return [trial for key, trial in tried.items() if key not in known]
+    for reply in replies:
+        with suppress(FixProblem, Refused):
+            new.append(apply_fix(_fix_of(reply), env))
+    known = {failed.key, *(one.key for one in env.tried)}
+    trials = [replace(trial, source=FixSource.VARIANT) for trial in env.trials.run(*new)]
+    return [trial for trial in trials if trial.key not in known]
 
 
 # -- fixes that stay in the agent's tree --
@@ -241,75 +199,64 @@ def _variants(env: RepairWork, fix: Fix, failed: Trial) -> list[Trial]:
 def edit_code(env: RepairWork, path: str, prompt: str) -> Observation:
     """Describe a change of the code in words, with names and lines; it is made for you."""
     path = env.find(path)
-    if left_out_kind(path, b"", b"x") is not None or is_test_path(path):
-        raise Refused(f"{path} is no code of the project: only that is changed.")
-    request = _ask(
+    (reply,) = env.ask(
         env.editor,
-        env,
         "edit_code",
         _EDIT,
         report=report_text(env.issue, env.editor.context),
         path=path,
-        code=_near_task(env, path, prompt),
+        code=_near(env, path, prompt),
         task=prompt,
         form=example(change),
     )
-    reply = env.editor.complete(request)[0]
-    call = read_reply(reply.text, {"change": change}, is_cut=reply.is_cut).call
-    if call is None:
-        raise FixProblem("the edit could not be read: describe it in other words")
-    fix = parse_fix(call.arguments[0][1], call.code, path)
-    for changed in apply_fix(tuple(replace(edit, path=path) for edit in fix), env):
+    fix = tuple(replace(edit, path=path) for edit in _fix_of(reply, path))
+    for changed in apply_fix(fix, env):
         env.changed[changed.path] = changed.content or b""
-    first = min(edit.first for edit in fix)
-    size = sum(len(edit.lines) for edit in fix)
+    first, size = min(edit.first for edit in fix), sum(len(edit.lines) for edit in fix)
     now = numbered(env.lines(path), first - 5, first + size + 5)
-    near = ", then ".join(env.tests_near(env.changes)[:2])
-    return Observation(
-        f"Edited {path}. Now:\n{now}\nRun the tests: {near or 'those that you know'}."
-    )
+    return Observation(f"Edited {path}. Now:\n{now}\nRun a test of it.")
 
 
 def change(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> str:
-    """Change lines of the file."""
+    """Change lines of files."""
     return changes
 
 
-def _near_task(env: RepairWork, path: str, task: str) -> str:
-    """Return a file with line numbers; of a long one what is around a line that a task names."""
-    lines, most = env.lines(path), env.editor.context // 12
-    words = set(re.findall(r"\w+", task))
+def _fix_of(reply: Reply, path: str = "") -> Fix:
+    """Return the fix that a tool was answered; raise FixProblem where it is none."""
+    tools = {"change": change, "write_fix": change}
+    try:
+        call, _ = read_reply(reply.text, tools, is_cut=reply.is_cut)
+    except Refused as refused:
+        raise FixProblem("the answer is no fix: ask for it in other words") from refused
+    return parse_fix(call.arguments[0][1], call.code, path)
+
+
+def _near(env: RepairWork, path: str, text: str) -> str:
+    """Return the numbered lines of a file around the first line or name of it in a text."""
+    lines, words = env.lines(path), re.findall(r"\w+", text)
     places = [int(word) for word in words if word.isdecimal() and int(word) <= len(lines)]
     places += [one.line for one in env.index.definitions_in(path) if one.name in words]
-    places += [one.line for one in env.places if one.path == path]
-    middle = (places or [1])[0] if len(lines) > most else 1
-    return numbered(lines, middle - most // 3, middle + most)
+    middle = places[0] if places and len(lines) > _AROUND else 1
+    return numbered(lines, middle - _AROUND // 3, middle + _AROUND)
 
 
 def test(env: RepairWork, path: str) -> Observation:
     """Run a test file on the code as you changed it."""
-    given = env.given.test if env.given is not None else None
-    if given is not None and path.strip().endswith(given.path):
-        target = replace(target_of(given), id="test")
-    else:
-        target = TestTarget(id="test", path=env.find(path))
+    target = TestTarget(id="test", path=env.find(path))
+    if env.given is not None and target.path == env.given.test.path:
+        target = target_of(env.given.test)
     if not is_test_path(target.path):
         raise Refused(f"{path} is not a test file. Name one, as in tests/test_x.py.")
     changes = tuple(change for change in env.changes if not is_test_path(change.path))
-    runs = env.trials.engine.run(Row(changes=changes, targets=(target,))).runs
-    before: Sequence[TestRun] = ()
-    if changes and any(map(fails, runs)):  # where all is well nothing is gained by another run
-        before = env.trials.engine.run(Row(targets=(target,))).runs
-    return _ran(target.path, runs, env, before)
+    return _ran(target.path, env.trials.engine.run(Row(changes=changes, targets=(target,))).runs)
 
 
 def finish(env: RepairWork) -> Observation:
     """End: the bug is repaired."""
-    ran = any(isinstance(effect, TestsRan | FixTried) for s in env.steps for effect in s.effects)
-    if not env.changes and not any(fix.passes for fix in env.tried):
-        raise Refused("No fix works yet. Write one first.")
-    if not ran:
-        raise Refused("No test was run yet. Run one first.")
+    has_run = any(isinstance(effect, TestsRan) for step in env.steps for effect in step.effects)
+    if not (env.changes and has_run) and not any(trial.passes for trial in env.tried):
+        raise Refused("No fix was tested that works yet. Write one, and run a test.")
     return Observation("Done.", (Finished(),))
 
 
@@ -319,27 +266,23 @@ def finish(env: RepairWork) -> Observation:
 def generate_method_body(env: RepairWork, path: str, name: str) -> str:
     """Ask for a new version of a function, written from the code before it."""
     path = env.find(path)
-    method, lines = definitions_called(env, path, name)[0], env.lines(path)
-    before = "\n".join(lines[: method.line - 1])[-env.editor.context :]
+    method = definitions_called(env, path, name)[0]
+    before = "\n".join(env.lines(path)[: method.line - 1])[-env.editor.context :]
     signature = f"{method.name}{method.signature}"
-    request = _ask(
-        env.editor, env, "method", _METHOD, path=path, before=before, signature=signature
-    )
-    reply = env.editor.text(request)
-    code = fenced((fenced_blocks(reply) or [reply])[0], "python")
-    return (
-        f"A version of {method.qualname} (now lines {method.line} to {method.end_line} of {path}), "
-        f"written without sight of the present one:\n{code}\nUse write_fix to try it."
-    )
+    (reply,) = env.ask(env.editor, "method", _METHOD, path=path, before=before, signature=signature)
+    code = fenced((fenced_blocks(reply.text) or [reply.text])[0], "python")
+    return f"{method.qualname}, written without sight of the present one:\n{code}"
 
 
 def express_hypothesis(env: RepairWork, hypothesis: str) -> str:
     """Say what the bug is: where, and why it goes wrong. Then you can fix it."""
+    env.hypothesis = hypothesis
     return "Noted. Collect what you need to fix it, then write the fix."
 
 
-def discard_hypothesis(env: RepairWork, reason: str = "") -> str:
-    """Give the hypothesis up, as when fixes of it do not work."""
+def discard_hypothesis(env: RepairWork, reason: str) -> str:
+    """Give the hypothesis up, as when fixes of it do not work, and say why."""
+    env.hypothesis = ""
     return "Discarded. Look again, then express another hypothesis."
 
 
@@ -350,12 +293,4 @@ def collect_more_information(env: RepairWork) -> str:
 
 def goal_accomplished(env: RepairWork, reason: str = "") -> Observation:
     """End: a fix passes the bug tests."""
-    if not any(fix.passes for fix in env.tried):
-        raise Refused("No fix works yet. Write another fix.")
-    is_asked = any(step.action == "goal_accomplished" for step in env.steps)
-    if not is_asked and not any(fix.stands for fix in env.tried):
-        raise Refused(
-            "The fix breaks existing tests. If those assert what the report calls wrong, end "
-            "again; if not, write a fix that keeps them."
-        )
-    return Observation("Done.", (Finished(),))
+    return finish(env)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from pytest_brt.agents.loop import Agent, run_agent
 from pytest_brt.agents.repair import RepairWork
 from pytest_brt.agents.shown import numbered
 from pytest_brt.agents.specs import repair_values
-from pytest_brt.agents.trials import Trial
-from pytest_brt.types import Ending, FileChange, FixSource, FoundFix, Repair, Trajectory
+from pytest_brt.types import FixSource, Repair
 
 #: Places whose code the first messages show, and lines of each.
 _SHOWN, _LINES = 2, 60
+_NONE = {True: "no fix that was tried passes the tests", False: "no fix was tried"}
 _NO_TEST = (
     "no test fails because of the bug, so no fix can be judged (give one with --brt-tests PATH, or "
     "take --brt-strategy auto)"
@@ -27,62 +26,32 @@ def run_repair(agent: Agent, number: int, env: RepairWork) -> Repair:
         ModelProblem: the model could not be asked even once.
         SubjectProblem: the project's interpreter cannot be started.
     """
+    failing, given = env.trials.failing, env.given
     done = Repair(issue=env.issue.id, strategy=agent.name, index=number, fixes=())
-    if agent.states and not env.failing:
+    if agent.states and not failing:
         return replace(done, notes=(_NO_TEST,))
     if number and not agent.temperature:
         agent = replace(agent, temperature=0.6)
-    shown = env.given or (None if agent.is_given or not env.failing else env.failing[0])
-    if env.given is not None and env.given.test.source is not None:
-        env.changed[env.given.test.path] = env.given.test.source.encode()
+    shown = given or (None if agent.is_given or not failing else failing[0])
+    if given is not None and given.test.source is not None:
+        env.changed[given.test.path] = given.test.source.encode()
     code = [
         (one.path, numbered(env.lines(one.path), one.line, min(one.end_line, one.line + _LINES)))
         for one in env.places[:_SHOWN]
     ]
     values = {**repair_values(env, env.model.context), "files": code}
     trajectory = run_agent(agent, env, agent.opening(values))
-    fixes: dict[str, FoundFix] = {}
-    for found in (*env.found, *((one, FixSource.AGENT, "") for one in _trees(env, trajectory))):
-        fix = env.trials.found_fix(*found)
-        fixes.setdefault(fix.key, fix)
+    # What an agent made of the files, where it edits them.
+    tree = tuple(one for one in env.changes if given is None or one.path != given.test.path)
+    env.tried += env.trials.run(tree) if tree else ()
+    kept = [
+        one for one in env.tried if one.stands or (one.passes and one.source is FixSource.AGENT)
+    ]
+    fixes = {one.key: env.trials.found_fix(one) for one in kept}
     return replace(
         done,
         fixes=tuple(sorted(fixes.values(), key=lambda fix: fix.broken)),
         brt=shown.test.name if shown is not None else "",
-        notes=() if fixes else (_why_none(trajectory),),
+        notes=() if fixes else (trajectory.reason or _NONE[bool(env.tried)],),
         trajectory=trajectory,
     )
-
-
-def _trees(env: RepairWork, trajectory: Trajectory) -> Iterator[Trial]:
-    """Yield the last tree of a run that is worth a look: one that stands, or passes the bug tests.
-
-    A model that has repaired a bug may go on and break it again, so what the files were in between
-    is tried too.
-    """
-    given = env.given.test.path if env.given is not None else ""
-    files: dict[str, FileChange] = {}
-    trees: list[tuple[FileChange, ...]] = []
-    for step in trajectory.steps:
-        files |= {change.path: change for change in step.changes if change.path != given}
-        if step.changes:
-            every = files.values()
-            trees.append(tuple(one for one in every if one.content != env.on_disk(one.path)))
-    passing: list[Trial] = []
-    for changes in reversed(list(filter(None, trees))):
-        (trial,) = env.trials.run(changes)
-        if trial.stands:
-            yield trial
-            return
-        passing += [trial] if trial.passes else []
-    yield from passing[:1]
-
-
-def _why_none(trajectory: Trajectory) -> str:
-    """Return why a dialogue gave no fix."""
-    if trajectory.ending in (Ending.TOKENS, Ending.TIME, Ending.ERROR):
-        return trajectory.reason
-    tried = sum(bool(step.fixes or step.changes) for step in trajectory.steps)
-    if not tried:
-        return "no fix was tried"
-    return f"{tried} fix{'es' if tried > 1 else ''} tried, none passes the tests"

@@ -6,10 +6,9 @@ import inspect
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from pytest_brt.agents.workspace import named
+from pytest_brt.agents.workspace import Refused, named
 from pytest_brt.types import Call
 
 Tool = Callable[..., Any]
@@ -23,26 +22,15 @@ _ARGUMENTS = ("args", "arguments", "parameters", "input", "action_input")
 _THOUGHTS = ("thought", "thoughts", "reasoning")
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A reply, as far as it could be read."""
-
-    thought: str = ""
-    #: The tool that was meant, and its call where it can be carried out.
-    tool: str = ""
-    call: Call | None = None
-    #: Why it cannot be, and what to write instead.
-    problem: str = ""
-
-
 def fenced_blocks(text: str) -> list[str]:
     """Return the contents of the fenced blocks of a text; the last one may be open."""
     return [block for _, block in _FENCE.findall(text.replace("\r\n", "\n"))]
 
 
-def _parameters(tool: Tool) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a tool but for the workspace."""
-    return dict(list(inspect.signature(tool).parameters.items())[1:])
+def _defaults(tool: Tool) -> dict[str, Any]:
+    """Return the parameters of a tool but for the workspace, with their defaults."""
+    parameters = list(inspect.signature(tool).parameters.values())[1:]
+    return {one.name: one.default for one in parameters}
 
 
 def describe(tool: Tool) -> str:
@@ -52,25 +40,26 @@ def describe(tool: Tool) -> str:
 
 def example(tool: Tool) -> str:
     """Return how a reply looks that calls a tool."""
-    names = list(_parameters(tool))
-    plain = [name for name in names if name != "code"]
-    values = {"thought": "why", "action": tool.__name__, **dict.fromkeys(plain, "…")}
-    code = "\n```python\n…\n```" if "code" in names else ""
+    values = {"thought": "why", "action": tool.__name__, **dict.fromkeys(_defaults(tool), "…")}
+    code = "\n```python\n…\n```" if values.pop("code", "") else ""
     return json.dumps(values, ensure_ascii=False) + code
 
 
-def read_reply(reply: str, offered: Mapping[str, Tool], *, is_cut: bool = False) -> Read:
-    """Return what a reply asks for, near misses corrected; never raises.
+def read_reply(
+    reply: str, offered: Mapping[str, Tool], *, is_cut: bool = False
+) -> tuple[Call, str]:
+    """Return the call that a reply asks for, near misses corrected, and its thought.
 
     A reply that was cut off at its limit calls no tool that takes code.
+
+    Raises:
+        Refused: it asks for nothing that can be carried out; the text says what to write.
     """
     blocks = fenced_blocks(reply)
     found = first_object(_FENCE.sub("\n", reply)) or first_object("\n".join(blocks))
     if found is None:
         form = example(next(iter(offered.values())))
-        return Read(
-            problem=f"No JSON object with an action in your reply. Write it like this:\n{form}"
-        )
+        raise Refused(f"No JSON object with an action in your reply. Write it like this:\n{form}")
     thought = str(_take(found, _THOUGHTS) or "")
     name = _take(found, _NAMES)
     if isinstance(name, dict):
@@ -80,35 +69,31 @@ def read_reply(reply: str, offered: Mapping[str, Tool], *, is_cut: bool = False)
     found |= inner if isinstance(inner, dict) else {}
     tool = named(str(name or ""), offered)
     if not tool:
-        known = ", ".join(offered)
-        return Read(
-            thought, str(name or ""), None, f"There is no action {name!r} now. Use: {known}."
-        )
-    call, missing = _call(offered[tool], found, [one for one in blocks if not one.startswith("{")])
-    if missing:
-        problem = f"{tool} needs {missing}. Write it like this:\n{example(offered[tool])}"
-        return Read(thought, tool, None, problem)
+        raise Refused(f"There is no action {name!r} now. Use: {', '.join(offered)}.")
+    call = _call(offered[tool], found, [one for one in blocks if not one.startswith("{")])
     if is_cut and call.code:
-        return Read(thought, tool, None, "Your reply was cut off, so nothing was done. Write less.")
-    return Read(thought, tool, call)
+        raise Refused("Your reply was cut off, so nothing was done. Write less.")
+    return call, thought
 
 
-def _call(tool: Tool, found: Mapping[str, object], blocks: list[str]) -> tuple[Call, str]:
-    """Return the call of a tool, and the arguments that it lacks."""
-    parameters = _parameters(tool)
-    values = {meant: _plain(v) for key, v in found.items() if (meant := named(key, parameters))}
+def _call(tool: Tool, found: Mapping[str, object], blocks: list[str]) -> Call:
+    """Return the call of a tool; raise Refused where it lacks arguments."""
+    defaults = _defaults(tool)
+    values = {meant: _plain(v) for key, v in found.items() if (meant := named(key, defaults))}
     code = values.pop("code", "")
     if not blocks and code.strip():
         blocks = fenced_blocks(code) or [code]
-    takes_code = parameters.pop("code", None)
-    needed = [n for n, one in parameters.items() if one.default is inspect.Parameter.empty]
-    missing = [repr(name) for name in needed if name not in values]
-    if takes_code is not None and takes_code.default is inspect.Parameter.empty and not blocks:
-        missing.append("a block of code below the JSON")
-    arguments = [(n, values.get(n, str(one.default))) for n, one in parameters.items()]
-    blocks = blocks if takes_code is not None else []
-    call = Call(action=tool.__name__, arguments=tuple(arguments), code=tuple(blocks))
-    return call, ", ".join(missing)
+    if "code" not in defaults:
+        blocks = []
+    given = {**values, "code": ""} if blocks else values
+    missing = [
+        n for n, one in defaults.items() if n not in given and one is inspect.Parameter.empty
+    ]
+    if missing:
+        form, needed = example(tool), ", ".join(map(repr, missing))
+        raise Refused(f"{tool.__name__} needs {needed}. Write it like this:\n{form}")
+    arguments = [(n, values.get(n, one)) for n, one in defaults.items() if n != "code"]
+    return Call(action=tool.__name__, arguments=tuple(arguments), code=tuple(blocks))
 
 
 def _plain(value: object) -> str:
@@ -143,7 +128,6 @@ def object_schema(names: Iterable[str], longest: int = 240) -> str:
 
 def read_object(reply: str, names: Iterable[str]) -> dict[str, str] | None:
     """Return the values of a JSON object by their names, None where one is missing."""
-    found = first_object(reply)
-    if found is None or any(name not in found for name in names):
-        return None
-    return {name: _plain(found[name]) for name in names}
+    found = first_object(reply) or {}
+    values = {name: _plain(found[name]) for name in names if name in found}
+    return values if len(values) == len(list(names)) else None

@@ -26,28 +26,23 @@ from pytest_brt.types import Step
 #: BRT Agent and Passerine are one agent on two sides of the tree (paper 001, 4.2 and 5.1.2).
 BRT_AGENT = Agent(
     name="agent",
-    system="agent.system",
-    user="agent.user",
+    prompt="agent",
     tools=(cat, code_search, write_tests.edit, write_tests.test, write_tests.finish),
     steps=25,
     temperature=0.2,
     runs=20,
-    repeatable=("finish",),
 )
 #: The one of `auto`, which knows what was found before.
 AUTO_AGENT = replace(BRT_AGENT, name="auto-agent", steps=15, top_k=40, ends_early=True)
 
 PASSERINE = Agent(
     name="passerine",
-    system="passerine.system",
-    user="passerine.user",
+    prompt="passerine",
     tools=(cat, code_search, repair.edit_code, repair.test, repair.finish),
     steps=25,
     temperature=0.2,
-    reply=400,
     runs=20,
     is_given=True,
-    repeatable=("finish",),
 )
 
 _READING = ("read_range", "get_classes_and_methods", "extract_method", "extract_tests")
@@ -73,11 +68,8 @@ STATES: Mapping[str, Mapping[str, str]] = {
     "done": {},
 }
 
-#: Fixes that must be tried before the steps are used up (paper 004), and lines of a fix that later
-#: steps are shown.
-_FIXES, _LINES = 4, 30
-#: Tools whose results are worth more to later steps than others'.
-_CODE = ("write_fix", "extract_method", "read_range", "generate_method_body")
+#: Lines of a fix that later steps are shown.
+_LINES = 30
 
 
 def sections(
@@ -89,54 +81,42 @@ def sections(
         "repair.tail",
         state=agent.state(env.steps),
         hypothesis=env.hypothesis,
-        wrong=[s.argument("reason") for s in env.steps if s.action == "discard_hypothesis"][-3:],
         tools=", ".join(agent.offered(env.steps)),
         last=cut(_entry(steps[-1]), room) if steps else "None yet.",
         step=len(env.steps) + 1,
         steps=agent.steps,
-        left=max(0, _FIXES - len({fix.key for fix in env.tried})),
-        kept=any(fix.stands for fix in env.tried),
+        tried=len(env.tried),
+        kept=any(trial.stands for trial in env.tried),
     )
     left = (room - env.model.count(system.content + known.content + tail) - 64) * 3
-    user = "\n\n".join([known.content, *_by_tool(steps[:-1], left), tail])
-    return system, Message("user", user)
-
-
-def _by_tool(steps: Sequence[Step], left: int) -> list[str]:
-    """Return what was gathered, a section for each tool; fixes and code stay longest."""
-
-    def worth(step: Step) -> tuple[int, int]:
-        passes = any(fix.passes for fix in step.fixes)
-        return 4 * passes + 2 * (step.action in _CODE) + step.is_done, step.number
-
-    shown: dict[int, str] = {}
-    for step in sorted(steps, key=worth, reverse=True):
-        left -= len(_entry(step))
-        short = f"### {step.number}. {step.action}: left out"
-        shown[step.number] = _entry(step) if left > 0 else short
-    found: dict[str, list[str]] = {}
-    for step in steps:
-        found.setdefault(f"## {step.action}", []).append(shown[step.number])
-    return ["\n\n".join([title, *texts]) for title, texts in found.items()]
+    gathered: dict[str, str] = {}
+    for step in reversed(steps[:-1]):
+        entry = _entry(step)
+        left -= len(entry)
+        shown = entry if left > 0 else "[left out]"
+        gathered[step.action] = f"{shown}\n\n{gathered.get(step.action, '')}"
+    texts = [f"## {tool}\n\n{entries}" for tool, entries in gathered.items()]
+    return system, Message("user", "\n\n".join([known.content, *texts, tail]))
 
 
 def _entry(step: Step) -> str:
-    asked = " ".join([step.action, *(value for _, value in step.arguments)])
-    code = [line for block in step.call.code for line in block.splitlines()] if step.call else []
+    """Return what a step was: what was asked for, thought, written and seen."""
+    values = [value for _, value in step.call.arguments] if step.call else []
+    code = "".join(step.call.code).splitlines()[:_LINES] if step.call else []
+    asked = " ".join([step.action, *values])[:200]
     thought = f"You thought: {step.thought}"
-    lines = [f"### {step.number}. {asked[:200]}", thought, *code[:_LINES], step.observation]
-    return "\n".join(lines)
+    return "\n".join([f"### {step.number}. {asked}", thought, *code, step.observation])
 
 
 def repair_values(env: RepairWork, most: int) -> dict[str, object]:
     """Return what the prompts of repairs are told of the bug, in about `most` characters."""
-    runs = env.trials.first_runs()
+    failing, runs = env.trials.failing, env.trials.first_runs()
     return {
         "title": env.issue.title,
         "report": report_text(env.issue, most),
-        "tests": cut(describe_runs(runs, env.names), most // 2) if runs else "",
-        "brt": cut(env.source_of(env.failing[0]), most // 2) if env.failing else "",
-        "places": describe_places(env, 5),
+        "tests": cut(describe_runs(runs), most // 2) if runs else "",
+        "brt": cut(env.source_of(failing[0]), most // 2) if failing else "",
+        "places": describe_places(env),
         "place": env.is_place_given,
         "given": env.given.test if env.given is not None else None,
     }
@@ -144,8 +124,7 @@ def repair_values(env: RepairWork, most: int) -> dict[str, object]:
 
 REPAIR_AGENT = Agent(
     name="repairagent",
-    system="repair.system",
-    user="repair.bug",
+    prompt="repair",
     tools=(
         *(read_range, get_classes_and_methods, extract_method, repair.extract_tests),
         *(search_code_base, find_similar_api_calls, repair.generate_method_body),
@@ -157,14 +136,12 @@ REPAIR_AGENT = Agent(
     temperature=0.0,
     states=STATES,
     layout=sections,
-    repeatable=("discard_hypothesis", "collect_more_information", "goal_accomplished"),
 )
 #: The default of repairs, which follows no paper: it is shown the likeliest code at once, and the
 #: first fix that stands ends it.
 AUTO_REPAIR = Agent(
     name="auto",
-    system="auto_repair.system",
-    user="auto_repair.user",
+    prompt="auto_repair",
     tools=(
         *(cat, code_search, find_similar_api_calls),
         *(repair.run_tests, repair.write_fix, repair.finish),
@@ -174,7 +151,6 @@ AUTO_REPAIR = Agent(
     top_k=40,
     ends_early=True,
     asks_again=False,
-    repeatable=("finish",),
 )
 #: The agents that repair, by name.
 REPAIRS = {agent.name: agent for agent in (AUTO_REPAIR, REPAIR_AGENT, PASSERINE)}

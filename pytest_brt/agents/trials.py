@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_brt.codec import content_id
@@ -16,7 +16,6 @@ from pytest_brt.types import (
     Author,
     FileChange,
     FixSource,
-    FixTried,
     FoundFix,
     Guarded,
     JudgedTest,
@@ -28,28 +27,27 @@ from pytest_brt.types import (
 
 #: What existing tests say of changes; None where none are to be run.
 Check = Callable[[tuple[FileChange, ...]], Guarded | None]
-#: Seconds that a test may take at least, and times as long with a fix as without.
-_LEAST, _SLOWER = 10.0, 20.0
-#: Share of the trust in all failing tests that a fix must win.
-_SHARE = 0.5
+#: Seconds that a test may take: a fix that does not end is none.
+_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What a fix does."""
+    """A fix, and what the tests do with it."""
 
     changes: tuple[FileChange, ...]
     #: Equal for fixes that make the same program.
     key: str
-    #: What the failing tests do with it, and what the expressions give of those that only say
-    #: what is wrong.
+    #: Of the failing tests, and what the expressions give of those that only say what is wrong.
     runs: tuple[TestRun, ...] = ()
     values: tuple[Value, ...] = ()
-    #: Whether it passes the failing tests that are to be trusted.
-    passes: bool = False
-    #: Whether existing tests had their turn, and what they did; None where none is to run.
-    checked: bool = False
+    #: Whether it passes those failing tests that are to be trusted.
+    passes: bool
+    #: What existing tests did; None where none was run.
     guarded: Guarded | None = None
+    #: Who wrote it, and what the bug was held to be, or "".
+    source: FixSource = FixSource.AGENT
+    hypothesis: str = ""
 
     @property
     def broken(self) -> int:
@@ -59,12 +57,7 @@ class Trial:
     @property
     def stands(self) -> bool:
         """Whether it passes the bug tests, or there is none, and breaks no existing test."""
-        return (self.passes or not self.runs) and self.checked and not self.broken
-
-    @property
-    def is_weakly_tested(self) -> bool:
-        """Whether all bug tests only say what is wrong: any other value passes them."""
-        return bool(self.runs) and {run.test for run in self.runs} <= {v.test for v in self.values}
+        return (self.passes or not self.runs) and not self.broken
 
 
 @dataclass
@@ -94,64 +87,41 @@ class Trials:
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
+        new = {patch_key(changes, self.root): changes for changes in fixes}
         with ThreadPoolExecutor(self.jobs, thread_name_prefix="brt-try") as pool:
-            return list(pool.map(self._tried, fixes))
+            return list(pool.map(self._tried, new, new.values()))
 
-    def _tried(self, changes: tuple[FileChange, ...]) -> Trial:
-        key = patch_key(changes, self.root)
-        if key in self._known:  # it is this fix whose comments and layout are shown
-            return replace(self._known[key], changes=changes)
-        trial = Trial(changes=changes, key=key)
-        if self.failing:
-            usual = max((run.seconds for run in self.first_runs()), default=0.0)
-            tests = (*(judged.test for judged in self.failing), *showing(self.failing))
-            seconds = max(_LEAST, _SLOWER * usual)
-            row = Row(changes=changes, targets=tuple(map(target_of, tests)), test_seconds=seconds)
-            every = self.engine.run(row).runs
-            runs = tuple(run for run in every if not is_value(run))
-            values = values_of(every, self.failing)
-            trial = replace(trial, runs=runs, values=values, passes=self._passes(runs))
-        if trial.passes or not self.failing:
-            trial = replace(trial, checked=True, guarded=self.check(changes))
-        self._known[key] = trial
-        return trial
-
-    def _passes(self, runs: Sequence[TestRun]) -> bool:
-        """Say whether runs of the failing tests are what a right fix would do.
-
-        All tests that a person gave must pass, the most trusted test, and tests with half of the
-        trust in all of them: one of several that a model wrote may well demand something wrong.
-        """
+    def _tried(self, key: str, changes: tuple[FileChange, ...]) -> Trial:
+        if key in self._known:
+            return self._known[key]
+        tests = (*(judged.test for judged in self.failing), *showing(self.failing))
+        row = Row(changes=changes, targets=tuple(map(target_of, tests)), test_seconds=_SECONDS)
+        runs = self.engine.run(row).runs if tests else ()
         green = {run.test for run in runs if run.verdict is Verdict.PASS}
-        passed = [judged for judged in self.failing if judged.test.id in green]
-        red = [judged for judged in self.failing if judged not in passed]
-        if self.failing[0] in red or any(j.test.origin.author is Author.PERSON for j in red):
-            return False
-        won, lost = (sum(j.judgement.confidence for j in some) for some in (passed, red))
-        return won >= _SHARE * (won + lost)
-
-    def effect(self, trial: Trial, source: FixSource, hypothesis: str = "") -> FixTried:
-        """Return what a step notes of a trial."""
-        return FixTried(
-            key=trial.key,
-            diff=canonical_diff(trial.changes, self.root),
-            source=source,
-            passes=trial.passes or (trial.stands and not trial.broken),
-            breaks=trial.broken,
-            hypothesis=hypothesis,
+        # One of several that a model wrote may well demand something wrong.
+        trusted = [one for one in self.failing if one.test.origin.author is Author.PERSON]
+        passes = bool(tests) and all(one.test.id in green for one in (*self.failing[:1], *trusted))
+        self._known[key] = Trial(
+            changes=changes,
+            key=key,
+            runs=tuple(run for run in runs if not is_value(run)),
+            values=values_of(runs, self.failing),
+            passes=passes,
+            guarded=self.check(changes) if passes or not tests else None,
         )
+        return self._known[key]
 
-    def found_fix(self, trial: Trial, source: FixSource, hypothesis: str = "") -> FoundFix:
+    def found_fix(self, trial: Trial) -> FoundFix:
         """Return a trial as a patch for the user."""
         text = canonical_diff(trial.changes, self.root)
         green = {run.test for run in trial.runs if run.verdict is Verdict.PASS}
         return FoundFix(
             patch=Patch(id=content_id(text), name=f"fix-{content_id(text)[:8]}.diff", text=text),
             key=trial.key,
-            source=source,
+            source=trial.source,
             plausible=trial.passes and trial.stands,
             passed=tuple(one.test.name for one in self.failing if one.test.id in green),
             total=len(self.failing),
-            hypothesis=hypothesis,
+            hypothesis=trial.hypothesis,
             guarded=trial.guarded,
         )

@@ -64,8 +64,8 @@ class Workspace:
         return tuple(FileChange(path=p, content=c) for p, c in changed if c != self.on_disk(p))
 
     def next_seed(self) -> int:
-        """Return a seed for a question that a tool asks in this step."""
-        return (self.seed + 1000 * len(self.steps) + 500) % 2**31
+        """Return the seed of this step's questions."""
+        return (self.seed + 1000 * len(self.steps)) % 2**31
 
     def find(self, path: str) -> str:
         """Return the project's path for one as a model wrote it.
@@ -75,11 +75,13 @@ class Workspace:
         """
         bare = _BEHIND.sub("", path.strip(" '\"`")).removeprefix(f"{self.root}/")
         bare, known = bare.removeprefix("./"), self.files
-        found = [bare] if bare in known else [one for one in known if one.endswith(f"/{bare}")]
-        found = found or difflib.get_close_matches(bare, known, n=2, cutoff=0.9)
-        if len(found) == 1:
-            return found[0]
-        like = found or difflib.get_close_matches(bare, known, n=3, cutoff=0.5)
+        if bare in known:
+            return bare
+        like = [one for one in known if one.endswith(f"/{bare}")]
+        like = like or difflib.get_close_matches(bare, known, n=2, cutoff=0.9)
+        if len(like) == 1:
+            return like[0]
+        like = like or difflib.get_close_matches(bare, known, cutoff=0.5)
         raise Refused(f"There is no file {path!r}. Files like it: {', '.join(like[:4]) or 'none'}.")
 
     def on_disk(self, path: str) -> bytes | None:
@@ -105,9 +107,7 @@ def named(name: str, names: Iterable[str]) -> str:
     """
     known = list(names)
     plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    for one in (name, plain):
-        if one in known:
-            return one
-    found = [one for one in known if len(plain) > 2 and (plain in one or one in plain)]
+    found = [one for one in known if one in {name, plain}]
+    found = found or [one for one in known if len(plain) > 2 and (plain in one or one in plain)]
     found = found or difflib.get_close_matches(plain, known, n=2, cutoff=0.9)
     return found[0] if len(found) == 1 else ""

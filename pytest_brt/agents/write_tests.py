@@ -11,15 +11,21 @@ from pytest_brt.agents.shown import cut, report_text
 from pytest_brt.agents.workspace import Observation, Refused, Workspace
 from pytest_brt.code.collected import USUAL
 from pytest_brt.code.source import new_file
-from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
+from pytest_brt.execute.engine import Engine, Row, target_of, worst
 from pytest_brt.model.request import Request
 from pytest_brt.syntax.parse import decode
-from pytest_brt.types import CandidateTest, Finished, TestRun, TestsRan, TestsWritten, Verdict
+from pytest_brt.types import (
+    CandidateTest,
+    Effect,
+    Finished,
+    TestRun,
+    TestsRan,
+    TestsWritten,
+    Verdict,
+)
 
 #: Tokens of the answer of the model that writes code, and characters of a test that is told.
 _CODE, _TOLD = 512, 1500
-#: Of several tests the worst verdict counts.
-_WORST_FIRST = (Verdict.FAIL, Verdict.CRASH, Verdict.TIMEOUT, Verdict.BROKEN, Verdict.PASS)
 _ADVICE = {
     Verdict.PASS: "It passes on the code with the bug: it does not show the bug. Find an input "
     "that reaches the line where it goes wrong.",
@@ -68,13 +74,13 @@ def edit(env: TestWork, path: str, prompt: str = "", code: tuple[str, ...] = ())
     names = ", ".join(test.name for test in tests)
     shown = [cut((test.source or "").rstrip("\n"), _TOLD) for test in tests]
     told = "\n".join([f"Written: {names} in {path}.", *problems, *shown])
-    effect = TestsWritten(path=path, tests=tuple(tests))
-    if not env.ends_early:
-        return Observation(told, (effect,))
-    ran = test(env, path)
-    is_good = any(isinstance(one, TestsRan) and one.stands for one in ran.effects)
-    ending = (Finished(),) if is_good else ()
-    return Observation(f"{told}\n{ran.text}", (effect, *ran.effects, *ending))
+    effects: tuple[Effect, ...] = (TestsWritten(path=path, tests=tuple(tests)),)
+    if env.ends_early:
+        ran = test(env, path)
+        told, effects = f"{told}\n{ran.text}", (*effects, *ran.effects)
+        if any(isinstance(effect, TestsRan) and effect.stands for effect in ran.effects):
+            effects = (*effects, Finished())
+    return Observation(told, effects)
 
 
 def _written(env: TestWork, path: str, change: str) -> str:
@@ -107,32 +113,24 @@ def _placed(env: TestWork, path: str, tests: list[CandidateTest]) -> bytes:
 
 
 def test(env: TestWork, path: str) -> Observation:
-    """Run your test in a file, or the tests that a file of the project has."""
-    path = path if path in env.written else env.find(path)
-    own = {test.id: test for test in env.written.get(path, [])}
-    targets = tuple(map(target_of, own.values())) or (TestTarget(id=path, path=path),)
-    runs = env.engine.run(Row(targets=targets)).runs
-    if not runs:
-        raise Refused(f"There is no test in {path}. Write one with edit first.")
-    failing = [run for run in runs if run.verdict is Verdict.FAIL and run.test in own]
-    objections = [env.objection(own[run.test], (run,)) for run in failing]
-    objection = "" if "" in objections else "".join(objections[:1])
-    found = {run.verdict for run in runs}
-    worst = next((one for one in _WORST_FIRST if one in found), runs[0].verdict)
-    told = describe_runs(runs, {test.id: test.name for test in own.values()})
-    if own:
-        refused = f"This test is not accepted: {objection}. Correct that." if objection else ""
-        told = f"{told}\n{_ADVICE.get(worst, refused)}".strip()
-    return Observation(told, (TestsRan(path=path, verdict=worst, objection=objection),))
+    """Run your test in a file."""
+    own = {test.id: test for test in env.written.get(path, ())}
+    if not own:
+        raise Refused(f"There is no test of yours in {path}. Write one with edit first.")
+    runs = env.engine.run(Row(targets=tuple(map(target_of, own.values())))).runs
+    verdict = worst(runs).verdict
+    failing = [run for run in runs if run.verdict is Verdict.FAIL]
+    # Of several tests one that stands is enough.
+    objection = min((env.objection(own[run.test], (run,)) for run in failing), key=len, default="")
+    advice = f"This test is not accepted: {objection}. Correct that." if objection else ""
+    told = describe_runs(runs)
+    ran = TestsRan(path=path, verdict=verdict, objection=objection)
+    return Observation(f"{told}\n{_ADVICE.get(verdict, advice)}".strip(), (ran,))
 
 
 def finish(env: TestWork) -> Observation:
     """End: the test fails for the reported reason."""
     ran = [effect for step in env.steps for effect in step.effects if isinstance(effect, TestsRan)]
-    is_asked = any(step.action == "finish" for step in env.steps[-2:])
-    if not env.may_end and not is_asked:
-        if not env.written or not ran:
-            raise Refused("There is no test yet that ran. Write one with edit, and run it.")
-        if ran[-1].objection:
-            raise Refused(f"Your test is not accepted: {ran[-1].objection}. Correct it.")
+    if not env.may_end and not ran:
+        raise Refused("There is no test yet that ran. Write one with edit, and run it.")
     return Observation("Done.", (Finished(),))

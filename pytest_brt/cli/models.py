@@ -69,7 +69,7 @@ def _servers() -> Iterator[str]:
         try:
             names = [str(row["id"]) for row in server.models()]
         except BrtError:
-            yield f"{scheme}: none on port {server.address.port}"
+            yield f"{scheme}: none on port {server.port}"
             continue
         listed = ", ".join(f"{scheme}:{name}" for name in names)
         yield f"{listed or f'{scheme}: no models'} ({_one_token(f'{scheme}:{names[0]}')})"

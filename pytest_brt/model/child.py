@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -25,12 +26,13 @@ from typing import Any
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.client import Server
-from pytest_brt.model.http import Loopback
 
 #: Replies at a time of a llama-server, and its cells of context for each token of one prompt.
 _SLOTS, _CELLS = 8, 1.5
-#: Seconds for a file to be loaded, and for which a server of ours may be gone.
-_LOADING, _GONE = 900.0, 0.5
+#: Seconds for a file to be loaded.
+_LOADING = 900.0
+#: Fields of a request that llama-cpp-python takes as they are.
+_TAKEN = ("messages", "max_tokens", "temperature", "top_p", "top_k", "seed", "stop")
 _PACKAGES = {"llama-server": "xllamacpp", "llama-cpp-python": "llama_cpp"}
 #: The key, which no list of processes is to show.
 _KEY = "LLAMA_API_KEY"
@@ -53,9 +55,8 @@ class Child:
         Raises:
             ModelProblem: nothing here can run it, or it cannot be loaded.
         """
-        here = engines()
-        self.path, self.engine = path, engine or (here or [""])[0]
-        if self.engine not in here:
+        engine = engine or next(iter(engines()), "")
+        if engine not in engines():
             raise ModelProblem(
                 f"--brt-model: nothing to run {path.name!r} with (pip install "
                 "'pytest-brt[server]' or 'pytest-brt[llama]')"
@@ -65,18 +66,19 @@ class Child:
         key = secrets.token_hex(16)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", __name__, self.engine, str(path), str(port), str(context)],
+            [sys.executable, "-P", "-m", __name__, engine, str(path), str(port), str(context)],
             stdin=subprocess.PIPE,  # it ends when this is closed
             stdout=self._log,
             stderr=self._log,
             start_new_session=True,
             env={**os.environ, _KEY: key},
         )
-        slots = _SLOTS if self.engine == "llama-server" else 1
-        address = Loopback(f"http://127.0.0.1:{port}/v1", key)
-        self.server = Server(address, context=context, slots=slots, patience=_GONE)
+        slots = _SLOTS if engine == "llama-server" else 1
+        url = f"http://127.0.0.1:{port}"
+        self.server = Server(url, key=key, context=context, slots=slots)
+        self.server.pauses = ()  # another one is started
         try:
-            self._wait(context)
+            self._wait(path)
         except BaseException:
             self.close()
             raise
@@ -86,7 +88,8 @@ class Child:
         """Whether the process has not ended."""
         return self.process.poll() is None
 
-    def _wait(self, context: int) -> None:
+    def _wait(self, path: Path) -> None:
+        """Wait for the file to be loaded; raise ModelProblem where it cannot be."""
         end = time.monotonic() + _LOADING
         while self.is_alive and time.monotonic() < end:
             try:
@@ -94,20 +97,19 @@ class Child:
             except ModelProblem:
                 time.sleep(0.1)
                 continue
-            trained = (row.get("meta") or {}).get("n_ctx_train") or context
-            self.server.context = min(context, trained)
+            trained = (row.get("meta") or {}).get("n_ctx_train") or self.server.context
+            self.server.context = min(self.server.context, trained)
             return
         self._log.seek(0)
-        lines = self._log.read().decode("utf-8", "replace").split("\n")
-        said = [line for line in lines if "error" in line.lower() or "fail" in line.lower()]
+        log = self._log.read().decode("utf-8", "replace")
+        errors = re.findall(r".*(?:error|fail).*", log, re.IGNORECASE) or ["no answer"]
         raise ModelProblem(
-            f"{self.path.name!r} cannot be loaded by {self.engine}: "
-            f"{' '.join((said or ['no answer'])[-1].split())[:200]} (is it a whole GGUF file?)"
+            f"{path.name!r} cannot be loaded: {errors[-1].strip()[:200]} (is it a whole GGUF file?)"
         )
 
     def close(self) -> None:
         """End the process, and whatever it started."""
-        self.server.address.close()
+        self.server.close()
         if self.is_alive:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -123,11 +125,10 @@ def _run_program(program: str, path: str, port: int, context: int) -> None:
     options = f"--host 127.0.0.1 --port {port} --ctx-size {context} --parallel {_SLOTS}"
     flags = "--kv-unified --jinja --no-webui --no-warmup --offline"
     command = [program, "--model", path, *options.split(), *flags.split()]
-    server = subprocess.Popen(command, stdin=subprocess.DEVNULL)
-    threading.Thread(target=lambda: os._exit(server.wait() & 0xFF or 1), daemon=True).start()
+    subprocess.run(command, stdin=subprocess.DEVNULL, check=False)
 
 
-def _run_package(path: str, port: int, context: int) -> object:
+def _run_package(path: str, port: int, context: int) -> None:
     package: Any = import_module(_PACKAGES["llama-server"])
     params = package.CommonParams()
     params.model.path = path
@@ -135,7 +136,9 @@ def _run_package(path: str, port: int, context: int) -> object:
     params.n_ctx, params.n_parallel = context, _SLOTS
     params.kv_unified = params.use_jinja = params.offline = True
     params.warmup = params.ui = False
-    return package.Server(params)
+    server = package.Server(params)
+    threading.Event().wait()
+    del server  # it served until now
 
 
 def _run_llama_cpp(path: str, port: int, context: int) -> None:
@@ -145,16 +148,15 @@ def _run_llama_cpp(path: str, port: int, context: int) -> None:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            trained = [n for name, n in llama.metadata.items() if name.endswith("context_length")]
-            meta = {"n_ctx_train": int((trained or [0])[0])}
+            sizes = [n for name, n in llama.metadata.items() if name.endswith("context_length")]
+            meta = {"n_ctx_train": int(sizes[0]) if sizes else 0}
             self._send(200, {"data": [{"id": Path(path).stem, "meta": meta}]})
 
         def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             if self.headers["Authorization"] != f"Bearer {os.environ[_KEY]}":
                 return self._send(401, {"error": "wrong key"})
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            names = ("messages", "max_tokens", "temperature", "top_p", "top_k", "seed", "stop")
-            fields = {name: body[name] for name in names if name in body}
+            fields = {name: body[name] for name in _TAKEN if name in body}
             if "response_format" in body:
                 schema = body["response_format"]["json_schema"]["schema"]
                 fields["response_format"] = {"type": "json_object", "schema": schema}
@@ -164,31 +166,31 @@ def _run_llama_cpp(path: str, port: int, context: int) -> None:
                 return self._send(400, {"error": str(error)})
 
         def _send(self, status: int, body: object) -> None:
-            text = json.dumps(body).encode()
             self.send_response(status)
-            self.send_header("Content-Length", str(len(text)))
             self.end_headers()
-            self.wfile.write(text)
+            self.wfile.write(json.dumps(body).encode())
 
         def log_message(self, format: str, *args: object) -> None:
             """Say nothing of requests."""
 
-    server = HTTPServer(("127.0.0.1", port), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    HTTPServer(("127.0.0.1", port), Handler).serve_forever()
+
+
+def _end_with_parent() -> None:
+    sys.stdin.read()
+    os.killpg(0, signal.SIGKILL)
 
 
 def main(engine: str, path: str, port: int, context: int) -> None:
     """Serve a model until stdin ends."""
-    program, server = shutil.which("llama-server"), None
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    program = shutil.which("llama-server")
     if engine == "llama-cpp-python":
         _run_llama_cpp(path, port, context)
     elif program:
         _run_program(program, path, port, int(context * _CELLS))
     else:
-        server = _run_package(path, port, int(context * _CELLS))
-    sys.stdin.read()
-    del server  # it served until now
-    os.killpg(0, signal.SIGKILL)
+        _run_package(path, port, int(context * _CELLS))
 
 
 if __name__ == "__main__":

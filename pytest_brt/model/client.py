@@ -2,30 +2,35 @@
 
 llama-server, Ollama, LM Studio and vLLM answer that. They differ in what they make of a JSON
 schema, of ``n`` and of seeds: what a server refuses is left out, and replies are read leniently.
+There are no proxies, no redirects and no endless answers.
 """
 
 from __future__ import annotations
 
+import http.client
+import ipaddress
 import json
 import re
+import socket
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import suppress
+from dataclasses import asdict, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from pytest_brt.errors import ModelProblem, OutOfTime, Overflowed
-from pytest_brt.model.http import Loopback, Response, Unreachable
 from pytest_brt.model.request import Reply, Request, estimate
 from pytest_brt.types import Cost
 
 #: Fields that a request can do without.
-_OPTIONAL = ("chat_template_kwargs", "t_max_predict_ms", "response_format", "top_k", "n", "seed")
-#: Seconds for one answer, for what a server says of itself, and for which one that never answered
-#: and one that did may be gone: the first may be starting, the second starting again.
-_LONGEST, _ASKING, _STARTING, _RESTARTING = 3600.0, 10.0, 1.0, 20.0
-#: Requests at a time, and answers that are errors before a server is given up.
-_AT_ONCE, _FAILURES = 8, 3
+_OPTIONAL = ("chat_template_kwargs", "response_format", "top_k", "n", "seed")
+#: Seconds for one answer, for what a server says of itself, and after each of its failures: it may
+#: be starting again.
+_LONGEST, _ASKING, _PAUSES = 3600.0, 10.0, (0.1, 0.4, 1.0, 2.0, 4.0, 6.0, 6.0)
+#: Bytes of the longest answer, and requests at a time.
+_BYTES, _AT_ONCE = 32 << 20, 8
 #: Tokens of context that are assumed where no server says it.
 _CONTEXT = 16_384
 #: A prompt that a server counts as less than this share of our low estimate was cut by it; where
@@ -39,23 +44,49 @@ _HINTS = {
 }
 
 
-@dataclass
-class Server:
-    """One model behind a server; safe to use from many threads."""
+class Unreachable(ModelProblem):
+    """Nobody listens at an address, or the connection broke."""
 
-    address: Loopback
-    #: What the server calls it; "" until it is asked, where it has only one.
-    name: str = ""
-    #: Tokens of prompt and reply together; 0 until it is asked.
-    context: int = 0
-    #: Replies in one request.
-    slots: int = 64
-    #: Seconds for which it may be gone once it has answered.
-    patience: float = _RESTARTING
-    #: Fields that it refused, and "n" where it gives one reply whatever is asked for.
-    refused: set[str] = field(default_factory=set)
-    _is_known: bool = False
-    _is_heard: bool = False
+
+class Server:
+    """One model behind a server on this machine; safe to use from many threads."""
+
+    def __init__(
+        self, url: str, *, key: str = "", name: str = "", context: int = 0, slots: int = 64
+    ) -> None:
+        """Take an address such as "http://127.0.0.1:8080/v1"; connects when first asked.
+
+        Raises:
+            ModelProblem: it is not on this machine.
+        """
+        try:
+            parts = urlsplit(url)
+            self.host = (parts.hostname or "").replace("localhost", "127.0.0.1")
+            self.port = parts.port or 80
+            is_here = parts.scheme == "http" and ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            is_here = False
+        if not is_here:
+            raise ModelProblem(
+                f"--brt-model: {url!r} is not an http address of this machine (reach another one "
+                "through a forwarded port: ssh -L 8080:localhost:8080 HOST)"
+            )
+        self.url = f"http://{parts.hostname}:{self.port}"
+        self._path = parts.path.rstrip("/") or "/v1"
+        self._key = key
+        #: What the server calls the model; "" until it is asked, where it has only one.
+        self.name = name
+        #: Tokens of prompt and reply together; 0 until it is asked.
+        self.context = context
+        #: Replies in one request.
+        self.slots = slots
+        #: Seconds to wait after each failure in a row, before the server is given up.
+        self.pauses: tuple[float, ...] = _PAUSES
+        #: Fields that it refused, and "n" where it gives one reply whatever is asked for.
+        self.refused: set[str] = set()
+        self._is_known = False
+        self._open: set[http.client.HTTPConnection] = set()
+        self._is_closed = False
 
     def models(self) -> list[dict[str, Any]]:
         """Return what the server tells of its models.
@@ -63,14 +94,14 @@ class Server:
         Raises:
             ModelProblem: nobody answers, or somebody else.
         """
-        response = self._patient("/models", None, time.monotonic() + _ASKING)
-        listed = response.body.get("data")
-        if not isinstance(listed, list) or not all(isinstance(row, dict) for row in listed):
+        status, body, text = self.send("/models", _ASKING)
+        rows = body.get("data")
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise ModelProblem(
-                f"--brt-model: {self.address.url} is not an OpenAI-compatible server (it answers "
-                f"{_start(response)})"
+                f"--brt-model: {self.url} is not an OpenAI-compatible server (it answers {status}: "
+                f"{_start(text)})"
             )
-        return [row for row in listed if "id" in row]
+        return [row for row in rows if "id" in row]
 
     def open(self) -> None:
         """Ask once which model there is, and how much context it has.
@@ -83,16 +114,13 @@ class Server:
         known = {str(row["id"]): row for row in self.models()}
         if not self.name and len(known) != 1:
             raise ModelProblem(
-                f"--brt-model: {self.address.url} has {len(known)} models (name one after a '#': "
+                f"--brt-model: {self.url} has {len(known)} models (name one after a '#': "
                 f"{', '.join(known)})"
             )
         self.name = self.name or next(iter(known))
         row = known.get(self.name, {})
-        told = row.get("max_model_len") or (row.get("meta") or {}).get("n_ctx")
-        if not told:  # llama-server
-            props = self.address.ask("/props", _ASKING).body
-            told = (props.get("default_generation_settings") or {}).get("n_ctx")
-        self.context = self.context or (told if isinstance(told, int) else _CONTEXT)
+        size = row.get("max_model_len") or (row.get("meta") or {}).get("n_ctx") or _CONTEXT
+        self.context = self.context or int(size)
         self._is_known = True
 
     def ask(
@@ -108,7 +136,7 @@ class Server:
             ModelProblem: the server cannot be reached, or refuses the request.
         """
         left = list(numbers)
-        while len(left) > 1 and "n" not in self.refused:
+        while left and "n" not in self.refused:
             size = min(len(left), self.slots)
             replies, cost = self._replies(request, left[0], size, deadline)
             yield replies, cost
@@ -124,101 +152,124 @@ class Server:
     def _replies(
         self, request: Request, first: int, n: int, deadline: float
     ) -> tuple[list[Reply], Cost]:
-        """Return `n` replies from sample number `first` on."""
+        """Return `n` replies from sample number `first` on, and what they cost."""
         begin = time.monotonic()
         one = replace(request, n=n, seed=(request.seed + first) % 2**31)
-        response = self._patient("/chat/completions", one, deadline)
-        body = response.body
-        found = []
+        body = self._complete(one, deadline)
+        replies = []
         for choice in body.get("choices") or ():
-            text = (choice.get("message") or {}).get("content") or ""
+            text = str((choice.get("message") or {}).get("content") or "")
             is_cut = choice.get("finish_reason") == "length"
-            found.append(Reply(text=_THOUGHTS.sub("", str(text)), is_cut=is_cut))
-        if not found:
-            raise ModelProblem(f"{self.address.url}: not a chat completion: {_start(response)}")
+            replies.append(Reply(text=_THOUGHTS.sub("", text), is_cut=is_cut))
+        if not replies:
+            raise ModelProblem(f"{self.url}: not a chat completion: {_start(str(body))}")
         usage = body.get("usage") or {}
         counted, made = (int(usage.get(f"{part}_tokens") or 0) for part in ("prompt", "completion"))
         if _COUNTED <= counted < _CUT * estimate(request.messages):
             raise ModelProblem(
-                f"{self.address.url} read only {counted} tokens of a prompt: it cuts prompts to "
-                "its context (start it with more, as with OLLAMA_CONTEXT_LENGTH=16384 for Ollama)"
+                f"{self.url} read only {counted} tokens of a prompt: it cuts prompts to its "
+                "context (start it with more, as with OLLAMA_CONTEXT_LENGTH=16384 for Ollama)"
             )
-        cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
         if "timings" in body:  # llama-server counts the first reply alone
-            share = made / max(1, len(found[0].text))
-            made = max(made, int(sum(len(reply.text) * share for reply in found)))
-        cost = Cost(
+            lengths = [len(reply.text) for reply in replies]
+            made = max(made, made * sum(lengths) // max(1, lengths[0]))
+        cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
+        return replies, Cost(
             calls=1,
             prompt_tokens=counted,
             evaluated=max(0, counted - cached),
             tokens=made,
             seconds=time.monotonic() - begin,
         )
-        return found, cost
 
-    # -- one question --
-
-    def _patient(self, path: str, request: Request | None, deadline: float) -> Response:
-        """Ask until there is an answer: wait while nobody listens, leave out what is refused."""
-        failures, lost, pause = 0, 0.0, 0.1
+    def _complete(self, request: Request, deadline: float) -> dict[str, Any]:
+        """Return a chat completion: who is gone is waited for, what is refused left out."""
+        pauses = iter(self.pauses)
         while True:
-            fields = None if request is None else self._fields(request, deadline)
-            left = deadline - time.monotonic()
+            fields, left = self._fields(request), deadline - time.monotonic()
             if left <= 0:
-                raise OutOfTime(f"no answer from {self.address.url!r} in time (--brt-budget)")
+                raise OutOfTime(f"no answer from {self.url!r} in time (--brt-budget)")
+            problem: ModelProblem
             try:
-                response = self.address.ask(self.address.path + path, min(left, _LONGEST), fields)
+                status, body, text = self.send("/chat/completions", min(left, _LONGEST), fields)
             except Unreachable as error:
-                lost = lost or time.monotonic()
-                patience = self.patience if self._is_heard else _STARTING
-                if time.monotonic() + pause > lost + patience:
-                    raise Unreachable(f"{error} (is the server running?)") from error
+                problem = error
             else:
-                self._is_heard, lost = True, 0.0
-                if response.status == 200:
-                    return response
-                failures += self._bear(response, fields or {}, failures)
-            time.sleep(min(pause, max(0.0, deadline - time.monotonic())))
-            pause = min(2 * pause, 2.0)
+                if status == 200:
+                    return body
+                if status < 500 and _TOO_LONG.search(text):
+                    self.context = self.context * 3 // 4
+                    raise Overflowed(f"the prompt does not fit the model: {_start(text)}")
+                words = set(re.findall(r"\w+", text))
+                named = [name for name in _OPTIONAL if name in fields and name in words]
+                if status in (400, 422) and named:
+                    self.refused.add(named[0])
+                    continue
+                hint = _HINTS.get(status, "")
+                problem = ModelProblem(f"{self.url} answers {status}: {_start(text)}{hint}")
+                if status != 429 and status < 500:
+                    raise problem
+            pause = next(pauses, None)
+            if pause is None:
+                raise problem
+            time.sleep(min(pause, left))
 
-    def _fields(self, request: Request, deadline: float) -> dict[str, object]:
-        fields: dict[str, object] = asdict(request)
-        del fields["schema"]
+    def _fields(self, request: Request) -> dict[str, object]:
+        """Return the fields of a request that the server takes."""
+        fields = asdict(request)
         fields |= {"model": self.name, "chat_template_kwargs": {"enable_thinking": False}}
-        if request.schema:
-            schema = {"name": "reply", "strict": True, "schema": json.loads(request.schema)}
+        if schema := fields.pop("schema"):
+            schema = {"name": "reply", "strict": True, "schema": json.loads(schema)}
             fields["response_format"] = {"type": "json_schema", "json_schema": schema}
-        seconds = deadline - time.monotonic()
-        if seconds < _LONGEST:  # a little earlier than we stop listening
-            fields["t_max_predict_ms"] = int(max(0.1, 0.9 * seconds) * 1000)
-        empty = {name for name, value in fields.items() if value in ((), [])}
-        left_out = self.refused | empty | ({"n"} if request.n == 1 else set())
+        usual = {"n": 1, "stop": ()}
+        left_out = self.refused | {name for name, value in usual.items() if fields[name] == value}
         return {name: value for name, value in fields.items() if name not in left_out}
 
-    def _bear(self, response: Response, fields: dict[str, object], failures: int) -> int:
-        """Return how much of a failure an error is: 0 for one that another request avoids.
+    def send(
+        self, path: str, seconds: float, body: Mapping[str, object] | None = None
+    ) -> tuple[int, dict[str, Any], str]:
+        """Return status, JSON object and text of the answer to a GET, or with a `body` to a POST.
 
         Raises:
-            Overflowed: the prompt is too long; the context is known better then.
-            ModelProblem: asking again is of no use.
+            OutOfTime: there was none within so many seconds.
+            Unreachable: nobody answers.
         """
-        status, text = response.status, response.text
-        if status < 500 and _TOO_LONG.search(text):
-            self.context = self.context * 3 // 4
-            raise Overflowed(f"the prompt does not fit the model: {_start(response)}")
-        words = set(re.findall(r"\w+", text))
-        named = [name for name in _OPTIONAL if name in fields and name in words]
-        if status in (400, 422) and named:
-            self.refused.add(named[0])
-            return 0
-        is_busy = status == 429 or status >= 500
-        if is_busy and "load" in text.lower():
-            return 0  # it loads the model
-        if is_busy and failures + 1 < _FAILURES:
-            return 1
-        hint = _HINTS.get(status, "")
-        raise ModelProblem(f"{self.address.url} answers {status}: {_start(response)}{hint}")
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=max(0.1, seconds))
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"}
+        sent = None if body is None else json.dumps(body).encode()
+        self._open.add(connection)
+        try:
+            if self._is_closed:
+                raise ConnectionError("the connection is closed")
+            connection.request("POST" if sent else "GET", self._path + path, sent, headers)
+            answer = connection.getresponse()
+            data = answer.read(_BYTES)
+            if answer.length:
+                raise http.client.IncompleteRead(data, answer.length)
+        except TimeoutError as error:
+            raise OutOfTime(f"no answer from {self.url!r} within {seconds:.0f} s") from error
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "strerror", "") or str(error) or type(error).__name__
+            what = f"no answer from {self.url!r}: {reason} (is the server running?)"
+            raise Unreachable(what) from error
+        finally:
+            self._open.discard(connection)
+            connection.close()
+        text = data.decode("utf-8", "replace")
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = None
+        return answer.status, found if isinstance(found, dict) else {}, text
+
+    def close(self) -> None:
+        """Cut every connection, so that whoever waits for an answer goes on."""
+        self._is_closed = True
+        for connection in list(self._open):
+            if connection.sock is not None:
+                with suppress(OSError):  # it was answered in this moment
+                    connection.sock.shutdown(socket.SHUT_RDWR)
 
 
-def _start(response: Response) -> str:
-    return " ".join(response.text.split())[:200] or "nothing"
+def _start(text: str) -> str:
+    return " ".join(text.split())[:200] or "nothing"

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 from pytest_brt.errors import ModelProblem, Overflowed
 from pytest_brt.model.child import Child
-from pytest_brt.model.client import Server
-from pytest_brt.model.http import Unreachable
+from pytest_brt.model.client import Server, Unreachable
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Message, Reply, Request, Usage, estimate
 from pytest_brt.model.spec import Spec
@@ -56,7 +55,7 @@ class Backend:
     def close(self) -> None:
         """End the process and every connection; who waits for an answer gets an error."""
         if self._server is not None:
-            self._server.address.close()
+            self._server.close()
         if self.child is not None:
             self.child.close()
 
@@ -109,39 +108,34 @@ class Model:
             ModelProblem: the model cannot be reached, or refuses the request.
         """
         keys = [self.replies.key(self.name, request, number) for number in range(request.n)]
-        known = {n: reply for n, key in enumerate(keys) if (reply := self.replies.get(key))}
-        missing = [number for number in range(request.n) if number not in known]
         try:
-            self._ask(request, missing, keys, known)
+            try:
+                self._ask(request, keys)
+            except Unreachable:
+                if not self.backend.has_died:
+                    raise
+                self._ask(request, keys)  # of another process, once
         except ModelProblem as problem:
             self._fail(problem)
-            if not known or isinstance(problem, Overflowed):
+            if isinstance(problem, Overflowed) or not any(map(self.replies.get, keys)):
                 raise
-        return [known[number] for number in sorted(known)]
+        return [reply for key in keys if (reply := self.replies.get(key))]
 
     def text(self, request: Request) -> str:
         """Return the text of one reply; raises as `complete` does."""
         return self.complete(request)[0].text
 
-    def _ask(
-        self, request: Request, missing: list[int], keys: Sequence[str], known: dict[int, Reply]
-    ) -> None:
-        """Ask for what is missing, of another private server where one ended on the way."""
-        for is_last in (False, True):
-            try:
-                while missing:
-                    self.usage.seconds_left()
-                    server = self.backend.server()
-                    for replies, cost in server.ask(request, list(missing), self.usage.deadline):
-                        self.usage.add(cost)
-                        for reply in replies:
-                            number = missing.pop(0)
-                            known[number] = reply
-                            self.replies.put(keys[number], self.name, request, reply)
-                return
-            except Unreachable:
-                if is_last or not self.backend.has_died:
-                    raise
+    def _ask(self, request: Request, keys: Sequence[str]) -> None:
+        """Ask for the replies that are not known."""
+        missing = [number for number, key in enumerate(keys) if self.replies.get(key) is None]
+        if not missing:
+            return
+        self.usage.seconds_left()
+        server = self.backend.server()
+        for replies, cost in server.ask(request, tuple(missing), self.usage.deadline):
+            self.usage.add(cost)
+            for reply in replies:
+                self.replies.put(keys[missing.pop(0)], self.name, request, reply)
 
     def close(self) -> None:
         """End the process and every connection."""

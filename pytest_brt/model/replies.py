@@ -49,20 +49,19 @@ class Replies:
         folders = [str(one) for one in (root, tempfile.gettempdir(), home()) if one]
         self._machine = re.compile("|".join(map(re.escape, folders)))
         try:
-            lines = read_bounded(path, _MOST).split(b"\n") if path and path.exists() else []
+            data = read_bounded(path, _MOST) if path and path.exists() else b""
         except OSError as error:
-            what = f"cannot read replies: {str(path)!r}: {error.strerror}"
-            raise StoreProblem(what) from error
+            raise StoreProblem(f"cannot read replies: {str(path)!r}: {error.strerror}") from error
+        lines = data.strip().split(b"\n") if data else []
         for number, line in enumerate(lines, 1):
             try:
-                kept = from_json(line, _Line) if line.strip() else None
+                kept = from_json(line, _Line)
             except StoreProblem as error:
                 if number == len(lines):
                     break  # cut off while it was written
                 what = f"line {number} of {str(path)!r} is no reply: {error} (delete the file)"
                 raise StoreProblem(what) from error
-            if kept is not None:
-                self._known[kept.key] = kept.reply
+            self._known[kept.key] = kept.reply
 
     def key(self, model: str, request: Request, number: int) -> str:
         """Return what identifies the reply to sample `number` of a request."""
@@ -72,8 +71,7 @@ class Replies:
 
     def get(self, key: str) -> Reply | None:
         """Return a reply that is known, None for one that is to be asked for."""
-        with self._lock:
-            return self._known.get(key)
+        return self._known.get(key)
 
     def put(self, key: str, model: str, request: Request, reply: Reply) -> None:
         """Keep a reply.
@@ -81,18 +79,17 @@ class Replies:
         Raises:
             StoreProblem: the file cannot be written.
         """
+        self._known[key] = reply
+        if self.path is None:
+            return
         line = to_json(_Line(key=key, model=model, messages=request.messages, reply=reply))
-        with self._lock:
-            self._known[key] = reply
-            if self.path is None:
-                return
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                with self.path.open("ab") as file:
-                    file.write(f"{line}\n".encode("utf-8", "replace"))
-            except OSError as error:
-                what = f"cannot keep replies: {str(self.path)!r}: {error.strerror}"
-                raise StoreProblem(what) from error
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self._lock, self.path.open("ab") as file:
+                file.write(f"{line}\n".encode("utf-8", "replace"))
+        except OSError as error:
+            what = f"cannot keep replies: {str(self.path)!r}: {error.strerror}"
+            raise StoreProblem(what) from error
 
     def forget(self) -> None:
         """Remove the file: what it was kept for has ended."""

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model.client import Server
-from pytest_brt.model.http import Loopback
 
 #: Servers by the name before the colon, with their usual ports. Sources: the READMEs of
 #: llama.cpp's server and of vLLM, and the documentation of LM Studio and of Ollama.
@@ -44,8 +43,8 @@ class Spec:
         Raises:
             ModelProblem: it is not on this machine.
         """
-        address = Loopback(self.url, os.environ.get("PYTEST_BRT_SERVER_KEY", ""))
-        return Server(address, name=self.name, context=self.context)
+        key = os.environ.get("PYTEST_BRT_SERVER_KEY", "")
+        return Server(self.url, key=key, name=self.name, context=self.context)
 
 
 def read_spec(text: str, env: Mapping[str, str] = os.environ) -> Spec:
@@ -57,25 +56,27 @@ def read_spec(text: str, env: Mapping[str, str] = os.environ) -> Spec:
     """
     plain, *parts = text.split(",")
     settings = dict(part.partition("=")[::2] for part in parts)
-    context, engine = settings.pop("context", "0"), settings.pop("engine", "")
-    if settings or not context.isdecimal() or engine not in ("", *_ENGINES):
+    size, engine = settings.pop("context", "0"), settings.pop("engine", "")
+    if settings or not size.isdecimal() or engine not in ("", *_ENGINES):
         raise UsageProblem(
             f"--brt-model: {text!r}: settings are context=N and engine={' or '.join(_ENGINES)}"
         )
+    context = int(size)
     scheme, _, rest = plain.partition(":")
     if scheme in PORTS:
-        told = re.search(r":(\d{1,5})/?$", env.get("OLLAMA_HOST", ""))
-        port = told[1] if told and scheme == "ollama" else PORTS[scheme]
-        url = f"http://127.0.0.1:{port}/v1"
-        return Spec(text=plain, url=url, name=rest, context=int(context))
+        port = (
+            re.search(r":(\d{1,5})/?$", env.get("OLLAMA_HOST", "")) if scheme == "ollama" else None
+        )
+        url = f"http://127.0.0.1:{port[1] if port else PORTS[scheme]}/v1"
+        return Spec(text=plain, url=url, name=rest, context=context)
     if scheme == "server" and rest:
         url, _, name = rest.partition("#")
         url = url if "//" in url else f"http://{url}"
-        return Spec(text=plain, url=url, name=name, context=int(context))
+        return Spec(text=plain, url=url, name=name, context=context)
     if plain.endswith(".gguf") or (scheme == "gguf" and rest):
         path = find_file(plain.removeprefix("gguf:"), env)
-        size = int(context) or _CONTEXT
-        return Spec(text=f"gguf:{path.name}", path=path, context=size, engine=engine)
+        context = context or _CONTEXT
+        return Spec(text=f"gguf:{path.name}", path=path, context=context, engine=engine)
     known = ", ".join(f"{name}:MODEL" for name in PORTS)
     raise UsageProblem(
         f"--brt-model: not a model: {text!r} (gguf:FILE, {known}, server:URL#MODEL or none)"
@@ -89,15 +90,13 @@ def find_file(name: str, env: Mapping[str, str] = os.environ) -> Path:
         ModelProblem: there is none.
     """
     path = Path(name).expanduser()
-    if path.is_file():
-        return path.resolve()
-    known = [file for file in gguf_files(env) if name in (file.stem, file.name)]
-    if not known:
-        raise ModelProblem(
-            f"--brt-model: no such file: {name!r}, and no model of that name (run 'pytest-brt "
-            "models')"
-        )
-    return known[0]
+    known = [path] if path.is_file() else gguf_files(env)
+    for file in known:
+        if name in (file.stem, file.name) or file == path:
+            return file.resolve()
+    raise ModelProblem(
+        f"--brt-model: no such file: {name!r}, and no model of that name (run 'pytest-brt models')"
+    )
 
 
 def home() -> Path:

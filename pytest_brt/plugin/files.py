@@ -28,7 +28,9 @@ from pytest_brt.types import (
     Repair,
     RunRecord,
     Step,
+    TestsRan,
     Trajectory,
+    distinct,
 )
 
 #: Where patches of a repair are written, a folder for each report.
@@ -138,13 +140,13 @@ def _step(steps: Sequence[Step], root: Path) -> dict[str, object]:
     from pytest_brt.patches.canonical import canonical_diff
 
     step = steps[-1]
-    diffs = [fix.diff for fix in step.fixes]
+    diffs = [diff for one in step.effects if isinstance(one, TestsRan) for diff in one.diffs]
     if step.changes:
         files = {change.path: change for one in steps for change in one.changes}
         diffs.insert(0, canonical_diff(tuple(files[path] for path in sorted(files)), root))
     return {
         "action": step.action,
-        "arguments": dict(step.arguments),
+        "arguments": dict(step.call.arguments) if step.call else {},
         "done": step.is_done,
         "seconds": step.seconds,
         "reply": step.reply,
@@ -200,7 +202,7 @@ class Files:
 
     def _patches(self, record: RunRecord) -> str:
         """Write the fixes that were found, in place of those that an earlier run put there."""
-        from pytest_brt.agents.patch_files import chosen, write_fixes
+        from pytest_brt.agents.patch_files import write_fixes
         from pytest_brt.render.fixes import why_no_patch
         from pytest_brt.render.words import count, listed
 
@@ -208,11 +210,10 @@ class Files:
         issue = next((issue for issue in record.issues if issue.id in repaired), None)
         if issue is None:
             return ""
-        ranks = tuple(rank for rank in record.ranks if rank.result.issue == issue.id)
         stem = Path(issue.source).stem
         called = stem if stem.strip("-. ") else issue.id
         folder = _PATCHES / called
-        found = chosen(record.repairs, ranks)
+        found = distinct(record.repairs)
         write_fixes(folder, found, issue)
         if not found:
             return f"no patch was written: {why_no_patch(record.repairs)}"

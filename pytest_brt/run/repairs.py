@@ -149,7 +149,6 @@ class Repairing:
             is_place_given=bool(places),
             suspect_lines=cache(lambda: tuple(self._suspect_lines(issue, failing))),
             run_suite=run_suite,
-            tests_near=lambda changes: guard.files_near(touched_by(changes, guard.root), hints),
             ends_early=agent.ends_early,
         )
 

@@ -76,17 +76,11 @@ from pytest_brt.types.remark import SyntaxErrorAfter as SyntaxErrorAfter
 from pytest_brt.types.shortfall import ChosenBy as ChosenBy
 from pytest_brt.types.shortfall import Shortfall as Shortfall
 from pytest_brt.types.step import Call as Call
-from pytest_brt.types.step import Done as Done
 from pytest_brt.types.step import Effect as Effect
 from pytest_brt.types.step import Finished as Finished
 from pytest_brt.types.step import FixSource as FixSource
-from pytest_brt.types.step import FixTried as FixTried
-from pytest_brt.types.step import NotDone as NotDone
-from pytest_brt.types.step import Repeated as Repeated
 from pytest_brt.types.step import Step as Step
-from pytest_brt.types.step import StepResult as StepResult
 from pytest_brt.types.step import TestsRan as TestsRan
 from pytest_brt.types.step import TestsWritten as TestsWritten
-from pytest_brt.types.step import Unreadable as Unreadable
 from pytest_brt.types.telling import Given as Given
 from pytest_brt.types.telling import Telling as Telling

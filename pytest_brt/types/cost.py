@@ -27,13 +27,3 @@ class Cost:
             tokens=self.tokens + other.tokens,
             seconds=self.seconds + other.seconds,
         )
-
-    def __sub__(self, earlier: Cost) -> Cost:
-        """Return what was spent since `earlier`."""
-        return Cost(
-            calls=self.calls - earlier.calls,
-            prompt_tokens=self.prompt_tokens - earlier.prompt_tokens,
-            evaluated=self.evaluated - earlier.evaluated,
-            tokens=self.tokens - earlier.tokens,
-            seconds=self.seconds - earlier.seconds,
-        )

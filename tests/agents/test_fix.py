@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from pytest_brt.agents.fix import apply_fix, parse_fix
@@ -22,22 +20,6 @@ def test_lines_are_replaced_inserted_and_deleted(workspace: Make) -> None:
     assert change.content == "\n".join(["A = 1", lines[0], RIGHT, "", "", ""]).encode()
 
 
-def test_the_form_of_the_paper(workspace: Make) -> None:
-    paper = [
-        {
-            "file_path": "interval.py",
-            "insertions": [{"line_number": 1, "new_lines": ["A = 1"]}],
-            "deletions": [2],
-            "modifications": [{"line_number": 2, "modified_line": RIGHT}],
-        }
-    ]
-    fix = parse_fix(json.dumps({"changes_dicts": paper}), [])
-    (change,) = apply_fix(fix, workspace(""))
-    assert (change.content or b"").startswith(
-        f"A = 1\ndef clamp(value, low, high):\n{RIGHT}\n".encode()
-    )
-
-
 def test_numbers_of_listings_are_taken_off(workspace: Make) -> None:
     (change,) = apply_fix(parse_fix("interval.py replace 2", [f"    2| {RIGHT}\n"]), workspace(""))
     assert RIGHT.encode() in (change.content or b"")
@@ -51,9 +33,9 @@ def test_encoding_and_line_ends_are_kept(workspace: Make) -> None:
 @pytest.mark.parametrize(
     ("places", "code", "problem"),
     [
-        ("somewhere", ["x"], "names no place"),
+        ("somewhere", ["x"], "0 places are named"),
         ("interval.py replace 2", [], "no block of code"),
-        ("interval.py delete 2", ["x"], "1 more blocks"),
+        ("interval.py delete 2", ["x"], "1 blocks of code have none"),
         ("interval.py replace 40", ["x"], "has 6 lines"),
         ("interval.py replace 2; interval.py delete 1-2", ["x"], "changed once"),
         ("interval.py replace 2", ["return 1"], "with the right indentation"),

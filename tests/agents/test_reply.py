@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_brt.agents.reply import Tool, read_reply
-from pytest_brt.agents.workspace import Workspace
+from pytest_brt.agents.workspace import Refused, Workspace
 
 
 def look(env: Workspace, path: str, first: str = "1") -> str:
@@ -32,16 +32,14 @@ FENCE = "```python\nx = 1\n```\n"
     ],
 )
 def test_untidy_replies_are_understood(reply: str) -> None:
-    read = read_reply(reply, TOOLS)
-    assert read.call is not None, read.problem
-    assert read.thought == "t"
-    assert (read.call.action, dict(read.call.arguments)) == ("look", {"path": "a.py", "first": "1"})
+    call, thought = read_reply(reply, TOOLS)
+    assert thought == "t"
+    assert (call.action, dict(call.arguments)) == ("look", {"path": "a.py", "first": "1"})
 
 
 def test_code_stands_below_the_object() -> None:
-    read = read_reply('{"action": "write", "path": "a.py"}\n' + FENCE + FENCE, TOOLS)
-    assert read.call is not None
-    assert read.call.code == ("x = 1\n", "x = 1\n")
+    call, _ = read_reply('{"action": "write", "path": "a.py"}\n' + FENCE + FENCE, TOOLS)
+    assert call.code == ("x = 1\n", "x = 1\n")
 
 
 @pytest.mark.parametrize(
@@ -50,16 +48,17 @@ def test_code_stands_below_the_object() -> None:
         ("I do not know.", "No JSON object"),
         ('{"action": "fly"}', "no action 'fly' now. Use: look, write"),
         ('{"action": "look"}', "look needs 'path'"),
-        ('{"action": "write", "path": "a.py"}', "write needs a block of code"),
+        ('{"action": "write", "path": "a.py"}', "write needs 'code'"),
     ],
 )
 def test_what_cannot_be_done_is_said(reply: str, problem: str) -> None:
-    read = read_reply(reply, TOOLS)
-    assert read.call is None
-    assert problem in read.problem
+    with pytest.raises(Refused, match=problem):
+        read_reply(reply, TOOLS)
 
 
 def test_a_reply_that_was_cut_off_writes_nothing() -> None:
     reply = '{"action": "write", "path": "a.py"}\n```python\nx = '
-    assert read_reply(reply, TOOLS, is_cut=True).call is None
-    assert read_reply('{"action": "look", "path": "a.py"}', TOOLS, is_cut=True).call is not None
+    with pytest.raises(Refused, match="was cut off"):
+        read_reply(reply, TOOLS, is_cut=True)
+    call, _ = read_reply('{"action": "look", "path": "a.py"}', TOOLS, is_cut=True)
+    assert call.action == "look"
