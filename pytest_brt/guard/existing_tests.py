@@ -28,7 +28,7 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
-from pytest_brt.types.cause import TookTooLong, is_uncollected
+from pytest_brt.types.cause import CauseCode
 from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
 
 #: How many times the seconds of one patch the search on the unpatched tree may take.
@@ -189,7 +189,7 @@ class Guard:
             watch = changed
         chosen = passing if fits else list(_affordable(_in_turns(passing, pool), allowance))
         failing = [test for test in known if test.run.verdict in _BROKEN]
-        lost = [run for run in runs if not run.node and is_uncollected(run.cause)]
+        lost = [run for run in runs if not run.node and run.cause.is_uncollected]
         counted = Counter(test.path for test in known)
         return Selection(
             tests=tuple(chosen),
@@ -221,7 +221,7 @@ class Guard:
             done = self._engine.run(Row(targets=targets, seconds=max(5.0, left * 4), watch=watch))
             runs += done.runs
             left -= sum(run.cpu or run.seconds for run in done.runs)
-        late = [run for run in runs if isinstance(run.cause, TookTooLong) and run.cause.is_of_all]
+        late = [run for run in runs if run.cause.code is CauseCode.TREE_TOO_SLOW]
         return [run for run in runs if run not in late], not late
 
     def _tests(self, runs: Iterable[TestRun]) -> list[BaselineTest]:

@@ -195,7 +195,7 @@ def _judged(
     judged = judge(test, runs, facts, lambda _: Rating(evidence=Evidence.PATCH_TEST))
     if not judged.judgement.candidate:
         return judged
-    if getattr(runs[0].cause, "mismatch", False):
+    if runs[0].mismatch:
         why_not = "needs something that only its patch brings"
     elif pool is not None and not _runs_a_change(runs[0], pool):
         why_not = "runs nothing that a patch changes"

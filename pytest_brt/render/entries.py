@@ -13,7 +13,7 @@ from pytest_brt.render.answer import (
     issue_words,
     place_of,
 )
-from pytest_brt.render.causes import cause_words, run_words, shortfall_words
+from pytest_brt.render.causes import run_words, shortfall_words
 from pytest_brt.render.fixes import fix_words
 from pytest_brt.render.notes import attempt_words, name_of, notes_beside, warnings
 from pytest_brt.render.ranking import does, existing, more_words, ranking_words
@@ -257,7 +257,7 @@ def _outcome(cell: Cell) -> Outcome:
 
 def _existing_outcome(failed: Regression | FailsBefore) -> Outcome:
     verdict = failed.verdict if isinstance(failed, Regression) else Verdict.FAIL
-    reason = cause_words(failed.cause, failed.raised)
+    reason = failed.cause.text
     return _entry(Outcome, failed, verdict=verdict, reason=reason)
 
 

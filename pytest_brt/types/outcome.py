@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar
 
-from pytest_brt.types.cause import BodyRaised, Cause
+from pytest_brt.types.cause import Cause, CauseCode
 
 
 class Verdict(StrEnum):
@@ -94,4 +94,4 @@ class TestRun:
     @property
     def mismatch(self) -> bool:
         """Whether it failed because the test and the project disagree about a name or a call."""
-        return isinstance(self.cause, BodyRaised) and self.cause.mismatch
+        return self.cause.code is CauseCode.MISMATCH

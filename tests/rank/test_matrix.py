@@ -25,7 +25,6 @@ from pytest_brt.types import (
     SinglesOutInput,
     Verdict,
 )
-from pytest_brt.types.cause import LacksSurroundings
 from pytest_brt.types.refused import HunkAdrift, OnlyLeftOut
 from tests.support.interval import FIXES, SOURCE, diff_of
 from tests.support.projects import open_on
@@ -162,4 +161,4 @@ def test_what_lacks_something_around_it_says_nothing_of_a_patch(tmp_path: Path) 
     finally:
         engine.close()
     assert cell.verdict is Verdict.INVALID
-    assert cell.cause == LacksSurroundings(said="Connection refused")
+    assert cell.cause.text == "something around the test is missing: Connection refused"

@@ -10,10 +10,10 @@ from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.ranking import existing
 from pytest_brt.render.table import MOST, grounds, table
 from pytest_brt.types import Verdict
-from pytest_brt.types.cause import NotStarted
 from pytest_brt.types.refused import FileGone
 from pytest_brt.types.shortfall import BudgetSpent
 from tests.render.pages import entries_of
+from tests.support.outcomes import caused
 from tests.support.rows import broken, judged, row
 
 TESTS = (judged(0), judged(1))
@@ -63,7 +63,11 @@ def test_a_long_table_is_cut_unless_all_of_it_is_wanted() -> None:
 def test_why_no_test_could_be_run_on_a_patch_is_said() -> None:
     lost = row("lost", "pp")
     cells = [
-        replace(cell, verdict=Verdict.INVALID, cause=NotStarted(said="said: no"))
+        replace(
+            cell,
+            verdict=Verdict.INVALID,
+            cause=caused(Verdict.INVALID, "sandbox: could not be set up: said: no"),
+        )
         for cell in lost.cells
     ]
     (patch,) = entries_of(rank_by_epr((replace(lost, cells=tuple(cells)),)))

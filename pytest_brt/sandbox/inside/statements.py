@@ -60,7 +60,6 @@ class Database:
     """
 
     def __init__(self):
-        self.is_made = False
         self.was_used = False
         self.may_be_used = False
 
@@ -69,18 +68,18 @@ class Database:
         import django
         from django.core.signals import request_started
         from django.db.backends.base.base import BaseDatabaseWrapper
-        from django.db.models import QuerySet
         from django.db.models.signals import pre_init
         from django.test.utils import setup_databases, setup_test_environment
 
         django.setup()
         setup_test_environment()
         connect = BaseDatabaseWrapper.ensure_connection
+        made = []
 
         def ensure_connection(connection):
             self.was_used = True
-            if not self.is_made:
-                self.is_made = True
+            if not made:
+                made.append(True)
                 setup_databases(verbosity=0, interactive=False)
             connect(connection)
 
@@ -88,21 +87,10 @@ class Database:
         # A tree without the bug may get further than this one does.
         request_started.connect(self.note, weak=False)
         pre_init.connect(self.note, weak=False)
-        begin = QuerySet.__init__
-
-        def __init__(queries, *arguments, **words):
-            self.may_be_used = True
-            begin(queries, *arguments, **words)
-
-        QuerySet.__init__ = __init__
 
     def note(self, sender, **words):
         """Keep that a request was made, or an object of a model."""
         self.may_be_used = True
-
-    def forget(self):
-        """Begin anew, for the next statement."""
-        self.was_used = self.may_be_used = False
 
 
 class Calls:
@@ -178,7 +166,7 @@ class Session:
     def run(self, index, source):
         """Run statement number `index` and tell what it did."""
         self.caught = []
-        self.database.forget()
+        self.database.was_used = self.database.may_be_used = False
         self.events.send("statement", index=index)
         begin = time.perf_counter()
         raised = value = None
