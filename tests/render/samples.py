@@ -70,9 +70,8 @@ from pytest_brt.types.miss import (
     StatementRaised,
     UndefinedNames,
 )
-from pytest_brt.types.refused import FileMissing, HunkMissing
 from pytest_brt.types.shortfall import BudgetSpent
-from tests.support.outcomes import caused
+from tests.support.outcomes import caused, refused
 from tests.support.rows import broken, judged, row
 
 ISSUE = Issue(
@@ -352,9 +351,13 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
             guarded=broken(0),
             remarks=(LeftOutFiles(what=LeftOutKind.TESTS, paths=("test_x.py",)),),
         ),
-        patched("gone.diff", refused=FileMissing(path="interval/gone.py")),
+        patched("gone.diff", refused=refused("file missing: 'interval/gone.py' is not there")),
         patched(
-            "stale.diff", refused=HunkMissing(path="interval/__init__.py", hunk=1, line=3, meant=7)
+            "stale.diff",
+            refused=refused(
+                "does not apply: 'interval/__init__.py' has no lines like those of hunk 1"
+                " (line 3 of the patch, meant for line 7 of the file)"
+            ),
         ),
     ),
     "existing-cut-short": lambda: ranking(

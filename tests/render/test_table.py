@@ -10,10 +10,9 @@ from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.ranking import existing
 from pytest_brt.render.table import MOST, grounds, table
 from pytest_brt.types import Verdict
-from pytest_brt.types.refused import FileGone
 from pytest_brt.types.shortfall import BudgetSpent
 from tests.render.pages import entries_of
-from tests.support.outcomes import caused
+from tests.support.outcomes import caused, refused
 from tests.support.rows import broken, judged, row
 
 TESTS = (judged(0), judged(1))
@@ -23,7 +22,7 @@ def test_a_line_per_patch_with_what_is_known_of_it() -> None:
     results = (
         row("right.diff", "pp", guarded=broken(0)),
         row("half.diff", "pf", guarded=broken(2)),
-        row("stale.diff", refused=FileGone(path="x" * 200)),
+        row("stale.diff", refused=refused(f"does not apply: {'x' * 200!r} is not there any more")),
     )
     ranks = rank_by_weight(results, TESTS)
     lines = list(table(entries_of(ranks)))

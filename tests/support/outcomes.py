@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_brt.types import Cause, Verdict
+from pytest_brt.types import Cause, Refused, Verdict
 from pytest_brt.types.cause import CauseCode
+from pytest_brt.types.refused import RefusalCode
 
 _CAUSES = {
     Verdict.PASS: (CauseCode.PASSED, "passed"),
@@ -23,3 +24,8 @@ def caused(verdict: Verdict, text: str = "") -> Cause:
     """Return a cause that a verdict may well have."""
     code, usual = _CAUSES[verdict]
     return Cause(code=code, text=text or usual)
+
+
+def refused(text: str = "empty patch: there is no text in it") -> Refused:
+    """Return why a patch is not applied."""
+    return Refused(code=RefusalCode.EMPTY, text=text)
