@@ -9,14 +9,19 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from pathlib import Path
 
+from pytest_brt.bounded import read_bounded
+from pytest_brt.codec import from_json, to_json
+from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.guard.changes import Touched
 from pytest_brt.guard.test_files import ExistingTest, TestFiles, read_tests
 from pytest_brt.once import Once
+from pytest_brt.store import write_text
 from pytest_brt.types import (
     ChosenBy,
     FailsBefore,
@@ -310,6 +315,28 @@ class Guard:
         results = _results(tests, self._engine.run(row).runs if tests else ())
         known = {name: run.verdict for name, run in results.items()}
         return {test.name: known.get(test.name, Verdict.INVALID) for test in tests}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """A choice as it is kept between runs, and what decided it."""
+
+    key: str
+    selection: Selection
+
+
+def keep_selection(file: Path | None, key: str, work: Callable[[], Selection]) -> Selection:
+    """Return the choice that is kept in a file for `key`, or make it and keep it there."""
+    if file is not None:
+        with suppress(OSError, StoreProblem):  # it may vanish
+            kept = from_json(read_bounded(file), _Kept)
+            if kept.key == key:
+                return kept.selection
+    selection = work()
+    if file is not None:
+        with suppress(StoreProblem):  # what is not kept costs the next run time
+            write_text(file, to_json(_Kept(key=key, selection=selection)))
+    return selection
 
 
 def _regression(name: str, run: TestRun) -> Regression:

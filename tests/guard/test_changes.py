@@ -54,5 +54,9 @@ def test_what_is_new_or_no_python_has_no_lines(tmp_path: Path) -> None:
         FileChange(path="data.txt", content=b"b\n"),
     ]
     touched = touched_by(changes, tmp_path)
-    assert (touched.files, touched.names, touched.lines) == (("data.txt", "new.py"), frozenset(), ())
+    assert (touched.files, touched.names, touched.lines) == (
+        ("data.txt", "new.py"),
+        frozenset(),
+        (),
+    )
     assert touched.size == 3
