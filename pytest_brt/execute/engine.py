@@ -11,7 +11,6 @@ from typing import Protocol
 
 from pytest_brt.sandbox.conditions import Conditions, Limits
 from pytest_brt.sandbox.conditions import Test as TestTarget
-from pytest_brt.sandbox.events import CapturedWarning as Caught
 from pytest_brt.sandbox.events import Value
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.run_tests import most_severe as worst
@@ -32,7 +31,7 @@ from pytest_brt.types import CandidateTest, FileChange, TestRun
 from pytest_brt.types.subject import Subject
 
 __all__ = [
-    "Caught", "Engine", "Limits", "LocalEngine", "Observation", "Observed", "Program", "Row",
+    "Engine", "Limits", "LocalEngine", "Observation", "Observed", "Program", "Row",
     "RowResult", "TestTarget", "Value", "target_of", "worst",
 ]  # fmt: skip
 

@@ -57,14 +57,6 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CapturedWarning:
-    """A warning that a statement caused."""
-
-    type: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedStatement:
     """What one statement did, but for what it raised."""
 
@@ -72,7 +64,6 @@ class ReportedStatement:
     value: Value | None = None
     stdout: _Text = ""
     stderr: _Text = ""
-    warnings: tuple[CapturedWarning, ...] = ()
     #: It asked a database of Django's.
     database: bool = False
     #: It used what is there to ask one: a model, or a request of the test client.

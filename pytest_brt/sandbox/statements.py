@@ -26,8 +26,6 @@ class Script:
 
     #: Each is one Python statement (possibly compound); an expression's value is recorded.
     statements: tuple[str, ...]
-    #: Files that must lie in the working directory, or (relative to it) beside it.
-    files: tuple[FileChange, ...] = ()
     #: Changes of the project's tree, as a patch makes them.
     changes: tuple[FileChange, ...] = ()
     #: Share of `Limits.seconds` that one statement gets, but a few seconds in any case; all of them
@@ -75,13 +73,11 @@ def run_statements(runner: Runner, script: Script) -> ScriptResult:
     workspace = runner.scratch.workspace(Path(subject.root))
     with runner.turn(), name_full_disk(), workspace as copy:
         copy.write(script.changes)
-        copy.write_beside(script.files)
         view = make_view(subject, runner.sandbox, runner.scratch, copy)
         order: dict[str, object] = {
             "folder": f"{view.writable[0][1]}/{copy.work.name}",
             "statements": script.statements,
             "packages": subject.packages,
-            "warnings": subject.warnings,
             "calls_from": script.calls_from,
         }
         result = runner.run_script("statements", view, deadlines, order)

@@ -178,17 +178,12 @@ class Workspace:
             UnsafeChange: a path leads out of the copy.
         """
         for change in changes:
-            self._write(self.copy, self.copy, change)
+            self._write(change)
 
-    def write_beside(self, files: Iterable[FileChange]) -> None:
-        """Write files for statements, by their paths from where these run."""
-        for file in files:
-            with suppress(UnsafeChange):  # what would lie beyond is left out
-                self._write(self.temporary, self.work, file)
-
-    def _write(self, top: Path, start: Path, change: FileChange) -> None:
-        place = Path(os.path.normpath(start / change.path))
-        if not is_below(os.path.realpath(place.parent), str(top)) or place in (top, start):
+    def _write(self, change: FileChange) -> None:
+        top = self.copy
+        place = Path(os.path.normpath(top / change.path))
+        if not is_below(os.path.realpath(place.parent), str(top)) or place == top:
             raise UnsafeChange(f"the change of {change.path!r} leads out of the project")
         before = place.lstat() if os.path.lexists(place) else None
         cache = place.parent / "__pycache__"

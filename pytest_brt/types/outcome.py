@@ -83,8 +83,6 @@ class TestRun:
     ran: tuple[tuple[str, str], ...] = ()
     #: CPU seconds, which do not depend on what else the machine does; 0 where it did not end.
     cpu: float = 0.0
-    #: CPU seconds of its process before its first test: loading the file, for all tests of it.
-    loading: float = 0.0
 
     @property
     def raised_briefly(self) -> Raised | None:

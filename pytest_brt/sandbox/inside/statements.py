@@ -1,7 +1,6 @@
 """Runs statements one by one. Runs in the project: Python 3.8+."""
 
 import ast
-import builtins
 import io
 import os
 import sys
@@ -9,7 +8,6 @@ import tempfile
 import threading
 import time
 import types
-import warnings
 
 start = sys.modules["_brt_start"]
 describe = start.load("describe")
@@ -114,20 +112,10 @@ class Calls:
         return sorted({(code.co_filename, code.co_firstlineno) for code in codes})
 
 
-def set_filter(line):
-    """Do with warnings what a line of pytest's ``filterwarnings`` says, as tests see them."""
-    action, message, kind, module = (line + ":::").split(":")[:4]
-    category = getattr(builtins, kind.strip() or "Warning", None)
-    try:
-        warnings.filterwarnings(action.strip(), message.strip(), category, module.strip())
-    except (AssertionError, TypeError, ValueError):
-        return  # about a warning of a package, which is not imported for it
-
-
 class Session:
     """One namespace, and the statements that run in it."""
 
-    def __init__(self, events, packages, statements, filters):
+    def __init__(self, events, packages, statements):
         self.events = events
         # A file with all of them, as a person runs them: some code looks at its own source.
         self.path = os.path.join(tempfile.mkdtemp(), "report.py")
@@ -137,20 +125,14 @@ class Session:
         self.packages = frozenset(packages)
         self.own_files = start.own_files()
         self.flags = 0
-        self.caught = []
         self.loop = None
         self.database = Database()
         module = types.ModuleType("__main__")
         module.__file__ = self.path
         module.__dict__["__builtins__"] = __builtins__
         sys.modules["__main__"] = module
-        self.module = module
         self.space = module.__dict__
         self.capture = Capture()
-        warnings.simplefilter("always")
-        for line in filters:
-            set_filter(line)
-        warnings.showwarning = self.show_warning
         if "DJANGO_SETTINGS_MODULE" in os.environ:
             try:
                 self.database.prepare()
@@ -159,13 +141,8 @@ class Session:
                 sys.stderr.write("%s: %s\n" % (type(error).__name__, error))
             self.capture.take()
 
-    def show_warning(self, message, category, filename, lineno, file=None, line=None):
-        """Keep a warning instead of printing it."""
-        self.caught.append({"type": describe.type_name(category), "message": str(message)})
-
     def run(self, index, source):
         """Run statement number `index` and tell what it did."""
-        self.caught = []
         self.database.was_used = self.database.may_be_used = False
         self.events.send("statement", index=index)
         begin = time.perf_counter()
@@ -189,7 +166,6 @@ class Session:
                 "value": shown,
                 "stdout": stdout,
                 "stderr": stderr,
-                "warnings": self.caught,
                 "database": self.database.was_used,
                 "may_ask": self.database.may_be_used,
                 "seconds": time.perf_counter() - begin,
@@ -253,7 +229,7 @@ def main(order, events):
     """Run what the order says, telling of each statement as it ends."""
     sys.argv[:] = [""]
     sys.path.insert(0, "")
-    session = Session(events, order["packages"], order["statements"], order["warnings"])
+    session = Session(events, order["packages"], order["statements"])
     calls = None
     for index, source in enumerate(order["statements"]):
         if index == order["calls_from"]:
