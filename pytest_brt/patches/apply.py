@@ -148,7 +148,7 @@ def _read_names(diff: bytes, root: Path) -> tuple[str, list[str], list[str]]:
     """
     names = {depth: named for depth in (1, 0) if (named := _named(diff, depth))}
     if not names:
-        raise _refusal(diff, _numstat(diff, 1).stderr)
+        raise _refusal(diff, _numstat(diff, 1).stderr, {})
     depth = max(names, key=lambda depth: _known(names[depth], root))
     place = _place_before(names.get(1, {}), root)
     if place and not _known(names[depth], root):
@@ -263,7 +263,7 @@ def _apply(
             if not reply.returncode:
                 return _read_back(folder, before, mendings)
             complaints.append(reply.stderr)
-    raise _refusal(diff, complaints[0])
+    raise _refusal(diff, complaints[0], before)
 
 
 def _attempts(
@@ -363,11 +363,11 @@ def _changes(before: _Files, after: _Files) -> list[FileChange]:
 # -- what is said of it ---------------------------------------------------------------------------
 
 
-def _refusal(diff: bytes, complaint: bytes) -> PatchProblem:
+def _refusal(diff: bytes, complaint: bytes, before: _Files) -> PatchProblem:
     """Return why git refuses a diff, from its words."""
     said = decode(complaint)
     if place := re.search(r"^error: patch failed: (.+):(\d+)$", said, re.MULTILINE):
-        return _hunk_missing(diff, place[1], int(place[2]))
+        return _hunk_missing(diff, place[1], int(place[2]), before)
     for pattern, code, words in _COMPLAINTS:
         if found := re.search(f"^error: {pattern}$", said, re.MULTILINE):
             return PatchProblem(code, words.format(found[1]))
@@ -380,7 +380,7 @@ def _refusal(diff: bytes, complaint: bytes) -> PatchProblem:
     return PatchProblem(RefusalCode.GIT_FAILED, f"git apply: {first}")
 
 
-def _hunk_missing(diff: bytes, path: str, meant: int) -> PatchProblem:
+def _hunk_missing(diff: bytes, path: str, meant: int, before: _Files) -> PatchProblem:
     """Return which hunk of a file, the first one meant for a line, does not fit."""
     where = ""
     with suppress(UnidiffParseError):
@@ -389,7 +389,9 @@ def _hunk_missing(diff: bytes, path: str, meant: int) -> PatchProblem:
                 if hunk.source_start != meant:
                     continue
                 line = (hunk[0].diff_line_no or 1) - 1
-                if not any(line.is_context for line in hunk):
+                removed = encode("".join(line.value for line in hunk if line.is_removed))
+                is_here = path in before and removed in before[path].content
+                if is_here and not any(line.is_context for line in hunk):
                     return _adrift(path, line)
                 where = f" {number} (line {line} of the patch, meant for line {meant} of the file)"
     text = f"does not apply: {path!r} has no lines like those of hunk{where or f' at {meant}'}"
