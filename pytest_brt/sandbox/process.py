@@ -53,6 +53,8 @@ class ProcessResult:
     status: int = 0
     #: It was ended because it was silent, or ran, for too long.
     timed_out: bool = False
+    #: The time for all that it runs was over, not that for one part of it.
+    is_overdue: bool = False
     #: It was ended because the disk was nearly full, or because it reported without end.
     disk_full: bool = False
     flooded: bool = False
@@ -167,7 +169,8 @@ def _listen(
             elif reader in ready:  # all ends are closed, and the process is not over yet
                 sources.remove(reader)
                 silence = min(silence, _ENDING)
-            result.timed_out = now > min(silent_from + silence, begun + deadlines.total)
+            result.is_overdue = now > begun + deadlines.total
+            result.timed_out = result.is_overdue or now > silent_from + silence
             result.disk_full = _free(folder) < least_free
             result.flooded = reported > _MOST_REPORTED or len(result.events) > _MOST_EVENTS
 

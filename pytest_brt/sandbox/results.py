@@ -226,6 +226,9 @@ class Reading:
                 words = "broke off the run: "
                 return self.run(Verdict.BROKEN, CauseCode.BROKEN_OFF, words, event.raised)
         if late:
+            if self.result.is_overdue:
+                text = "the tests together did not end in time"
+                return self.run(Verdict.TIMEOUT, CauseCode.TREE_TOO_SLOW, text)
             return self.run(Verdict.TIMEOUT, CauseCode.TOO_SLOW, late)
         # The kernel kills what takes too much memory, and others may have taken it.
         code = CauseCode.SHORT if status == -signal.SIGKILL else CauseCode.ENDED

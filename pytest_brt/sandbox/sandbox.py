@@ -78,7 +78,7 @@ class Sandbox:
     def user(self) -> int | None:
         """The user that processes run as, None for the one that we are."""
         is_shut_in = self.isolation is not Isolation.NONE
-        return NOBODY if is_shut_in and os.geteuid() == 0 else None
+        return NOBODY if is_shut_in and os.geteuid() == 0 and _has_nobody() else None
 
     @property
     def filter(self) -> bytes:
@@ -126,6 +126,13 @@ class Sandbox:
             "events": events,
         }
         return json.dumps(order).encode("utf-8")
+
+
+def _has_nobody() -> bool:
+    """Return whether nobody is a user here; in a namespace of users, root may be the only one."""
+    lines = Path("/proc/self/uid_map").read_text("ascii").splitlines()
+    ranges = [(int(first), int(number)) for first, _, number in map(str.split, lines)]
+    return any(first <= NOBODY < first + number for first, number in ranges)
 
 
 @lru_cache(maxsize=1)
