@@ -19,7 +19,7 @@ from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.guard.changes import Touched
-from pytest_brt.guard.test_files import ExistingTest, TestFiles, read_tests
+from pytest_brt.guard.suite import ExistingTest, TestFiles, read_tests
 from pytest_brt.once import Once
 from pytest_brt.store import write_text
 from pytest_brt.types import (

@@ -365,18 +365,18 @@ def _changes(before: _Files, after: _Files) -> list[FileChange]:
 
 def _refusal(diff: bytes, complaint: bytes, before: _Files) -> PatchProblem:
     """Return why git refuses a diff, from its words."""
-    said = decode(complaint)
-    if place := re.search(r"^error: patch failed: (.+):(\d+)$", said, re.MULTILINE):
+    text = decode(complaint)
+    if place := re.search(r"^error: patch failed: (.+):(\d+)$", text, re.MULTILINE):
         return _hunk_missing(diff, place[1], int(place[2]), before)
     for pattern, code, words in _COMPLAINTS:
-        if found := re.search(f"^error: {pattern}$", said, re.MULTILINE):
+        if found := re.search(f"^error: {pattern}$", text, re.MULTILINE):
             return PatchProblem(code, words.format(found[1]))
     if odd := _ODD_HUNK.search(decode(diff)):
         words = f"malformed diff: expected '@@ -N,N +N,N @@', found {odd[0]!r}"
         return PatchProblem(RefusalCode.MALFORMED, words)
-    if "No valid patches" in said or "unrecognized input" in said:
+    if b"No valid patches" in complaint or b"unrecognized input" in complaint:
         return PatchProblem(RefusalCode.NOT_A_DIFF, _NOT_A_DIFF)
-    first = said.strip().partition("\n")[0].removeprefix("error: ")
+    first = text.strip().partition("\n")[0].removeprefix("error: ")
     return PatchProblem(RefusalCode.GIT_FAILED, f"git apply: {first}")
 
 

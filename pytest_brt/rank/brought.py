@@ -20,7 +20,7 @@ from pytest_brt.code.layout import is_test_path
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.guard import Touched
-from pytest_brt.guard.test_files import altered_tests
+from pytest_brt.guard.suite import altered_tests
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import Rating, judge, refused
 from pytest_brt.patches import apply_patch

@@ -9,7 +9,7 @@ from pytest_brt.code.ini import read_ini
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine, Row, TestTarget
-from pytest_brt.guard.test_files import altered_tests
+from pytest_brt.guard.suite import altered_tests
 from pytest_brt.patches.history import History, Revision
 from pytest_brt.types import TestRun, Verdict
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.guard.changes import Touched
-from pytest_brt.guard.test_files import TestFiles, altered_tests, read_tests
+from pytest_brt.guard.suite import TestFiles, altered_tests, read_tests
 from tests.support.trees import write_tree
 
 FILE = """\
