@@ -181,7 +181,7 @@ class Journal:
         self.path = path
         #: Pieces of work that were taken from the file.
         self.taken = 0
-        self._setting = setting
+        self.setting = setting
         self._lock = Lock()
         self._closed = False
         self._lines: dict[str, str] = {}
@@ -247,7 +247,7 @@ class Journal:
             self.path.unlink(missing_ok=True)
 
     def _key(self, names: tuple[str, ...]) -> str:
-        return content_id(self._setting, *names)
+        return content_id(self.setting, *names)
 
 
 def hold(path: Path) -> int | None:

@@ -96,10 +96,9 @@ AT_ONCE = """
 import sys, threading
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.execute.engine import RowResult
-from pytest_brt.types import TestRun, Verdict
-from pytest_brt.types.cause import Passed
+from pytest_brt.types import Cause, TestRun, Verdict
 
-run = TestRun(test="t", node="n", verdict=Verdict.PASS, cause=Passed())
+run = TestRun(test="t", node="n", verdict=Verdict.PASS, cause=Cause(code="passed", text=""))
 result = RowResult(runs=(run,))
 text = to_json(result)
 sys.setswitchinterval(1e-6)

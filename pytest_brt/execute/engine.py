@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from pytest_brt.sandbox.batch import most_severe as worst
 from pytest_brt.sandbox.conditions import Conditions, Limits
 from pytest_brt.sandbox.conditions import Test as TestTarget
-from pytest_brt.sandbox.events import CapturedWarning as Caught
 from pytest_brt.sandbox.events import Value
 from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.sandbox.run_tests import most_severe as worst
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.statements import (
     Script as Program,
@@ -32,7 +31,7 @@ from pytest_brt.types import CandidateTest, FileChange, TestRun
 from pytest_brt.types.subject import Subject
 
 __all__ = [
-    "Caught", "Engine", "Limits", "LocalEngine", "Observation", "Observed", "Program", "Row",
+    "Engine", "Limits", "LocalEngine", "Observation", "Observed", "Program", "Row",
     "RowResult", "TestTarget", "Value", "target_of", "worst",
 ]  # fmt: skip
 
@@ -50,8 +49,6 @@ class Row:
 
     changes: tuple[FileChange, ...] = ()
     targets: tuple[TestTarget, ...]
-    #: What the tree is called, as by its patch, to those who hear of rows that got in the way.
-    name: str = ""
     #: PYTHONHASHSEED of the test processes.
     hash_seed: int = 0
     #: Last test first.
@@ -74,9 +71,6 @@ class RowResult:
     """
 
     runs: tuple[TestRun, ...]
-    #: Rows beside which time, memory, processes or files were not enough for some targets, which
-    #: then were run again alone; what they did alone is what counts.
-    beside: tuple[str, ...] = ()
 
 
 class Engine(Protocol):
@@ -129,18 +123,14 @@ class LocalEngine:
         """Run the targets of `row`; see `Engine.run`."""
         conditions = Conditions(
             changes=row.changes,
-            name=row.name,
             hash_seed=row.hash_seed,
             reverse=row.reverse,
             test_seconds=row.test_seconds,
             seconds=row.seconds,
             watch=row.watch,
         )
-        runs, beside = self._runner.run(row.targets, conditions)
-        return RowResult(
-            runs=tuple(run for target in row.targets for run in runs[target.id]),
-            beside=tuple(sorted(beside)),
-        )
+        runs = self._runner.run(row.targets, conditions)
+        return RowResult(runs=tuple(run for target in row.targets for run in runs[target.id]))
 
     def observe(self, program: Program) -> Observation:
         """Run the statements of `program`; see `Engine.observe`."""

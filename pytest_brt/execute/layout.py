@@ -7,7 +7,6 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.bounded import is_file, is_folder
@@ -87,50 +86,6 @@ def suite_folder(root: Path, testpaths: tuple[str, ...] = (), collected: Collect
     return min(counts, key=lambda name: (-counts[name], name.count("/"), name))
 
 
-def walk(root: Path, without: Collection[str] = ()) -> Iterator[tuple[str, bool]]:
-    """Yield (path relative to `root`, is a folder) of what lies in a tree.
-
-    A folder comes before what it holds. Those that a copy does without, and those called as one of
-    `without`, are left out. Links to folders are not followed. What is neither a file nor a folder,
-    such as a pipe, is no part of a project.
-    """
-    for folder, names, files in os.walk(root):
-        here = Path(folder)
-        names[:] = sorted(
-            name
-            for name in names
-            if name not in EXCLUDED and name not in without and not is_environment(here / name)
-        )
-        prefix = "" if here == root else f"{here.relative_to(root).as_posix()}/"
-        yield from ((prefix + name, True) for name in names)
-        yield from ((prefix + name, False) for name in sorted(files) if _is_plain(here / name))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassedOver:
-    """What lies in a project's folder and is no part of the project."""
-
-    #: Pipes, sockets and devices.
-    special: int
-    #: Folders that may not be looked into.
-    unreadable: tuple[str, ...]
-
-
-def passed_over(root: Path) -> PassedOver:
-    """Return what `walk` passes over in a tree, but for what a copy does without."""
-    unreadable: list[str] = []
-
-    def note(error: OSError) -> None:
-        unreadable.append(os.path.relpath(error.filename, root))
-
-    special = 0
-    for folder, names, files in os.walk(root, onerror=note):
-        here = Path(folder)
-        names[:] = [name for name in names if name not in EXCLUDED]
-        special += sum(not _is_plain(here / name) for name in files)
-    return PassedOver(special=special, unreadable=tuple(sorted(unreadable)))
-
-
 def _is_plain(path: Path) -> bool:
     """Say whether a path is a regular file, or a link to one or to nothing."""
     try:
@@ -141,10 +96,21 @@ def _is_plain(path: Path) -> bool:
 
 
 def files_of(root: Path) -> Iterator[str]:
-    """Yield the files of a tree, relative to it, but for compiled ones and folders left out."""
-    for name, holds_more in walk(root, {"__pycache__"}):
-        if not holds_more and not name.endswith((".pyc", ".pyo")):
-            yield name
+    """Yield the files of a tree, relative to it, that a copy has, but for compiled ones.
+
+    Links to folders are not followed. What is no file, such as a pipe, is no part of a project.
+    """
+    for folder, names, files in os.walk(root):
+        here = Path(folder)
+        names[:] = sorted(
+            name
+            for name in names
+            if name not in EXCLUDED and name != "__pycache__" and not is_environment(here / name)
+        )
+        prefix = "" if here == root else f"{here.relative_to(root).as_posix()}/"
+        for name in sorted(files):
+            if not name.endswith((".pyc", ".pyo")) and _is_plain(here / name):
+                yield prefix + name
 
 
 #: How names of files end that hold code, or say how it is run.

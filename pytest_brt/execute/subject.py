@@ -114,7 +114,6 @@ def find_subject(
         test_root=suite_folder(root, ini.testpaths, ini.collected),
         env=tuple(sorted(extra.items())),
         pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.keys, *extra)),
-        warnings=ini.filterwarnings if "error" in " ".join(ini.filterwarnings) else (),
         ini=ini.file,
     )
 

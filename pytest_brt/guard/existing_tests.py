@@ -9,15 +9,19 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from pathlib import Path
 
+from pytest_brt.bounded import read_bounded
+from pytest_brt.codec import from_json, to_json
+from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
-from pytest_brt.guard.changes import Reach, Touched
-from pytest_brt.guard.nearness import Nearness
-from pytest_brt.guard.suite import ExistingTest, read_suite
+from pytest_brt.guard.changes import Touched
+from pytest_brt.guard.suite import ExistingTest, TestFiles, read_tests
 from pytest_brt.once import Once
+from pytest_brt.store import write_text
 from pytest_brt.types import (
     ChosenBy,
     FailsBefore,
@@ -28,7 +32,7 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
-from pytest_brt.types.cause import TookTooLong, is_uncollected
+from pytest_brt.types.cause import CauseCode
 from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
 
 #: How many times the seconds of one patch the search on the unpatched tree may take.
@@ -40,7 +44,7 @@ SILENT = 5.0
 _BROKEN = (Verdict.FAIL, Verdict.BROKEN, Verdict.TIMEOUT, Verdict.CRASH)
 #: Files that are run first, to see how long the rest takes, where there are more than a few.
 _FIRST_FILES, _FEW_FILES = 4, 12
-#: Seconds that each test takes besides its own: telling of it.
+#: Seconds that each test takes besides its own: reporting it.
 _LEAST = 0.001
 #: How many times as long as alone what runs may take at most. In a container the load may be that
 #: of the whole machine, of which we have a small part.
@@ -53,17 +57,15 @@ _WATCHES_CHEAPLY = (3, 12)
 class BaselineTest:
     """What an existing test does on the unpatched tree, all of its parameters together."""
 
-    #: As pytest names it, without parameters: "tests/test_a.py::TestX::test_y".
-    name: str
     path: str
+    #: Below its file, without parameters: "TestX::test_y".
+    node: str
     run: TestRun
-    #: By path, the lines of the watched files that it executes, as the bits of a number.
-    ran: Mapping[str, int]
 
     @property
-    def node(self) -> str:
-        """The test below its file."""
-        return self.name.removeprefix(f"{self.path}::")
+    def name(self) -> str:
+        """The test as pytest names it."""
+        return f"{self.path}::{self.node}"
 
     @property
     def seconds(self) -> float:
@@ -71,10 +73,9 @@ class BaselineTest:
         return _LEAST + (self.run.cpu or self.run.seconds)
 
     @property
-    def before(self) -> FailsBefore:
-        """That it does not pass."""
-        raised = self.run.raised_briefly
-        return FailsBefore(test=self.name, cause=self.run.cause, raised=raised)
+    def executed(self) -> Mapping[str, int]:
+        """By path, the lines of the watched files that it executes, as the bits of a number."""
+        return {path: int(lines, 16) for path, lines in self.run.ran}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +83,7 @@ class Selection:
     """The existing tests that every patch of a pool is tried with."""
 
     tests: tuple[BaselineTest, ...] = ()
-    #: Those that do not pass on the unpatched tree, and so can tell nothing.
+    #: Those that do not pass on the unpatched tree, and so can say nothing.
     failing: tuple[FailsBefore, ...] = ()
     #: Whether they are all that pass, and whether it was seen which lines they execute.
     is_whole: bool = False
@@ -104,9 +105,9 @@ class Selection:
 
     def reaching(self, touched: Touched) -> int | None:
         """Return how many of them run what a patch changes; None when that was not seen."""
-        reaches = [touched.reach(test.ran) for test in self.tests]
-        known = reaches.count(Reach.LINE) or reaches.count(Reach.FILE)
-        return known or (0 if self.is_watched else None)
+        if not self.is_watched:
+            return None
+        return sum(touched.is_run(test.executed) for test in self.tests)
 
 
 class Guard:
@@ -118,7 +119,7 @@ class Guard:
 
     def __init__(self, engine: Engine) -> None:
         self.root = Path(engine.subject.root)
-        self.suite = read_suite(self.root)
+        self.files = TestFiles(self.root)
         self._engine = engine
         #: What files do on the unpatched tree, and whether that is all; by files, and what is
         #: watched.
@@ -128,13 +129,13 @@ class Guard:
         #: What tests do on the unpatched tree in another order.
         self._again: Once[str, Verdict] = Once()
 
-    def near(self, touched: Touched) -> tuple[ExistingTest, ...]:
-        """Return the existing tests of the nearest files, likeliest to notice what is touched."""
-        return Nearness(self.suite, [touched]).tests()
-
-    def files_near(self, touched: Touched, hints: Iterable[str] = ()) -> tuple[str, ...]:
-        """Return the files of existing tests, likeliest to notice what is touched first."""
-        return Nearness(self.suite, [touched], hints).files()
+    def near(self, touched: Touched, most: int) -> tuple[TestTarget, ...]:
+        """Return tests of the nearest files, those first that speak of what is touched."""
+        texts = self.files.texts
+        paths = self.files.nearest([touched])[:8]
+        tests = [t for p in paths for t in read_tests(p, texts[p], self.files.collected)]
+        tests.sort(key=lambda test: not any(name in test.source for name in touched.names))
+        return targets_of(tests[:most])
 
     def check(
         self,
@@ -171,41 +172,56 @@ class Guard:
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        files = Nearness(self.suite, pool, hints).files()
+        files = self.files.nearest(pool, hints)
         changed = tuple(sorted({path for touched in pool for path in touched.files}))
         is_cheap = self._engine.subject.python_version >= _WATCHES_CHEAPLY
+        # Where others want the processors too, the same work takes longer.
+        seconds = allowance * _crowding()
         watch = changed if is_cheap else ()
-        runs, is_whole = self._runs(files, watch, allowance)
+        chosen = self._choose(files, watch, pool, allowance, seconds)
+        if chosen.is_whole or is_cheap or not chosen.tests:
+            return chosen
+        say("the existing tests take too long to be run with each patch: watching their lines")
+        return self._choose(files, changed, pool, allowance, seconds)
+
+    def _choose(
+        self,
+        files: Sequence[str],
+        watch: tuple[str, ...],
+        pool: Sequence[Touched],
+        allowance: float,
+        seconds: float,
+    ) -> Selection:
+        """Choose tests from what files do on the unpatched tree, each run once for all that ask."""
+        key = (frozenset(files), watch)
+        runs, is_whole = self._known.get(key, lambda: self._run_files(files, watch, allowance))
         known = self._tests(runs)
         passing = [test for test in known if test.run.verdict is Verdict.PASS]
-        # Where others want the processors too, the same work takes longer.
-        budget, allowance = allowance, allowance * _crowding()
-        fits = is_whole and sum(test.seconds for test in passing) <= allowance
-        if not fits and not is_cheap and passing:
-            say("the existing tests take too long to be run with each patch: watching their lines")
-            runs, is_whole = self._runs(files, changed, allowance)
-            known = self._tests(runs)
-            passing = [test for test in known if test.run.verdict is Verdict.PASS]
-            watch = changed
-        chosen = passing if fits else list(_affordable(_in_turns(passing, pool), allowance))
         failing = [test for test in known if test.run.verdict in _BROKEN]
-        lost = [run for run in runs if not run.node and is_uncollected(run.cause)]
-        counted = Counter(test.path for test in known)
+        lost = [run for run in runs if not run.node and run.cause.is_uncollected]
+        is_whole = is_whole and sum(test.seconds for test in passing) <= seconds
+        tests = passing if is_whole else list(_affordable(_in_turns(passing, pool), seconds))
+        shortfalls: list[Shortfall] = []
+        if lost:
+            shortfalls.append(NotCollected(path=lost[0].test, others=len(lost) - 1))
+        if not is_whole:
+            shortfalls.append(BudgetSpent(seconds=allowance))
+        if failing:
+            shortfalls.append(FailBefore(tests=len(failing), all_of_them=not passing))
+        named = [*((run.test, run) for run in lost), *((test.name, test.run) for test in failing)]
+        counts = {path: self.files.count(path) for path in files}
+        counts |= Counter(test.path for test in known)
         return Selection(
-            tests=tuple(chosen),
-            failing=(*map(_lost, lost), *(test.before for test in failing)),
-            is_whole=fits,
+            tests=tuple(tests),
+            failing=tuple(
+                FailsBefore(test=name, cause=run.cause, raised=run.raised_briefly)
+                for name, run in named
+            ),
+            is_whole=is_whole,
             is_watched=bool(watch),
-            shortfalls=tuple(_shortfalls(lost, failing, passing, fits, budget)),
-            total=sum((self.suite.counts | dict(counted)).values()),
+            shortfalls=tuple(shortfalls),
+            total=sum(counts.values()),
         )
-
-    def _runs(
-        self, files: Sequence[str], watch: tuple[str, ...], allowance: float
-    ) -> tuple[list[TestRun], bool]:
-        """Return what files do on the unpatched tree, each run once for all that ask."""
-        key = (frozenset(files), watch)
-        return self._known.get(key, lambda: self._run_files(files, watch, allowance))
 
     def _run_files(
         self, files: Sequence[str], watch: tuple[str, ...], allowance: float
@@ -221,20 +237,20 @@ class Guard:
             done = self._engine.run(Row(targets=targets, seconds=max(5.0, left * 4), watch=watch))
             runs += done.runs
             left -= sum(run.cpu or run.seconds for run in done.runs)
-        late = [run for run in runs if isinstance(run.cause, TookTooLong) and run.cause.is_of_all]
-        return [run for run in runs if run not in late], not late
+        timely = [run for run in runs if run.cause.code is not CauseCode.TREE_TOO_SLOW]
+        return timely, len(timely) == len(runs)
 
     def _tests(self, runs: Iterable[TestRun]) -> list[BaselineTest]:
         """Return what each test did, its parameters together; what is no test is left out."""
         found: dict[tuple[str, str], list[TestRun]] = {}
         for run in runs:
-            if run.node and self.suite.collected.has_node(run.node):
+            if run.node and self.files.collected.has_node(run.node):
                 found.setdefault((run.test, run.node.partition("[")[0]), []).append(run)
-        tests = []
+        tests: list[BaselineTest] = []
         for (path, node), cases in found.items():
-            run = worst(cases)
-            ran = {name: int(lines, 16) for name, lines in run.ran}
-            tests.append(BaselineTest(name=f"{path}::{node}", path=path, run=run, ran=ran))
+            run = replace(worst(cases), output="")
+            raised = run.raised_briefly  # thousands would fill the memory
+            tests.append(BaselineTest(path=path, node=node, run=replace(run, raised=raised)))
         return tests
 
     def judge(
@@ -245,10 +261,12 @@ class Guard:
         runs: Sequence[TestRun],
     ) -> Guarded:
         """Return which of the chosen tests a patch makes fail, from their runs with its changes."""
-        cases = _cases(chosen.tests, runs)
-        results = {name: worst(group) for name, group in cases.items()}
-        failed = [t for t in chosen.tests if t.name in results]
-        failed = [test for test in failed if results[test.name].verdict in _BROKEN]
+        results = _results(chosen.tests, runs)
+        failed = [
+            test
+            for test in chosen.tests
+            if test.name in results and results[test.name].verdict in _BROKEN
+        ]
         confirmed = self._confirm(changes, failed)
         reached = chosen.reaching(touched)
         by = ChosenBy.COVERAGE if reached else ChosenBy.NAMES
@@ -258,7 +276,11 @@ class Guard:
             reached=reached,
             by=ChosenBy.ALL if chosen.is_whole else by,
             regressions=tuple(
-                _regression(test, results[test.name]) for test in failed if test.name in confirmed
+                Regression(
+                    test=name, verdict=run.verdict, cause=run.cause, raised=run.raised_briefly
+                )
+                for name, run in results.items()
+                if name in confirmed
             ),
             failing=chosen.failing,
             shortfalls=chosen.shortfalls,
@@ -272,8 +294,6 @@ class Guard:
 
         Those that pass the second time are run a third time, each alone, which decides.
         """
-        if not failed:
-            return frozenset()
         again = self._run_again(changes, failed)
         for test in failed:
             if again[test.name] not in _BROKEN:
@@ -292,15 +312,36 @@ class Guard:
     ) -> dict[str, Verdict]:
         """Return what tests do in reverse order, under another hash seed."""
         row = Row(changes=changes, targets=targets_of(tests), hash_seed=1, reverse=True)
-        cases = _cases(tests, self._engine.run(row).runs)
-        verdicts = dict.fromkeys((test.name for test in tests), Verdict.INVALID)
-        return verdicts | {name: worst(group).verdict for name, group in cases.items()}
+        results = _results(tests, self._engine.run(row).runs if tests else ())
+        known = {name: run.verdict for name, run in results.items()}
+        return {test.name: known.get(test.name, Verdict.INVALID) for test in tests}
 
 
-def _regression(test: BaselineTest, run: TestRun) -> Regression:
-    return Regression(
-        test=test.name, verdict=run.verdict, cause=run.cause, raised=run.raised_briefly
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Kept:
+    """A choice as it is kept between runs, and what decided it."""
+
+    key: str
+    selection: Selection
+
+
+def keep_selection(file: Path | None, key: str, work: Callable[[], Selection]) -> Selection:
+    """Return the choice that is kept in a file for `key`, or make it and keep it there."""
+    if file is not None:
+        with suppress(OSError, StoreProblem):  # it may vanish
+            kept = from_json(read_bounded(file), _Kept)
+            if kept.key == key:
+                return kept.selection
+    selection = work()
+    if file is not None:
+        with suppress(StoreProblem):  # what is not kept costs the next run time
+            write_text(file, to_json(_Kept(key=key, selection=selection)))
+    return selection
+
+
+def _regression(name: str, run: TestRun) -> Regression:
+    raised = run.raised_briefly
+    return Regression(test=name, verdict=run.verdict, cause=run.cause, raised=raised)
 
 
 def targets_of(tests: Iterable[BaselineTest | ExistingTest]) -> tuple[TestTarget, ...]:
@@ -316,45 +357,24 @@ def targets_of(tests: Iterable[BaselineTest | ExistingTest]) -> tuple[TestTarget
 def _in_turns(passing: Sequence[BaselineTest], pool: Sequence[Touched]) -> Iterator[BaselineTest]:
     """Yield the tests that run what a patch changes, the first for each patch and so on.
 
-    For each patch those come first that execute a changed line. The others come last.
+    The others come last.
     """
-    queues = [_reaching(passing, touched) for touched in dict.fromkeys(pool)]
+    executed = [(test, test.executed) for test in passing]
+    queues = [
+        [test for test, lines in executed if touched.is_run(lines)]
+        for touched in dict.fromkeys(pool)
+    ]
     ordered = filter(None, chain.from_iterable(zip_longest(*queues)))
-    seen: set[str] = set()
-    for test in chain(ordered, passing):
-        if test.name not in seen:
-            seen.add(test.name)
-            yield test
+    yield from {test.name: test for test in chain(ordered, passing)}.values()
 
 
-def _reaching(tests: Sequence[BaselineTest], touched: Touched) -> list[BaselineTest]:
-    """Return the tests that run what a patch changes, those first that execute a changed line."""
-    reaching = [test for test in tests if touched.reach(test.ran)]
-    return sorted(reaching, key=lambda test: -touched.reach(test.ran))
-
-
-def _affordable(tests: Iterable[BaselineTest], allowance: float) -> Iterator[BaselineTest]:
+def _affordable(tests: Iterable[BaselineTest], seconds: float) -> Iterator[BaselineTest]:
     """Yield the first tests that can be afforded; those come last that take half of the time."""
-    left = allowance
-    for test in sorted(tests, key=lambda test: test.seconds > allowance / 2):
+    left = seconds
+    for test in sorted(tests, key=lambda test: test.seconds > seconds / 2):
         if test.seconds <= left:
             left -= test.seconds
             yield test
-
-
-def _shortfalls(
-    lost: Sequence[TestRun],
-    failing: Sequence[BaselineTest],
-    passing: Sequence[BaselineTest],
-    fits: bool,
-    allowance: float,
-) -> Iterator[Shortfall]:
-    if lost:
-        yield NotCollected(path=lost[0].test, others=len(lost) - 1)
-    if not fits:
-        yield BudgetSpent(seconds=allowance)
-    if failing:
-        yield FailBefore(tests=len(failing), all_of_them=not passing)
 
 
 def _crowding() -> float:
@@ -363,12 +383,8 @@ def _crowding() -> float:
     return min(max(1.0, waiting / (os.cpu_count() or 1)), _MOST_CROWDED)
 
 
-def _lost(run: TestRun) -> FailsBefore:
-    return FailsBefore(test=run.test, cause=run.cause, raised=run.raised_briefly)
-
-
-def _cases(tests: Sequence[BaselineTest], runs: Iterable[TestRun]) -> dict[str, list[TestRun]]:
-    """Return the runs of each test by its name, one for each of its parameters.
+def _results(tests: Sequence[BaselineTest], runs: Iterable[TestRun]) -> dict[str, TestRun]:
+    """Return what each test did by its name, the worst of its parameters.
 
     Where its file as a whole could not be run, that is what it did; one that did not run is not
     there.
@@ -376,9 +392,8 @@ def _cases(tests: Sequence[BaselineTest], runs: Iterable[TestRun]) -> dict[str, 
     by_node: dict[tuple[str, str], list[TestRun]] = {}
     for run in runs:
         by_node.setdefault((run.test, run.node.partition("[")[0]), []).append(run)
-    cases: dict[str, list[TestRun]] = {}
-    for test in tests:
-        group = by_node.get((test.path, test.node)) or by_node.get((test.path, ""))
-        if group:
-            cases[test.name] = group
-    return cases
+    groups = {
+        test.name: by_node.get((test.path, test.node)) or by_node.get((test.path, ""))
+        for test in tests
+    }
+    return {name: worst(group) for name, group in groups.items() if group}

@@ -1,26 +1,28 @@
-"""The project's own tests, read as text: nothing is imported or run."""
+"""The project's own test files, read as text: nothing is imported or run."""
 
 from __future__ import annotations
 
 import ast
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 
 from pytest_brt.code.collected import USUAL, Collected
 from pytest_brt.code.ini import read_ini
 from pytest_brt.execute.layout import files_of
-from pytest_brt.syntax.parse import parse_or_empty
+from pytest_brt.guard.changes import Touched
+from pytest_brt.syntax.parse import is_constant, parse, parse_or_empty
 
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
-#: A class with one of these is none of tests, unless it is unittest's.
-_MADE = frozenset({"__init__", "__new__"})
 #: Bytes; a longer test file is generated data.
 _LONGEST = 2_000_000
+#: For the test file that is called after the changed file (test_core.py of core.py), for each
+#: folder beyond the first in which they lie together, and for a word of the candidate tests,
+#: compared with a name that is changed.
+_TWIN, _NEAR, _HINT = 3.0, 0.7, 0.4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,132 +39,140 @@ class ExistingTest:
         """The test as pytest names it."""
         return f"{self.path}::{self.node}"
 
-    @property
-    def words(self) -> frozenset[str]:
-        """Every identifier in its source, and every word in its strings."""
-        return words_of(self.source)
 
+class TestFiles:
+    """The test files of a project, by path, as its settings have them; environments left out."""
 
-@dataclass(frozen=True)
-class Suite:
-    """The test files of a project, by path."""
+    #: pytest must not take this for a test class.
+    __test__ = False
 
-    files: Mapping[str, str]
-    collected: Collected = USUAL
-    _tests: dict[str, tuple[ExistingTest, ...]] = field(default_factory=dict, init=False)
-
-    def tests(self, path: str) -> tuple[ExistingTest, ...]:
-        """Return the test functions of a file."""
-        if path not in self._tests:
-            self._tests[path] = read_tests(path, self.files[path], self.collected)
-        return self._tests[path]
-
-    @cached_property
-    def counts(self) -> dict[str, int]:
-        """How many test functions each file seems to have; pytest may find more, or fewer."""
-        return {
-            path: sum(map(self._is_test, _DEFINED.findall(text)))
-            for path, text in self.files.items()
+    def __init__(self, root: Path) -> None:
+        """Read them."""
+        ini = read_ini(root)
+        self.collected = ini.collected
+        files = [root / path for path in ini.test_files(files_of(root))]
+        self.texts = {
+            file.relative_to(root).as_posix(): file.read_text("utf-8", "replace")
+            for file in files
+            if file.is_file() and file.stat().st_size <= _LONGEST
         }
 
-    def _is_test(self, name: str) -> bool:
-        return self.collected.has_function(name)
+    def count(self, path: str) -> int:
+        """Return how many test functions a file seems to have; pytest may find more, or fewer."""
+        return sum(map(self.collected.has_function, _DEFINED.findall(self.texts[path])))
 
-    @cached_property
-    def words(self) -> dict[str, frozenset[str]]:
-        """Every word of each file."""
-        return {path: words_of(text) for path, text in self.files.items()}
+    def nearest(self, pool: Iterable[Touched], hints: Iterable[str] = ()) -> tuple[str, ...]:
+        """Return the files, the likeliest to notice what patches change first.
 
-    def rarity(self, word: str) -> float:
-        """Return how much a word tells: the logarithm of files over files that have it.
-
-        Nothing when no file has it, and still a little when every file does.
+        A file is near by its name and place, and by the words in it: a name that few files know
+        says more than one that all know. The `hints` are names that candidate tests use.
         """
-        having = sum(word in words for words in self.words.values())
-        return 0.2 + math.log((len(self.files) + 1) / (having + 1)) if having else 0.0
+        touched = tuple(pool)
+        changed = sorted({path for part in touched for path in part.files})
+        words = {path: frozenset(_WORD.findall(text)) for path, text in self.texts.items()}
+
+        def rarity(name: str) -> float:
+            having = sum(name in known for known in words.values())
+            return 0.2 + math.log((len(words) + 1) / (having + 1)) if having else 0.0
+
+        weights = {name: rarity(name) * _HINT for name in hints}
+        # As in "from pkg.core import walk".
+        parts = {part for path in changed for part in PurePosixPath(path).with_suffix("").parts}
+        for name in parts.union(*(part.names for part in touched)):
+            weights[name] = rarity(name)
+
+        def distance(path: str) -> tuple[float, str]:
+            place = max((_closeness(path, file) for file in changed), default=0.0)
+            return -place - sum(weights[name] for name in words[path] & weights.keys()), path
+
+        return tuple(sorted(self.texts, key=distance))
 
 
-def words_of(text: str) -> frozenset[str]:
-    """Return every word of a text that could be a name."""
-    return frozenset(_WORD.findall(text))
+def _closeness(test: str, changed: str) -> float:
+    """Return how near a test file lies to a changed file, by their names and folders.
 
-
-def read_suite(root: Path) -> Suite:
-    """Return what the project's settings take for test files, environments left out."""
-    ini = read_ini(root)
-    files = {}
-    for path in ini.test_files(files_of(root)):
-        if (root / path).is_file() and (root / path).stat().st_size <= _LONGEST:
-            files[path] = (root / path).read_text("utf-8", "replace")
-    return Suite(files=files, collected=ini.collected)
+    >>> _closeness("pkg/tests/test_core.py", "pkg/core.py") > _closeness("tests/test_a.py", "b.py")
+    True
+    """
+    test_path, changed_path = PurePosixPath(test), PurePosixPath(changed)
+    stem = test_path.stem.removeprefix("test_").removesuffix("_test")
+    own = changed_path.stem if changed_path.stem != "__init__" else changed_path.parent.name
+    shared = set(test_path.parent.parts) & set(changed_path.parent.parts)
+    return _TWIN * (stem.strip("_") == own.strip("_")) + _NEAR * max(0, len(shared) - 1)
 
 
 def read_tests(path: str, text: str, collected: Collected = USUAL) -> tuple[ExistingTest, ...]:
-    """Return the test functions of a file; none when it cannot be parsed.
+    """Return the test functions of a file; none when it cannot be parsed."""
+    lines = text.splitlines()
+    return tuple(
+        ExistingTest(
+            path=path,
+            node="::".join(names),
+            source="\n".join(lines[function.lineno - 1 : function.end_lineno]),
+        )
+        for names, function, _ in _functions(parse_or_empty(text), collected)
+    )
 
-    What a class inherits from another class of the file is among its tests; what it inherits from
-    elsewhere only pytest knows.
+
+def altered_tests(
+    path: str, before: str | None, after: str, collected: Collected = USUAL
+) -> tuple[ExistingTest, ...]:
+    """Return the tests of a file that are new in it or changed, `before` None for a new file.
+
+    Where what stands beside the tests is changed, a table, a fixture or a ``setUp``, all of them
+    are.
     """
-    tree = parse_or_empty(text)
-    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
-    reader = _Reader(path, text.splitlines(), classes, collected)
-    return tuple(reader.tests(tree))
+    old, old_rest = _parts(before or "", collected)
+    new, new_rest = _parts(after, collected)
+    everything = before is not None and old_rest != new_rest
+    tests = read_tests(path, after, collected)
+    return tuple(t for t in tests if everything or old.get(t.node) != new.get(t.node))
 
 
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """Finds the tests in the syntax tree of one file."""
+_Body = list[ast.stmt]
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-    path: str
-    lines: list[str]
-    classes: Mapping[str, ast.ClassDef]
-    collected: Collected
 
-    def tests(
-        self, tree: ast.AST, prefix: str = "", *, of_unittest: bool = False
-    ) -> Iterator[ExistingTest]:
-        for node in ast.iter_child_nodes(tree):
+def _functions(
+    tree: ast.AST, collected: Collected, above: tuple[str, ...] = (), kind: str = ""
+) -> Iterator[tuple[tuple[str, ...], _Function, _Body]]:
+    """Yield the names of each test function, itself, and the body that it stands in.
+
+    `kind` says what its class is: "unittest", or "" for one of pytest's.
+    """
+    for field in ("body", "orelse", "handlers", "finalbody"):
+        body = getattr(tree, field, [])
+        for node in body:
             if isinstance(node, ast.ClassDef):
-                yield from self._of_class(node, f"{prefix}{node.name}::")
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                if self._is_test(node.name, of_unittest):
-                    source = "\n".join(self.lines[node.lineno - 1 : node.end_lineno])
-                    yield ExistingTest(path=self.path, node=f"{prefix}{node.name}", source=source)
-            elif isinstance(node, ast.If | ast.Try | ast.With):
-                yield from self.tests(node, prefix, of_unittest=of_unittest)
-
-    def _of_class(self, node: ast.ClassDef, prefix: str) -> Iterator[ExistingTest]:
-        """Yield the tests of a class: of itself and of its bases, the nearest first."""
-        family = self._family(node)
-        bases = [_base_name(base) for one in family for base in one.bases]
-        of_unittest = any("Test" in base for base in bases if base not in self.classes)
-        makes = any(_name_of(item) in _MADE for one in family for item in one.body)
-        if not of_unittest and (makes or not self.collected.has_class(node.name)):
-            return
-        seen: set[str] = set()
-        for one in family:
-            for test in self.tests(one, prefix, of_unittest=of_unittest):
-                if test.node not in seen:
-                    yield test
-            seen |= {f"{prefix}{_name_of(item)}" for item in one.body}
-
-    def _family(self, node: ast.ClassDef) -> list[ast.ClassDef]:
-        """Return a class and its bases in this file, each once."""
-        family = [node]
-        for one in family:  # which grows meanwhile
-            bases = (self.classes.get(_base_name(base)) for base in one.bases)
-            family += [base for base in bases if base is not None and base not in family]
-        return family
-
-    def _is_test(self, name: str, of_unittest: bool) -> bool:
-        return name.startswith("test") if of_unittest else self.collected.has_function(name)
+                bases = " ".join(map(ast.unparse, node.bases))
+                of_unittest = "unittest" if "Test" in bases else ""
+                if of_unittest or collected.has_class(node.name):
+                    yield from _functions(node, collected, (*above, node.name), of_unittest)
+            elif isinstance(node, _Function):
+                is_test = (
+                    node.name.startswith("test") if kind else collected.has_function(node.name)
+                )
+                if is_test:
+                    yield (*above, node.name), node, body
+            elif isinstance(node, ast.If | ast.Try | ast.With | ast.ExceptHandler):
+                yield from _functions(node, collected, above, kind)
 
 
-def _base_name(base: ast.expr) -> str:
-    """Return the name of a base without what stands before a dot, as in "TestCase"."""
-    plain = base.value if isinstance(base, ast.Subscript) else base
-    return ast.unparse(plain).rpartition(".")[2]
+def _parts(text: str, collected: Collected) -> tuple[dict[str, str], str]:
+    """Return the code of each test function by its node, decorators included, and all the rest."""
+    try:
+        tree = parse(text)  # anew: it is changed
+    except SyntaxError:
+        return {}, text
+    tests: dict[str, str] = {}
+    for names, function, body in list(_functions(tree, collected)):
+        tests["::".join(names)] = ast.unparse(function)
+        body.remove(function)
+    return tests, "\n".join(ast.unparse(node) for node in tree.body if not _is_shell(node))
 
 
-def _name_of(item: ast.stmt) -> str:
-    return str(getattr(item, "name", ""))
+def _is_shell(node: ast.stmt) -> bool:
+    """Whether a statement only serves the tests of its file: an import, a class of nothing else."""
+    if isinstance(node, ast.ClassDef):
+        return all(is_constant(inner) for inner in node.body)
+    return isinstance(node, ast.Import | ast.ImportFrom) or is_constant(node)

@@ -1,7 +1,6 @@
-"""Text → `Patch`, and patches applied safely to a copy of what they touch."""
+"""Patches as people have them, and what they make of a tree."""
 
 from pytest_brt.patches.apply import apply_patch
-from pytest_brt.patches.canonical import canonical_diff
-from pytest_brt.patches.read import read_patches
+from pytest_brt.patches.text import canonical_diff
 
-__all__ = ["apply_patch", "canonical_diff", "read_patches"]
+__all__ = ["apply_patch", "canonical_diff"]

@@ -1,23 +1,30 @@
-"""Patch + tree → what the tree would be, without touching it."""
+"""Patch + tree → what the tree would be, without touching it.
+
+unidiff says where hunks stand, and git places them, in copies of the files that a diff names.
+"""
 
 from __future__ import annotations
 
 import re
 import stat
+import subprocess
 import tempfile
-import unicodedata
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
+from unidiff.errors import UnidiffParseError
+from unidiff.patch import PatchSet
+
 from pytest_brt.bounded import is_file, is_folder, read_bounded
-from pytest_brt.patches.git_apply import NamedFile, apply_in, mark_ends, named_files
+from pytest_brt.patches.git import run_git
 from pytest_brt.patches.left_out import left_out_kind, needs_build
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.text import decode, encode
+from pytest_brt.render.remarks import file_names, left_out_words
 from pytest_brt.syntax.parse import tree_of
 from pytest_brt.types import (
     AppliedLeniently,
@@ -29,29 +36,33 @@ from pytest_brt.types import (
     Mending,
     NeedsBuild,
     Patch,
-    Refused,
     Remark,
     SyntaxErrorAfter,
 )
-from pytest_brt.types.refused import (
-    EmptyPatch,
-    FileUnreadable,
-    HunkAdrift,
-    NoFilesText,
-    OnlyLeftOut,
-    PathFault,
-    UnsafePath,
-)
+from pytest_brt.types.refused import RefusalCode
 
-#: What git is told when a diff does not apply as it is written: its counts may be wrong, and its
-#: blanks. Context is never skipped.
-_LENIENT = ("--recount", "--ignore-whitespace")
-#: Bytes of a name, for most file systems.
-_LONGEST_NAME = 255
 _MODE = re.compile(r"^(?:new|old|new file|deleted file) mode (120000|160000)$", re.MULTILINE)
 _MOVED = re.compile(r"^(?:rename|copy) from (.+)$", re.MULTILINE)
 #: A hunk that only adds lines, and has none that say where.
-_BARE = re.compile(r"^@@ -([1-9]\d*),0 \+", re.MULTILINE)
+_BARE = re.compile(r"^@@ -([1-9]\d*),0 \+")
+_ODD_HUNK = re.compile(r"^@@(?! -\d+(?:,\d+)? \+\d+(?:,\d+)? @@).*", re.MULTILINE)
+#: How lines of a hunk begin, and the next one.
+_OF_HUNK = (b" ", b"+", b"-", b"\\", b"@@ ")
+#: What git says, with a path or a line of the diff, and what that means.
+_COMPLAINTS = (
+    (r"(.+): No such file or directory", RefusalCode.FILE_MISSING,
+     "file missing: {!r} is not in the tree"),
+    (r"(.+): already exists in (?:working directory|index)", RefusalCode.FILE_EXISTS,
+     "file exists: {!r} is in the tree and the patch creates it"),
+    (r"invalid path '(.+)'", RefusalCode.UNSAFE_PATH, "unsafe path: {!r} leaves the tree"),
+    (r"path (.+) has been renamed/deleted", RefusalCode.FILE_GONE,
+     "does not apply: {!r} is not there any more"),
+    (r"(.+?(?: at)? line \d+).*", RefusalCode.MALFORMED, "malformed diff: {}"),
+)  # fmt: skip
+_NOT_A_DIFF = (
+    "not a diff: no 'diff --git' line and no '---' line with '+++' after it (write it with"
+    " 'git diff')"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,9 +79,9 @@ _Files = Mapping[str, _File]
 def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatch:
     """Return what `patch` makes of the tree at `root`, which is only read.
 
-    git places the hunks, in copies of the files. Where the patch does not apply as written, its
-    counts and differences in blanks are passed over, and that is noted. Context is never skipped.
-    All of the patch applies, or nothing does. A rename is a deletion and an addition.
+    Where the patch does not apply as written, its counts and differences in blanks are passed
+    over, and that is noted. Context is never skipped. All of the patch applies, or nothing does.
+    A rename is a deletion and an addition.
 
     Tests, pytest's configuration, code that Python starts by itself and binary files are left out;
     with `whole`, as for a patch that adds tests, only binary files are. A syntax error that the
@@ -82,20 +93,19 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
         UsageProblem: git is not installed.
     """
     diff = _diff_of(patch.text)
-    depth, files = _read_names(diff, root)
-    binary = tuple(file.path for file in files if file.is_binary)
-    excluded = [f"--exclude={path}" for path in binary]
-    sources = _MOVED.findall(patch.text)
-    before = _read_files([*(file.path for file in files if not file.is_binary), *sources], root)
-    after, mendings = _apply(diff, before, [depth, *excluded])
+    depth, paths, binary = _read_names(diff, root)
+    before = _read_files([*paths, *_MOVED.findall(patch.text)], root)
+    after, mendings = _apply(diff, before, [depth, *(f"--exclude={path}" for path in binary)])
     changes = _changes(before, after)
     left_out = [] if whole else _left_out(changes, before)
     if binary:
-        left_out.append(LeftOutFiles(what=LeftOutKind.BINARY_FILES, paths=binary))
+        left_out.append(LeftOutFiles(what=LeftOutKind.BINARY_FILES, paths=tuple(binary)))
     passed_over = set(chain.from_iterable(files.paths for files in left_out))
     kept = tuple(change for change in changes if change.path not in passed_over)
     if left_out and not kept:
-        raise PatchProblem(OnlyLeftOut(left_out=tuple(left_out)))
+        kinds = (f"{file_names(kind.paths)} ({left_out_words(kind.what)})" for kind in left_out)
+        text = f"nothing is left to apply: left out {', '.join(kinds)}"
+        raise PatchProblem(RefusalCode.ONLY_LEFT_OUT, text)
     placing = [AppliedLeniently(mendings=mendings)] if mendings and changes else []
     return AppliedPatch(changes=kept, remarks=(*placing, *left_out, *_code_remarks(kept, before)))
 
@@ -110,21 +120,25 @@ def _diff_of(text: str) -> bytes:
         PatchProblem: there is nothing in it, or it makes what is no file.
     """
     if not text.strip():
-        raise PatchProblem(EmptyPatch())
-    mode = _MODE.search(text)
-    if mode:
-        detail = "a symbolic link" if mode[1] == "120000" else "a submodule"
+        raise PatchProblem(RefusalCode.EMPTY, "empty patch: there is no text in it")
+    if mode := _MODE.search(text):
+        kind = "a symbolic link" if mode[1] == "120000" else "a submodule"
         path = text[: mode.start()].rstrip().rpartition("\n")[2].rpartition(" b/")[2]
-        raise PatchProblem(UnsafePath(path=path, fault=PathFault.NO_FILE_IN_PATCH, detail=detail))
+        raise _unsafe(path, f" is {kind} in the patch; only files may change")
     try:
         diff = encode(text)
     except UnicodeEncodeError as error:
-        raise PatchProblem(NoFilesText()) from error
+        why_not = "not a diff: the text has characters that no file can hold"
+        raise PatchProblem(RefusalCode.NOT_A_DIFF, why_not) from error
     return diff if diff.endswith(b"\n") else diff + b"\n"
 
 
-def _read_names(diff: bytes, root: Path) -> tuple[str, tuple[NamedFile, ...]]:
-    """Return git's option for how much of the names is left out, and the files named then.
+def _unsafe(path: str, fault: str) -> PatchProblem:
+    return PatchProblem(RefusalCode.UNSAFE_PATH, f"unsafe path: {path!r}{fault}")
+
+
+def _read_names(diff: bytes, root: Path) -> tuple[str, list[str], list[str]]:
+    """Return git's option for how much of the names is left out, and the files and binary files.
 
     Names begin with a letter of git's, with nothing, or with the project's place in a repository.
     Those are right by which most of the files, or their folders, are there.
@@ -132,49 +146,51 @@ def _read_names(diff: bytes, root: Path) -> tuple[str, tuple[NamedFile, ...]]:
     Raises:
         PatchProblem: git cannot read the diff, or a path is unsafe.
     """
-    known: list[tuple[int, str, tuple[NamedFile, ...]]] = []
-    for depth in (1, 0):
-        with suppress(PatchProblem):
-            files = _named(diff, depth)
-            known.append((_known(files, root), f"-p{depth}", files))
-    if not known:
-        _named(diff, 1)  # which says what is wrong
-    count, option, files = max(known, key=lambda named: named[0])
-    place = _place_before({file.path for file in files}, root)
-    if place and not count:
-        option = f"-p{1 + place}"
-        files = _named(diff, 1 + place)
-    for file in files:
-        _check_path(file.path, root)
-    return option, files
+    names = {depth: named for depth in (1, 0) if (named := _named(diff, depth))}
+    if not names:
+        raise _refusal(diff, _numstat(diff, 1).stderr, {})
+    depth = max(names, key=lambda depth: _known(names[depth], root))
+    place = _place_before(names.get(1, {}), root)
+    if place and not _known(names[depth], root):
+        depth = 1 + place
+        names[depth] = _named(diff, depth)
+    for path in names[depth]:
+        _check_path(path, root)
+    binary = [path for path, is_binary in names[depth].items() if is_binary]
+    return f"-p{depth}", [path for path in names[depth] if path not in binary], binary
 
 
-def _named(diff: bytes, depth: int) -> tuple[NamedFile, ...]:
-    """Return the files that a diff names, whether its counts are right or not."""
-    try:
-        return named_files(diff, f"-p{depth}")
-    except PatchProblem:
-        return named_files(mark_ends(diff), f"-p{depth}", "--recount")
+def _numstat(diff: bytes, depth: int, *options: str) -> subprocess.CompletedProcess[bytes]:
+    return run_git(Path("/"), "apply", "--numstat", "-z", f"-p{depth}", *options, stdin=diff)
 
 
-def _place_before(paths: Collection[str], root: Path) -> int:
+def _named(diff: bytes, depth: int, *, recount: bool = False) -> dict[str, bool]:
+    """Return the files that a diff names, and whether each is binary; none if it is unreadable.
+
+    Its counts may be wrong.
+    """
+    reply = _numstat(_mark_ends(diff), depth, "--recount") if recount else _numstat(diff, depth)
+    if reply.returncode and not recount:
+        return _named(diff, depth, recount=True)
+    fields = (field.split(b"\t", 2) for field in reply.stdout.split(b"\0") if field)
+    return {} if reply.returncode else {decode(path): added == b"-" for added, _, path in fields}
+
+
+def _place_before(paths: Mapping[str, bool], root: Path) -> int:
     """Return how many parts of the project's own path the names begin with: those of all."""
     parts = root.resolve().parts
     for number in range(1, len(parts)):
         place = "/".join(parts[-number:])
-        if all(path.startswith(f"{place}/") for path in paths):
+        if paths and all(path.startswith(f"{place}/") for path in paths):
             return number
     return 0
 
 
-def _known(files: Sequence[NamedFile], root: Path) -> int:
+def _known(paths: Mapping[str, bool], root: Path) -> int:
     """Return how many of some files, or of their folders, are there."""
-    return sum(_is_known(file.path, root) for file in files)
-
-
-def _is_known(path: str, root: Path) -> bool:
-    place = root / path
-    return is_file(place) or ("/" in path and is_folder(place.parent))
+    return sum(
+        is_file(root / path) or ("/" in path and is_folder((root / path).parent)) for path in paths
+    )
 
 
 def _check_path(path: str, root: Path) -> None:
@@ -184,28 +200,25 @@ def _check_path(path: str, root: Path) -> None:
         PatchProblem: it is.
     """
     parts = path.split("/")
-    if any(len(part.encode("utf-8", "surrogateescape")) > _LONGEST_NAME for part in parts):
-        raise PatchProblem(UnsafePath(path=path, fault=PathFault.TOO_LONG))
-    if any(unicodedata.category(letter) == "Cc" for letter in path):
-        raise PatchProblem(UnsafePath(path=path, fault=PathFault.CONTROL_CHARACTER))
-    if path.startswith("/"):
-        raise PatchProblem(UnsafePath(path=path, fault=PathFault.ABSOLUTE))
-    if ".." in parts:
-        raise PatchProblem(UnsafePath(path=path, fault=PathFault.LEAVES_TREE))
-    if any(part.casefold() == ".git" for part in parts):
-        raise PatchProblem(UnsafePath(path=path, fault=PathFault.GIT_FOLDER))
+    if path.startswith("/") or ".." in parts:
+        raise _unsafe(path, " leaves the tree")
+    if ".git" in path.casefold().split("/"):
+        raise _unsafe(path, " is in git's own folder")
+    if any(letter < " " for letter in path):
+        raise _unsafe(path, " has a control character")
     place = root
     for part in parts:
         place /= part
-        is_end, detail = place == root / path, place.relative_to(root).as_posix()
-        if place.is_symlink():
-            fault = PathFault.LINK if is_end else PathFault.THROUGH_LINK
-            raise PatchProblem(UnsafePath(path=path, fault=fault, detail=detail))
-        if place.is_file() and not is_end:
-            fault = PathFault.THROUGH_FILE
-            raise PatchProblem(UnsafePath(path=path, fault=fault, detail=detail))
-    if place.exists() and not place.is_file():
-        raise PatchProblem(UnsafePath(path=path, fault=PathFault.NO_FILE_IN_TREE))
+        try:
+            mode = place.lstat().st_mode
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _unsafe(path, f" can be no file: {error.strerror}") from error
+        if stat.S_ISLNK(mode):
+            raise _unsafe(path, f" goes through a symbolic link, {part!r}")
+        if not (stat.S_ISREG(mode) if place == root / path else stat.S_ISDIR(mode)):
+            raise _unsafe(path, " is not an ordinary file in the tree")
 
 
 def _read_files(paths: Sequence[str], root: Path) -> _Files:
@@ -217,11 +230,11 @@ def _read_files(paths: Sequence[str], root: Path) -> _Files:
         try:
             is_executable = bool(place.lstat().st_mode & stat.S_IXUSR)
             files[path] = _File(content=read_bounded(place), executable=is_executable)
-        except (FileNotFoundError, NotADirectoryError):
+        except FileNotFoundError:
             continue
         except OSError as error:
-            said = error.strerror or str(error)
-            raise PatchProblem(FileUnreadable(path=path, said=said)) from error
+            why_not = f"cannot read {path!r} in the tree: {error.strerror}"
+            raise PatchProblem(RefusalCode.FILE_UNREADABLE, why_not) from error
     return files
 
 
@@ -237,35 +250,60 @@ def _apply(
         PatchProblem: it does not apply.
     """
     _check_bare_hunks(diff, before)
-    reasons: list[Refused] = []
+    complaints: list[bytes] = []
     with tempfile.TemporaryDirectory(prefix="brt-apply-") as name:
         folder = Path(name)
         for path, file in before.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(file.content)
             (folder / path).chmod(0o755 if file.executable else 0o644)
-        for text, lenient, mendings in _attempts(diff, options[0]):
-            why_not = apply_in(folder, text, [*options, *lenient])
-            if why_not is None:
+        for text, lenient, mendings in _attempts(diff, int(options[0][2:])):
+            words = ("apply", "--whitespace=nowarn", *options, *lenient)
+            reply = run_git(folder, *words, stdin=text)
+            if not reply.returncode:
                 return _read_back(folder, before, mendings)
-            reasons.append(why_not)
-    raise PatchProblem(reasons[0])
+            complaints.append(reply.stderr)
+    raise _refusal(diff, complaints[0], before)
 
 
-def _attempts(diff: bytes, depth: str) -> list[tuple[bytes, Sequence[str], tuple[Mending, ...]]]:
-    """Return what is tried in turn: a text, options of git, and what that passes over."""
-    marked = mark_ends(diff)
-    attempts: list[tuple[bytes, Sequence[str], tuple[Mending, ...]]] = [(diff, (), ())]
-    if b"\r\n" in diff:  # as a mail has all lines
-        is_mail = diff.count(b"\r\n") == diff.count(b"\n")
-        mended = () if is_mail else (Mending.LINE_ENDS,)
-        attempts.append((diff.replace(b"\r\n", b"\n"), (), mended))
-    recounted = (marked, _LENIENT[:1], (Mending.COUNTS,))
+def _attempts(
+    diff: bytes, depth: int
+) -> Iterator[tuple[bytes, tuple[str, ...], tuple[Mending, ...]]]:
+    """Yield what is tried in turn: a text, options of git, and what that passes over."""
+    marked = _mark_ends(diff)
     # Where counts are too small, git takes the rest of a hunk for prose.
-    with suppress(PatchProblem):
-        if named_files(diff, depth) != named_files(marked, depth, "--recount"):
-            attempts.insert(0, recounted)
-    return [*attempts, recounted, (marked, _LENIENT, (Mending.BLANKS,))]
+    if _named(diff, depth) == _named(diff, depth, recount=True):
+        yield diff, (), ()
+        if b"\r\n" in diff:  # as a mail has all lines
+            is_mail = diff.count(b"\r\n") == diff.count(b"\n")
+            yield diff.replace(b"\r\n", b"\n"), (), () if is_mail else (Mending.LINE_ENDS,)
+    yield marked, ("--recount",), (Mending.COUNTS,)
+    yield marked, ("--recount", "--ignore-whitespace"), (Mending.BLANKS,)
+
+
+def _mark_ends(diff: bytes) -> bytes:
+    r"""Return a diff in which git, counting by itself, sees where the hunks of a file end.
+
+    It takes the header of the next file for lines of a hunk, and stops at prose.
+
+    >>> _mark_ends(b"@@ -1 +1 @@\n-a\n+b\n\nand so on\n").decode().splitlines()
+    ['@@ -1 +1 @@', '-a', '+b', 'diff -u', 'and so on']
+    """
+    lines = diff.split(b"\n")
+    marked: list[bytes] = []
+    is_hunk = False
+    for number, line in enumerate(lines):
+        after = lines[number + 1 : number + 3]
+        is_header = line.startswith(b"--- ") and len(after) == 2 and after[0].startswith(b"+++ ")
+        ends = (is_header and after[1].startswith(b"@@ ")) or not line.startswith(_OF_HUNK)
+        if is_hunk and line and ends:
+            while not marked[-1]:
+                marked.pop()
+            marked.append(b"diff -u")
+            is_hunk = False
+        is_hunk = is_hunk or line.startswith(b"@@ ")
+        marked.append(line)
+    return b"\n".join(marked).rstrip(b"\n") + b"\n"
 
 
 def _check_bare_hunks(diff: bytes, before: _Files) -> None:
@@ -280,7 +318,15 @@ def _check_bare_hunks(diff: bytes, before: _Files) -> None:
             path = next((name for name in before if line.rstrip().endswith(name)), "")
         bare = _BARE.match(line)
         if bare and path and before[path].content.count(b"\n") != int(bare[1]):
-            raise PatchProblem(HunkAdrift(path=path, line=number))
+            raise _adrift(path, number)
+
+
+def _adrift(path: str, line: int) -> PatchProblem:
+    text = (
+        f"does not apply: the hunk at line {line} of the patch has no context that says where in"
+        f" {path!r} it belongs (write it with 'git diff -U3')"
+    )
+    return PatchProblem(RefusalCode.HUNK_ADRIFT, text)
 
 
 def _read_back(
@@ -315,6 +361,41 @@ def _changes(before: _Files, after: _Files) -> list[FileChange]:
 
 
 # -- what is said of it ---------------------------------------------------------------------------
+
+
+def _refusal(diff: bytes, complaint: bytes, before: _Files) -> PatchProblem:
+    """Return why git refuses a diff, from its words."""
+    text = decode(complaint)
+    if place := re.search(r"^error: patch failed: (.+):(\d+)$", text, re.MULTILINE):
+        return _hunk_missing(diff, place[1], int(place[2]), before)
+    for pattern, code, words in _COMPLAINTS:
+        if found := re.search(f"^error: {pattern}$", text, re.MULTILINE):
+            return PatchProblem(code, words.format(found[1]))
+    if odd := _ODD_HUNK.search(decode(diff)):
+        words = f"malformed diff: expected '@@ -N,N +N,N @@', found {odd[0]!r}"
+        return PatchProblem(RefusalCode.MALFORMED, words)
+    if b"No valid patches" in complaint or b"unrecognized input" in complaint:
+        return PatchProblem(RefusalCode.NOT_A_DIFF, _NOT_A_DIFF)
+    first = text.strip().partition("\n")[0].removeprefix("error: ")
+    return PatchProblem(RefusalCode.GIT_FAILED, f"git apply: {first}")
+
+
+def _hunk_missing(diff: bytes, path: str, meant: int, before: _Files) -> PatchProblem:
+    """Return which hunk of a file, the first one meant for a line, does not fit."""
+    where = ""
+    with suppress(UnidiffParseError):
+        for file in PatchSet(decode(diff)):
+            for number, hunk in enumerate(file if path in (file.path, file.source_file) else (), 1):
+                if hunk.source_start != meant:
+                    continue
+                line = (hunk[0].diff_line_no or 1) - 1
+                removed = encode("".join(line.value for line in hunk if line.is_removed))
+                is_here = path in before and removed in before[path].content
+                if is_here and not any(line.is_context for line in hunk):
+                    return _adrift(path, line)
+                where = f" {number} (line {line} of the patch, meant for line {meant} of the file)"
+    text = f"does not apply: {path!r} has no lines like those of hunk{where or f' at {meant}'}"
+    return PatchProblem(RefusalCode.HUNK_MISSING, text)
 
 
 def _left_out(changes: Sequence[FileChange], before: _Files) -> list[LeftOutFiles]:

@@ -45,7 +45,7 @@ def read_cases(
     if not options.rank_fixes:
         cases = tuple(Case(issue=issue) for issue in issues.values())
         return cases, _files(issues, cases, {}, scratch), ""
-    from pytest_brt.revisions.proposals import read_proposals  # a report alone needs none of it
+    from pytest_brt.patches.sources import read_proposals  # a report alone needs none of it
 
     sources = (*options.rank_fixes, *more)
     proposals = read_proposals(sources, config.rootpath, scratch)
@@ -59,7 +59,7 @@ def _report(config: pytest.Config, source: str, scratch: Path) -> tuple[Path, Is
     """Return a report and its file; of what is no file, the one to be made of it in `scratch`."""
     address = None if Path(source).exists() else find_address(source)
     if address is not None:
-        from pytest_brt.revisions.proposals import complete
+        from pytest_brt.patches.sources import complete
 
         address = complete(address, config.rootpath)
         issue = load_issue("-", BytesIO(read_report(address)))
@@ -100,8 +100,7 @@ def more_patches(config: pytest.Config, options: Options) -> tuple[str, ...]:
     """
     if not options.rank_fixes or config.args_source.name != "ARGS":
         return ()
-    from pytest_brt.patches.read import holds_patches
-    from pytest_brt.revisions.proposals import is_elsewhere
+    from pytest_brt.patches.sources import holds_patches, is_elsewhere
 
     given = [text for text in config.args if is_elsewhere(text) or holds_patches(Path(text))]
     ranked = {Path(text).resolve() for text in options.rank_fixes}

@@ -137,7 +137,7 @@ def _dialogue_line(of: str, run: Attempt | Repair, told: Trajectory, root: Path)
 
 def _step(steps: Sequence[Step], root: Path) -> dict[str, object]:
     """Return the last of some steps, with the diffs that it made of the project."""
-    from pytest_brt.patches.canonical import canonical_diff
+    from pytest_brt.patches.text import canonical_diff
 
     step = steps[-1]
     diffs = [diff for one in step.effects if isinstance(one, TestsRan) for diff in one.diffs]

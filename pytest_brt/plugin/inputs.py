@@ -22,7 +22,7 @@ from pytest_brt.plugin.extensions import collect_extensions, lookup
 from pytest_brt.plugin.options import Options
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import REPEAT, Strategy, Workbench
-from pytest_brt.run.plan import Case, Plan
+from pytest_brt.run.plan import Case, Plan, Remote
 from pytest_brt.run.progress import Progress
 from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.store import LastRun, load_last_run, load_spent
@@ -89,10 +89,28 @@ def read_inputs(
         seed=options.seed,
         cache=cache,
     )
+    remote = _remote(options) if options.executor else None
     spent = load_spent(cache).get(model.name, Cost()) if cache is not None else Cost()
-    plan = replace(plan, given=given, repairs=repairs)
+    plan = replace(plan, given=given, repairs=repairs, remote=remote)
     return Inputs(
         plan=plan, workbench=workbench, spent=spent, paths=paths, left_out=left_out, earlier=last
+    )
+
+
+def _remote(options: Options) -> Remote:
+    """Return the workers of the cluster that the user names.
+
+    Raises:
+        UsageProblem: there are none.
+    """
+    from pytest_brt.run.workers import Workers  # what ranks is a fifth of the package
+
+    return Remote(
+        workers=Workers(options.executor),
+        sandbox=options.sandbox,
+        net=options.net,
+        show=options.show,
+        limits=Limits(seconds=options.timeout, memory_mb=options.memory),
     )
 
 

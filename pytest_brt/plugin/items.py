@@ -19,7 +19,6 @@ from pytest_brt.plugin.collection import PROGRESS, GoalMissed, OwnItem, Status
 from pytest_brt.render.answer import issue_sentence
 from pytest_brt.render.entries import attempt_entry, judged_entry, patch_entry, repair_entry
 from pytest_brt.render.ranking import shortcoming
-from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import AttemptKey, Case
 from pytest_brt.shown import on_a_line, show
@@ -164,7 +163,7 @@ class PatchItem(Work):
         """Keep the row; a patch that does not fix the bug says why."""
         self.keep(patch_entry(result))
         if result.refused is not None:
-            raise GoalMissed(refusal_sentence(result.refused), NOT_APPLIED)
+            raise GoalMissed(result.refused.text, NOT_APPLIED)
         if not (result.verdicts or result.passes_own):
             raise GoalMissed("no bug test could be run on it")
         tests = self.work.tests(self.case)

@@ -67,7 +67,9 @@ MORE_OPTIONS = (
     ("--brt-mark", "issue", "{xfail}",
      "mark written tests as strictly expected to fail until the bug is fixed"),
     ("--brt-memory", "sandbox", "MB",
-     "memory limit of one test (default: 2048)"),
+     "memory limit of one test (default: half of the machine's, shared by the jobs)"),
+    ("--brt-executor", "rank", "dask:ADDRESS",
+     "run patches on the workers of a Dask cluster, which see the project at the same path"),
     ("--brt-show", "sandbox", "DIR",
      "one more folder that tests may read, as of libraries elsewhere; repeatable"),
 )

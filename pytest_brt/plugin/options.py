@@ -26,6 +26,7 @@ from pytest_brt.plugin.option_list import (
     destination,
 )
 from pytest_brt.plugin.project_settings import raw_settings, setting_texts
+from pytest_brt.sandbox.conditions import memory_for
 from pytest_brt.sandbox.shown import find_outside
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class Options:
     mark: str = ""
     #: Megabytes.
     memory: _Megabytes = 2048
+    executor: str = ""
     show: tuple[str, ...] = ()
 
     #: What is to be said before anything runs, as in why none of the models was taken.
@@ -143,6 +145,7 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
     # One process drives our work, so xdist's ``-n`` means jobs.
     of_xdist = getattr(config.option, "brt_numprocesses", None)
     values.setdefault("jobs", of_xdist or os.cpu_count() or 1)
+    values.setdefault("memory", memory_for(values["jobs"]))
     return Options(**values)
 
 

@@ -112,7 +112,8 @@ class Session(OwnCollection):
             self._held = self._open_journal()
             undo.pop_all()
         self.journal = self._held.journal if self._held else None
-        self.executor = DaemonPool(options.jobs)
+        remote = self.inputs.plan.remote
+        self.executor = DaemonPool(remote.workers.threads if remote else options.jobs)
         workbench = replace(self.inputs.workbench, journal=self.journal)
         self.run = Run(self.inputs.plan, workbench, self.executor)
         self.record: RunRecord | None = None
@@ -306,7 +307,9 @@ class Session(OwnCollection):
             return None
         engine = self.inputs.workbench.engine
         # What is written where, how many at a time, and how long it may take change no result.
-        decisive = replace(self.options, replies=None, report=(), jobs=1, budget=1.0)
+        decisive = replace(
+            self.options, replies=None, report=(), jobs=1, budget=1.0, memory=1, executor=""
+        )
         by = self.inputs.earlier.digest if self.inputs.earlier else ""
         facts = (self.written.tree, repr(engine.subject), engine.level, repr(decisive), by)
         return open_journal(folder, content_id(__version__, *facts))
@@ -380,6 +383,8 @@ class Session(OwnCollection):
             if self._held is not None:
                 last_first.callback(self._held.release)
             last_first.callback(self.run.close)
+            if self.inputs.plan.remote is not None:
+                last_first.callback(self.inputs.plan.remote.workers.close)
             for model in (self.inputs.workbench.editor, self.inputs.workbench.model):
                 if model is not None:
                     last_first.callback(model.close)

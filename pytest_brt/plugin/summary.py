@@ -7,14 +7,12 @@ the table of patches. ``-v`` shows the rest, ``-q`` the sentences alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import dropwhile
-from pathlib import Path
 
 import pytest
 
 from pytest_brt.code.source import Edit
-from pytest_brt.execute.layout import passed_over
 from pytest_brt.plugin.inputs import Inputs
 from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.answer import percent, reviewed
@@ -54,8 +52,6 @@ def header(inputs: Inputs, options: Options, verbosity: int) -> list[str]:
         f"sandbox {engine.level}; {options.jobs} jobs"
     ]
     lines += [f"brt: sandbox {engine.level}: {remark}" for remark in engine.remarks]
-    if verbosity > 0:
-        lines += [f"brt: {text}" for text in _passed_over(Path(subject.root))]
     if inputs.earlier:
         said = reviewed(inputs.earlier.tests)
         lines.append(
@@ -76,15 +72,6 @@ def header(inputs: Inputs, options: Options, verbosity: int) -> list[str]:
     if asked:
         lines.append(f"brt: {prospect(options.budget, inputs.spent)}")
     return lines
-
-
-def _passed_over(root: Path) -> Iterator[str]:
-    """Yield what of the project's folder no test will find there."""
-    found = passed_over(root)
-    if found.special:
-        yield f"pipes, sockets and devices passed over in the project: {found.special}"
-    for folder in found.unreadable:
-        yield f"left out of the project, for it may not be read: {folder!r}"
 
 
 class Summary:

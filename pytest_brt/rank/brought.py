@@ -20,8 +20,7 @@ from pytest_brt.code.layout import is_test_path
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.guard import Touched
-from pytest_brt.guard.changes import Reach
-from pytest_brt.guard.edited import altered_tests
+from pytest_brt.guard.suite import altered_tests
 from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import Rating, judge, refused
 from pytest_brt.patches import apply_patch
@@ -195,7 +194,7 @@ def _judged(
     judged = judge(test, runs, facts, lambda _: Rating(evidence=Evidence.PATCH_TEST))
     if not judged.judgement.candidate:
         return judged
-    if getattr(runs[0].cause, "mismatch", False):
+    if runs[0].mismatch:
         why_not = "needs something that only its patch brings"
     elif pool is not None and not _runs_a_change(runs[0], pool):
         why_not = "runs nothing that a patch changes"
@@ -206,7 +205,7 @@ def _judged(
 
 def _runs_a_change(run: TestRun, pool: Sequence[Touched]) -> bool:
     ran = {path: int(lines, 16) for path, lines in run.ran}
-    return any(touched.reach(ran) is not Reach.NONE for touched in pool)
+    return any(touched.is_run(ran) for touched in pool)
 
 
 def by_conftests(

@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from pytest_brt.codec import content_id
 from pytest_brt.guard import LOOKING, SILENT, Guard, Selection, Touched, touched_of
+from pytest_brt.guard.existing_tests import keep_selection
 from pytest_brt.once import Once
 from pytest_brt.syntax.parse import parse_or_empty
 from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, TestRun
@@ -29,6 +32,11 @@ class Guarding:
     total: float | None = None
     #: Is told how far long work is.
     say: Callable[[str], None] = lambda _: None
+    #: What was chosen elsewhere.
+    chosen: Selection | None = None
+    #: File in which the choice is kept between runs, and all that decides it besides the patches.
+    kept: Path | None = None
+    setting: str = ""
     #: What all `patches` change.
     _touched: Once[tuple[Patch, ...], tuple[Touched, ...]] = field(default_factory=Once, init=False)
     _chosen: Once[tuple[Touched, ...], Selection] = field(default_factory=Once, init=False)
@@ -46,6 +54,8 @@ class Guarding:
         They are the same for all patches of the issue. One that came later, as from a repair, gets
         those that run what it changes as well.
         """
+        if self.chosen is not None:
+            return self.chosen
         pool = self._touched.get(
             self.patches, lambda: tuple(touched_of(self.patches, self.guard.root))
         )
@@ -56,10 +66,20 @@ class Guarding:
             self.say(f"{name}: running {number} existing tests, about {seconds:.0f} s")
         return chosen
 
+    def choose_for(self, patch: Patch, tests: Sequence[JudgedTest]) -> Selection:
+        """Return the same for a patch of which no more is known; nothing if it does not apply."""
+        touched = next(touched_of([patch], self.guard.root), None)
+        return Selection() if touched is None else self.choose(patch.name, touched, tests)
+
     def _choose(self, pool: tuple[Touched, ...], tests: Sequence[JudgedTest]) -> Selection:
-        self.say("running existing tests without a patch")
-        seconds = self.seconds(tests)
-        return self.guard.select(pool, allowance=seconds, hints=hints_of(tests), say=self.say)
+        seconds, hints = self.seconds(tests), hints_of(tests)
+
+        def select() -> Selection:
+            self.say("running existing tests without a patch")
+            return self.guard.select(pool, allowance=seconds, hints=hints, say=self.say)
+
+        key = content_id(self.setting, repr(pool), f"{seconds}", *sorted(hints))
+        return keep_selection(self.kept, key, select)
 
     def judge(
         self,

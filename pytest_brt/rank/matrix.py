@@ -29,13 +29,12 @@ from pytest_brt.types import (
     Patch,
     PatchResult,
     Remark,
-    RunAgainAlone,
     SinglesOutInput,
     TestRun,
     Value,
     Verdict,
 )
-from pytest_brt.types.cause import LacksSurroundings, is_uncollected
+from pytest_brt.types.cause import Cause, CauseCode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +88,7 @@ def run_patch(
     ran = share(normal, lambda: _run(patch.name, applied.changes, touched, tests, engine, guarding))
     brought = {judged.test.id for judged in tests if is_own(judged, patch)}
     # That its code cannot be imported is nothing that a patch's own test would favour.
-    own = {c.test for c in ran.cells if c.test in brought and not is_uncollected(c.cause)}
+    own = {c.test for c in ran.cells if c.test in brought and not c.cause.is_uncollected}
     return PatchResult(
         patch=patch,
         issue=issue,
@@ -117,16 +116,13 @@ def _run(
     chosen = guarding.choose(name, touched, candidates) if guarding is not None else None
     existing = chosen.targets if chosen is not None else ()
     found = [
-        engine.run(Row(changes=(*changes, *group.changes), targets=group.targets, name=name))
+        engine.run(Row(changes=(*changes, *group.changes), targets=group.targets))
         for group in _groups(candidates, existing)
     ]
     bug_tests = {judged.test.id for judged in candidates}
     ran = [run for result in found for run in result.runs]
     runs = [run for run in ran if run.test in bug_tests]
     remarks: list[Remark] = []
-    beside = sorted({name for result in found for name in result.beside})
-    if beside:
-        remarks.append(RunAgainAlone(beside=tuple(beside)))
     if runs and all(run.exercised is False for run in runs):
         remarks.append(NotExercised())
     guarded = None
@@ -157,11 +153,12 @@ def _groups(candidates: Sequence[JudgedTest], existing: Sequence[TestTarget]) ->
 
 def _cell(run: TestRun) -> Cell:
     raised = run.raised_briefly
-    said = missing_around(raised) if run.verdict in (Verdict.FAIL, Verdict.BROKEN) else ""
+    lack = missing_around(raised) if run.verdict in (Verdict.FAIL, Verdict.BROKEN) else ""
+    text = f"something around the test is missing: {lack}"
     return Cell(
         test=run.test,
-        verdict=Verdict.INVALID if said else run.verdict,
-        cause=LacksSurroundings(said=said) if said else run.cause,
+        verdict=Verdict.INVALID if lack else run.verdict,
+        cause=Cause(code=CauseCode.SURROUNDINGS, text=text) if lack else run.cause,
         raised=raised,
         exercised=run.exercised,
     )

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from itertools import takewhile
 from typing import assert_never
 
-from pytest_brt.render.causes import cause_words
 from pytest_brt.render.misses import miss_advice, miss_sentence
 from pytest_brt.render.notes import note_sentence
 from pytest_brt.render.words import listed
@@ -41,7 +40,6 @@ from pytest_brt.types.answer import (
     Reproduced,
 )
 from pytest_brt.types.attempt import WithoutModel
-from pytest_brt.types.cause import CannotRun
 from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
 
 #: What to do about a test that may fail for another reason: where the report says nothing about
@@ -203,13 +201,7 @@ def _what_they_do(tests: OtherTests) -> str:
 
 
 def _first_cause(tests: OtherTests) -> str:
-    match tests.cause:
-        case None:
-            return ""
-        case CannotRun(said=said):
-            return f": {said}" if said else ""
-        case cause:
-            return f": {cause_words(cause, tests.raised)}"
+    return f": {tests.cause.text}" if tests.cause else ""
 
 
 def place_of(run: TestRun) -> str:

@@ -13,11 +13,10 @@ from pytest_brt.render.answer import (
     issue_words,
     place_of,
 )
-from pytest_brt.render.causes import cause_words, run_words, shortfall_words
+from pytest_brt.render.causes import run_words, shortfall_words
 from pytest_brt.render.fixes import fix_words
 from pytest_brt.render.notes import attempt_words, name_of, notes_beside, warnings
 from pytest_brt.render.ranking import does, existing, more_words, ranking_words
-from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import remark_sentence
 from pytest_brt.render.report import (
     AttemptEntry,
@@ -208,7 +207,7 @@ def patch_entry(
         result,
         rank,
         diff=result.patch.text,
-        refusal=refusal_sentence(result.refused) if result.refused else "",
+        refusal=result.refused.text if result.refused else "",
         note=_note(result, rank),
         place=place,
         does=does(rank) if rank else "",
@@ -221,7 +220,7 @@ def patch_entry(
 def _note(result: PatchResult, rank: Rank | None) -> str:
     """Return what is to be said about a patch besides figures."""
     if result.refused is not None:
-        return refusal_sentence(result.refused)
+        return result.refused.text
     parts = []
     if rank is not None and rank.epr is None:
         alone = "passes only bug tests that it brings"
@@ -257,7 +256,7 @@ def _outcome(cell: Cell) -> Outcome:
 
 def _existing_outcome(failed: Regression | FailsBefore) -> Outcome:
     verdict = failed.verdict if isinstance(failed, Regression) else Verdict.FAIL
-    reason = cause_words(failed.cause, failed.raised)
+    reason = failed.cause.text
     return _entry(Outcome, failed, verdict=verdict, reason=reason)
 
 

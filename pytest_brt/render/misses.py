@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from pytest_brt.render.causes import cause_words
 from pytest_brt.render.words import count
 from pytest_brt.types import Miss
 from pytest_brt.types.miss import (
@@ -85,7 +84,7 @@ def _left_out_words(miss: CodeLeftOut) -> str:
 def _own_test_words(miss: OwnTestPasses | OwnTestUnused) -> str:
     if isinstance(miss, OwnTestPasses):
         return f"the report's own test {miss.name} passes on this tree"
-    why = cause_words(miss.cause, miss.raised)
+    why = miss.cause.text
     return f"the report's own test {miss.name} was of no use: {why}"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from pytest_brt.render.causes import cause_words
 from pytest_brt.render.misses import miss_advice, miss_sentence
 from pytest_brt.render.words import count
 from pytest_brt.types import Attempt, AttemptNote, Ending, IssueAnswer, Repair
@@ -27,7 +26,6 @@ from pytest_brt.types.attempt import (
     Untried,
     WithoutModel,
 )
-from pytest_brt.types.cause import CannotRun
 from pytest_brt.types.miss import Mendable
 
 _ENDED = {
@@ -131,9 +129,9 @@ def _words(note: AttemptNote) -> str:
 
 
 def _why_at_top(note: PutAtTop) -> str:
-    if isinstance(note.cause, CannotRun) and "conftest" in note.cause.said:
-        return note.cause.said
-    return f"no test can be run in {note.folder!r} ({cause_words(note.cause, note.raised)})"
+    if "conftest" in note.cause.text:
+        return note.cause.text
+    return f"no test can be run in {note.folder!r} ({note.cause.text})"
 
 
 _NONE_WRITTEN = (

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
 from pytest_brt.render.causes import shortfall_words
-from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import warning_words
 from pytest_brt.render.values import telling_sentence
 from pytest_brt.render.words import count, listed
@@ -44,7 +43,7 @@ def shortcoming(result: PatchResult, trusted: Mapping[str, bool]) -> str:
     are sure, only those count.
     """
     if result.refused is not None:
-        return refusal_sentence(result.refused)
+        return result.refused.text
     sure = {test for test, is_sure in trusted.items() if is_sure} or set(trusted)
     cells = [c for c in result.cells if c.test in sure and c.verdict is not Verdict.INVALID]
     failing = sum(cell.verdict is not Verdict.PASS for cell in cells)

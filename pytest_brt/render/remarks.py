@@ -15,8 +15,6 @@ from pytest_brt.types import (
     NeedsBuild,
     NotExercised,
     Remark,
-    RowNote,
-    RunAgainAlone,
     SinglesOutInput,
     SyntaxErrorAfter,
 )
@@ -47,12 +45,6 @@ def remark_sentence(remark: Remark) -> str:
             return f"{warning_words(remark)}: {comparison}"
         case NotExercised():
             return "no test reached the patched lines"
-        case RowNote(text=text):
-            return text
-        case RunAgainAlone(beside=beside):
-            others = ", ".join(name or "other tests" for name in beside)
-            lacked = "tests that lacked time, memory, processes or files"
-            return f"{lacked} beside {others} were run again alone"
         case _:
             assert_never(remark)
 

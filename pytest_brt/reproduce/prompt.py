@@ -206,7 +206,6 @@ def _result(item: Seen) -> str:
         parts.append(did.value.repr)
     if item.step.source.startswith(_SILENT):
         return "\n".join(filter(None, parts))
-    parts += [f"{one.type}: {one.message}" for one in did.warnings]
     return "\n".join(filter(None, parts))[:_RESULT] or "# no output"
 
 

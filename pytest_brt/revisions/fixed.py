@@ -5,27 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.oracle.facts import CLAIMS, simple
-from pytest_brt.revisions.commits import History, Revision
+from pytest_brt.patches.history import History, Revision
 from pytest_brt.types import CandidateTest, TestRun, Verdict
 from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
 
 #: Untestable revisions in a row, on the way back, after which the rest is not tried.
 _MOST_UNTESTABLE = 3
-#: Files of a commit that are told.
+#: Files of a commit that are shown.
 _FILES = 3
-
-
-class RevisionState(StrEnum):
-    """What a revision is, as the test tells."""
-
-    FIXED = "fixed"
-    BUGGY = "buggy"
-    #: The test cannot be run there, or fails of something else.
-    UNTESTABLE = "untestable"
 
 
 def find_fix(
@@ -45,96 +35,79 @@ def find_fix(
         UsageProblem: git cannot tell the history.
         SubjectProblem: the interpreter cannot be started at all.
     """
-    search = _Search(history, engine, test, deadline, say, history.first_parents())
-    is_changed = bool(search.line) and bool(history.changes_to(search.line[0]))
-    if is_changed and search.state(0) is RevisionState.BUGGY:
+    search = _Search(history, engine, test, say, history.first_parents())
+    line = search.line
+    if line and history.changes_to(line[0]) and search.has_bug(0):
         return FixedHere()
-    return search.fix()
+    fixed, place = 0, 1
+    while (
+        place < len(line) and time.monotonic() < deadline and search.untestable < _MOST_UNTESTABLE
+    ):
+        if search.has_bug(place):
+            break
+        fixed = place if search.states[place] is False else fixed
+        place = len(line) - 1 if place < len(line) - 1 < 2 * place else 2 * place
+    else:
+        tried = [place for place, has_bug in search.states.items() if has_bug is False]
+        if not tried:
+            return None
+        oldest = history.described(line[max(tried)])
+        return NeverSeen(revisions=len(tried), oldest=f"{oldest.short} {oldest.about}")
+    buggy = place
+    while time.monotonic() < deadline:
+        untried = [place for place in range(fixed + 1, buggy) if place not in search.states]
+        if not untried:
+            break
+        middle = min(untried, key=lambda place: abs(place - (fixed + buggy) / 2))
+        has_bug = search.has_bug(middle)
+        if has_bug is not None:
+            fixed, buggy = (fixed, middle) if has_bug else (middle, buggy)
+    first, last = (history.described(line[place]) for place in (buggy - 1, fixed))
+    if first != last:
+        return FixedAmong(first=first.short, last=last.short, commits=buggy - fixed)
+    files = history.changed_files(last)[:_FILES]
+    return FixedBy(commit=last.short, about=last.about, files=files)
 
 
 @dataclass(slots=True)
 class _Search:
-    """The revisions from the newest to the oldest, and what is known of them."""
+    """The revisions from the newest to the oldest, and whether each has the bug, where known."""
 
     history: History
     engine: Engine
     test: CandidateTest
-    deadline: float
     say: Callable[[str], None]
     line: tuple[Revision, ...]
-    states: dict[int, RevisionState] = field(default_factory=dict)
+    states: dict[int, bool | None] = field(default_factory=dict)
+    #: How many of the last revisions tried cannot be tested.
+    untestable: int = 0
 
     @property
-    def is_over(self) -> bool:
-        return time.monotonic() >= self.deadline
+    def is_hopeless(self) -> bool:
+        return self.untestable >= _MOST_UNTESTABLE
 
-    def state(self, place: int) -> RevisionState:
-        """Return what the revision at `place` is; it is tried once."""
-        if place not in self.states:
-            revision = self.line[place]
-            changes = self.history.changes_to(revision)
-            run = self.engine.run(Row(changes=changes, targets=(target_of(self.test),))).runs[0]
-            self.states[place] = state_of(run, self.test)
-            self.say(f"{revision.short}: {self.states[place]}")
-        return self.states[place]
-
-    def fix(self) -> Fix | None:
-        """Return what is found."""
-        fixed, buggy = self._back()
-        if buggy is not None:
-            return self._between(fixed, buggy)
-        tried = [place for place, it in self.states.items() if it is RevisionState.FIXED]
-        if not tried:
-            return None
-        oldest = self.history.described(self.line[max(tried)])
-        return NeverSeen(revisions=len(tried), oldest=f"{oldest.short} {oldest.about}")
-
-    def _back(self) -> tuple[int, int | None]:
-        """Return the oldest revision known to be fixed, and a buggy one behind it, or None."""
-        fixed, place, untestable = 0, 1, 0
-        while place < len(self.line) and not self.is_over and untestable < _MOST_UNTESTABLE:
-            state = self.state(place)
-            if state is RevisionState.BUGGY:
-                return fixed, place
-            if state is RevisionState.FIXED:
-                fixed = place
-            untestable = untestable + 1 if state is RevisionState.UNTESTABLE else 0
-            last = len(self.line) - 1
-            place = last if place < last < 2 * place else 2 * place
-        return fixed, None
-
-    def _between(self, fixed: int, buggy: int) -> Fix:
-        """Return which of the revisions after the buggy one, up to the fixed one, did it."""
-        while places := self._untried(fixed, buggy):
-            middle = min(places, key=lambda place: abs(place - (fixed + buggy) / 2))
-            state = self.state(middle)
-            if state is RevisionState.FIXED:
-                fixed = middle
-            elif state is RevisionState.BUGGY:
-                buggy = middle
-        first, last = (self.history.described(self.line[p]) for p in (buggy - 1, fixed))
-        if first == last:
-            files = self.history.changed_files(last)[:_FILES]
-            return FixedBy(commit=last.short, about=last.about, files=files)
-        return FixedAmong(first=first.short, last=last.short, commits=buggy - fixed)
-
-    def _untried(self, fixed: int, buggy: int) -> list[int]:
-        if self.is_over:
-            return []
-        return [place for place in range(fixed + 1, buggy) if place not in self.states]
+    def has_bug(self, place: int) -> bool | None:
+        """Return whether a revision has the bug, None where the test cannot say."""
+        revision = self.line[place]
+        row = Row(changes=self.history.changes_to(revision), targets=(target_of(self.test),))
+        state = shows_bug(self.engine.run(row).runs[0], self.test)
+        self.states[place] = state
+        self.untestable = self.untestable + 1 if state is None else 0
+        words = {True: "has the bug", False: "fixed", None: "cannot be tested"}
+        self.say(f"{revision.short}: {words[state]}")
+        return state
 
 
-def state_of(run: TestRun, test: CandidateTest) -> RevisionState:
-    """Return what a run of the test says about a revision.
+def shows_bug(run: TestRun, test: CandidateTest) -> bool | None:
+    """Return whether a run of the test shows the bug; None where it says nothing.
 
     A failure is the bug when it raises what the report shows, or where the test is about a value
     when its assertion fails. A test that is broken there, because what it uses is not written yet,
     says nothing.
     """
     if run.verdict is Verdict.PASS:
-        return RevisionState.FIXED
+        return False
     if run.verdict is not Verdict.FAIL or run.raised is None:
-        return RevisionState.UNTESTABLE
+        return None
     wanted = {simple(test.expects.type)} if test.expects else CLAIMS
-    is_wanted = simple(run.raised.type) in wanted
-    return RevisionState.BUGGY if is_wanted else RevisionState.UNTESTABLE
+    return True if simple(run.raised.type) in wanted else None

@@ -9,12 +9,9 @@ from pytest_brt.code.ini import read_ini
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine, Row, TestTarget
-from pytest_brt.guard.edited import altered_tests
-from pytest_brt.revisions.commits import History, Revision
+from pytest_brt.guard.suite import altered_tests
+from pytest_brt.patches.history import History, Revision
 from pytest_brt.types import TestRun, Verdict
-
-#: Times that a proof must come out so, each with another hash seed.
-_RUNS = 2
 
 
 class GateProof(StrEnum):
@@ -62,12 +59,10 @@ def changed_tests(history: History, base: Revision, head: Revision) -> tuple[Tes
     found = []
     collected = read_ini(history.root).collected
     for change in history.changes_to(base, head):
-        is_suite = collected.has_file(change.path)
-        text = history.text(head, change.path) if is_suite else None
+        text = history.text(head, change.path) if collected.has_file(change.path) else None
         if text is None:
             continue
-        old = change.content
-        before = None if old is None else old.decode("utf-8", "replace")
+        before = None if change.content is None else change.content.decode("utf-8", "replace")
         found += [
             TestTarget(id=test.name, path=change.path, source=text, node=test.node)
             for test in altered_tests(change.path, before, text, collected)
@@ -81,29 +76,23 @@ class Gate:
     def __init__(self, history: History, engine: Engine, base: Revision, head: Revision) -> None:
         """Read both trees."""
         self._engine = engine
-        now = {change.path: change for change in history.changes_to(head)}
-        undone = {
-            change.path: change
-            for change in history.changes_to(base, head)
-            if not is_test_path(change.path)
-        }
-        self._head = tuple(now.values())
-        self._base = tuple({**now, **undone}.values())
+        self._head = history.changes_to(head)
+        back = [c for c in history.changes_to(base, head) if not is_test_path(c.path)]
+        undone = {change.path: change for change in (*self._head, *back)}
+        self._base = tuple(undone.values())
 
     def look(self, test: TestTarget) -> Gated:
-        """Run one test on both trees; one that proves something must do so every time.
+        """Run one test on both trees, twice where it proves something: it must do so each time.
 
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
         found = self._once(test, 0)
-        for seed in range(1, _RUNS):
-            if found.proof is not GateProof.PROVEN:
-                return found
-            found = self._once(test, seed)
-            if found.proof not in (GateProof.PROVEN, GateProof.FAILS_AFTER):
-                return replace(found, proof=GateProof.UNSTABLE)
-        return found
+        if found.proof is not GateProof.PROVEN:
+            return found
+        again = self._once(test, 1)
+        is_same = again.proof in (GateProof.PROVEN, GateProof.FAILS_AFTER)
+        return again if is_same else replace(again, proof=GateProof.UNSTABLE)
 
     def _once(self, test: TestTarget, seed: int) -> Gated:
         after, before = (
@@ -115,10 +104,9 @@ class Gate:
 
 def prove(before: TestRun, after: TestRun) -> GateProof:
     """Return what the runs of a test on both trees show."""
-    if after.verdict not in (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL):
+    fine = (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL)
+    if after.verdict not in fine:
         return GateProof.FAILS_AFTER
     if before.verdict is Verdict.FAIL and after.verdict is Verdict.PASS:
         return GateProof.PROVEN
-    if before.verdict in (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL):
-        return GateProof.PASSES_BEFORE
-    return GateProof.UNTESTABLE
+    return GateProof.PASSES_BEFORE if before.verdict in fine else GateProof.UNTESTABLE

@@ -80,7 +80,7 @@ def _with_fix(attempt: Attempt, bench: Workbench) -> Attempt:
     nothing = not any(item.judgement.candidate for item in attempt.tests)
     if not attempt.settled or not nothing or attempt.index:
         return attempt
-    from pytest_brt.revisions.commits import History  # git is asked for this alone
+    from pytest_brt.patches.history import History  # git is asked for this alone
     from pytest_brt.revisions.fixed import find_fix
 
     deadline = min(bench.deadline, time.monotonic() + _SEARCH_SECONDS)

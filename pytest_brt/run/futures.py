@@ -20,7 +20,7 @@ from pytest_brt.once import Once
 from pytest_brt.reproduce.select import without_repeats
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.attempts import Attempting
-from pytest_brt.run.plan import AttemptKey, Case, Plan
+from pytest_brt.run.plan import AttemptKey, Case, Plan, Remote
 from pytest_brt.types import (
     Attempt,
     JudgedTest,
@@ -279,14 +279,42 @@ class Run:
     def _row(self, case: Case, patch: Patch, tests: tuple[JudgedTest, ...]) -> PatchResult:
         from pytest_brt.rank.matrix import run_patch
 
+        guarding, engine = self._guarding(case), self.workbench.engine
+        if self.plan.remote is not None:
+            return self._remote_row(self.plan.remote, case, patch, tests, guarding)
         return run_patch(
             patch,
             case.issue_id,
             tests,
-            self.workbench.engine,
-            guarding=self._guarding(case),
+            engine,
+            guarding=guarding,
             share=lambda normal, work: self._ran.get((case.issue_id, normal), work),
         )
+
+    def _remote_row(
+        self,
+        remote: Remote,
+        case: Case,
+        patch: Patch,
+        tests: tuple[JudgedTest, ...],
+        guarding: Guarding | None,
+    ) -> PatchResult:
+        """Have a worker run a patch; existing tests are chosen here, the same for all patches."""
+        from pytest_brt.run.workers import PatchTask
+
+        candidates = [judged for judged in tests if judged.judgement.candidate]
+        task = PatchTask(
+            patch=patch,
+            issue=case.issue_id,
+            tests=tests,
+            selection=guarding.choose_for(patch, candidates) if guarding else None,
+            subject=self.workbench.engine.subject,
+            sandbox=remote.sandbox,
+            net=remote.net,
+            show=remote.show,
+            limits=remote.limits,
+        )
+        return remote.workers.run(task)
 
     @cached_property
     def _guard(self) -> Guard:
@@ -301,6 +329,7 @@ class Run:
             return None
         from pytest_brt.rank.guarding import Guarding
 
+        cache, journal = self.workbench.cache, self.workbench.journal
         with self._lock:
             if case.issue_id not in self._guardings:
                 self._guardings[case.issue_id] = Guarding(
@@ -308,6 +337,8 @@ class Run:
                     patches=case.patches,
                     total=self.plan.guard,
                     say=self.workbench.say,
+                    kept=cache and cache / "existing-tests.json",
+                    setting=journal.setting if journal else "",
                 )
             return self._guardings[case.issue_id]
 

@@ -12,7 +12,9 @@ from pytest_brt.types import Issue, JudgedTest, Patch
 
 if TYPE_CHECKING:  # only a run that ranks, repairs or localises imports what that needs
     from pytest_brt.agents.loop import Agent
+    from pytest_brt.execute.engine import Limits
     from pytest_brt.run.repairs import RepairPlan
+    from pytest_brt.run.workers import Workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,17 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Remote:
+    """The workers of a cluster, and how they shut tests in."""
+
+    workers: Workers
+    sandbox: str
+    net: str
+    show: tuple[str, ...]
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What is to be done, decided before anything runs."""
 
@@ -52,6 +65,8 @@ class Plan:
     #: Wall-clock seconds, from the first attempt on, in which models may be asked.
     budget: float = math.inf
     repairs: RepairPlan | None = None
+    #: Runs patches on other machines; None for this one.
+    remote: Remote | None = None
 
     def repair_keys(self, case: Case) -> tuple[AttemptKey, ...]:
         """Return the repairs of `case`, in order."""

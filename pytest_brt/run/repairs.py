@@ -20,7 +20,6 @@ from pytest_brt.code.layout import is_test_path
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.execute.engine import Row, TestTarget, target_of
 from pytest_brt.guard import Guard, Touched, touched_by
-from pytest_brt.guard.existing_tests import targets_of
 from pytest_brt.localise.places import find_places, given_places
 from pytest_brt.localise.sign import Key
 from pytest_brt.localise.spectrum import lines_of, rank_lines
@@ -134,7 +133,7 @@ class Repairing:
             return guard.check(changes, touched, allowance=allowance, hints=hints)
 
         def run_suite() -> Sequence[TestRun]:
-            targets = tuple(TestTarget(id=path, path=path) for path in sorted(guard.suite.files))
+            targets = tuple(TestTarget(id=path, path=path) for path in guard.files.texts)
             return engine.run(Row(targets=targets, seconds=_SUITE)).runs if targets else ()
 
         given = self.plan.given
@@ -158,11 +157,13 @@ class Repairing:
             return
         index, engine = self._open(), self._workbench.engine
         first = find_places(issue, index, limit=_FIRST)
-        names = tuple(sorted(f"{place.path}::{place.function}" for place in first))
-        near = self._guard.near(Touched(places=names, size=0))[:_NEARBY] if names else ()
+        paths = tuple(sorted({place.path for place in first}))
+        names = frozenset(name for place in first for name in place.function.split(".") if name)
+        touched = Touched(files=paths, names=names)
+        near = self._guard.near(touched, _NEARBY) if first else ()
         own = [target_of(judged.test) for judged in failing]
         files = tuple(sorted(path for path in index.layout.files if not is_test_path(path)))
-        row = Row(targets=(*own, *targets_of(near)), watch=files, seconds=_WATCHING)
+        row = Row(targets=(*own, *near), watch=files, seconds=_WATCHING)
         runs, ids = engine.run(row).runs, {target.id for target in own}
         bad = [lines_of(r) for r in runs if r.verdict is Verdict.FAIL and r.test in ids]
         good = [lines_of(run) for run in runs if run.verdict is Verdict.PASS]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -10,12 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem, UsageProblem
-from pytest_brt.sandbox.bubblewrap import find_bubblewrap
 from pytest_brt.sandbox.process import Deadlines, run_process
-from pytest_brt.sandbox.sandbox import Isolation, Sandbox
+from pytest_brt.sandbox.sandbox import Isolation, Sandbox, View
 from pytest_brt.sandbox.shown import check_folder
-from pytest_brt.sandbox.view import View
-from pytest_brt.sandbox.workspace import telling_of_room
+from pytest_brt.sandbox.workspace import name_full_disk
 
 #: The first version of Landlock that keeps signals in.
 _KEEPS_SIGNALS = 6
@@ -48,10 +47,10 @@ def open_sandbox(wanted: str, *, net: str = "none", shown: Sequence[str] = ()) -
     reasons: list[str] = []
     for isolation in (Isolation.BUBBLEWRAP, Isolation.LANDLOCK):
         if wanted in ("auto", isolation):
-            opened, why_not = _open(replace(sandbox, isolation=isolation))
-            why_not = why_not or _try(opened)
+            opened = replace(sandbox, isolation=isolation)
+            why_not = _lacks(opened) or _try(opened)
             if not why_not:
-                return replace(opened, remarks=(*reasons, *opened.remarks))
+                return replace(opened, remarks=(*reasons, *_limitations(opened)))
             reasons.append(f"no {isolation}: {why_not}")
     raise SandboxProblem(
         f"--brt-sandbox: tests cannot be isolated here ({'; '.join(reasons)}); install bubblewrap,"
@@ -59,39 +58,40 @@ def open_sandbox(wanted: str, *, net: str = "none", shown: Sequence[str] = ()) -
     )
 
 
-def _open(sandbox: Sandbox) -> tuple[Sandbox, str]:
-    """Return a sandbox with what this machine has for it, and why it cannot be had."""
+def _lacks(sandbox: Sandbox) -> str:
+    """Return what a sandbox lacks here, "" for nothing."""
     if sandbox.has_own_root:
-        program, why_not = find_bubblewrap()
-        return replace(sandbox, program=program), why_not
-    if not sandbox.filter:
-        return sandbox, f"no list of system calls for {os.uname().machine}"
-    from landlockpy import abi_version, supported  # on Linux alone
+        if not shutil.which("bwrap"):
+            return "bubblewrap is not installed"
+        needs_setpriv = sandbox.user is not None and not shutil.which("setpriv")
+        return "root needs setpriv, of util-linux, to run tests as nobody" if needs_setpriv else ""
+    from landlockpy import supported  # on Linux alone
 
-    if not supported():
-        return sandbox, "the kernel has it switched off"
-    if abi_version() < _KEEPS_SIGNALS and sandbox.user is None:
-        return replace(sandbox, remarks=("tests can send signals to your processes",)), ""
-    return sandbox, ""
+    if not sandbox.filter:
+        return f"no list of system calls for {os.uname().machine}"
+    return "" if supported() else "the kernel has it switched off"
+
+
+def _limitations(sandbox: Sandbox) -> tuple[str, ...]:
+    from landlockpy import abi_version
+
+    if sandbox.has_own_root or sandbox.user is not None or abi_version() >= _KEEPS_SIGNALS:
+        return ()
+    return ("tests can send signals to your processes",)
 
 
 def _try(sandbox: Sandbox) -> str:
     """Return why a small program does not run in a sandbox, "" where it does."""
-    with telling_of_room(), tempfile.TemporaryDirectory(prefix="brt-trial-") as folder:
+    with name_full_disk(), tempfile.TemporaryDirectory(prefix="brt-trial-") as folder:
         if sandbox.user is not None:
             os.chown(folder, sandbox.user, -1)
         view = View(
-            root=folder,
-            copy=folder,
-            tree=folder,
-            env={},
-            tools=folder,
-            tools_inside="/run/brt",
+            root=folder, copy=folder, tree=folder, env={}, tools=folder, tools_inside="/run/brt"
         )
         deadlines = Deadlines(start=_PATIENCE, each=_PATIENCE, total=_PATIENCE)
         argv = ["/bin/sh", "-c", f": > {folder}/written"]
         result = run_process(sandbox, argv, view, deadlines)
         if Path(folder, "written").exists() and not result.status:
             return ""
-    said = result.output.strip().splitlines()
-    return said[-1] if said else f"exit status {result.status}"
+    output = result.output.strip().splitlines()
+    return output[-1] if output else f"exit status {result.status}"

@@ -7,7 +7,6 @@ leaves running comes to it, whatever session it made its own, and is killed.
 import ctypes
 import json
 import os
-import resource
 import signal
 import sys
 
@@ -60,19 +59,9 @@ def restrict_calls(steps):
     prctl(_SET_SECCOMP, _FILTER, ctypes.addressof(calls))
 
 
-def lower_limits(limits):
-    """Lower the limits of this process, as far as they are not lower."""
-    for name, value in limits.items():
-        kind = getattr(resource, f"RLIMIT_{name}")
-        hard = resource.getrlimit(kind)[1]
-        lower = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (lower, lower))
-
-
 def run_program(order):
     """Shut this process in, and become the program."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    lower_limits(order["limits"])
     prctl(_SET_NO_NEW_PRIVILEGES, 1)
     if order["landlock"]:
         restrict_files(order["readable"], order["writable"])

@@ -1,6 +1,6 @@
-"""What a process of the project tells, line by line, through its pipe.
+"""What a process of the project reports, line by line, through its pipe.
 
-Whoever writes there may be hostile, so what is told has bounds far above those that `inside/`
+Whoever writes there may be hostile, so what is read has bounds far above those that `inside/`
 keeps to.
 """
 
@@ -34,9 +34,7 @@ class ExceptionInfo:
     bases: Annotated[tuple[_Text, ...], _Few] = ()
     #: File, line, function; outermost first.
     frames: Annotated[tuple[tuple[_Text, _Whole, _Text], ...], _Few] = ()
-    #: Frames between the innermost and that which `values` are of; -1 when there is none.
-    values_at: _Whole = -1
-    #: Names and values of variables.
+    #: Names and values of variables of the project's last frame.
     values: Annotated[tuple[tuple[_Text, _Text], ...], _Few] = ()
     #: Name of the limit that it, or what it came from, speaks of ("EROFS"), or "".
     denied: _Text = ""
@@ -59,14 +57,6 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CapturedWarning:
-    """A warning that a statement caused."""
-
-    type: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReportedStatement:
     """What one statement did, but for what it raised."""
 
@@ -74,7 +64,6 @@ class ReportedStatement:
     value: Value | None = None
     stdout: _Text = ""
     stderr: _Text = ""
-    warnings: tuple[CapturedWarning, ...] = ()
     #: It asked a database of Django's.
     database: bool = False
     #: It used what is there to ask one: a model, or a request of the test client.
@@ -102,9 +91,8 @@ class Event:
     output: _Text = ""
     code: _Whole = 0
     cpu: _Seconds = 0.0
-    #: Lines executed, by path; whether they were watched at all.
+    #: Lines executed, by path.
     lines: Mapping[_Text, tuple[_Line, ...]] = field(default_factory=dict)
-    monitored: bool = False
     #: Path of each changed module that was imported, and from where.
     origins: tuple[tuple[_Text, _Text], ...] = ()
     index: _Whole = -1
@@ -114,12 +102,8 @@ class Event:
 
 
 def read_event(line: bytes) -> Event:
-    """Return the event a line holds; one named "garbage" when it holds none.
-
-    What is nested so deeply that it cannot be read was made to end its reader, and is a "trap".
-    """
+    """Return the event a line holds; one named "unreadable" when it holds none."""
     try:
         return from_json(line, Event)
-    except StoreProblem as problem:
-        is_trap = isinstance(problem.__cause__, RecursionError)
-        return Event(event="trap" if is_trap else "garbage")
+    except StoreProblem:
+        return Event(event="unreadable")

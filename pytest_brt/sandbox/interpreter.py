@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem, SubjectProblem
-from pytest_brt.sandbox.process import Deadlines, run_process
-from pytest_brt.sandbox.project_view import make_view
-from pytest_brt.sandbox.run_tests import most_tasks
-from pytest_brt.sandbox.sandbox import Sandbox
+from pytest_brt.sandbox.conditions import Limits
+from pytest_brt.sandbox.process import Deadlines
+from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.sandbox.sandbox import Sandbox, View
 from pytest_brt.sandbox.shown import SYSTEM, is_below
-from pytest_brt.sandbox.view import View
-from pytest_brt.sandbox.workspace import Scratch, telling_of_room
+from pytest_brt.sandbox.view import PathMap, make_view
+from pytest_brt.sandbox.workspace import name_full_disk
 from pytest_brt.types.subject import Subject
 
 #: Seconds within which an interpreter must have said what it is.
@@ -24,7 +24,7 @@ _PATIENCE = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interpreter:
-    """What `inside/interpreter.py` tells."""
+    """What `inside/interpreter.py` reports."""
 
     version: tuple[int, int]
     #: Version of pytest, and why it cannot be imported.
@@ -35,7 +35,7 @@ class Interpreter:
     #: Folders that it imports from.
     paths: tuple[str, ...]
     #: Folders among them that are there, and that tests do not see.
-    hidden: tuple[str, ...] = ()
+    hidden: tuple[str, ...]
 
 
 def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
@@ -45,34 +45,29 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
         SubjectProblem: it cannot be started, does not answer, or has no pytest.
     """
     python = f"{subject.python!r} in the sandbox '{sandbox.isolation}'"
+    deadlines = Deadlines(start=_PATIENCE, each=_PATIENCE, total=_PATIENCE)
     with ExitStack() as held:
-        held.enter_context(telling_of_room())
-        scratch = held.enter_context(closing(Scratch(sandbox.user)))
-        workspace = held.enter_context(scratch.workspace(Path(subject.root)))
-        view = make_view(subject, sandbox, scratch, workspace)
-        result = run_process(
-            sandbox,
-            [subject.python, f"{view.tools_inside}/start.py", "interpreter"],
-            view,
-            Deadlines(start=_PATIENCE, each=_PATIENCE, total=_PATIENCE),
-            order={"folder": view.tree, "processes": most_tasks(sandbox)},
-        )
+        held.enter_context(name_full_disk())
+        runner = held.enter_context(closing(Runner(subject, sandbox, Limits(memory_mb=1 << 20))))
+        workspace = held.enter_context(runner.scratch.workspace(Path(subject.root)))
+        view = make_view(subject, sandbox, runner.scratch, workspace)
+        result = runner.run_script("interpreter", view, deadlines, {"folder": view.tree})
     if result.timed_out:
         raise SubjectProblem(
             f"{python} did not answer within {_PATIENCE:.0f} s (choose another: --brt-python)"
         )
-    told = result.first("interpreter")
+    event = result.first("interpreter")
     try:
-        answer = from_json(told.text if told else "", Interpreter)
+        answer = from_json(event.text if event else "", Interpreter)
     except StoreProblem as error:
-        said = result.output.strip().splitlines() or ["no answer"]
-        if sandbox.user is not None and "PermissionError" in said[-1]:
+        output = result.output.strip().splitlines() or ["no answer"]
+        if sandbox.user is not None and "PermissionError" in output[-1]:
             raise SubjectProblem(
                 f"{python} cannot be reached: root's tests run as nobody, who may not enter all"
                 " folders on the way (install bubblewrap, or put the interpreter elsewhere)"
             ) from error
         raise SubjectProblem(
-            f"{python} is not a usable Python: {said[-1]} (choose another: --brt-python; a folder"
+            f"{python} is not a usable Python: {output[-1]} (choose another: --brt-python; a folder"
             " that it needs and does not see: --brt-show)"
         ) from error
     if answer.problem:
@@ -81,18 +76,7 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
             " (install pytest there, or choose another: --brt-python)"
         )
     hidden = tuple(path for path in answer.hidden if _is_hidden(path, view))
-    plain = tuple(
-        view.root + path.removeprefix(view.tree) if path.startswith(view.tree) else path
-        for path in answer.paths
-    )
-    return Interpreter(
-        version=answer.version,
-        pytest=answer.pytest,
-        problem="",
-        plugins=answer.plugins,
-        paths=plain,
-        hidden=hidden,
-    )
+    return replace(answer, paths=tuple(map(PathMap(view=view).text, answer.paths)), hidden=hidden)
 
 
 def _is_hidden(path: str, view: View) -> bool:

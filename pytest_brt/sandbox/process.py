@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import resource
 import select
 import signal
@@ -11,34 +10,27 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from pytest_brt.codec import to_json
 from pytest_brt.sandbox.events import Event, read_event
-from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.sandbox.view import View
+from pytest_brt.sandbox.sandbox import Sandbox, View
 
-#: Bytes that a process may tell, and that are kept of what it prints.
-_MOST_TOLD, _MOST_PRINTED = 64 << 20, 16384
+#: Bytes that a process may report, and that are kept of what it prints.
+_MOST_REPORTED, _MOST_PRINTED = 64 << 20, 16384
 #: Events of one process.
 _MOST_EVENTS = 500_000
 #: Bytes that a process must leave free where it writes, or a quarter of what was free.
 _LEAST_FREE = 512 << 20
 #: Seconds between two looks at that.
 _LOOK = 0.25
-#: Seconds for ending after the last word, and for ending all that a process left.
+#: Seconds for ending after the last event, and for ending all that a process left.
 _ENDING = 10.0
-
-
-#: How bubblewrap tells of the process that it shuts in.
-_PID = re.compile(rb'"child-pid": (\d+)')
-
-
-#: Starts a command with descriptors that it takes over.
-_Popen = Callable[..., subprocess.Popen[bytes]]
+#: How a shell sets a limit (POSIX), and in what units of bytes.
+_ULIMIT = {"AS": ("v", 1024), "CORE": ("c", 512), "FSIZE": ("f", 512), "NOFILE": ("n", 1)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +46,7 @@ class Deadlines:
 
 @dataclass(slots=True, kw_only=True)
 class ProcessResult:
-    """What one process told, and how it ended."""
+    """What one process reported, and how it ended."""
 
     events: list[Event] = field(default_factory=list)
     #: Exit status; minus the signal's number when a signal ended it.
@@ -63,7 +55,7 @@ class ProcessResult:
     timed_out: bool = False
     #: The time for all that it runs was over, not that for one part of it.
     is_overdue: bool = False
-    #: It was ended because the disk was nearly full, or because it told without end.
+    #: It was ended because the disk was nearly full, or because it reported without end.
     disk_full: bool = False
     flooded: bool = False
     #: The end of what it printed past pytest's own capture.
@@ -84,107 +76,52 @@ def run_process(
     order: Mapping[str, object] | None = None,
     limits: Mapping[str, int] | None = None,
 ) -> ProcessResult:
-    """Run a program to its end, with `order` as its input, and return what it told."""
+    """Run a program to its end, with `order` as its input, and return what it reported."""
     started = time.monotonic()
     result = ProcessResult()
     reader, writer = os.pipe()
-    try:
-        with tempfile.TemporaryFile() as printed:
-            stdin = to_json({**(order or {}), "events": writer}).encode("utf-8")
-            child = _start(sandbox, argv, view, writer, stdin, limits or {}, printed)
-            try:
-                os.close(writer)
-                _listen(child, reader, view.copy, deadlines, result)
-            finally:
-                _end(child, sandbox)
-            # bubblewrap, and our own program, report a signal as shells do.
-            status = child.returncode
-            result.status = 128 - status if status > 128 else status
-            printed.seek(max(0, printed.seek(0, os.SEEK_END) - _MOST_PRINTED))
-            result.output = printed.read().decode("utf-8", "replace")
-    finally:
-        os.close(reader)
+    with ExitStack() as held:
+        held.callback(os.close, reader)
+        printed, stdin, plan = (held.enter_context(tempfile.TemporaryFile()) for _ in range(3))
+        with os.fdopen(writer, "wb"):
+            _write(stdin, to_json({**(order or {}), "events": writer}).encode("utf-8"))
+            _write(plan, sandbox.plan(argv, view, writer))
+            child = subprocess.Popen(
+                [*_limited(limits or {}), *sandbox.command(argv, view, plan.fileno())],
+                stdin=stdin,
+                stdout=printed,
+                stderr=printed,
+                pass_fds=(writer, plan.fileno()),
+                start_new_session=True,
+                env={"PATH": os.environ.get("PATH", os.defpath)},
+            )
+        try:
+            _listen(child, reader, view.copy, deadlines, result)
+        finally:
+            _end(child, sandbox)
+        # bubblewrap, and our own program, report a signal as shells do.
+        status = child.returncode
+        result.status = 128 - status if status > 128 else status
+        printed.seek(max(0, printed.seek(0, os.SEEK_END) - _MOST_PRINTED))
+        result.output = printed.read().decode("utf-8", "replace")
     result.seconds = time.monotonic() - started
     return result
 
 
-def _start(
-    sandbox: Sandbox,
-    argv: Sequence[str],
-    view: View,
-    writer: int,
-    stdin: bytes,
-    limits: Mapping[str, int],
-    printed: BinaryIO,
-) -> subprocess.Popen[bytes]:
-    """Start the program, which can write events to `writer`; no other descriptor is left to it."""
-    start = _start_in_root if sandbox.has_own_root else _start_confined
-    with _file(stdin) as order:
-
-        def popen(command: Sequence[str], *descriptors: int) -> subprocess.Popen[bytes]:
-            return subprocess.Popen(
-                command,
-                stdin=order,
-                stdout=printed,
-                stderr=printed,
-                pass_fds=(writer, *descriptors),
-                start_new_session=True,
-                env={"PATH": os.environ.get("PATH", os.defpath)},
-            )
-
-        return start(sandbox, argv, view, writer, limits, popen)
+def _write(file: BinaryIO, content: bytes) -> None:
+    file.write(content)
+    file.seek(0)
 
 
-def _start_confined(
-    sandbox: Sandbox,
-    argv: Sequence[str],
-    view: View,
-    writer: int,
-    limits: Mapping[str, int],
-    popen: _Popen,
-) -> subprocess.Popen[bytes]:
-    """Start the program by ours that confines it, and lowers its limits."""
-    with _file(sandbox.order(argv, view, events_fd=writer, limits=limits)) as plan:
-        return popen(sandbox.command(argv, view, order_fd=plan.fileno()), plan.fileno())
-
-
-def _start_in_root(
-    sandbox: Sandbox,
-    argv: Sequence[str],
-    view: View,
-    writer: int,
-    limits: Mapping[str, int],
-    popen: _Popen,
-) -> subprocess.Popen[bytes]:
-    """Start the program by bubblewrap, which waits until the limits are lower."""
-    waiting, go = os.pipe()
-    told, info = os.pipe()
-    with (
-        _file(sandbox.filter) as calls,
-        os.fdopen(waiting, "rb"),
-        os.fdopen(go, "wb", 0) as release,
-        os.fdopen(told, "rb") as answer,
-    ):
-        filter_fd = calls.fileno() if sandbox.filter else -1
-        command = sandbox.command(argv, view, filter_fd=filter_fd, info_fd=info, block_fd=waiting)
-        try:
-            child = popen(command, calls.fileno(), info, waiting)
-        finally:
-            os.close(info)
-        if pid := _PID.search(answer.read()):
-            _lower_limits(int(pid[1]), limits)
-        release.write(b"x")
-    return child
-
-
-def _lower_limits(pid: int, limits: Mapping[str, int]) -> None:
-    """Lower the limits of a process, as far as they are not lower."""
+def _limited(limits: Mapping[str, int]) -> list[str]:
+    """Return the beginning of a command whose limits are lowered, as far as they are not lower."""
+    steps: list[str] = []
     for name, value in limits.items():
-        kind = getattr(resource, f"RLIMIT_{name}")
-        with suppress(ProcessLookupError):  # it could not even start
-            hard = resource.prlimit(pid, kind)[1]
-            lower = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.prlimit(pid, kind, (lower, lower))
+        hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1]
+        option, unit = _ULIMIT[name]
+        lower = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        steps.append(f"ulimit -{option} {lower // unit}")
+    return ["/bin/sh", "-c", " && ".join([*steps, 'exec "$@"']), "sh"]
 
 
 def hear_of_ends() -> None:
@@ -198,15 +135,6 @@ def hear_of_ends() -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
-@contextmanager
-def _file(content: bytes) -> Iterator[BinaryIO]:
-    """Give an unnamed file to be read from its beginning."""
-    with tempfile.TemporaryFile() as file:
-        file.write(content)
-        file.seek(0)
-        yield file
-
-
 def _listen(
     child: subprocess.Popen[bytes],
     reader: int,
@@ -218,47 +146,40 @@ def _listen(
 
     Only its own end counts: what it left running may hold the other end of the pipe.
     """
-    begun = time.monotonic()
-    silent_from, silence = begun, deadlines.start
+    begun = silent_from = time.monotonic()
+    silence = deadlines.start
     least_free = min(_LEAST_FREE, _free(folder) // 4)
-    pending, told = b"", 0
+    pending, reported = b"", 0
     ended = os.pidfd_open(child.pid)
     sources = [reader, ended]
-    try:
-        while True:
+    with os.fdopen(ended, "rb"):
+        while not (result.timed_out or result.disk_full or result.flooded):
             ready, _, _ = select.select(sources, [], [], _LOOK)
             now = time.monotonic()
             data = os.read(reader, 1 << 18) if reader in ready else b""
-            if not data and ended in ready:
-                return
             if data:
-                told += len(data)
+                reported += len(data)
                 *lines, pending = (pending + data).split(b"\n")
-                events = list(map(read_event, lines))
-                result.events += events
+                for event in map(read_event, lines):
+                    result.events.append(event)
+                    silence = _silence(event, silence, deadlines)
                 silent_from = now
-                silence = _silence(events, silence, deadlines)
+            elif ended in ready:
+                return
             elif reader in ready:  # all ends are closed, and the process is not over yet
                 sources.remove(reader)
                 silence = min(silence, _ENDING)
             result.is_overdue = now > begun + deadlines.total
             result.timed_out = result.is_overdue or now > silent_from + silence
             result.disk_full = _free(folder) < least_free
-            result.flooded = told > _MOST_TOLD or len(result.events) > _MOST_EVENTS
-            if result.timed_out or result.disk_full or result.flooded:
-                return
-    finally:
-        os.close(ended)
+            result.flooded = reported > _MOST_REPORTED or len(result.events) > _MOST_EVENTS
 
 
-def _silence(events: Sequence[Event], silence: float, deadlines: Deadlines) -> float:
-    """Return how long a process may say nothing after some events."""
-    for event in events:
-        if event.event in ("begin", "statement"):
-            silence = deadlines.each
-        elif event.event == "finish":
-            silence = _ENDING
-    return silence
+def _silence(event: Event, silence: float, deadlines: Deadlines) -> float:
+    """Return how long a process may be silent after an event."""
+    if event.event in ("begin", "statement"):
+        return deadlines.each
+    return _ENDING if event.event == "finish" else silence
 
 
 def _free(folder: str) -> int:

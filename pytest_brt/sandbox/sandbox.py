@@ -1,20 +1,21 @@
-"""How the processes of a project are shut in."""
+"""The sandbox that this machine has, and the command that shuts a process in."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from pytest_brt.sandbox.bubblewrap import bubblewrap_command
 from pytest_brt.sandbox.seccomp import filter_program
-from pytest_brt.sandbox.shown import ETC, SYSTEM
-from pytest_brt.sandbox.view import View
+from pytest_brt.sandbox.shown import ETC, SYSTEM, is_below
 
 #: The user that root's processes run as: nobody.
 NOBODY = 65534
@@ -22,6 +23,10 @@ NOBODY = 65534
 _CONFINE = str(Path(__file__).with_name("confine.py"))
 #: What is read of the kernel where there are no namespaces.
 _KERNEL = ("/proc", "/sys/devices/system/cpu")
+#: Bytes that a process may write to its own /tmp, and to its shared memory.
+_TMP, _SHM = 512 << 20, 64 << 20
+#: The first version of bubblewrap that can forbid further user namespaces.
+_FORBIDS_USERS = (0, 8)
 
 
 class Isolation(StrEnum):
@@ -30,6 +35,26 @@ class Isolation(StrEnum):
     BUBBLEWRAP = "bubblewrap"
     LANDLOCK = "landlock"
     NONE = "none"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The folders and variables of one process; pairs are a folder's real path and its name."""
+
+    #: The project's own path, and the private copy of it.
+    root: str
+    copy: str
+    #: Where the process finds the project: at its own path, or where the copy lies.
+    tree: str
+    env: Mapping[str, str]
+    shown: tuple[tuple[str, str], ...] = ()
+    #: Virtual environments of the project, of which no copy is made.
+    environments: tuple[tuple[str, str], ...] = ()
+    #: Other folders that it may write.
+    writable: tuple[tuple[str, str], ...] = ()
+    #: The folder of our scripts, and where the process finds it.
+    tools: str
+    tools_inside: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +68,6 @@ class Sandbox:
     shown: tuple[str, ...] = ()
     #: Why no stronger isolation can be had, and what this one does not keep.
     remarks: tuple[str, ...] = ()
-    #: Path of bubblewrap.
-    program: str = ""
 
     @property
     def has_own_root(self) -> bool:
@@ -64,38 +87,30 @@ class Sandbox:
             return b""
         return filter_program(apart=self.has_own_root, network=self.network)
 
-    def command(
-        self,
-        argv: Sequence[str],
-        view: View,
-        *,
-        order_fd: int = -1,
-        filter_fd: int = -1,
-        info_fd: int = -1,
-        block_fd: int = -1,
-    ) -> list[str]:
-        """Return what runs `argv` in the sandbox.
-
-        bubblewrap takes the filter from `filter_fd`, tells `info_fd` of its process and waits for
-        `block_fd`. Elsewhere the program reads what `order` returns from `order_fd`.
-        """
+    def command(self, argv: Sequence[str], view: View, plan: int) -> list[str]:
+        """Return what runs `argv`; it reads what `plan` returns from a descriptor."""
         if not self.has_own_root:
-            return [sys.executable, "-I", "-S", _CONFINE, str(order_fd)]
-        return bubblewrap_command(
-            self.program,
-            argv,
-            view,
-            user=self.user,
-            network=self.network,
-            filter_fd=filter_fd,
-            info_fd=info_fd,
-            block_fd=block_fd,
-        )
+            return [sys.executable, "-I", "-S", _CONFINE, str(plan)]
+        line = ["bwrap", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
+        line += ["--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"]
+        line += [] if self.network else ["--unshare-net"]
+        line += ["--seccomp", str(plan)] if self.filter else []
+        become: list[str] = []
+        if self.user is None:
+            line += ["--unshare-user", *_no_more_users()]
+        else:
+            # Root's need no namespace of users: what they see may lie where only root can enter.
+            line += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+            become = ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups"]
+        line += [*_root_options(), *_view_options(view), "--remount-ro", "/", "--chdir", "/"]
+        # By `env`: what the variables name is loaded by nothing that has a power left.
+        variables = [f"{name}={value}" for name, value in view.env.items()]
+        return [*line, *become, "env", "-i", *variables, *argv]
 
-    def order(
-        self, argv: Sequence[str], view: View, *, events_fd: int, limits: Mapping[str, int]
-    ) -> bytes:
-        """Return the order for the program that shuts in by Landlock, or by nothing."""
+    def plan(self, argv: Sequence[str], view: View, events: int) -> bytes:
+        """Return the filter for bubblewrap, or the order for the program that does without it."""
+        if self.has_own_root:
+            return self.filter
         libraries = find_spec("landlockpy")
         shown = (real for real, _ in (*view.shown, *view.environments))
         system = (*SYSTEM, *(f"/etc/{name}" for name in ETC), *_KERNEL)
@@ -108,8 +123,7 @@ class Sandbox:
             "libraries": str(Path(libraries.origin or "").parents[1]) if libraries else "",
             "filter": self.filter.hex(),
             "user": self.user,
-            "limits": limits,
-            "events": events_fd,
+            "events": events,
         }
         return json.dumps(order).encode("utf-8")
 
@@ -119,3 +133,46 @@ def _has_nobody() -> bool:
     lines = Path("/proc/self/uid_map").read_text("ascii").splitlines()
     ranges = [(int(first), int(number)) for first, _, number in map(str.split, lines)]
     return any(first <= NOBODY < first + number for first, number in ranges)
+
+
+@lru_cache(maxsize=1)
+def _no_more_users() -> tuple[str, ...]:
+    done = subprocess.run(["bwrap", "--version"], capture_output=True, text=True, check=False)
+    version = tuple(map(int, re.findall(r"\d+", done.stdout)[:2]))
+    return ("--disable-userns",) if version >= _FORBIDS_USERS else ()
+
+
+def _root_options() -> list[str]:
+    """Return the options for an empty root with what is of the system."""
+    options: list[str] = []
+    for path in SYSTEM:
+        if os.path.islink(path):
+            options += ["--symlink", os.readlink(path), path]
+        elif os.path.isdir(path):
+            options += ["--ro-bind", path, path]
+    for name in ETC:
+        options += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    options += ["--proc", "/proc", "--dev", "/dev"]
+    for path, size in (("/tmp", _TMP), ("/dev/shm", _SHM)):
+        options += ["--perms", "1777", "--size", str(size), "--tmpfs", path]
+    return options
+
+
+def _view_options(view: View) -> list[str]:
+    """Return the options for what is shown of this project."""
+    mounts = [("--ro-bind", real, named) for real, named in view.shown]
+    mounts += [("--ro-bind", view.tools, view.tools_inside), ("--bind", view.copy, view.root)]
+    mounts += [("--ro-bind", real, named) for real, named in view.environments]
+    mounts += [("--bind", real, named) for real, named in view.writable]
+    options: list[str] = []
+    # Folders on the way are made for their owner alone, if they are not made first.
+    places = [*SYSTEM]
+    made = {"/", "/tmp"}
+    for kind, real, named in mounts:
+        for folder in map(str, reversed(Path(named).parents)):
+            if folder not in made and not any(is_below(folder, place) for place in places):
+                options += ["--perms", "0755", "--dir", folder]
+                made.add(folder)
+        options += [kind, real, named]
+        places.append(named)
+    return options

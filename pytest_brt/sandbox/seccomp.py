@@ -10,56 +10,36 @@ from __future__ import annotations
 import errno
 import os
 import struct
+from collections.abc import Sequence
 
-#: Numbers on x86-64 and on ARM64.
-REFUSED = {
-    "add_key": (248, 217),
-    "request_key": (249, 218),
-    "keyctl": (250, 219),
-    "memfd_create": (319, 279),
-    "memfd_secret": (447, 447),
-    "bpf": (321, 280),
-    "perf_event_open": (298, 241),
-    "userfaultfd": (323, 282),
-    "open_by_handle_at": (304, 265),
-    "io_uring_setup": (425, 425),
-}
-#: What a sandbox without namespaces shares with everybody.
-SHARED = {
-    "shmget": (29, 194),
-    "shmat": (30, 196),
-    "shmctl": (31, 195),
-    "semget": (64, 190),
-    "semop": (65, 193),
-    "semctl": (66, 191),
-    "semtimedop": (220, 192),
-    "msgget": (68, 186),
-    "msgsnd": (69, 189),
-    "msgrcv": (70, 188),
-    "msgctl": (71, 187),
-    "mq_open": (240, 180),
-    "mq_unlink": (241, 181),
-    "inotify_add_watch": (254, 27),
-    "migrate_pages": (256, 238),
-    "move_pages": (279, 239),
-}
-#: What sets limits and priorities of any process of the same user, but for the arguments (place
-#: and value) that name the calling thread.
-OWN_ONLY = {
-    "sched_setparam": ((142, 118), {0: 0}),
-    "sched_setscheduler": ((144, 119), {0: 0}),
-    "sched_setaffinity": ((203, 122), {0: 0}),
-    "sched_setattr": ((314, 274), {0: 0}),
-    "setpriority": ((141, 140), {0: 0, 1: 0}),
-    "ioprio_set": ((251, 30), {0: 1, 1: 0}),
-    "prlimit64": ((302, 261), {0: 0}),
-}
-_SOCKET, _CLONE, _UNSHARE, _CLONE3 = (41, 198), (56, 220), (272, 97), (435, 435)
+#: By machine: what the kernel calls the architecture, and which numbers are its own.
+_MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+#: Numbers on x86-64 and on ARM64 of: add_key, request_key, keyctl, memfd_create, memfd_secret, bpf,
+#: perf_event_open, userfaultfd, open_by_handle_at, io_uring_setup.
+_REFUSED = (
+    (248, 249, 250, 319, 447, 321, 298, 323, 304, 425),
+    (217, 218, 219, 279, 447, 280, 241, 282, 265, 425),
+)
+#: What a sandbox without namespaces shares with everybody: shmget, shmat, shmctl, semget, semop,
+#: semctl, semtimedop, msgget, msgsnd, msgrcv, msgctl, mq_open, mq_unlink, inotify_add_watch,
+#: migrate_pages, move_pages.
+_SHARED = (
+    (29, 30, 31, 64, 65, 66, 220, 68, 69, 70, 71, 240, 241, 254, 256, 279),
+    (194, 196, 195, 190, 193, 191, 192, 186, 189, 188, 187, 180, 181, 27, 238, 239),
+)
+#: What sets limits and priorities of any process of the same user, and which value an argument (by
+#: its place) must have to mean the calling thread alone: sched_setparam, sched_setscheduler,
+#: sched_setaffinity, sched_setattr, prlimit64, setpriority, ioprio_set.
+_OF_OTHERS = (
+    (142, 144, 203, 314, 302, 141, 141, 251, 251),
+    (118, 119, 122, 274, 261, 140, 140, 30, 30),
+)
+_OWN = ((0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (1, 0), (0, 1), (1, 0))
+#: socket, clone, unshare, clone3.
+_CALLS = ((41, 56, 272, 435), (198, 220, 97, 435))
 #: Families of sockets: of the file system, and of networks.
 _UNIX, _NETWORKS = 1, (2, 10, 16)
 _NEW_USER = 0x10000000
-#: By machine: which of the two numbers, and what the kernel calls the architecture.
-_MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 #: Numbers from here on are of another way to call the same kernel.
 _X32 = 0x40000000
 _LOAD, _EQUAL, _AT_LEAST, _ANY, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -74,46 +54,42 @@ def filter_program(*, apart: bool, network: bool) -> bytes:
             everybody is refused too: sockets of the file system, and without `network` all others.
         network: whether they may have sockets of networks there.
     """
-    known = _MACHINES.get(os.uname().machine)
-    if known is None:
+    architecture, column = _MACHINES.get(os.uname().machine, (0, -1))
+    if column < 0:
         return b""
-    column, architecture = known
-    program = _step(_LOAD, 4) + _step(_EQUAL, architecture, 1, 0) + _refuse(errno.EPERM)
-    program += _step(_LOAD, 0)
-    if column == 0:
-        program += _step(_AT_LEAST, _X32, 0, 1) + _refuse(errno.EPERM)
-    families: tuple[int, ...] = (_UNIX, *_NETWORKS)
+    socket, clone, unshare, clone3 = _CALLS[column]
+    program = _step(_LOAD, 4) + _step(_EQUAL, architecture, 1, 0) + _refuse() + _step(_LOAD, 0)
+    program += _step(_AT_LEAST, _X32, 0, 1) + _refuse()
+    families: Sequence[int] = (_UNIX, *_NETWORKS)
+    shared = () if apart else _SHARED[column]
     if not apart:
         families = _NETWORKS if network else ()
-        for numbers in SHARED.values():
-            program += _step(_EQUAL, numbers[column], 0, 1) + _refuse(errno.EPERM)
-        for numbers, arguments in OWN_ONLY.values():
-            for place, value in arguments.items():
-                program += _allow_only(numbers[column], place, (value,))
-    for numbers in REFUSED.values():
-        program += _step(_EQUAL, numbers[column], 0, 1) + _refuse(errno.EPERM)
-    program += _allow_only(_SOCKET[column], 0, families)
-    for numbers in (_CLONE, _UNSHARE):
-        flags = _step(_LOAD, 16) + _step(_ANY, _NEW_USER, 0, 1) + _refuse(errno.EPERM)
-        program += _for_call(numbers[column], flags)
+        for number, (place, value) in zip(_OF_OTHERS[column], _OWN, strict=True):
+            program += _allow_only(number, place, (value,))
+    for number in (*shared, *_REFUSED[column]):
+        program += _step(_EQUAL, number, 0, 1) + _refuse()
+    program += _allow_only(socket, 0, families)
+    for number in (clone, unshare):
+        flags = _step(_LOAD, 16) + _step(_ANY, _NEW_USER, 0, 1) + _refuse()
+        program += _for_call(number, flags)
     # Its flags cannot be seen; C libraries then use clone, whose can.
-    program += _step(_EQUAL, _CLONE3[column], 0, 1) + _refuse(errno.ENOSYS)
+    program += _step(_EQUAL, clone3, 0, 1) + _refuse(errno.ENOSYS)
     return program + _step(_RETURN, _ALLOW)
 
 
-def _allow_only(number: int, place: int, values: tuple[int, ...]) -> bytes:
+def _allow_only(number: int, place: int, values: Sequence[int]) -> bytes:
     """Refuse a call unless its argument is one of the values."""
     body = _step(_LOAD, 16 + 8 * place)
     for index, value in enumerate(values):
         body += _step(_EQUAL, value, len(values) - index, 0)
-    return _for_call(number, body + _refuse(errno.EPERM))
+    return _for_call(number, body + _refuse())
 
 
 def _for_call(number: int, body: bytes) -> bytes:
     return _step(_EQUAL, number, 0, len(body) // 8) + body + _step(_LOAD, 0)
 
 
-def _refuse(error: int) -> bytes:
+def _refuse(error: int = errno.EPERM) -> bytes:
     return _step(_RETURN, _REFUSE | error)
 
 

@@ -56,10 +56,9 @@ def own_import_folders(python: str, root: str) -> Iterator[str]:
 
     Whoever started us has started it so: what `.pth` files in it name is the user's choice.
     """
-    if python == sys.executable:
-        for entry in sys.path:
-            if os.path.isdir(entry) and not is_below(entry, root) and not shows_too_much(entry):
-                yield os.path.abspath(entry)
+    for entry in sys.path if python == sys.executable else ():
+        if os.path.isdir(entry) and not is_below(entry, root) and not shows_too_much(entry):
+            yield os.path.abspath(entry)
 
 
 def check_folder(named: str) -> str:
@@ -81,8 +80,13 @@ def check_folder(named: str) -> str:
 
 def shows_too_much(folder: str) -> bool:
     """Return whether a folder is, or holds, the user's home or what a sandbox has of its own."""
+    homes = [os.path.expanduser("~")]
+    # With sudo, HOME is root's, and the files are those of who called it.
+    users = (str(os.getuid()), os.environ.get("SUDO_UID"))
+    homes += [entry.pw_dir for entry in pwd.getpwall() if str(entry.pw_uid) in users]
+    private = [os.path.realpath(home) for home in homes if os.path.isdir(home)]
     real = os.path.realpath(folder)
-    return any(is_below(path, real) for path in (*_homes(), *_OWN))
+    return any(is_below(path, real) for path in (*private, *_OWN))
 
 
 def find_outside(name: str, value: str, root: Path) -> str:
@@ -96,14 +100,6 @@ def find_outside(name: str, value: str, root: Path) -> str:
 def is_below(path: str, folder: str) -> bool:
     """Return whether a path is that of a folder, or of something in it."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
-
-
-def _homes() -> set[str]:
-    homes = {os.path.expanduser("~")}
-    # With sudo, HOME is root's, and the files are those of who called it.
-    users = (str(os.getuid()), os.environ.get("SUDO_UID"))
-    homes.update(entry.pw_dir for entry in pwd.getpwall() if str(entry.pw_uid) in users)
-    return {os.path.realpath(home) for home in homes if os.path.isdir(home)}
 
 
 def _holds_python(folder: str) -> bool:

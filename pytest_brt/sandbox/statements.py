@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem
-from pytest_brt.render.causes import status_words
 from pytest_brt.sandbox.events import ReportedStatement
-from pytest_brt.sandbox.process import Deadlines, ProcessResult, run_process
-from pytest_brt.sandbox.project_view import PathMap, make_view
-from pytest_brt.sandbox.run_tests import Runner, most_tasks
-from pytest_brt.sandbox.workspace import telling_of_room
+from pytest_brt.sandbox.process import Deadlines, ProcessResult
+from pytest_brt.sandbox.results import status_words
+from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.sandbox.view import PathMap, make_view
+from pytest_brt.sandbox.workspace import name_full_disk
 from pytest_brt.types import FileChange, Raised
 
 #: Seconds for starting Python and importing the project, at least.
@@ -26,8 +26,6 @@ class Script:
 
     #: Each is one Python statement (possibly compound); an expression's value is recorded.
     statements: tuple[str, ...]
-    #: Files that must lie in the working directory, or (relative to it) beside it.
-    files: tuple[FileChange, ...] = ()
     #: Changes of the project's tree, as a patch makes them.
     changes: tuple[FileChange, ...] = ()
     #: Share of `Limits.seconds` that one statement gets, but a few seconds in any case; all of them
@@ -68,36 +66,24 @@ def run_statements(runner: Runner, script: Script) -> ScriptResult:
     Raises:
         SandboxProblem: no process can be had for them.
     """
-    subject, sandbox = runner.subject, runner.sandbox
+    subject = runner.subject
     each = max(runner.limits.seconds * script.statement_share, _EACH)
     total = max(runner.limits.seconds, each)
     deadlines = Deadlines(start=_START, each=each, total=_START + total)
-    with (
-        runner.turns.beside(""),
-        telling_of_room(),
-        runner.scratch.workspace(Path(subject.root)) as workspace,
-    ):
-        workspace.write(script.changes)
-        workspace.write_beside(script.files)
-        view = make_view(subject, sandbox, runner.scratch, workspace)
-        result = run_process(
-            sandbox,
-            [subject.python, f"{view.tools_inside}/start.py", "statements"],
-            view,
-            deadlines,
-            order={
-                "folder": f"{view.writable[0][1]}/{workspace.work.name}",
-                "processes": most_tasks(sandbox),
-                "statements": script.statements,
-                "packages": subject.packages,
-                "warnings": subject.warnings,
-                "calls_from": script.calls_from,
-            },
-            limits=runner.limits.of_processes,
-        )
+    workspace = runner.scratch.workspace(Path(subject.root))
+    with runner.turn(), name_full_disk(), workspace as copy:
+        copy.write(script.changes)
+        view = make_view(subject, runner.sandbox, runner.scratch, copy)
+        order: dict[str, object] = {
+            "folder": f"{view.writable[0][1]}/{copy.work.name}",
+            "statements": script.statements,
+            "packages": subject.packages,
+            "calls_from": script.calls_from,
+        }
+        result = runner.run_script("statements", view, deadlines, order)
     if not result.first("start"):
-        said = result.output.strip().splitlines() or [status_words(result.status)]
-        raise SandboxProblem(f"{subject.python!r} does not start in the sandbox: {said[-1]}")
+        output = result.output.strip().splitlines() or [status_words(result.status)]
+        raise SandboxProblem(f"{subject.python!r} does not start in the sandbox: {output[-1]}")
     return _read(script, result, PathMap(view=view), each)
 
 
@@ -105,35 +91,21 @@ def _read(script: Script, result: ProcessResult, paths: PathMap, each: float) ->
     evaluable = {event.index for event in result.events if event.event == "evaluable"}
     observed: list[StatementResult] = []
     for event in result.events:
-        told = event.observed
-        if told is None:
+        reported = event.observed
+        if reported is None:
             continue
-        value = told.value
+        value = reported.value
         if value is not None:
-            value = replace(
-                value,
-                repr=paths.text(value.repr),
-                text=paths.text(value.text),
-                evaluable=told.index in evaluable,
-            )
-        observed.append(
-            StatementResult(
-                index=told.index,
-                value=value,
-                stdout=paths.text(told.stdout),
-                stderr=paths.text(told.stderr),
-                warnings=told.warnings,
-                database=told.database,
-                may_ask=told.may_ask,
-                seconds=told.seconds,
-                raised=None if event.raised is None else paths.raised(event.raised),
-            )
-        )
+            text, shown = paths.text(value.text), paths.text(value.repr)
+            value = replace(value, repr=shown, text=text, evaluable=reported.index in evaluable)
+        fields = {name: getattr(reported, name) for name in ReportedStatement.__slots__}
+        fields |= {name: paths.text(fields[name]) for name in ("stdout", "stderr")}
+        raised = paths.raised(event.raised) if event.raised else None
+        observed.append(StatementResult(**{**fields, "value": value}, raised=raised))
     ended = ""
     if len(observed) < len(script.statements):
-        ended = status_words(result.status)
-        if result.timed_out:
-            ended = f"timed out after {each:g} s"
+        late = f"timed out after {each:g} s"
+        ended = late if result.timed_out else status_words(result.status)
     finish = result.first("finish")
     called = ((paths.relative(path), line) for path, line in finish.called) if finish else ()
     return ScriptResult(

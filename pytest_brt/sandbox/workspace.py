@@ -44,7 +44,7 @@ class NoRoom(SandboxProblem):
 
 
 @contextmanager
-def telling_of_room() -> Iterator[None]:
+def name_full_disk() -> Iterator[None]:
     """Say on one line that a disk is full.
 
     Raises:
@@ -87,16 +87,14 @@ class Scratch(HeldFolder):
         """Make the folder; `user` is who runs there, if not we."""
         super().__init__()
         self.user = user
-        if user is not None:  # who may enter it, and cannot list it
-            os.chown(self.path, -1, user)
-            self.path.chmod(0o710)
+        if user is not None:
+            _let_enter(self.path, user)
         #: What Python compiled of the unpatched project: see `Workspace.keep_bytecode`.
         self.bytecode = self.path / "bytecode"
         #: Our scripts, where everybody can read them: our own folder may lie in a private one.
         self.tools = self.path / "inside"
         shutil.copytree(_INSIDE, self.tools, ignore=shutil.ignore_patterns("__pycache__"))
-        for path in (self.tools, *self.tools.iterdir()):
-            path.chmod(0o755 if path.is_dir() else 0o644)
+        _let_read(self.tools)
 
     @contextmanager
     def workspace(self, root: Path) -> Iterator[Workspace]:
@@ -116,16 +114,14 @@ class Workspace:
 
     def __init__(self, root: Path, folder: Path, user: int | None) -> None:
         """Copy the project without what tools keep; pipes and the like are no part of it."""
-        self.root = root
         self.user = user
         self.copy = folder / "tree"
         #: For what tests write, where they have no /tmp of their own; for statements to run in.
-        self.temporary, self.work = folder / "tmp", folder / "tmp" / "work"
+        self.temporary, self.work = folder / "tmp", folder / "tmp/work"
         #: Virtual environments of the project, which are not copied.
         self.environments: list[str] = []
         if user is not None:
-            os.chown(folder, -1, user)
-            folder.chmod(0o710)
+            _let_enter(folder, user)
         for path in (self.copy, self.temporary, self.work):
             path.mkdir()
             self._own(path)
@@ -142,8 +138,6 @@ class Workspace:
                         self._copy_folder(Path(entry.path), place)
                     elif entry.is_file():
                         shutil.copy2(entry.path, place)
-                    else:
-                        continue
                     self._own(place)
 
     def _copy_folder(self, source: Path, target: Path) -> None:
@@ -167,13 +161,13 @@ class Workspace:
         something else than what was compiled.
         """
         kept = Path(tempfile.mkdtemp(dir=folder.parent))
+        top = os.path.realpath(self.copy)
         for compiled in self.copy.rglob("__pycache__/*.pyc"):
-            if compiled.is_file() and not compiled.is_symlink():
+            if is_below(os.path.realpath(compiled), top):  # what ran may have left links
                 place = kept / compiled.relative_to(self.copy)
                 place.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(compiled, place)
-        for made in (kept, *kept.rglob("*")):
-            made.chmod(0o755 if made.is_dir() else 0o644)
+        _let_read(kept)
         with suppress(OSError):  # another run has kept it meanwhile
             kept.rename(folder)
 
@@ -184,21 +178,18 @@ class Workspace:
             UnsafeChange: a path leads out of the copy.
         """
         for change in changes:
-            self._write(self.copy, change)
+            self._write(change)
 
-    def write_beside(self, files: Iterable[FileChange]) -> None:
-        """Write files for statements, by their paths from where these run."""
-        for file in files:
-            with suppress(UnsafeChange):  # what would lie beyond is left out
-                self._write(self.temporary, file, start=self.work)
-
-    def _write(self, top: Path, change: FileChange, *, start: Path | None = None) -> None:
-        place = Path(os.path.normpath((start or top) / change.path))
-        parent = os.path.realpath(place.parent)
-        if not is_below(parent, str(top)) or place in (top, start):
+    def _write(self, change: FileChange) -> None:
+        top = self.copy
+        place = Path(os.path.normpath(top / change.path))
+        if not is_below(os.path.realpath(place.parent), str(top)) or place == top:
             raise UnsafeChange(f"the change of {change.path!r} leads out of the project")
         before = place.lstat() if os.path.lexists(place) else None
-        _drop_bytecode(place)
+        cache = place.parent / "__pycache__"
+        for stale in cache.glob(f"{place.stem}.*"):
+            if not cache.is_symlink():  # what it leads to is not ours
+                stale.unlink()
         if before is not None and not stat.S_ISDIR(before.st_mode):
             place.unlink()
         if change.content is None:
@@ -224,15 +215,15 @@ def remove_tree(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _drop_bytecode(module: Path) -> None:
-    """Remove what Python and pytest compiled from a module."""
-    if module.suffix == ".py":
-        stale = [module.with_suffix(".pyc")]
-        with suppress(OSError):
-            cached = (module.parent / "__pycache__").iterdir()
-            stale += [path for path in cached if path.name.startswith(f"{module.stem}.")]
-        for path in stale:
-            path.unlink(missing_ok=True)
+def _let_enter(folder: Path, user: int) -> None:
+    """Let the group of a user enter a folder, whose names it cannot list."""
+    os.chown(folder, -1, user)
+    folder.chmod(0o710)
+
+
+def _let_read(folder: Path) -> None:
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
 
 
 def _remove_empty(folder: Path, top: Path) -> None:

@@ -69,8 +69,6 @@ from pytest_brt.types.remark import NamesTestTools as NamesTestTools
 from pytest_brt.types.remark import NeedsBuild as NeedsBuild
 from pytest_brt.types.remark import NotExercised as NotExercised
 from pytest_brt.types.remark import Remark as Remark
-from pytest_brt.types.remark import RowNote as RowNote
-from pytest_brt.types.remark import RunAgainAlone as RunAgainAlone
 from pytest_brt.types.remark import SinglesOutInput as SinglesOutInput
 from pytest_brt.types.remark import SyntaxErrorAfter as SyntaxErrorAfter
 from pytest_brt.types.shortfall import ChosenBy as ChosenBy

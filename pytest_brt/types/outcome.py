@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar
 
-from pytest_brt.types.cause import BodyRaised, Cause
+from pytest_brt.types.cause import Cause, CauseCode
 
 
 class Verdict(StrEnum):
@@ -83,8 +83,6 @@ class TestRun:
     ran: tuple[tuple[str, str], ...] = ()
     #: CPU seconds, which do not depend on what else the machine does; 0 where it did not end.
     cpu: float = 0.0
-    #: CPU seconds of its process before its first test: loading the file, for all tests of it.
-    loading: float = 0.0
 
     @property
     def raised_briefly(self) -> Raised | None:
@@ -94,4 +92,4 @@ class TestRun:
     @property
     def mismatch(self) -> bool:
         """Whether it failed because the test and the project disagree about a name or a call."""
-        return isinstance(self.cause, BodyRaised) and self.cause.mismatch
+        return self.cause.code is CauseCode.MISMATCH

@@ -77,19 +77,6 @@ class NotExercised(Fact, frozen=True, kw_only=True):
     """No test reached the patched lines."""
 
 
-class RowNote(Fact, frozen=True, kw_only=True):
-    """What the engine has to say about running the tests; shown, never compared."""
-
-    text: str
-
-
-class RunAgainAlone(Fact, frozen=True, kw_only=True):
-    """Time, memory, processes or files were not enough for some tests: run alone, they count."""
-
-    #: What ran at the same time: names of patches, "" for what has none.
-    beside: tuple[str, ...]
-
-
 Remark = (
     AppliedLeniently
     | LeftOutFiles
@@ -99,6 +86,4 @@ Remark = (
     | NamesTestTools
     | SinglesOutInput
     | NotExercised
-    | RowNote
-    | RunAgainAlone
 )

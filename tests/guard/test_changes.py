@@ -1,4 +1,4 @@
-"""What a patch changes, by name."""
+"""What a patch changes, by name and by lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.guard.changes import touched_by
+from pytest_brt.guard.changes import changed_places, touched_by
 from pytest_brt.types import FileChange
 
 BEFORE = """\
@@ -22,67 +22,41 @@ class Thing:
 
         return step(self.size)
 
-    def __len__(self):
-        return self.size
-
 
 def plain(value):
     return value
 """
-
-
-def changed(path: str, after: str | None) -> tuple[FileChange, ...]:
-    return (FileChange(path=path, content=None if after is None else after.encode()),)
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    (tmp_path / "pkg").mkdir()
-    (tmp_path / "pkg" / "core.py").write_text(BEFORE, encoding="utf-8")
-    return tmp_path
+ALL = set(range(1, len(BEFORE.splitlines()) + 1))
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "places"),
+    ("old", "new", "names", "lines"),
     [
-        ("LIMIT = 3", "LIMIT = 4", ("pkg/core.py::",)),
-        ("n + 1", "n + 2", ("pkg/core.py::Thing.walk.step",)),
-        ("return step(self.size)", "return 0", ("pkg/core.py::Thing.walk",)),
-        ("    size = 1\n", "    size = 2\n", ("pkg/core.py::Thing",)),
-        ("def plain(value):", "@cache\ndef plain(value):", ("pkg/core.py::plain",)),
-        (
-            "def plain(value):\n    return value\n",
-            "def helper():\n    return 1\n\n\ndef plain(value):\n    return helper()\n",
-            ("pkg/core.py::", "pkg/core.py::plain"),
-        ),
+        ("LIMIT = 3", "LIMIT = 4", set(), ALL),
+        ("n + 1", "n + 2", {"Thing", "walk", "step"}, {9}),
+        ("return step(self.size)", "return 0", {"Thing", "walk"}, {11}),
+        ("    size = 1\n", "    size = 2\n", {"Thing"}, ALL),
+        ("    return value\n", "    return value\n    more()\n", {"plain"}, {14, 15}),
+        ("def plain(value):", "def plain(other):", {"plain"}, ALL),
     ],
 )
-def test_the_innermost_definition_that_was_there_before(
-    root: Path, old: str, new: str, places: tuple[str, ...]
+def test_names_and_lines_of_what_changes(
+    old: str, new: str, names: set[str], lines: set[int]
 ) -> None:
     assert old in BEFORE
-    assert touched_by(changed("pkg/core.py", BEFORE.replace(old, new)), root).places == places
+    assert changed_places(BEFORE, BEFORE.replace(old, new)) == (names, lines)
 
 
-def test_names_by_which_tests_may_speak_of_it(root: Path) -> None:
-    after = BEFORE.replace("return self.size", "return 0").replace("n + 1", "n")
-    touched = touched_by(changed("pkg/core.py", after), root)
-    assert touched.names == {"Thing", "walk", "step"}
-    assert touched.files == ("pkg/core.py",)
-    assert touched.size == 4
-
-
-@pytest.mark.parametrize(
-    ("path", "after"),
-    [
-        ("pkg/new.py", "x = 1\n"),
-        ("pkg/core.py", None),
-        ("pkg/data.txt", "a\n"),
-        ("pkg/core.py", "def broken(:\n"),
-    ],
-)
-def test_what_cannot_be_told_apart_is_the_file(root: Path, path: str, after: str | None) -> None:
-    touched = touched_by(changed(path, after), root)
-    assert touched.places == (f"{path}::",)
-    assert not touched.names
-    assert touched.size > 0
+def test_what_is_new_or_no_python_has_no_lines(tmp_path: Path) -> None:
+    (tmp_path / "data.txt").write_text("a\n", encoding="utf-8")
+    changes = [
+        FileChange(path="new.py", content=b"x = 1\n"),
+        FileChange(path="data.txt", content=b"b\n"),
+    ]
+    touched = touched_by(changes, tmp_path)
+    assert (touched.files, touched.names, touched.lines) == (
+        ("data.txt", "new.py"),
+        frozenset(),
+        (),
+    )
+    assert touched.size == 3

@@ -14,7 +14,7 @@ from pytest_brt.execute.engine import Engine, Row, RowResult
 from pytest_brt.guard import Guard, touched_by
 from pytest_brt.render.ranking import breaks
 from pytest_brt.types import ChosenBy, FileChange, Guarded, Verdict
-from pytest_brt.types.cause import BodyRaised, PhaseFailed
+from pytest_brt.types.cause import CauseCode
 from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
 from tests.support.projects import open_on, run_one
 from tests.support.trees import write_tree
@@ -152,12 +152,12 @@ def test_new_failures_are_named_and_confirmed_with_each_patch(engine: Engine, ro
         "tests/test_pkg.py::test_double_is_a_number",
         "tests/test_pkg.py::test_double_pins_the_bug",
     ]
-    assert isinstance(found.regressions[0].cause, BodyRaised)
+    assert found.regressions[0].cause.code is CauseCode.RAISED
     assert (found.ran, found.total) == (4, 5)
     assert found.shortfalls == (FailBefore(tests=1, all_of_them=False),)
     (failing,) = found.failing
     assert failing.test == "tests/test_pkg.py::test_double_is_broken_already"
-    assert isinstance(failing.cause, BodyRaised)
+    assert failing.cause.code is CauseCode.RAISED
     assert found.by is ChosenBy.ALL
     assert len(later.regressions) == 2
     assert counting.again == 3  # with each patch, and once without
@@ -240,7 +240,7 @@ def test_a_file_that_cannot_be_imported_is_tried_no_further(odd: tuple[Guarded, 
     assert found.shortfalls == (NotCollected(path="tests/test_core.py", others=0),)
     assert counting.plain.count("tests/test_core.py") == 1
     assert found.failing[0].test == "tests/test_core.py"
-    assert isinstance(found.failing[0].cause, PhaseFailed)
+    assert found.failing[0].cause.is_uncollected
 
 
 def test_a_test_that_pytest_does_not_find_costs_no_other_its_say(

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.guard.suite import read_suite, read_tests
+from pytest_brt.guard.changes import Touched
+from pytest_brt.guard.suite import TestFiles, altered_tests, read_tests
 from tests.support.trees import write_tree
 
 FILE = """\
@@ -61,9 +62,9 @@ def test_only_test_files_of_the_project_are_read(tmp_path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("def test_x():\n    pass\n", encoding="utf-8")
     (tmp_path / ".venv" / "pyvenv.cfg").write_text("", encoding="utf-8")
-    suite = read_suite(tmp_path)
-    assert list(suite.files) == ["pkg/b_test.py", "tests/test_a.py"]
-    assert sum(suite.counts.values()) == 2
+    files = TestFiles(tmp_path)
+    assert list(files.texts) == ["pkg/b_test.py", "tests/test_a.py"]
+    assert sum(map(files.count, files.texts)) == 2
 
 
 @pytest.mark.parametrize(
@@ -104,8 +105,9 @@ class Usual(unittest.TestCase):
     functions = "def it_works(): ...\n\ndef test_not_collected(): ...\n"
     files = {file: settings, "cart/checks.py": checks, "spec_cart.py": functions}
     write_tree(tmp_path, {**files, "test_cart.py": "def check_a(): ...\n"})
-    suite = read_suite(tmp_path)
-    assert [test.name for path in suite.files for test in suite.tests(path)] == [
+    found = TestFiles(tmp_path)
+    tests = [t for p, text in found.texts.items() for t in read_tests(p, text, found.collected)]
+    assert [test.name for test in tests] == [
         "cart/checks.py::check_a",
         "cart/checks.py::CartChecks::it_adds",
         "cart/checks.py::Usual::test_case",
@@ -113,25 +115,29 @@ class Usual(unittest.TestCase):
     ]
 
 
-def test_tests_of_a_base_in_the_same_file_are_those_of_the_class() -> None:
-    source = """\
-class Shared:
-    def test_a(self): "shared"
-    def test_b(self): "shared"
+def test_tests_that_are_new_or_changed() -> None:
+    before = "X = 1\n\ndef test_a(): pass\n\ndef test_b(): pass\n"
+    after = before.replace("test_b(): pass", "test_b(): f()") + "\ndef test_c(): pass\n"
 
-class TestOne(Shared):
-    def test_b(self): "own"
+    def nodes(before: str | None, after: str) -> list[str]:
+        return [test.node for test in altered_tests("test_a.py", before, after)]
 
-class Case(other.TestCase, Shared):
-    pass
-"""
-    found = {test.node: "own" in test.words for test in read_tests("t/test_a.py", source)}
-    assert found == {
-        "TestOne::test_b": True,
-        "TestOne::test_a": False,
-        "Case::test_a": False,
-        "Case::test_b": False,
+    assert nodes(before, after) == ["test_b", "test_c"]
+    assert nodes(before, before.replace("X = 1", "X = 2")) == ["test_a", "test_b"]
+    assert nodes(None, before) == ["test_a", "test_b"]
+
+
+def test_the_nearest_files_come_first(tmp_path: Path) -> None:
+    sources = {
+        "tests/test_a.py": "def test_walk():\n    walk()\n",
+        "tests/test_b.py": "def test_far():\n    special()\n",
+        "tests/test_c.py": "def test_far():\n    pass\n",
+        "tests/test_core.py": "def test_beside():\n    pass\n",
     }
+    write_tree(tmp_path, sources)
+    touched = Touched(files=("pkg/core.py",), names=frozenset({"walk"}))
+    names = [path[11:-3] for path in TestFiles(tmp_path).nearest([touched], ["special"])]
+    assert names == ["core", "a", "b", "c"]
 
 
 def test_files_are_looked_for_where_the_settings_say(tmp_path: Path) -> None:
@@ -145,10 +151,10 @@ def test_files_are_looked_for_where_the_settings_say(tmp_path: Path) -> None:
         "pkg/test_d.py": test,
     }
     write_tree(tmp_path, files)
-    assert list(read_suite(tmp_path).files) == ["checks/test_a.py"]
+    assert list(TestFiles(tmp_path).texts) == ["checks/test_a.py"]
 
 
 def test_settings_that_name_no_file_of_tests_do_not_count(tmp_path: Path) -> None:
     settings = "[pytest]\ntestpaths = gone\n"
     write_tree(tmp_path, {"pytest.ini": settings, "pkg/test_d.py": "def test_x():\n    pass\n"})
-    assert list(read_suite(tmp_path).files) == ["pkg/test_d.py"]
+    assert list(TestFiles(tmp_path).texts) == ["pkg/test_d.py"]

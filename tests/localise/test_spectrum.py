@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pytest_brt.localise.spectrum import SuspectLine, lines_of, rank_lines
 from pytest_brt.types import TestRun, Verdict
-from pytest_brt.types.cause import Passed
+from tests.support.outcomes import caused
 
 
 def line(failing: int, passing: int, all_failing: int = 2, all_passing: int = 4) -> SuspectLine:
@@ -62,7 +62,11 @@ def test_more_failing_never_less_suspicious(data: st.DataObject) -> None:
 
 def test_lines_of_a_long_file_are_found_soon() -> None:
     run = TestRun(
-        test="t", node="", verdict=Verdict.PASS, cause=Passed(), ran=(("a.py", "f" * 250_000),)
+        test="t",
+        node="",
+        verdict=Verdict.PASS,
+        cause=caused(Verdict.PASS),
+        ran=(("a.py", "f" * 250_000),),
     )
     begin = time.process_time()
     assert len(lines_of(run)["a.py"]) == 1_000_000

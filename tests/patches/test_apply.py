@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.patches import apply_patch, canonical_diff
+from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.render.remarks import remark_sentence
 from pytest_brt.types import (
     AppliedLeniently,
     AppliedPatch,
     ChangesNothing,
-    FileChange,
     LeftOutFiles,
     LeftOutKind,
     Mending,
@@ -474,7 +473,7 @@ def test_without_git_it_is_said_what_to_install(
 ) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(UsageProblem, match=r"^git: not found on PATH.*\(install git\)$"):
-        canonical_diff((FileChange(path="pkg/m.py", content=b""),), tree)
+        apply_patch(Patch(id="0", name="x", text=PLAIN), tree)
 
 
 def test_text_that_no_file_can_hold(tree: Path) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.patches import apply_patch, read_patches
+from pytest_brt.patches import apply_patch
+from pytest_brt.patches.sources import read_patches
 from tests.patches.diffs import FIXED, GIT, PLAIN
 
 
@@ -34,9 +35,8 @@ def test_no_byte_is_lost(tmp_path: Path) -> None:
     assert patch.text.encode("utf-8", "surrogateescape") == data
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
-def test_marks_of_an_encoding_are_understood(tmp_path: Path, encoding: str) -> None:
-    (tmp_path / "a.diff").write_bytes(PLAIN.encode(encoding))
+def test_a_mark_of_an_encoding_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "a.diff").write_bytes(PLAIN.encode("utf-8-sig"))
     (patch,) = read_patches(tmp_path)
     assert patch.text == PLAIN
 
@@ -114,3 +114,11 @@ def test_a_mail_that_its_transport_encoded(tmp_path: Path) -> None:
     (tmp_path / "a.patch").write_text(mail, encoding="utf-8")
     (patch,) = read_patches(tmp_path)
     assert GIT in patch.text
+
+
+def test_parts_in_parts_of_a_mail_are_text(tmp_path: Path) -> None:
+    kind = 'Content-Type: multipart/mixed; boundary="x"\n\n--x\n'
+    mail = f"From 0 Mon Sep 17 00:00:00 2001\nFrom: a@b\n{kind * 3000}{GIT}"
+    (tmp_path / "a.patch").write_text(mail, encoding="utf-8")
+    (patch,) = read_patches(tmp_path)
+    assert patch.source == "a@b"

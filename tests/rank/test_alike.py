@@ -6,7 +6,7 @@ import pytest
 
 from pytest_brt.rank.alike import copies_of, groups_of
 from pytest_brt.types import PatchResult
-from pytest_brt.types.refused import EmptyPatch
+from tests.support.outcomes import refused
 from tests.support.rows import broken, row
 
 
@@ -24,7 +24,7 @@ def test_groups_are_numbered_in_order_of_appearance() -> None:
 
 
 def test_what_did_not_run_shares_no_group_and_is_no_part_of_behaviour() -> None:
-    assert groups_of((row("a"), row("b", "??"), row("c", "pp", refused=EmptyPatch()))) == (1, 2, 0)
+    assert groups_of((row("a"), row("b", "??"), row("c", "pp", refused=refused()))) == (1, 2, 0)
     assert groups_of((row("a", "p?"), row("b", "p"))) == (1, 1)
 
 

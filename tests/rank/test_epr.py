@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.types import Cell, Patch, PatchResult, Refused, Verdict
-from pytest_brt.types.refused import EmptyPatch
-from tests.support.outcomes import caused
+from tests.support.outcomes import caused, refused
 
 
 def row(name: str, *verdicts: Verdict, refused: Refused | None = None) -> PatchResult:
@@ -44,7 +43,7 @@ def test_ties_share_a_rank_and_name_each_other() -> None:
             row("d", Verdict.FAIL),
             row("b", Verdict.PASS),
             row("a", Verdict.PASS),
-            row("c", refused=EmptyPatch()),
+            row("c", refused=refused()),
             row("e"),
         ),
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.types import OracleKind, PatchResult, Rank, Standing
-from pytest_brt.types.refused import EmptyPatch
+from tests.support.outcomes import refused
 from tests.support.rows import broken, judged, row
 
 TESTS = tuple(judged(number) for number in range(6))
@@ -87,7 +87,7 @@ def test_the_same_patch_written_twice_is_one_patch() -> None:
 
 @pytest.mark.parametrize("cells", ["", "?"])
 def test_without_a_candidate_there_is_no_evidence(cells: str) -> None:
-    ranks = rank_by_weight((row("a", cells), row("b", cells), row("c", refused=EmptyPatch())), ())
+    ranks = rank_by_weight((row("a", cells), row("b", cells), row("c", refused=refused())), ())
     assert {rank.standing for rank in ranks} == {Standing.NO_EVIDENCE}
     assert {rank.score for rank in ranks} == {None}
     assert names(ranks)[-1] == "c"
@@ -199,7 +199,7 @@ def test_without_a_test_the_order_is_by_existing_tests() -> None:
         row(name, normal=name, guarded=broken(2 * (name == "harmful")))
         for name in ("harmful", "one", "two")
     )
-    ranks = rank_by_weight((*results, row("lost", refused=EmptyPatch())), ())
+    ranks = rank_by_weight((*results, row("lost", refused=refused())), ())
     assert [(rank.result.patch.name, rank.place) for rank in ranks] == [
         ("one", 1), ("two", 1), ("harmful", 3), ("lost", None),
     ]  # fmt: skip

@@ -57,7 +57,6 @@ from pytest_brt.types.attempt import (
     VerdictCount,
     WithoutModel,
 )
-from pytest_brt.types.cause import BodyFailed, BodyRaised, CannotRun, NoTest, NotStarted
 from pytest_brt.types.clue import FileNamed, OnTraceback
 from pytest_brt.types.miss import (
     AlreadyRight,
@@ -71,9 +70,8 @@ from pytest_brt.types.miss import (
     StatementRaised,
     UndefinedNames,
 )
-from pytest_brt.types.refused import FileMissing, HunkMissing
 from pytest_brt.types.shortfall import BudgetSpent
-from tests.support.outcomes import caused
+from tests.support.outcomes import caused, refused
 from tests.support.rows import broken, judged, row
 
 ISSUE = Issue(
@@ -116,7 +114,13 @@ def bug_test(
         frames=(OWN, CORE),
         values=(("low", "1"), ("high", "3")),
     )
-    run = TestRun(test=test.id, node=name, verdict=Verdict.FAIL, cause=BodyRaised(), raised=raised)
+    run = TestRun(
+        test=test.id,
+        node=name,
+        verdict=Verdict.FAIL,
+        cause=caused(Verdict.FAIL, "ValueError: bad"),
+        raised=raised,
+    )
     judgement = replace(made.judgement, runs=(run,), reason="the report states this value")
     return JudgedTest(test=test, judgement=judgement)
 
@@ -222,7 +226,7 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
     "left-out": lambda: missed(CodeLeftOut(line=4, end_line=6, code="print clamp(5)"), NoCode()),
     "tests-pass": lambda: report(rejected_test(Verdict.PASS), rejected_test(Verdict.PASS)),
     "tests-broken": lambda: report(
-        rejected_test(Verdict.BROKEN, CannotRun(said="ImportError: no module named 'x'")),
+        rejected_test(Verdict.BROKEN, caused(Verdict.BROKEN, "ImportError: no module named 'x'")),
     ),
     "tests-mixed": lambda: report(
         rejected_test(Verdict.PASS),
@@ -262,7 +266,10 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
         ),
     ),
     "put-at-top": lambda: report(
-        bug_test(), notes=(PutAtTop(folder="tests", cause=NoTest(), raised=None),)
+        bug_test(),
+        notes=(
+            PutAtTop(folder="tests", cause=caused(Verdict.BROKEN, "no test found"), raised=None),
+        ),
     ),
     "interrupted": lambda: report(bug_test(), notes=(Interrupted(),)),
 }
@@ -292,7 +299,7 @@ def ranking(*results: PatchResult, tests: tuple[JudgedTest, ...] = TESTS) -> Run
 def unrun(name: str) -> PatchResult:
     """Return a patch on which no test could be run."""
     made = patched(name, "?")
-    cause = NotStarted(said="ended")
+    cause = caused(Verdict.INVALID, "sandbox: could not be set up: ended")
     cells = (Cell(test="t0", verdict=Verdict.INVALID, cause=cause),)
     return replace(made, cells=cells)
 
@@ -344,9 +351,13 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
             guarded=broken(0),
             remarks=(LeftOutFiles(what=LeftOutKind.TESTS, paths=("test_x.py",)),),
         ),
-        patched("gone.diff", refused=FileMissing(path="interval/gone.py")),
+        patched("gone.diff", refused=refused("file missing: 'interval/gone.py' is not there")),
         patched(
-            "stale.diff", refused=HunkMissing(path="interval/__init__.py", hunk=1, line=3, meant=7)
+            "stale.diff",
+            refused=refused(
+                "does not apply: 'interval/__init__.py' has no lines like those of hunk 1"
+                " (line 3 of the patch, meant for line 7 of the file)"
+            ),
         ),
     ),
     "existing-cut-short": lambda: ranking(
@@ -364,14 +375,16 @@ def cut(count: int) -> Guarded:
         by=ChosenBy.COVERAGE,
         shortfalls=(BudgetSpent(seconds=2.0),),
         failing=tuple(
-            FailsBefore(test=f"tests/test_old.py::test_{name}", cause=BodyFailed(text="assert 0"))
+            FailsBefore(
+                test=f"tests/test_old.py::test_{name}", cause=caused(Verdict.FAIL, "assert 0")
+            )
             for name in ("one", "two")
         ),
         regressions=tuple(
             Regression(
                 test=f"tests/test_x.py::test_{number}",
                 verdict=Verdict.FAIL,
-                cause=BodyFailed(text="assert 1 == 2"),
+                cause=caused(Verdict.FAIL),
             )
             for number in range(count)
         ),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from pytest_brt.types import Attempt, Issue, Origin, RunRecord
 from pytest_brt.types.miss import NoCode
-from pytest_brt.types.refused import FileGone
 from tests.render.pages import page_of, read, record
+from tests.support.outcomes import refused
 from tests.support.rows import broken, judged, row
 
 
@@ -19,7 +19,7 @@ def test_all_that_was_found_is_on_it() -> None:
     found = record(
         row("a.diff", "pp", guarded=broken(0)),
         row("b.diff", "pf", guarded=broken(2)),
-        row("c.diff", refused=FileGone(path="pkg/gone.py")),
+        row("c.diff", refused=refused("does not apply: 'pkg/gone.py' is not there any more")),
     )
     outline = read(page_of(found))
     for text in (

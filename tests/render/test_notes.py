@@ -27,7 +27,6 @@ from pytest_brt.types.attempt import (
     VerdictCount,
     WithoutModel,
 )
-from pytest_brt.types.cause import NoTest
 from pytest_brt.types.miss import (
     AlreadyRight,
     CodeInShell,
@@ -47,6 +46,7 @@ from pytest_brt.types.miss import (
     TooManyStatements,
     UndefinedNames,
 )
+from tests.support.outcomes import caused
 
 VALUES = (StatedValue(text="3", line=7),)
 MISSES: list[Miss] = [
@@ -65,7 +65,7 @@ MISSES: list[Miss] = [
     PassingTests(tests=1),
     PassingTests(tests=2),
     OwnTestPasses(name="test_a"),
-    OwnTestUnused(name="test_a", cause=NoTest(), raised=None),
+    OwnTestUnused(name="test_a", cause=caused(Verdict.BROKEN, "no test found"), raised=None),
     NothingWrong(),
     ComplaintUnclear(),
     AlreadyRight(values=VALUES),
@@ -91,7 +91,7 @@ NOTES: list[AttemptNote] = [
     WithoutModel(said="no connection"),
     ModelGaveNothing(wrote=True),
     ModelGaveNothing(wrote=False),
-    PutAtTop(folder="tests", cause=NoTest(), raised=None),
+    PutAtTop(folder="tests", cause=caused(Verdict.BROKEN, "no test found"), raised=None),
     Interrupted(),
 ]
 

@@ -15,8 +15,8 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from pytest_brt.types import Origin, PatchResult, RunRecord
-from pytest_brt.types.refused import FileGone
 from tests.render.pages import page_of, record
+from tests.support.outcomes import refused
 from tests.support.rows import broken, row
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -53,7 +53,7 @@ def ranked() -> RunRecord:
     rows: list[PatchResult] = [
         row("a.diff", "pp", guarded=broken(0)),
         row(name, "pf", guarded=broken(5)),
-        row("c.diff", refused=FileGone(path="x" * 300)),
+        row("c.diff", refused=refused("x" * 300)),
     ]
     rows = [replace(one, patch=replace(one.patch, text="-x\n+" + "y" * 300)) for one in rows]
     found = record(

@@ -15,7 +15,6 @@ from pytest_brt.render.ranking import (
     ranking_words,
     shortcoming,
 )
-from pytest_brt.render.refusals import refusal_sentence
 from pytest_brt.render.remarks import warning_words
 from pytest_brt.types import (
     Doubt,
@@ -34,7 +33,7 @@ from pytest_brt.types import (
     SinglesOutInput,
     Unfinished,
 )
-from pytest_brt.types.refused import EmptyPatch
+from tests.support.outcomes import refused
 from tests.support.rows import broken, judged, row
 
 TESTS = (judged(0), judged(1))
@@ -124,9 +123,9 @@ def test_tests_that_may_not_be_about_the_bug_make_no_best_patch() -> None:
 
 
 def test_without_evidence_nothing_is_said_of_patches() -> None:
-    none_run = rank_by_weight((row("a"), row("b", refused=EmptyPatch())), ())
+    none_run = rank_by_weight((row("a"), row("b", refused=refused())), ())
     assert of_ranking(none_run).startswith("No bug test, so no patch is known to be right: ")
-    none_ran = rank_by_weight((row("a", "?"), row("b", refused=EmptyPatch())), TESTS)
+    none_ran = rank_by_weight((row("a", "?"), row("b", refused=refused())), TESTS)
     assert of_ranking(none_ran) == "No patch stands out: no bug test could be run on any patch."
     none_pass = rank_by_weight((row("a", "ff"), row("b", "ff")), TESTS)
     assert of_ranking(none_pass) == "No patch stands out: none passes a bug test."
@@ -153,4 +152,4 @@ def test_what_a_patch_lacks_is_told_by_the_sure_tests_where_there_are_some() -> 
     assert shortcoming(row("a", "ff", guarded=broken(2)), both) == (
         "fails 1 of 1 bug test and breaks 2 of 20 existing tests"
     )
-    assert shortcoming(row("a", refused=EmptyPatch()), both) == refusal_sentence(EmptyPatch())
+    assert shortcoming(row("a", refused=refused()), both) == refused().text

@@ -18,8 +18,6 @@ from pytest_brt.types import (
     NeedsBuild,
     NotExercised,
     Remark,
-    RowNote,
-    RunAgainAlone,
     SinglesOutInput,
     SyntaxErrorAfter,
 )
@@ -33,8 +31,6 @@ REMARKS: list[Remark] = [
     NamesTestTools(names=tuple("abcdefg")),
     SinglesOutInput(comparison="x == 5"),
     NotExercised(),
-    RowNote(text="the worker died, tried again"),
-    RunAgainAlone(beside=("", "fix-2.diff")),
 ]
 
 

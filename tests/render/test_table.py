@@ -10,10 +10,9 @@ from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.ranking import existing
 from pytest_brt.render.table import MOST, grounds, table
 from pytest_brt.types import Verdict
-from pytest_brt.types.cause import NotStarted
-from pytest_brt.types.refused import FileGone
 from pytest_brt.types.shortfall import BudgetSpent
 from tests.render.pages import entries_of
+from tests.support.outcomes import caused, refused
 from tests.support.rows import broken, judged, row
 
 TESTS = (judged(0), judged(1))
@@ -23,7 +22,7 @@ def test_a_line_per_patch_with_what_is_known_of_it() -> None:
     results = (
         row("right.diff", "pp", guarded=broken(0)),
         row("half.diff", "pf", guarded=broken(2)),
-        row("stale.diff", refused=FileGone(path="x" * 200)),
+        row("stale.diff", refused=refused(f"does not apply: {'x' * 200!r} is not there any more")),
     )
     ranks = rank_by_weight(results, TESTS)
     lines = list(table(entries_of(ranks)))
@@ -63,7 +62,11 @@ def test_a_long_table_is_cut_unless_all_of_it_is_wanted() -> None:
 def test_why_no_test_could_be_run_on_a_patch_is_said() -> None:
     lost = row("lost", "pp")
     cells = [
-        replace(cell, verdict=Verdict.INVALID, cause=NotStarted(said="said: no"))
+        replace(
+            cell,
+            verdict=Verdict.INVALID,
+            cause=caused(Verdict.INVALID, "sandbox: could not be set up: said: no"),
+        )
         for cell in lost.cells
     ]
     (patch,) = entries_of(rank_by_epr((replace(lost, cells=tuple(cells)),)))

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.patches import read_patches
-from pytest_brt.revisions.commits import History, write_branches
+from pytest_brt.patches.history import History
+from pytest_brt.patches.sources import read_proposals
 from tests.support.repository import Repository
 
 
@@ -27,25 +27,24 @@ def repository(tmp_path: Path) -> Repository:
 
 
 def names(root: Path, pattern: str, folder: Path) -> list[str]:
-    write_branches(History(root), pattern, folder)
-    return [patch.name for patch in read_patches(folder)]
+    return [patch.name for patch in read_proposals([f"git:{pattern}"], root, folder).patches]
 
 
 def test_each_branch_is_a_patch_from_where_it_left(repository: Repository, tmp_path: Path) -> None:
-    assert names(repository.root, "*", tmp_path / "p") == ["fix/a.diff", "fix/b.diff"]
-    text = (tmp_path / "p/fix/a.diff").read_text("utf-8")
+    assert names(repository.root, "*", tmp_path / "p") == ["fix/a", "fix/b"]
+    text = (tmp_path / "p/patches-0/fix/a.diff").read_text("utf-8")
     assert "+one = 'fix/a'" in text
     assert "--- a/lib/pkg.py" in text
     assert "more" not in text, "what main did since is not taken back"
 
 
 def test_one_branch_by_its_name(repository: Repository, tmp_path: Path) -> None:
-    assert names(repository.root, "fix/b", tmp_path / "p") == ["fix/b.diff"]
+    assert names(repository.root, "fix/b", tmp_path / "p") == ["fix/b"]
 
 
 def test_a_project_in_a_folder_of_a_repository(repository: Repository, tmp_path: Path) -> None:
-    assert names(repository.root / "lib", "fix/a", tmp_path / "p") == ["fix/a.diff"]
-    text = (tmp_path / "p/fix/a.diff").read_text("utf-8")
+    assert names(repository.root / "lib", "fix/a", tmp_path / "p") == ["fix/a"]
+    text = (tmp_path / "p/patches-0/fix/a.diff").read_text("utf-8")
     assert "--- a/pkg.py" in text
     assert "other" not in text
 
@@ -60,15 +59,15 @@ def test_settings_of_the_user_do_not_spoil_the_patches(
     }.items():
         repository.git("config", name, value)
     names(repository.root, "fix/a", tmp_path / "p")
-    assert "--- a/lib/pkg.py" in (tmp_path / "p/fix/a.diff").read_text("utf-8")
+    assert "--- a/lib/pkg.py" in (tmp_path / "p/patches-0/fix/a.diff").read_text("utf-8")
 
 
 def test_branches_of_other_repositories(repository: Repository, tmp_path: Path) -> None:
     clone = Repository(tmp_path)
     clone.git("clone", "-q", str(repository.root), "clone")
     assert names(tmp_path / "clone", "origin/fix/*", tmp_path / "p") == [
-        "origin/fix/a.diff",
-        "origin/fix/b.diff",
+        "origin/fix/a",
+        "origin/fix/b",
     ]
 
 
@@ -84,8 +83,7 @@ def test_what_is_no_patch_is_said(
     repository: Repository, tmp_path: Path, pattern: str, words: str
 ) -> None:
     with pytest.raises(UsageProblem, match=words):
-        write_branches(History(repository.root), pattern, tmp_path / "p")
-    assert not (tmp_path / "p").exists()
+        names(repository.root, pattern, tmp_path / "p")
 
 
 def test_a_branch_that_is_called_as_an_option(repository: Repository) -> None:

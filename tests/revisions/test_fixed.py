@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.execute.engine import Engine
-from pytest_brt.revisions.commits import History
-from pytest_brt.revisions.fixed import RevisionState, find_fix, state_of
+from pytest_brt.patches.history import History
+from pytest_brt.revisions.fixed import find_fix, shows_bug
 from pytest_brt.types import CandidateTest, Raised, TestRun, Verdict
 from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
 from tests.support.outcomes import caused
@@ -115,11 +115,11 @@ def test_nothing_is_tried_after_the_deadline(project: Project) -> None:
 @pytest.mark.parametrize("verdict", sorted(set(Verdict) - {Verdict.PASS, Verdict.FAIL}))
 def test_only_passing_is_fixed_and_only_failing_is_buggy(verdict: Verdict) -> None:
     run = TestRun(test="t", node="n", verdict=verdict, cause=caused(verdict))
-    assert state_of(run, the_test()) is RevisionState.UNTESTABLE
+    assert shows_bug(run, the_test()) is None
 
 
 def test_a_failure_is_the_bug_when_it_is_what_the_report_shows() -> None:
-    def state(raised: str, wanted: str) -> RevisionState:
+    def state(raised: str, wanted: str) -> bool | None:
         run = TestRun(
             test="t",
             node="n",
@@ -127,10 +127,10 @@ def test_a_failure_is_the_bug_when_it_is_what_the_report_shows() -> None:
             cause=caused(Verdict.FAIL),
             raised=Raised(type=raised, message="a"),
         )
-        return state_of(run, the_test(Raised(type=wanted, message="") if wanted else None))
+        return shows_bug(run, the_test(Raised(type=wanted, message="") if wanted else None))
 
-    assert state("KeyError", "KeyError") is RevisionState.BUGGY
-    assert state("pkg.BadError", "BadError") is RevisionState.BUGGY
-    assert state("ValueError", "KeyError") is RevisionState.UNTESTABLE
-    assert state("AssertionError", "") is RevisionState.BUGGY
-    assert state("KeyError", "") is RevisionState.UNTESTABLE
+    assert state("KeyError", "KeyError") is True
+    assert state("pkg.BadError", "BadError") is True
+    assert state("ValueError", "KeyError") is None
+    assert state("AssertionError", "") is True
+    assert state("KeyError", "") is None

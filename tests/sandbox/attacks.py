@@ -61,7 +61,7 @@ ATTACKS = {
     ),
     "os-exit": _body("import os; os._exit(0)", CRASH, "exit status 0"),
     "os-exit-while-loading": Attack(
-        source="import os\nos._exit(0)\ndef test_a(): pass\n", verdict=BROKEN
+        source="import os\nos._exit(0)\ndef test_a(): pass\n", verdict=CRASH
     ),
     "kills-itself": _body("import os; os.kill(os.getpid(), 9)", CRASH, "SIGKILL"),
     "kills-group": _body("import os; os.killpg(0, 9)", CRASH),
@@ -95,11 +95,11 @@ ATTACKS = {
     ),
     "exits-late": _body("import atexit, os\natexit.register(os._exit, 0)\nassert 0", TAMPERED),
     "forks-and-returns": _body("import os\nif os.fork(): os.wait()", TAMPERED, "two processes"),
-    "tells-garbage": _body(_PIPES + "for n in pipes: os.write(n, b'garbage\\n')", PASS),
+    "tells-garbage": _body(_PIPES + "for n in pipes: os.write(n, b'garbage\\n')", TAMPERED),
     "tells-odd-events": _body(
         _PIPES + "for odd in (b'{\"event\": []}', b'{\"event\": {}}', b'null', b'9' * 9999):\n"
         "    os.write(pipes[0], odd + b'\\n')",
-        PASS,
+        TAMPERED,
     ),
     "nests-events": _body(
         _PIPES + "os.write(pipes[0], b'{\"event\": \"item\", \"x\": ' + b'[' * 60000 + b'\\n')",

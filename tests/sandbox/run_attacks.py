@@ -131,8 +131,7 @@ def main() -> None:
         def run(name: str) -> TestRun:
             source = filled(ATTACKS[name].source, words)
             test = Test(id=name, path="tests/test_h.py", source=source, node="test_a")
-            runs, _ = runner.run([test], Conditions())
-            return runs[name][0]
+            return runner.run([test], Conditions())[name][0]
 
         try:
             with ThreadPoolExecutor(2) as pool:

@@ -61,7 +61,7 @@ def runs(runner: Runner) -> dict[str, TestRun]:
         Test(id=name, path="tests/test_x.py", source=f"{source}\n", node="test_a")
         for name, (source, _, _) in CASES.items()
     ]
-    found, _ = runner.run(tests, Conditions())
+    found = runner.run(tests, Conditions())
     return {name: one for name, (one,) in found.items()}
 
 
@@ -89,7 +89,7 @@ def run_file(runner: Runner, source: str, conditions: Conditions) -> dict[str, T
     changed = Conditions(
         changes=(*conditions.changes, change), watch=conditions.watch, reverse=conditions.reverse
     )
-    found, _ = runner.run(tests, changed)
+    found = runner.run(tests, changed)
     return {run.node: run for run in found["file"]}
 
 
@@ -143,7 +143,7 @@ def test_tests_that_bring_different_conftests_do_not_meet(runner: Runner) -> Non
                 support=(conftest,),
             )
         )
-    found, _ = runner.run(tests, Conditions())
+    found = runner.run(tests, Conditions())
     assert {one.verdict for (one,) in found.values()} == {Verdict.PASS}
 
 
@@ -153,7 +153,7 @@ def test_bug_tests_leave_each_other_nothing(runner: Runner) -> None:
         Test(id=f"{n}", path="tests/test_s.py", source=f"{sets}# {n}\n", node="test_a")
         for n in range(3)
     ]
-    found, _ = runner.run(tests, Conditions())
+    found = runner.run(tests, Conditions())
     assert {one.verdict for (one,) in found.values()} == {Verdict.PASS}
 
 

@@ -276,7 +276,7 @@ def _patch(found: Mapping[str, Any], names: Mapping[str, str]) -> Patch:
     return Patch(
         name=found["name"],
         author=found["source"],
-        refused=_word((found["refused"] or {"kind": ""})["kind"]),
+        refused=(found["refused"] or {"code": ""})["code"],
         remarks=tuple(_word(one["kind"]) for one in found["remarks"]),
         ranks=tuple(found["place"]) if found["place"] else None,
         epr=found["epr"],

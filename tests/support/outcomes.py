@@ -1,37 +1,31 @@
-"""Runs of tests that no test process told of."""
+"""Runs of tests that no test process reported of."""
 
 from __future__ import annotations
 
-from pytest_brt.types import Cause, Verdict
-from pytest_brt.types.cause import (
-    BodyFailed,
-    ExpectedFailure,
-    NotStarted,
-    Odd,
-    Oddity,
-    Passed,
-    Phase,
-    PhaseFailed,
-    ProcessEnded,
-    Skipped,
-    Timed,
-    TookTooLong,
-)
+from pytest_brt.types import Cause, Refused, Verdict
+from pytest_brt.types.cause import CauseCode
+from pytest_brt.types.refused import RefusalCode
 
-_CAUSES: dict[Verdict, Cause] = {
-    Verdict.PASS: Passed(),
-    Verdict.FAIL: BodyFailed(text="assert 1 == 2"),
-    Verdict.BROKEN: PhaseFailed(phase=Phase.SETUP, text="no database"),
-    Verdict.TIMEOUT: TookTooLong(what=Timed.TEST, seconds=1.0),
-    Verdict.CRASH: ProcessEnded(status=-11),
-    Verdict.TAMPERED: Odd(oddity=Oddity.PHASES),
-    Verdict.SKIP: Skipped(said=""),
-    Verdict.XFAIL: ExpectedFailure(said=""),
-    Verdict.FLAKY: BodyFailed(text="assert 1 == 2"),
-    Verdict.INVALID: NotStarted(said="no sandbox"),
+_CAUSES = {
+    Verdict.PASS: (CauseCode.PASSED, "passed"),
+    Verdict.FAIL: (CauseCode.RAISED, "assert 1 == 2"),
+    Verdict.BROKEN: (CauseCode.SETUP, "setup failed: no database"),
+    Verdict.TIMEOUT: (CauseCode.TOO_SLOW, "did not end within 1 s"),
+    Verdict.CRASH: (CauseCode.ENDED, "killed by SIGSEGV before the test's end"),
+    Verdict.TAMPERED: (CauseCode.CONTRADICTION, "phases are missing or out of order"),
+    Verdict.SKIP: (CauseCode.SKIPPED, "skipped"),
+    Verdict.XFAIL: (CauseCode.EXPECTED_FAILURE, "expected to fail"),
+    Verdict.FLAKY: (CauseCode.RAISED, "assert 1 == 2"),
+    Verdict.INVALID: (CauseCode.NOT_STARTED, "sandbox: could not be set up: no sandbox"),
 }
 
 
-def caused(verdict: Verdict) -> Cause:
+def caused(verdict: Verdict, text: str = "") -> Cause:
     """Return a cause that a verdict may well have."""
-    return _CAUSES[verdict]
+    code, usual = _CAUSES[verdict]
+    return Cause(code=code, text=text or usual)
+
+
+def refused(text: str = "empty patch: there is no text in it") -> Refused:
+    """Return why a patch is not applied."""
+    return Refused(code=RefusalCode.EMPTY, text=text)

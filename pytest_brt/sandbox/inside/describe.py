@@ -11,76 +11,51 @@ VALUE_LIMIT = 60
 VALUES = 6
 
 #: What an operating system says no with when it is the sandbox that forbids.
-DENIED = {
-    getattr(errno, name): name
-    for name in (
-        "EROFS", "EACCES", "EPERM", "ENETUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "EFBIG", "ENOSPC",
-        "EDQUOT", "ENOMEM", "EAGAIN", "EMFILE", "ENFILE", "ETOOMANYREFS",
-    )
-}  # fmt: skip
+DENIED = frozenset(
+    ("EROFS", "EACCES", "EPERM", "ENETUNREACH", "ENETDOWN", "EADDRNOTAVAIL", "EFBIG", "ENOSPC")
+    + ("EDQUOT", "ENOMEM", "EAGAIN", "EMFILE", "ENFILE", "ETOOMANYREFS")
+)
+#: How glibc and musl say that a shared library is not found.
+NO_LIBRARY = ("cannot open shared object file", "Error loading shared library")
+#: How Python speaks of what a name or a call does not fit.
+NAMED = re.compile(
+    r"(?:partially initialized )?module '(?P<module>[\w.]+)'"
+    r"|(?:type object )?'(\w+)'|([\w.]+)\(\)|Can't instantiate.* (\w+)"
+)
 
 
 def type_name(kind):
     """Return the qualified name of a class, bare for built-in ones."""
     module = getattr(kind, "__module__", "") or ""
     name = getattr(kind, "__qualname__", "") or getattr(kind, "__name__", "?")
-    if module in ("builtins", "exceptions", "__main__", ""):
-        return str(name)
-    return "%s.%s" % (module, name)
+    return str(name) if module in ("builtins", "__main__", "") else "%s.%s" % (module, name)
 
 
 def text_of(value, convert, limit):
     """Return `convert(value)` cut at `limit` characters; what went wrong if it raises."""
     try:
-        text = convert(value)
-    except RecursionError:
-        return "<%s of %s object: recursion>" % (convert.__name__, type(value).__name__)
+        return convert(value)[:limit]
     except Exception as error:
-        kind = type(value).__name__
-        return "<%s of %s raised %s>" % (convert.__name__, kind, type(error).__name__)
-    return text if len(text) <= limit else text[:limit]
-
-
-def frames_of(traceback):
-    """Return [file, line, function] for each level, outermost first, the middle cut out."""
-    levels = [(frame.f_code, line) for frame, line in walk_tb(traceback)]
-    found = [[code.co_filename, line, code.co_name] for code, line in levels]
-    if len(found) > FRAME_LIMIT:
-        half = FRAME_LIMIT // 2
-        found = found[:half] + found[-half:]
-    return found
-
-
-def chain_of(error):
-    """Return the exception and what it came from, nearest first."""
-    seen = []
-    while error is not None and len(seen) < 20 and not any(error is other for other in seen):
-        seen.append(error)
-        hidden = getattr(error, "__suppress_context__", False)
-        error = error.__cause__ or (None if hidden else error.__context__)
-    return seen
+        raised = "recursion" if isinstance(error, RecursionError) else type(error).__name__
+        return "<%s of %s object: %s>" % (convert.__name__, type(value).__name__, raised)
 
 
 def denial_of(error):
-    """Return the name of the limit that an exception speaks of, or ""."""
-    for link in chain_of(error):
-        if isinstance(link, MemoryError):
-            return "MemoryError"
-        if type(link).__name__ == "gaierror":
-            return "gaierror"
-        if isinstance(link, RuntimeError) and "can't start new thread" in str(link):
+    """Return the name of the limit that an exception, or what it came from, speaks of, or ""."""
+    for _ in range(20):
+        if isinstance(error, MemoryError) or type(error).__name__ == "gaierror":
+            return type(error).__name__
+        if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
             return "EAGAIN"
-        if isinstance(link, OSError) and link.errno in DENIED:
-            return DENIED[link.errno]
-        if isinstance(link, (ImportError, OSError)) and is_about_library(link):
-            return "ELIBACC"
+        if isinstance(error, (ImportError, OSError)):
+            if any(words in text_of(error, str, MESSAGE_LIMIT) for words in NO_LIBRARY):
+                return "ELIBACC"
+            name = errno.errorcode.get(getattr(error, "errno", None))
+            if name in DENIED:
+                return name
+        hidden = getattr(error, "__suppress_context__", True)
+        error = getattr(error, "__cause__", None) or (None if hidden else error.__context__)
     return ""
-
-
-def is_about_library(error):
-    """Return whether an exception says that a shared library is not found, by glibc or musl."""
-    said = text_of(error, str, MESSAGE_LIMIT)
-    return "cannot open shared object file" in said or "Error loading shared library" in said
 
 
 def belongs(module, packages):
@@ -91,36 +66,23 @@ def belongs(module, packages):
 def is_about_project(error, packages):
     """Return whether a TypeError or AttributeError speaks of a name of the project."""
     owner = getattr(error, "obj", None)
-    if owner is not None and isinstance(error, AttributeError):
-        if isinstance(owner, type(sys)):
-            return belongs(owner.__name__, packages)
+    if isinstance(owner, type(sys)):
+        return belongs(owner.__name__, packages)
+    if owner is not None:
         kind = owner if isinstance(owner, type) else type(owner)
         return belongs(getattr(kind, "__module__", None), packages)
-    message = text_of(error, str, MESSAGE_LIMIT)
-    module = re.match(r"(?:partially initialized )?module '([\w.]+)'", message)
-    if module:
-        return belongs(module.group(1), packages)
-    named = re.match(r"(?:type object )?'(\w+)'|([\w.]+)\(\)|Can't instantiate.* (\w+)", message)
+    named = NAMED.match(text_of(error, str, MESSAGE_LIMIT))
     if not named:
         return False
-    wanted = next(group for group in named.groups() if group).split(".")
-    return _defined_in(wanted, packages)
-
-
-def _defined_in(wanted, packages):
-    """Return whether a loaded module of the packages defines a thing of this name."""
-    for name in [name for name in list(sys.modules) if belongs(name, packages)]:
-        space = getattr(sys.modules.get(name), "__dict__", {})
-        found = space.get(wanted[0])
-        if found is not None and belongs(getattr(found, "__module__", None), packages):
-            return True
-        if len(wanted) == 1 and any(
-            isinstance(value, type)
-            and wanted[0] in getattr(value, "__dict__", ())
-            and belongs(getattr(value, "__module__", None), packages)
-            for value in list(space.values())
-        ):
-            return True
+    if named.group("module"):
+        return belongs(named.group("module"), packages)
+    wanted = next(filter(None, named.groups())).split(".")[0]
+    for module in [module for name, module in list(sys.modules.items()) if belongs(name, packages)]:
+        space = dict(getattr(module, "__dict__", {}))
+        kinds = [kind for kind in space.values() if isinstance(kind, type)]
+        for value in [space.get(wanted)] + [kind for kind in kinds if wanted in vars(kind)]:
+            if belongs(getattr(value, "__module__", None), packages):
+                return True
     return False
 
 
@@ -133,51 +95,44 @@ def plain(value, depth=2):
     if kind in (int, float, complex, bool, str, bytes, type(None)):
         return text_of(value, repr, VALUE_LIMIT)
     if kind in (list, tuple, set, frozenset, dict) and depth:
-        pairs = list(value.items())[:4] if kind is dict else [(item,) for item in list(value)[:4]]
-        shown = [": ".join(plain(part, depth - 1) for part in pair) for pair in pairs]
+        pairs = value.items() if kind is dict else ((item,) for item in value)
+        shown = [": ".join(plain(part, depth - 1) for part in pair) for pair in list(pairs)[:4]]
         more = ["..."] if len(value) > len(shown) else []
         start, end = {list: "[]", tuple: "()", dict: "{}"}.get(kind, (kind.__name__ + "(", ")"))
         return (start + ", ".join(shown + more) + end)[:VALUE_LIMIT]
     return "<%s>" % kind.__name__
 
 
-def values_of(traceback, packages, skip):
-    """Return how far from the innermost the last frame of the project is, and its variables.
-
-    Arguments come first, in their order.
-    """
-    every = [frame for frame, _ in walk_tb(traceback)]
-    frames = [frame for frame in every if frame.f_code.co_filename not in skip]
-    for distance, frame in enumerate(reversed(frames)):
+def values_of(frames, packages):
+    """Return the variables of the last frame of the project, arguments first."""
+    for frame in reversed(frames):
         if belongs(frame.f_globals.get("__name__"), packages):
-            local = frame.f_locals
-            names = [name for name in frame.f_code.co_varnames if name in local][:VALUES]
-            return distance, [[name, plain(local[name])] for name in names]
-    return -1, []
+            names = [name for name in frame.f_code.co_varnames if name in frame.f_locals]
+            return [[name, plain(frame.f_locals[name])] for name in names[:VALUES]]
+    return []
 
 
 def describe(error, packages, skip=()):
     """Return an exception as plain data; frames in files named in `skip` are left out."""
-    distance, values = values_of(error.__traceback__, packages, skip)
-    frames = [frame for frame in frames_of(error.__traceback__) if frame[0] not in skip]
+    every = walk_tb(error.__traceback__)
+    levels = [(frame, line) for frame, line in every if frame.f_code.co_filename not in skip]
+    values = values_of([frame for frame, _ in levels], packages)
+    frames = [[f.f_code.co_filename, line, f.f_code.co_name] for f, line in levels]
+    if len(frames) > FRAME_LIMIT:  # the middle is cut out
+        frames = frames[: FRAME_LIMIT // 2] + frames[-FRAME_LIMIT // 2 :]
     if isinstance(error, SyntaxError) and error.filename:
         frames.append([str(error.filename), error.lineno or 0, "<module>"])
-        distance, values = -1, []
+        values = []
+    message = text_of(error, str, MESSAGE_LIMIT)
+    if type(error).__name__ == "FixtureLookupError":  # pytest's own says it elsewhere
+        message = "fixture %r not found" % getattr(error, "argname", "")
+    is_misuse = isinstance(error, (TypeError, AttributeError))
     return {
         "type": type_name(type(error)),
-        "message": message_of(error),
+        "message": message,
         "bases": [type_name(kind) for kind in type(error).__mro__[1:] if kind is not object],
         "frames": frames,
-        "values_at": distance,
         "values": values,
         "denied": denial_of(error),
-        "about_project": isinstance(error, (TypeError, AttributeError))
-        and is_about_project(error, packages),
+        "about_project": is_misuse and is_about_project(error, packages),
     }
-
-
-def message_of(error):
-    """Return what an exception says; pytest's own lookup error says it elsewhere."""
-    if type(error).__name__ == "FixtureLookupError" and getattr(error, "argname", None):
-        return "fixture %r not found" % error.argname
-    return text_of(error, str, MESSAGE_LIMIT)

@@ -7,16 +7,6 @@ from importlib.metadata import distributions
 from urllib.parse import unquote, urlsplit
 
 
-def pytest_version():
-    """Return pytest's version and "", or "" and why it cannot be imported."""
-    try:
-        import pytest
-
-        return str(getattr(pytest, "__version__", "0.0")), ""
-    except Exception as error:
-        return "", "%s: %s" % (type(error).__name__, error)
-
-
 def editable_folder(distribution):
     """Return the folder that a distribution was installed from to be edited, or "" (PEP 610)."""
     origin = json.loads(distribution.read_text("direct_url.json") or "{}")
@@ -25,22 +15,27 @@ def editable_folder(distribution):
 
 
 def main(order, events):
-    """Tell it as one event."""
-    installed = list(distributions())
-    plugins = {
-        (point.name, str(distribution.metadata["Name"]))
-        for distribution in installed
-        for point in distribution.entry_points
-        if point.group == "pytest11"
-    }
-    version, problem = pytest_version()
+    """Report it as one event."""
+    version = problem = ""
+    try:
+        import pytest
+
+        version = str(getattr(pytest, "__version__", "0.0"))
+    except Exception as error:
+        problem = "%s: %s" % (type(error).__name__, error)
     paths = {os.path.abspath(path) for path in (sys.prefix, sys.base_prefix, *sys.path)}
+    hidden, plugins = set(paths), set()
+    for distribution in distributions():
+        hidden.add(editable_folder(distribution) or sys.prefix)
+        for point in distribution.entry_points:
+            if point.group == "pytest11":
+                plugins.add((point.name, str(distribution.metadata["Name"])))
     answer = {
         "version": list(sys.version_info[:2]),
         "pytest": version,
         "problem": problem,
         "plugins": sorted(plugins),
         "paths": sorted(paths),
-        "hidden": sorted({*paths, *filter(None, map(editable_folder, installed))}),
+        "hidden": sorted(hidden),
     }
     events.send("interpreter", text=json.dumps(answer))

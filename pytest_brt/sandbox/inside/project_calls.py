@@ -10,41 +10,33 @@ describe = start.load("describe")
 class ProjectCalls:
     """Watches calls, by the profile hook, up to the first one of the project's code."""
 
-    def __init__(self, packages, is_test_file):
+    def __init__(self, packages, test_files):
         self.packages = packages
-        self.is_test_file = is_test_file
+        self.test_files = test_files
         #: True when there was one; None when that cannot be told: the project's packages are not
         #: known, or a process was started, in which it may have run.
         self.seen = False if packages else None
 
     def __enter__(self):
-        self.before = sys.getprofile()
-        if self.before is None:
-            threading.setprofile(self.look)
-            sys.setprofile(self.look)
-        else:
-            self.seen = None  # somebody else is looking
+        threading.setprofile(self.look)
+        sys.setprofile(self.look)
         return self
 
     def __exit__(self, *_):
-        if self.before is None:
-            sys.setprofile(None)
-            threading.setprofile(None)
+        sys.setprofile(None)
+        threading.setprofile(None)
 
     def look(self, frame, event, argument):
-        """Be told of a call."""
-        if event == "call":
-            module = frame.f_globals.get("__name__")
-            if module == "subprocess" and self.seen is False:
+        """Look at a call."""
+        modules = []
+        if event == "call" and frame.f_code.co_filename not in self.test_files:
+            modules = [frame.f_globals.get("__name__")]
+            if modules == ["subprocess"] and self.seen is False:
                 self.seen = None
-            ours = self.is_project(module) and not self.is_test_file(frame.f_code.co_filename)
         elif event == "c_call":
             owner = type(getattr(argument, "__self__", None))
-            names = (getattr(argument, "__module__", None), getattr(owner, "__module__", None))
-            ours = any(map(self.is_project, names))
-        else:
-            return
-        if ours:
+            modules = [getattr(argument, "__module__", None), getattr(owner, "__module__", None)]
+        if any(map(self.is_project, modules)):
             self.seen = True
             sys.setprofile(None)
 

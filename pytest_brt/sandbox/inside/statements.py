@@ -1,7 +1,6 @@
 """Runs statements one by one. Runs in the project: Python 3.8+."""
 
 import ast
-import builtins
 import io
 import os
 import sys
@@ -9,7 +8,6 @@ import tempfile
 import threading
 import time
 import types
-import warnings
 
 start = sys.modules["_brt_start"]
 describe = start.load("describe")
@@ -60,7 +58,6 @@ class Database:
     """
 
     def __init__(self):
-        self.is_made = False
         self.was_used = False
         self.may_be_used = False
 
@@ -69,18 +66,18 @@ class Database:
         import django
         from django.core.signals import request_started
         from django.db.backends.base.base import BaseDatabaseWrapper
-        from django.db.models import QuerySet
         from django.db.models.signals import pre_init
         from django.test.utils import setup_databases, setup_test_environment
 
         django.setup()
         setup_test_environment()
         connect = BaseDatabaseWrapper.ensure_connection
+        made = []
 
         def ensure_connection(connection):
             self.was_used = True
-            if not self.is_made:
-                self.is_made = True
+            if not made:
+                made.append(True)
                 setup_databases(verbosity=0, interactive=False)
             connect(connection)
 
@@ -88,21 +85,10 @@ class Database:
         # A tree without the bug may get further than this one does.
         request_started.connect(self.note, weak=False)
         pre_init.connect(self.note, weak=False)
-        begin = QuerySet.__init__
-
-        def __init__(queries, *arguments, **words):
-            self.may_be_used = True
-            begin(queries, *arguments, **words)
-
-        QuerySet.__init__ = __init__
 
     def note(self, sender, **words):
         """Keep that a request was made, or an object of a model."""
         self.may_be_used = True
-
-    def forget(self):
-        """Begin anew, for the next statement."""
-        self.was_used = self.may_be_used = False
 
 
 class Calls:
@@ -126,20 +112,10 @@ class Calls:
         return sorted({(code.co_filename, code.co_firstlineno) for code in codes})
 
 
-def set_filter(line):
-    """Do with warnings what a line of pytest's ``filterwarnings`` says, as tests see them."""
-    action, message, kind, module = (line + ":::").split(":")[:4]
-    category = getattr(builtins, kind.strip() or "Warning", None)
-    try:
-        warnings.filterwarnings(action.strip(), message.strip(), category, module.strip())
-    except (AssertionError, TypeError, ValueError):
-        return  # about a warning of a package, which is not imported for it
-
-
 class Session:
     """One namespace, and the statements that run in it."""
 
-    def __init__(self, events, packages, statements, filters):
+    def __init__(self, events, packages, statements):
         self.events = events
         # A file with all of them, as a person runs them: some code looks at its own source.
         self.path = os.path.join(tempfile.mkdtemp(), "report.py")
@@ -149,20 +125,14 @@ class Session:
         self.packages = frozenset(packages)
         self.own_files = start.own_files()
         self.flags = 0
-        self.caught = []
         self.loop = None
         self.database = Database()
         module = types.ModuleType("__main__")
         module.__file__ = self.path
         module.__dict__["__builtins__"] = __builtins__
         sys.modules["__main__"] = module
-        self.module = module
         self.space = module.__dict__
         self.capture = Capture()
-        warnings.simplefilter("always")
-        for line in filters:
-            set_filter(line)
-        warnings.showwarning = self.show_warning
         if "DJANGO_SETTINGS_MODULE" in os.environ:
             try:
                 self.database.prepare()
@@ -171,14 +141,9 @@ class Session:
                 sys.stderr.write("%s: %s\n" % (type(error).__name__, error))
             self.capture.take()
 
-    def show_warning(self, message, category, filename, lineno, file=None, line=None):
-        """Keep a warning instead of printing it."""
-        self.caught.append({"type": describe.type_name(category), "message": str(message)})
-
     def run(self, index, source):
         """Run statement number `index` and tell what it did."""
-        self.caught = []
-        self.database.forget()
+        self.database.was_used = self.database.may_be_used = False
         self.events.send("statement", index=index)
         begin = time.perf_counter()
         raised = value = None
@@ -201,7 +166,6 @@ class Session:
                 "value": shown,
                 "stdout": stdout,
                 "stderr": stderr,
-                "warnings": self.caught,
                 "database": self.database.was_used,
                 "may_ask": self.database.may_be_used,
                 "seconds": time.perf_counter() - begin,
@@ -265,7 +229,7 @@ def main(order, events):
     """Run what the order says, telling of each statement as it ends."""
     sys.argv[:] = [""]
     sys.path.insert(0, "")
-    session = Session(events, order["packages"], order["statements"], order["warnings"])
+    session = Session(events, order["packages"], order["statements"])
     calls = None
     for index, source in enumerate(order["statements"]):
         if index == order["calls_from"]:

@@ -12,15 +12,12 @@ from pathlib import Path
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches.git import find_repository, run_git
 from pytest_brt.patches.text import decode
-from pytest_brt.store import write_bytes
 from pytest_brt.types import FileChange
 
 #: Kinds of entries that are files: plain and executable; not links, not submodules.
 _FILES = {"100644": False, "100755": True}
-_NOTHING = "000000"
-#: To see whether a submodule differs, git would run itself in it, with the programs that its own
-#: configuration names. A patch cannot change a submodule's files, so nothing is lost.
-_NO_SUBMODULES = ("--ignore-submodules=all",)
+#: No submodule is looked into: git would run itself in it, with what its configuration names.
+_DIFF = ("diff", "--ignore-submodules=all", "--no-renames", "--relative", "--no-ext-diff")
 #: Before every name: a repository can have a branch that is called as an option.
 _END_OF_OPTIONS = "--end-of-options"
 
@@ -31,7 +28,7 @@ class Revision:
 
     sha: str
     #: For people: date, author and first line of the message.
-    about: str
+    about: str = ""
 
     @property
     def short(self) -> str:
@@ -62,30 +59,31 @@ class History:
         """
         wanted = ("--verify", "--quiet", _END_OF_OPTIONS, f"{name}^{{commit}}")
         none = f"no such revision: {name!r} (in a shallow clone: fetch it first)"
-        return self._described(self._git("rev-parse", *wanted, none=none))
+        sha = self._git("rev-parse", *wanted, none=none)
+        return self.described(Revision(sha=decode(sha).strip()))
 
     def first_parents(self) -> tuple[Revision, ...]:
         """Return what is checked out and the commits before it, along first parents, undescribed.
 
         In a shallow clone they end where it does; () where nothing is committed.
         """
-        done = run_git(
-            self.root, "rev-list", "--first-parent", "HEAD", "--", repository=self._repository
-        )
-        shas = done.stdout.decode().split() if done.returncode == 0 else []
-        return tuple(Revision(sha=sha, about="") for sha in shas)
+        try:
+            shas = decode(self._git("rev-list", "--first-parent", "HEAD", "--")).split()
+        except UsageProblem:
+            return ()
+        return tuple(Revision(sha=sha) for sha in shas)
 
     def described(self, revision: Revision) -> Revision:
         """Return a commit with what it is about."""
-        return self._described(revision.sha.encode())
+        form = "--format=%cs %an: %s"
+        about = self._git("log", "-1", form, _END_OF_OPTIONS, revision.sha, "--")
+        return Revision(sha=revision.sha, about=about.decode("utf-8", "replace").strip())
 
     def changed_files(self, revision: Revision) -> tuple[str, ...]:
         """Return the files of the project that a commit changes, against its first parent."""
         options = ("--name-only", "-z", "--no-renames", "--relative", "--root", "-m")
-        listed = self._git(
-            "diff-tree", "-r", "--no-commit-id", "--first-parent", *options,
-            _END_OF_OPTIONS, revision.sha, "--",
-        )  # fmt: skip
+        names = ("--no-commit-id", "--first-parent", *options, _END_OF_OPTIONS, revision.sha, "--")
+        listed = self._git("diff-tree", "-r", *names)
         return tuple(dict.fromkeys(decode(name) for name in listed.split(b"\0") if name))
 
     def fork(self, base: Revision, head: Revision) -> Revision:
@@ -98,32 +96,32 @@ class History:
             f"{base.short} and {head.short} have no commit in common (in a shallow clone: "
             "fetch the whole history, as with 'git fetch --unshallow')"
         )
-        names = (_END_OF_OPTIONS, base.sha, head.sha)
-        return self._described(self._git("merge-base", *names, none=none))
+        sha = self._git("merge-base", _END_OF_OPTIONS, base.sha, head.sha, none=none)
+        return Revision(sha=decode(sha).strip())
 
     def changes_to(self, wanted: Revision, start: Revision | None = None) -> tuple[FileChange, ...]:
         """Return what makes the tree of `start`, or else the working tree, that of `wanted`."""
-        options = ("--raw", "-z", "--no-abbrev", "--no-renames", "--relative", "--no-ext-diff")
         ends = [revision.sha for revision in (wanted, start) if revision is not None]
-        names = (_END_OF_OPTIONS, *ends, "--")
-        fields = self._git("diff", *_NO_SUBMODULES, *options, *names).split(b"\0")
+        options = ("--raw", "-z", "--no-abbrev", _END_OF_OPTIONS, *ends, "--")
+        fields = self._git(*_DIFF, *options).split(b"\0")
         changes = []
         for head, path in zip(fields[::2], fields[1::2], strict=False):
             mode, _, blob, _, _ = head.decode().lstrip(":").split(" ")
-            name = decode(path)
-            if mode == _NOTHING:
-                changes.append(FileChange(path=name, content=None))
+            if mode == "000000":
+                changes.append(FileChange(path=decode(path), content=None))
             elif mode in _FILES:
                 content = self._git("cat-file", "blob", _END_OF_OPTIONS, blob)
-                changes.append(FileChange(path=name, content=content, executable=_FILES[mode]))
+                kept = FileChange(path=decode(path), content=content, executable=_FILES[mode])
+                changes.append(kept)
         return tuple(changes)
 
     def text(self, revision: Revision, path: str) -> str | None:
         """Return the text of a file in a revision; None when it is not there."""
-        blob = f"{revision.sha}:./{path}"
-        command = ("cat-file", "blob", _END_OF_OPTIONS, blob)
-        done = run_git(self.root, *command, repository=self._repository)
-        return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
+        try:
+            blob = self._git("cat-file", "blob", _END_OF_OPTIONS, f"{revision.sha}:./{path}")
+        except UsageProblem:
+            return None
+        return blob.decode("utf-8", "replace")
 
     def branches(self, pattern: str) -> tuple[str, ...]:
         """Return the branches whose names match `pattern` (``*``, ``?``), by name.
@@ -152,15 +150,8 @@ class History:
         Raises:
             UsageProblem: the two have no commit in common.
         """
-        form = ("--binary", "--full-index", "--no-renames", "--no-color", "--no-ext-diff")
-        names = ("--relative", "--src-prefix=a/", "--dst-prefix=b/")
-        ends = (_END_OF_OPTIONS, f"HEAD...{branch}", "--")
-        return self._git("diff", *_NO_SUBMODULES, *form, *names, *ends)
-
-    def _described(self, sha: bytes) -> Revision:
-        name = sha.decode().strip()
-        about = self._git("log", "-1", "--format=%cs %an: %s", _END_OF_OPTIONS, name, "--")
-        return Revision(sha=name, about=about.decode("utf-8", "replace").strip())
+        form = ("--binary", "--full-index", "--no-color", "--src-prefix=a/", "--dst-prefix=b/")
+        return self._git(*_DIFF, *form, _END_OF_OPTIONS, f"HEAD...{branch}", "--")
 
     def _git(self, *arguments: str, none: str = "") -> bytes:
         """Return what git gives; `none` says what it means where git fails without a word."""
@@ -172,30 +163,3 @@ class History:
             why = said[-1] if said else f"it ended with status {done.returncode}"
             raise UsageProblem(f"git {arguments[0]} in {str(self.root)!r}: {why}")
         return done.stdout
-
-
-def write_branches(history: History, pattern: str, folder: Path) -> list[str]:
-    """Write what each branch that matches `pattern` changes into `folder`, as "NAME.diff".
-
-    A branch's patch is what it changed since it left the commit that is checked out. Returns the
-    names of those that change nothing since (they are merged, or only behind): no candidates.
-
-    Raises:
-        UsageProblem: no branch matches, or none of those that do changes anything.
-    """
-    names = history.branches(pattern)
-    if not names:
-        raise UsageProblem(
-            f"no branch is called {pattern!r} in {str(history.root)!r} (see 'git branch --all'; "
-            "* and ? stand for parts of a name)"
-        )
-    texts = {name: history.diff_of(name) for name in names}
-    if not any(texts.values()):
-        raise UsageProblem(
-            f"{', '.join(names)}: nothing is changed there since the commit that is checked out "
-            "(check out the buggy commit first)"
-        )
-    for name, text in texts.items():
-        if text:
-            write_bytes(folder / f"{name}.diff", text)
-    return [name for name, text in texts.items() if not text]

@@ -1,0 +1,308 @@
+"""From what a process reported, and how it ended, to what each of its tests did.
+
+A PASS needs every phase, in order, from one process, with no exception seen and an exit status
+that agrees; whatever a test prints counts for nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from pytest_brt.code.layout import is_test_path
+from pytest_brt.sandbox.events import Event, ExceptionInfo
+from pytest_brt.sandbox.process import ProcessResult
+from pytest_brt.sandbox.view import PathMap
+from pytest_brt.types import Cause, Raised, TestRun, Verdict
+from pytest_brt.types.cause import CauseCode
+
+_MOST_OUTPUT, _MOST_TEXT = 4000, 240
+#: Limits that a machine has, or its user, by the names of errors: other runs share them.
+_OF_MACHINE = frozenset({"EAGAIN", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "ENOSPC", "MemoryError"})
+_REFUSED = {"ELIBACC": "sandbox: a library is not found, its folder may need --brt-show DIR"}
+#: Exceptions that, raised in the test's own frame, say that the test is wrong.
+_OWN_FAULTS = frozenset(
+    {"NameError", "ImportError", "SyntaxError", "SystemExit", "_pytest.fixtures.FixtureLookupError"}
+)
+#: How pytest says that a conftest raises, and where.
+_CONFTEST = re.compile(r"^ImportError while loading conftest .*\n(.+):(\d+): in ", re.MULTILINE)
+#: What failed around a test's body.
+_AROUND = {
+    "collect": (CauseCode.NOT_COLLECTED, "cannot be collected"),
+    "setup": (CauseCode.SETUP, "setup failed"),
+    "teardown": (CauseCode.TEARDOWN, "teardown failed"),
+}
+
+
+@dataclass(slots=True, kw_only=True)
+class Item:
+    """What was reported of one item of pytest that was begun."""
+
+    node: str
+    phases: list[Event] = field(default_factory=list)
+    #: That it was through with all its phases.
+    end: Event | None = None
+    #: How the fork ended in which it ran.
+    joined: Event | None = None
+    is_forked: bool = False
+    #: More than one process reported of it, or what cannot be read.
+    is_odd: bool = False
+    #: No other one was begun after it.
+    is_last: bool = False
+
+
+def items_of(events: Iterable[Event]) -> dict[str, Item]:
+    """Return the items that were begun, by their nodes, in order.
+
+    An item that runs in a fork has one process of its own, and all others the first one.
+    """
+    items: dict[str, Item] = {}
+    reporter, own = 0, 0
+    current = ""
+    for event in events:
+        if event.event == "start":
+            reporter = own = own or event.pid
+        elif event.event == "fork":
+            items[event.node] = Item(node=event.node, is_forked=True)
+            reporter = 0
+        elif event.event == "joined" and event.node in items:
+            items[event.node].joined = event
+            reporter = own
+        elif event.event == "unreadable" and current in items:
+            items[current].is_odd = True
+        elif event.event in ("begin", "phase", "end"):
+            current = event.node
+            item = items.setdefault(current, Item(node=current))
+            reporter = reporter or event.pid
+            item.is_forked &= reporter != own
+            item.is_odd |= event.pid != reporter
+            if event.event == "phase":
+                item.phases.append(event)
+            elif event.event == "end":
+                item.is_odd |= item.end is not None
+                item.end = event
+    for item in [*items.values()][-1:]:
+        item.is_last = True
+    return items
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What one process reported of the tests of a file, and what must be known besides."""
+
+    test: str
+    path: str
+    result: ProcessResult
+    paths: PathMap
+    #: Seconds that a test had.
+    seconds: float
+    #: Modules of the project were changed.
+    is_patched: bool = False
+
+    def run(
+        self, verdict: Verdict, code: CauseCode, words: str, info: ExceptionInfo | None = None
+    ) -> TestRun:
+        """Return a run of which no more is known, with an exception behind the words for it."""
+        raised = self.paths.raised(info) if info else None
+        if info and info.denied and code is not CauseCode.NOT_COLLECTED:
+            code = CauseCode.SHORT if info.denied in _OF_MACHINE else CauseCode.DENIED
+        if info and info.denied:
+            words = f"{_REFUSED.get(info.denied, f'sandbox: {info.denied}')}: {words}"
+        text = words + (briefly(raised) if raised else "")
+        place = raised.in_project if raised and code is CauseCode.RAISED else None
+        if place:
+            text += f" ({place.path}:{place.line})"
+        cause = Cause(code=code, text=shorten(" ".join(text.split())))
+        return TestRun(test=self.test, node="", verdict=verdict, cause=cause, raised=raised)
+
+    def run_of(self, item: Item) -> TestRun:
+        """Return what one item did."""
+        run = self._of_phases(item.phases)
+        if why_not := self._contradiction(item):
+            run = self._tampered(why_not)
+        elif not self._is_over(item, passed=run.verdict is Verdict.PASS):
+            run = self._cut_short(item)
+        elif item.end is not None:
+            run = self._with_origins(run, item.end)
+        printed = [phase.output for phase in item.phases if phase.output]
+        if not printed and item.end is None:
+            printed = [self.paths.text(self.result.output)]
+        lines = item.end.lines.items() if item.end else ()
+        named = ((self.paths.relative(path), numbers) for path, numbers in lines)
+        return replace(
+            run,
+            node=self.paths.text(item.node.partition("::")[2]),
+            seconds=sum(phase.duration for phase in item.phases),
+            used_project=next((p.used for p in item.phases[::-1] if p.when == "call"), None),
+            output="".join(printed[-1:])[-_MOST_OUTPUT:],
+            ran=tuple((path, f"{sum(1 << n for n in lines):x}") for path, lines in named if path),
+            cpu=item.end.cpu if item.end else 0.0,
+        )
+
+    def without_items(self, file: str) -> TestRun:
+        """Return what became of a file, as it was called, none of whose tests was begun."""
+        printed = self.paths.text(self.result.output)
+        run = self._not_begun(file, printed)
+        return replace(run, seconds=self.result.seconds, output=printed[-_MOST_OUTPUT:])
+
+    def _of_phases(self, phases: list[Event]) -> TestRun:
+        """Return the verdict that the phases of an item amount to."""
+        for phase in phases:
+            hides = phase.outcome == "passed" and phase.raised is not None
+            if hides or phase.outcome not in ("passed", "failed", "skipped"):
+                said = f"{phase.when} reported as {phase.outcome!r} though it raised"
+                return self._tampered(said)
+        for phase in phases:
+            if phase.outcome == "failed":
+                return self._failure(phase)
+            if phase.outcome == "skipped" and phase.when != "teardown":
+                if phase.xfail:
+                    text = phase.reason or "expected to fail"
+                    return self.run(Verdict.XFAIL, CauseCode.EXPECTED_FAILURE, text)
+                return self.run(Verdict.SKIP, CauseCode.SKIPPED, phase.reason or "skipped")
+        if [phase.when for phase in phases] != ["setup", "call", "teardown"]:
+            return self._tampered("phases are missing or out of order")
+        marked = ", though marked as expected to fail" if phases[1].xfail else ""
+        return self.run(Verdict.PASS, CauseCode.PASSED, f"passed{marked}")
+
+    def _failure(self, phase: Event) -> TestRun:
+        info = phase.raised
+        if phase.when in _AROUND:
+            code, words = _AROUND[phase.when]
+            return self.run(Verdict.BROKEN, code, f"{words}: {'' if info else phase.text}", info)
+        if info is None:
+            return self.run(Verdict.FAIL, CauseCode.RAISED, _last_line(phase.text) or "failed")
+        # The innermost frame that is not a library's.
+        paths = [self.paths.relative(path) for path, _, _ in info.frames]
+        innermost = next(filter(None, reversed(paths)), self.path)
+        is_own = innermost == self.path or is_test_path(innermost)
+        if is_own and not info.denied:
+            if _OWN_FAULTS.intersection((info.type, *info.bases)):
+                words = "error in the test itself: "
+                return self.run(Verdict.BROKEN, CauseCode.OWN_ERROR, words, info)
+            if info.about_project:
+                words = "does not fit the project: "
+                return self.run(Verdict.FAIL, CauseCode.MISMATCH, words, info)
+        return self.run(Verdict.FAIL, CauseCode.RAISED, "", info)
+
+    def _tampered(self, text: str) -> TestRun:
+        return self.run(Verdict.TAMPERED, CauseCode.CONTRADICTION, text)
+
+    def _contradiction(self, item: Item) -> str:
+        """Return what no plugin of ours reports, if anything."""
+        if self.result.flooded or item.is_odd:
+            return "events from two processes, or none that can be read"
+        status, announced = self.result.status, self.result.first("finish")
+        if item.is_forked:
+            status, announced = (item.joined.code, item.end) if item.joined else (0, None)
+        if announced and not self.result.timed_out and status != announced.code:
+            return f"{status_words(status)}, but pytest said {announced.code}"
+        return ""
+
+    def _is_over(self, item: Item, *, passed: bool) -> bool:
+        """Return whether an item came to its end, and its process did, or went on to the next."""
+        if item.end is None or item.is_forked:
+            return item.end is not None and item.joined is not None
+        if not passed:
+            return True
+        return not (self.result.timed_out if self.result.first("finish") else item.is_last)
+
+    def _cut_short(self, item: Item) -> TestRun:
+        """Return what becomes of an item that did not come to its end."""
+        node = item.node if item.is_forked else ""
+        status = item.joined.code if item.joined else self.result.status
+        is_late = self.result.timed_out and not item.joined
+        late = f"did not end within {self.seconds:g} s" if is_late else ""
+        return self._ended_early(status, late, "before the test's end", node)
+
+    def _ended_early(self, status: int, late: str, when: str, node: str = "") -> TestRun:
+        """Return how a process ended too early; `late` says that it took too long."""
+        if self.result.disk_full:
+            return self.run(Verdict.INVALID, CauseCode.DISK_FULL, "the disk was full")
+        for event in self.result.events:
+            if event.event == "broken_off" and event.node == node:
+                words = "broke off the run: "
+                return self.run(Verdict.BROKEN, CauseCode.BROKEN_OFF, words, event.raised)
+        if late:
+            if self.result.is_overdue:
+                text = "the tests together did not end in time"
+                return self.run(Verdict.TIMEOUT, CauseCode.TREE_TOO_SLOW, text)
+            return self.run(Verdict.TIMEOUT, CauseCode.TOO_SLOW, late)
+        # The kernel kills what takes too much memory, and others may have taken it.
+        code = CauseCode.SHORT if status == -signal.SIGKILL else CauseCode.ENDED
+        return self.run(Verdict.CRASH, code, f"{status_words(status)} {when}")
+
+    def _not_begun(self, file: str, printed: str) -> TestRun:
+        result = self.result
+        if not result.first("start") and not result.disk_full:
+            text = f"sandbox: could not be set up: {_last_line(printed)}"
+            return self.run(Verdict.INVALID, CauseCode.NOT_STARTED, text)
+        for event in result.events:
+            if event.event == "file_failed" and _concerns(event.node, file):
+                return self._failure(event)
+            if event.event == "file_skipped" and _concerns(event.node, file):
+                return self.run(Verdict.SKIP, CauseCode.SKIPPED, event.text or "skipped")
+        is_early = not printed.strip() or result.status < 0 or result.first("broken_off")
+        if result.timed_out or result.disk_full or is_early:
+            late = "did not end while being collected" if result.timed_out else ""
+            return self._ended_early(result.status, late, "while being collected")
+        if result.first("collected"):
+            return self.run(Verdict.BROKEN, CauseCode.NO_TEST, "no test found")
+        return self.run(Verdict.BROKEN, CauseCode.NOT_COLLECTED, _why_not_collected(printed))
+
+    def _with_origins(self, run: TestRun, end: Event) -> TestRun:
+        """Return the run, or INVALID where other code than the patched was imported."""
+        for path, origin in end.origins:
+            if self.paths.relative(origin) != path:
+                where = self.paths.text(origin)
+                text = f"other code than the patched {path} was imported: {where}"
+                return self.run(Verdict.INVALID, CauseCode.OTHER_CODE, text)
+        # Whether changed lines were executed is not known, where a changed module was imported.
+        return replace(run, exercised=None if end.origins or not self.is_patched else False)
+
+
+def status_words(status: int) -> str:
+    """Return how a process ended: "killed by SIGSEGV" or "exit status 3".
+
+    >>> status_words(-11)
+    'killed by SIGSEGV'
+    """
+    if status >= 0:
+        return f"exit status {status}"
+    names = {number.value: number.name for number in signal.Signals}
+    return f"killed by {names.get(-status, f'signal {-status}')}"
+
+
+def briefly(raised: Raised) -> str:
+    """Return an exception on one line, without more than the first of its message."""
+    first = raised.message.strip().splitlines()[:1]
+    return f"{raised.type}: {first[0]}" if first else raised.type
+
+
+def shorten(line: str) -> str:
+    """Return a line cut to size."""
+    return line if len(line) <= _MOST_TEXT else f"{line[: _MOST_TEXT - 1]}…"
+
+
+def _concerns(node: str, file: str) -> bool:
+    """Return whether what failed is a file, or a folder or class on the way to its tests."""
+    folder = node.partition("::")[0]
+    return folder in ("", ".", file) or file.startswith(f"{folder.removesuffix('/__init__.py')}/")
+
+
+def _why_not_collected(printed: str) -> str:
+    line = _last_line(printed)
+    conftest = _CONFTEST.search(printed)
+    if conftest:
+        return f"{conftest[1]}, line {conftest[2]}, cannot be imported: {line}"
+    return f"cannot be run: {line or 'no such test'}"
+
+
+def _last_line(text: str) -> str:
+    """Return the last line that says what is wrong: pytest marks them."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith(("ERROR:", "E  "))]
+    last = (errors or lines or [""])[-1]
+    return last.removeprefix("ERROR:").removeprefix("E  ").strip()
