@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pytest_brt.execute.engine import Engine, Row, target_of
-from pytest_brt.oracle.facts import CLAIMS, simple
+from pytest_brt.oracle.draft import simple
+from pytest_brt.oracle.report_facts import ASSERTIONS
 from pytest_brt.revisions.commits import History, Revision
 from pytest_brt.types import CandidateTest, TestRun, Verdict
 from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
@@ -135,6 +136,6 @@ def state_of(run: TestRun, test: CandidateTest) -> RevisionState:
         return RevisionState.FIXED
     if run.verdict is not Verdict.FAIL or run.raised is None:
         return RevisionState.UNTESTABLE
-    wanted = {simple(test.expects.type)} if test.expects else CLAIMS
+    wanted = {simple(test.expects.type)} if test.expects else ASSERTIONS
     is_wanted = simple(run.raised.type) in wanted
     return RevisionState.BUGGY if is_wanted else RevisionState.UNTESTABLE

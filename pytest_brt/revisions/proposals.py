@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.issue.github import Address, find_address, read_author, read_diff, repository_of
 from pytest_brt.patches.git import find_repository, read_remotes
 from pytest_brt.patches.read import common_folder, read_patches
+from pytest_brt.report.github import Address, find_address, read_author, read_diff, repository_of
 from pytest_brt.revisions.commits import History, write_branches
 from pytest_brt.store import write_bytes
 from pytest_brt.types import Patch
