@@ -8,16 +8,24 @@ from __future__ import annotations
 
 from pytest_brt.types import Raised
 
-#: What a message holds, of an exception of any type. Where each comes from: pytest-django (its
-#: database blocker), Django (``SimpleTestCase``), asyncio (``loop.create_connection``), errno's
-#: ECONNREFUSED, ENETUNREACH, EROFS and EPERM, ``socket.getaddrinfo``, urllib3.
+#: What a message holds, of an exception of any type. Where each comes from: asyncio
+#: (``loop.create_connection``), errno's ECONNREFUSED, ENETUNREACH, EROFS and EPERM,
+#: ``socket.getaddrinfo``, urllib3.
 _MESSAGES = (
-    "Database access not allowed", "are not allowed in SimpleTestCase subclasses",
     "Connect call failed", "Connection refused", "Network is unreachable",
     "Name or service not known", "Temporary failure in name resolution",
     "nodename nor servname provided", "Failed to resolve", "getaddrinfo failed",
     "Read-only file system", "Operation not permitted",
 )  # fmt: skip
+#: The same of exceptions of some types: pytest-django's (its database blocker), and Django's
+#: (``SimpleTestCase``).
+_DATABASE = {
+    "Database access not allowed": ("RuntimeError",),
+    "are not allowed in SimpleTestCase subclasses": (
+        "DatabaseOperationForbidden",
+        "AssertionError",
+    ),
+}
 #: Types that say what this machine lacks, unless the report names them.
 _TYPES = frozenset(
     {"ImproperlyConfigured", "AppRegistryNotReady", "OperationalError", "ModuleNotFoundError"}
@@ -31,7 +39,9 @@ def missing_here(raised: Raised | None) -> str:
         return ""
     if _is_unset_variable(raised):
         return f"environment variable {raised.message} is not set (--brt-env NAME=VALUE)"
-    return next((text for text in _MESSAGES if text in raised.message), "")
+    name = raised.type.rpartition(".")[2]
+    known = [text for text, names in _DATABASE.items() if name in names]
+    return next((text for text in (*known, *_MESSAGES) if text in raised.message), "")
 
 
 def not_set_up(raised: Raised, report: str) -> str:

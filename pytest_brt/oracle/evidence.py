@@ -13,12 +13,11 @@ _ENOUGH = 10
 
 
 def measured(evidence: Evidence) -> Measured:
-    """Return how often tests with such evidence were right; rows of few tests count together."""
-    rows = _table()
-    own = _sum(rows.get(evidence, []))
-    if own.of >= _ENOUGH:
+    """Return how often tests with such evidence were right; small rows count with ``other``."""
+    sums = {name: _sum(parts) for name, parts in _table().items()}
+    own = sums.get(evidence, Measured(right=0, of=0))
+    if own.of >= _ENOUGH and evidence is not Evidence.OTHER:
         return own
-    sums = {name: _sum(parts) for name, parts in rows.items()}
     pooled = [row for name, row in sums.items() if row.of < _ENOUGH or name == Evidence.OTHER]
     return Measured(right=sum(row.right for row in pooled), of=sum(row.of for row in pooled))
 

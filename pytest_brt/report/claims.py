@@ -49,17 +49,17 @@ _PATTERNS = tuple(
             ClaimRole.EXPECTED,
         ),
         (
-            rf"\b(?:instead of|rather than|but (?:got|gives|returns))\b{_FILL}{_VALUE}",
-            ClaimKind.VALUE,
-            None,
-        ),
-        (
             r"\b(?:rais\w+|throw\w*|threw|gives?|gets?|got|fail\w* with|crash\w* with|results? in)"
             rf"\b{_FILL}`?(?P<exception>{EXCEPTION})",
             ClaimKind.RAISES,
             ClaimRole.ACTUAL,
         ),
         (rf"\b{_GAVE}{_THING}(?: is)?\b{_FILL}{_VALUE}", ClaimKind.VALUE, ClaimRole.ACTUAL),
+        (
+            rf"\b(?:instead of|rather than|but (?:got|gives|returns))\b{_FILL}{_VALUE}",
+            ClaimKind.VALUE,
+            None,
+        ),
     )
 )
 _UNEXPECTED = re.compile(
@@ -149,6 +149,8 @@ def claims_in(sentence: Sentence, section: ClaimRole) -> list[tuple[str, Claim]]
                 continue
             if any(claim.text == value and claim.kind is kind for _, claim in claims):
                 continue
+            if role is None and not claims:
+                continue
             is_fine = role is ClaimRole.ACTUAL and _FINE.search(text)
             said = ClaimRole.FINE if is_fine else role or _opposite(claims)
             exception = match.groupdict().get("exception") or ""
@@ -175,13 +177,14 @@ def _is_value(text: str) -> bool:
 
 
 def _opposite(claims: list[tuple[str, Claim]]) -> ClaimRole:
-    wanted = bool(claims) and claims[-1][1].role is ClaimRole.EXPECTED
-    return ClaimRole.ACTUAL if wanted or not claims else ClaimRole.EXPECTED
+    is_wanted = claims[-1][1].role is ClaimRole.EXPECTED
+    return ClaimRole.ACTUAL if is_wanted else ClaimRole.EXPECTED
 
 
 def _subject(match: re.Match[str], sentence: Sentence) -> str:
     """Return the last code before a claim that does something, "" without any."""
-    before = re.findall(r"§(\d+)§", match.string[: match.start()])
+    end = match.start("exception" if "exception" in match.groupdict() else "value")
+    before = re.findall(r"§(\d+)§", match.string[:end])
     codes = [sentence.code[int(number)] for number in before]
     return next((code for code in reversed(codes) if is_runnable(code)), "")
 

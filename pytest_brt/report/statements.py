@@ -40,9 +40,10 @@ def read_report(issue: Issue) -> Reading:
     walk = _Walk()
     for number, block in enumerate(issue.blocks[: 2 * _BLOCKS]):
         walk.read(number, block)
+    inline = walk.inline_rest()
     return Reading(
         issue=issue,
-        statements=tuple(_defined([*walk.statements[:MOST_STATEMENTS], *walk.inline_rest()])),
+        statements=tuple(_defined([*walk.statements[:MOST_STATEMENTS], *inline])),
         tests=reporters_tests(issue),
         exceptions=_exceptions(issue),
         wants_exception=any(

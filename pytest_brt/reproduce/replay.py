@@ -75,9 +75,13 @@ def replay(
     observed = reports.observed(issue, engine)
     drafts = ask_oracles(observed)
     maker = _Maker(observed=observed, engine=engine, repeat=repeat)
-    tests = [*maker.reporters_tests(), *maker.tests(drafts, _MOST)]
-    progress(f"trying {len(tests)} tests on the unpatched tree")
-    judged = maker.judge(tests)
+    judged = maker.judge_all(drafts, progress)
+    if judged and all(item.judgement.verdict is Verdict.BROKEN for item in judged):
+        # Among the project's own tests their conftest.py may need what is not installed.
+        top = _Maker(observed=observed, engine=engine, repeat=repeat, folder=".")
+        moved = top.judge_all(drafts, progress)
+        if any(item.judgement.verdict is not Verdict.BROKEN for item in moved):
+            maker, judged = top, moved
     if not any(item.judgement.candidate for item in judged):
         # The set-up may be in statements that no name leads to.
         whole = [replace(draft, whole=True) for draft in drafts if draft.index is not None]
@@ -107,6 +111,8 @@ class _Maker:
     engine: Engine
     #: Runs on the unpatched tree that must agree.
     repeat: int
+    #: Where the tests are put; "" is where the project has its own.
+    folder: str = ""
     #: Names of the tests so far, and what they are but for their names.
     names: set[str] = field(default_factory=set)
     bodies: set[str] = field(default_factory=set)
@@ -120,6 +126,14 @@ class _Maker:
     def facts(self) -> ReportFacts:
         """What the report says of its failure."""
         return read_facts(self.observed.reading)
+
+    def judge_all(
+        self, drafts: Sequence[Draft], progress: Callable[[str], None]
+    ) -> tuple[JudgedTest, ...]:
+        """Judge the reporter's tests and those of the best drafts."""
+        tests = [*self.reporters_tests(), *self.tests(drafts, _MOST)]
+        progress(f"trying {len(tests)} tests on the unpatched tree")
+        return self.judge(tests)
 
     def reporters_tests(self) -> Iterator[_Written]:
         """Yield the tests that the report brings, but for those with names that nothing has."""
@@ -161,7 +175,8 @@ class _Maker:
         return tuple(item for item in judged if item.judgement.verdict is Verdict.PASS)
 
     def _test(self, name: str, file: str, source: str, oracle: Oracle) -> CandidateTest:
-        path = (PurePosixPath(self.engine.subject.test_root) / f"{file}.py").as_posix()
+        folder = PurePosixPath(self.folder or self.engine.subject.test_root)
+        path = (folder / f"{file}.py").as_posix()
         return CandidateTest(
             id=content_id(self.issue.id, path, source, name),
             name=name,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.reproduce.given import load_targets
+from pytest_brt.reproduce.user_tests import load_targets
 
 MARKED = """\
 import pytest

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.execute.engine import Engine, Row, target_of
-from pytest_brt.oracle.values import showing, stating, weak_assertion
+from pytest_brt.oracle.patch_values import showing, stating, weak_assertion
 from pytest_brt.patches import canonical_diff
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.render.entries import patch_entry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.oracle.surroundings import missing_around
+from pytest_brt.oracle.environment_errors import missing_here
 from pytest_brt.types import Raised
 
 
@@ -28,8 +28,8 @@ from pytest_brt.types import Raised
     ],
 )
 def test_exceptions_of_the_surroundings(type_: str, message: str, said: str) -> None:
-    assert missing_around(Raised(type=type_, message=message)) == said
+    assert missing_here(Raised(type=type_, message=message)) == said
 
 
 def test_without_an_exception_nothing_is_said() -> None:
-    assert missing_around(None) == ""
+    assert missing_here(None) == ""

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pytest_brt.reproduce.select import select, without_repeats
+from pytest_brt.reproduce.order import select, without_repeats
 from pytest_brt.types import (
     Attempt,
     CandidateTest,
