@@ -19,13 +19,11 @@ _MESSAGES = (
 )  # fmt: skip
 #: The same of exceptions of some types: pytest-django's (its database blocker), and Django's
 #: (``SimpleTestCase``).
-_DATABASE = {
-    "Database access not allowed": ("RuntimeError",),
-    "are not allowed in SimpleTestCase subclasses": (
-        "DatabaseOperationForbidden",
-        "AssertionError",
-    ),
-}
+_DATABASE = (
+    ("RuntimeError", "Database access not allowed"),
+    ("DatabaseOperationForbidden", "are not allowed in SimpleTestCase subclasses"),
+    ("AssertionError", "are not allowed in SimpleTestCase subclasses"),
+)
 #: Types that say what this machine lacks, unless the report names them.
 _TYPES = frozenset(
     {"ImproperlyConfigured", "AppRegistryNotReady", "OperationalError", "ModuleNotFoundError"}
@@ -40,7 +38,7 @@ def missing_here(raised: Raised | None) -> str:
     if _is_unset_variable(raised):
         return f"environment variable {raised.message} is not set (--brt-env NAME=VALUE)"
     name = raised.type.rpartition(".")[2]
-    known = [text for text, names in _DATABASE.items() if name in names]
+    known = [text for type_, text in _DATABASE if type_ == name]
     return next((text for text in (*known, *_MESSAGES) if text in raised.message), "")
 
 

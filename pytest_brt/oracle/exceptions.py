@@ -17,7 +17,7 @@ from pytest_brt.oracle.environment_errors import missing_here
 from pytest_brt.report.match import messages_agree
 from pytest_brt.syntax.parse import Function, covers, parse_or_empty
 from pytest_brt.types import Evidence, OracleKind, Raised
-from pytest_brt.types.report import RIGHT, ClaimKind, ClaimRole
+from pytest_brt.types.report import RIGHT, ClaimKind
 
 #: Raised by the snippet's own mistakes, or by what lacks here, unless the report shows it.
 _MISTAKES = frozenset(
@@ -92,7 +92,7 @@ def _evidence_of(observed: ObservedReport, one: Observation, raised: Raised) -> 
 
 def _by_its_own_name(text: str, name: str) -> list[Raised]:
     """Return the exception of that name, where a report has it as a word."""
-    match = re.search(rf"(?<![\w.]){re.escape(name)}\b(?::[ \t]+(?P<message>[^`\n]+))?", text)
+    match = re.search(rf"(?<!\w){re.escape(name)}\b(?::[ \t]+(?P<message>[^`\n]+))?", text)
     return [Raised(type=name, message=match["message"] or "")] if match else []
 
 
@@ -143,7 +143,7 @@ def must_raise(observed: ObservedReport) -> Iterator[Draft]:
             continue
         raised = one.raised
         kinds = {simple(name) for name in (raised.type, *raised.bases)} if raised else set[str]()
-        for claim in one.statement.claims_of(ClaimKind.RAISES, ClaimRole.EXPECTED):
+        for claim in one.statement.claims_of(ClaimKind.RAISES, *RIGHT):
             if claim.raised is None or claim.exception in kinds or kinds & _MISTAKES:
                 continue
             yield Draft(

@@ -10,7 +10,7 @@ from pytest_brt.observe.results import Form, Result, printed_argument, results_o
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.oracle.comparison import comparison
 from pytest_brt.oracle.draft import Draft, one_line, quote_of, shorten, title_names
-from pytest_brt.report.claims import role_of
+from pytest_brt.report.claims import role_of, states_it
 from pytest_brt.report.inline_code import is_runnable
 from pytest_brt.report.match import is_steady, squeezed
 from pytest_brt.report.prose import sentences
@@ -43,7 +43,6 @@ def _stated(index: int, one: Observation) -> Iterator[Draft]:
             for other in one.statement.claims_of(ClaimKind.VALUE, *WRONG)
             for result in shown
         )
-        is_said = claim.sentence and f"`{one.source}` should " in claim.sentence
         yield Draft(
             kind=OracleKind.EQUALS,
             index=index,
@@ -51,7 +50,9 @@ def _stated(index: int, one: Observation) -> Iterator[Draft]:
             sentence=f"`{shorten(one.source)}` should give {' '.join(text.split())[:100]}.",
             quote=quote_of(claim),
             fixtures=("capsys",) if capsys else (),
-            evidence=Evidence.STATED_VALUE if is_confirmed or is_said else Evidence.OTHER,
+            evidence=Evidence.STATED_VALUE
+            if is_confirmed or states_it(claim, one.source)
+            else Evidence.OTHER,
         )
 
 

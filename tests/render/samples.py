@@ -47,7 +47,6 @@ from pytest_brt.types.attempt import (
     ModelGaveNothing,
     NotTried,
     PlansFailed,
-    PutAtTop,
     SamplesDrawn,
     SamplingStopped,
     Shortened,
@@ -56,7 +55,7 @@ from pytest_brt.types.attempt import (
     VerdictCount,
     WithoutModel,
 )
-from pytest_brt.types.cause import BodyFailed, BodyRaised, CannotRun, NoTest, NotStarted
+from pytest_brt.types.cause import BodyFailed, BodyRaised, CannotRun, NotStarted
 from pytest_brt.types.clue import FileNamed, OnTraceback
 from pytest_brt.types.no_test import NoTestCode, NoTestReason
 from pytest_brt.types.refused import FileMissing, HunkMissing
@@ -246,9 +245,6 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
             PlansFailed(by="invert", said="no plan of 3 came to a test that fails as reported"),
             DialogueEnded(by="agent", ending=Ending.LOOP, steps=4, said="", wrote=False),
         ),
-    ),
-    "put-at-top": lambda: report(
-        bug_test(), notes=(PutAtTop(folder="tests", cause=NoTest(), raised=None),)
     ),
     "interrupted": lambda: report(bug_test(), notes=(Interrupted(),)),
 }
