@@ -65,6 +65,8 @@ def _without_exception(index: int, one: Observation) -> Iterator[Draft]:
 
 def _with_value(index: int, one: Observation) -> Iterator[Draft]:
     shown = [result for result in results_of(one) if result.can_compare]
+    complaints = one.statement.claims_of(ClaimKind.VALUE, *WRONG)
+    comes = any(result.quoted_by(claim.text) for claim in complaints for result in shown)
     for claim in one.statement.claims_of(ClaimKind.VALUE):
         text = claim.text.strip()
         wanted = claim.role is ClaimRole.EXPECTED
@@ -72,7 +74,7 @@ def _with_value(index: int, one: Observation) -> Iterator[Draft]:
         same = [result for result in shown if result.quoted_by(text) >= least]
         if wanted and same:
             lines, capsys = comparison(same[0], same[0].text, differs=False)
-        elif claim.role in WRONG and shown and not same and is_literal(text):
+        elif claim.role in WRONG and shown and not comes and is_literal(text):
             lines, capsys = comparison(shown[0], text, differs=True)
         else:
             continue

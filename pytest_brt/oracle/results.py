@@ -38,7 +38,7 @@ def _stated(index: int, one: Observation) -> Iterator[Draft]:
             continue
         result, text = compared
         lines, capsys = comparison(result, text, differs=False)
-        is_confirmed = any(
+        is_plain = states_it(claim, one.source) or any(
             result.quoted_by(other.text)
             for other in one.statement.claims_of(ClaimKind.VALUE, *WRONG)
             for result in shown
