@@ -20,8 +20,6 @@ ASSERTIONS = frozenset({"AssertionError", "Failed"})
 _SIDES = re.compile(r"^(?:AssertionError: )?(?:assert )?(.+?) (?:==|!=|is not|is|not in|in) (.+)$")
 _NOT_RAISED = re.compile(r"DID NOT RAISE (?:any of )?\(?<class '([\w.]+)'>")
 _CRASH = re.compile(r"exception|crash|throw|traceback|\brais(?:e|es|ed|ing)\b", re.IGNORECASE)
-#: Letters of a value that stands anywhere in the report; shorter ones stand alone there.
-_LETTERS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +88,12 @@ def failure_matches_report(facts: ReportFacts, source: str, raised: Raised | Non
         return f"the report asks for {wanted}" if wanted in facts.text else ""
     if stated := states_values(facts, raised):
         return stated
-    value = _actual_value(first, source)
-    # What the test passes in is in the report as an input: that it comes out says nothing.
-    if value and _is_quoted(value, facts.text) and not _is_written(value, source):
-        return f"the report quotes the value {value[:60]}"
+    sides = _SIDES.match(first)
+    values = [value for value in (*facts.shown, *facts.wrong) if not value.isidentifier()]
+    for side in sides.groups() if sides else ():
+        # What the test passes in, or expects, is in the report for another reason.
+        if side not in source and any(match_values(side, value) for value in values):
+            return f"the report quotes the value {side.strip()[:60]}"
     return ""
 
 
@@ -132,33 +132,3 @@ def catches_named(facts: ReportFacts, source: str) -> bool:
             caught += node.args[:1]
     names = (n.id for one in caught for n in ast.walk(one) if isinstance(n, ast.Name))
     return any(re.search(rf"\b{name}\b", facts.text) for name in names)
-
-
-def _actual_value(message: str, source: str) -> str:
-    """Return the value that a failed comparison saw; what the test has written is the other one."""
-    sides = _SIDES.match(message)
-    if not sides:
-        return ""
-    left, right = sides[1].strip(), sides[2].strip()
-    for value, other in ((left, right), (right, left)):
-        if value not in source and "..." not in value and (other in source or value == left):
-            return value
-    return ""
-
-
-def _is_written(value: str, source: str) -> bool:
-    """Return whether a value stands in a test, however it is quoted there."""
-    nodes = (n for n in ast.walk(parse_or_empty(source)) if isinstance(n, ast.Constant))
-    return value in {repr(node.value) for node in nodes}
-
-
-def _is_quoted(value: str, text: str) -> bool:
-    """Say whether `text` has `value`: short and plain ones only where they stand alone."""
-    bare = value.strip()
-    if len(bare) >= 2 and bare[0] == bare[-1] and bare[0] in "\"'":
-        bare = bare[1:-1]
-    if not bare.strip() or bare in ("None", "True", "False"):
-        return False
-    if len(bare) > _LETTERS and not bare.isalnum():
-        return "".join(bare.replace("\\n", "\n").split()) in "".join(text.split())
-    return bool(re.search(rf"(?<![\w.]){re.escape(bare)}(?![\w]|\.\d)", text))

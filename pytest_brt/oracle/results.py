@@ -50,9 +50,7 @@ def _stated(index: int, one: Observation) -> Iterator[Draft]:
             sentence=f"`{shorten(one.source)}` should give {' '.join(text.split())[:100]}.",
             quote=quote_of(claim),
             fixtures=("capsys",) if capsys else (),
-            evidence=Evidence.STATED_VALUE
-            if is_confirmed or states_it(claim, one.source)
-            else Evidence.OTHER,
+            evidence=Evidence.STATED_VALUE if is_plain else Evidence.OTHER,
         )
 
 
