@@ -100,6 +100,10 @@ _TURN = re.compile(
 _LABEL = re.compile(
     r"^\W*(?P<label>[A-Za-z]+)(?: [a-z]+)?\W*:\W*?(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<value>[^=].*)$"
 )
+#: What something else ought to equal.
+_SAME_AS = re.compile(
+    r"\b(?:the same|equal|equivalent|identical)\b[^.;]{0,30}?\b(?:as|to) (§\d+§|\"[^\"]+\"|'[^']+')"
+)
 _ERROR = re.compile(r"\b(?:rais|throw|error|exception|message)|\bsays?\b", re.IGNORECASE)
 _DENIED = re.compile(r"n['’]t\b|\bnot\b|\bno\b|\bwithout\b", re.IGNORECASE)
 #: Words of a comment that says of the line beside it that it is right or wrong.
@@ -158,6 +162,11 @@ def claims_in(sentence: Sentence, section: ClaimRole) -> list[tuple[str, Claim]]
             claim = Claim(kind=kind, role=said, text=value, raised=raised, sentence=sentence.text)
             claims.append((_subject(match, sentence), claim))
     return claims or [*_labelled(sentence)] or [*_alone(sentence, section)]
+
+
+def held_for_right(sentence: Sentence) -> list[str]:
+    """Return the code and the values to which a sentence says that something else is equal."""
+    return [_code(mark, sentence).strip("\"'") for mark in _SAME_AS.findall(sentence.masked)]
 
 
 def _with_exception(mark: str, sentence: Sentence) -> str:

@@ -11,6 +11,7 @@ from pytest_brt.report.claims import (
     EXCEPTION,
     claims_in,
     comment_claims,
+    held_for_right,
     may_want_exception,
     role_of,
     section_role,
@@ -40,7 +41,7 @@ def read_report(issue: Issue) -> Reading:
     walk = _Walk()
     for number, block in enumerate(issue.blocks[: 2 * _BLOCKS]):
         walk.read(number, block)
-    inline = walk.inline_rest()
+    inline = walk.finish()
     return Reading(
         issue=issue,
         statements=tuple(_defined([*walk.statements[:MOST_STATEMENTS], *inline])),
@@ -69,6 +70,8 @@ class _Walk:
     #: Claims that stand before any code.
     pending: list[Claim] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
+    #: Code and values to which something else is said to be equal.
+    right: list[str] = field(default_factory=list)
     #: What the section speaks of, and the sentence right above.
     section: ClaimRole = ClaimRole.SHOWN
     above: str = ""
@@ -153,6 +156,7 @@ class _Walk:
         for code in sentence.code if not is_title else ():
             if is_runnable(code) or binds_call(code):
                 self._add_inline(code, sentence.line)
+        self.right += held_for_right(sentence)
         is_first = not self.statements
         for subject, claim in claims_in(sentence, self.section):
             if subject:
@@ -182,8 +186,11 @@ class _Walk:
         )
         self.inline[code] = replace(known, claims=(*known.claims, *claims))
 
-    def inline_rest(self) -> list[Statement]:
+    def finish(self) -> list[Statement]:
         """Return the code of sentences that no block has; what is claimed of others goes there."""
+        for at, statement in enumerate(self.statements):
+            if any(text in statement.source for text in self.right):
+                self._claim(at, Claim(kind=ClaimKind.VALUE, role=ClaimRole.FINE))
         places = {_key(statement.source): at for at, statement in enumerate(self.statements)}
         rest = []
         for statement in self.inline.values():

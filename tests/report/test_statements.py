@@ -237,6 +237,11 @@ def test_a_claim_before_the_code_is_about_the_code() -> None:
     assert lines_of(text) == [("f(1)", ["actual 2"])]
 
 
+def test_what_something_else_should_equal_is_right() -> None:
+    text = "Off\n\n`f(1)` is the same as `f(2)`.\n\n```python\nf(1)\nf(2)\n```\n"
+    assert lines_of(text) == [("f(1)", []), ("f(2)", ["fine "])]
+
+
 def test_a_wanted_exception_is_of_the_function_that_is_named() -> None:
     text = "Off\n\n```python\ncheck(1)\nprint(2)\n```\n\n`check()` should raise a `ValueError`.\n"
     assert lines_of(text)[0] == ("check(1)", ["expected ValueError"])
