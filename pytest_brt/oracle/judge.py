@@ -187,9 +187,8 @@ def _as_reported(test: CandidateTest, run: TestRun, facts: ReportFacts) -> Findi
     if name in ASSERTIONS:
         said = "the report has other values than those that the test compares"
         return Finding(question=question, answer=None, said=said)
-    is_other = bool(facts.exceptions) or not facts.is_crash
     said = f"the report does not name {name}"
-    return Finding(question=question, answer=False if is_other else None, said=said)
+    return Finding(question=question, answer=None if facts.is_crash else False, said=said)
 
 
 def _other_than_drafted(test: CandidateTest, raised: Raised) -> str:
