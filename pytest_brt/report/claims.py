@@ -104,6 +104,10 @@ _LABEL = re.compile(
 _SAME_AS = re.compile(
     r"\b(?:the same|equal|equivalent|identical)\b[^.;]{0,30}?\b(?:as|to) (§\d+§|\"[^\"]+\"|'[^']+')"
 )
+#: Code that is called fine.
+_CALLED_FINE = re.compile(
+    r"(§\d+§) (?:is|are|looks) (?:right|correct|fine|ok(?:ay)?|good|expected)\b", re.IGNORECASE
+)
 _ERROR = re.compile(r"\b(?:rais|throw|error|exception|message)|\bsays?\b", re.IGNORECASE)
 _DENIED = re.compile(r"n['’]t\b|\bnot\b|\bno\b|\bwithout\b", re.IGNORECASE)
 #: Words of a comment that says of the line beside it that it is right or wrong.
@@ -144,6 +148,8 @@ def may_want_exception(sentence: Sentence) -> bool:
 
 def claims_in(sentence: Sentence, section: ClaimRole) -> list[tuple[str, Claim]]:
     """Return what a sentence claims, each with the code in it that this is about, or ""."""
+    if labelled := [*_labelled(sentence)]:
+        return labelled
     text = re.sub(r"§(\d+)§", lambda mark: _with_exception(mark[0], sentence), sentence.masked)
     claims: list[tuple[str, Claim]] = []
     for pattern, kind, role in _PATTERNS:
@@ -161,12 +167,14 @@ def claims_in(sentence: Sentence, section: ClaimRole) -> list[tuple[str, Claim]]
             raised = Raised(type=exception, message="") if exception else None
             claim = Claim(kind=kind, role=said, text=value, raised=raised, sentence=sentence.text)
             claims.append((_subject(match, sentence), claim))
-    return claims or [*_labelled(sentence)] or [*_alone(sentence, section)]
+    return claims or [*_alone(sentence, section)]
 
 
 def held_for_right(sentence: Sentence) -> list[str]:
-    """Return the code and the values to which a sentence says that something else is equal."""
-    return [_code(mark, sentence).strip("\"'") for mark in _SAME_AS.findall(sentence.masked)]
+    """Return the code that a sentence calls fine, or says something else is equal to."""
+    words = sentence.masked
+    marks = [*_SAME_AS.findall(words), *_CALLED_FINE.findall(words)]
+    return [_code(mark, sentence).strip("\"'") for mark in marks]
 
 
 def _with_exception(mark: str, sentence: Sentence) -> str:

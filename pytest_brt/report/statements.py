@@ -70,7 +70,7 @@ class _Walk:
     #: Claims that stand before any code.
     pending: list[Claim] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
-    #: Code and values to which something else is said to be equal.
+    #: Code that is called fine, and code and values that something else is said to be equal to.
     right: list[str] = field(default_factory=list)
     #: What the section speaks of, and the sentence right above.
     section: ClaimRole = ClaimRole.SHOWN

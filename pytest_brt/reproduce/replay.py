@@ -33,6 +33,8 @@ from pytest_brt.types import (
 
 #: Drafts that are run, those that are run once more, and those of what may be fixed.
 _MOST, _MOST_AGAIN, _MOST_RIGHT = 16, 5, 3
+#: What a test lacks that only wants an exception gone.
+_OPEN = "it accepts any result: say what it should return"
 
 
 def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
@@ -164,10 +166,12 @@ class _Maker:
     def judge(self, tests: Sequence[_Written]) -> tuple[JudgedTest, ...]:
         """Run tests on the unpatched tree and judge them."""
         runs = run_tests([test for test, _ in tests], self.engine, self.repeat)
-        return tuple(
-            judge(test, runs[test.id], self.facts, Rating(evidence=evidence))
-            for test, evidence in tests
-        )
+        judged = []
+        for test, evidence in tests:
+            is_open = test.oracle.kind is OracleKind.NO_RAISE
+            rating = Rating(evidence=evidence, reasons=(_OPEN,) if is_open else ())
+            judged.append(judge(test, runs[test.id], self.facts, rating))
+        return tuple(judged)
 
     def passing(self, drafts: Iterator[Draft]) -> tuple[JudgedTest, ...]:
         """Return the tests of drafts that pass here."""

@@ -240,6 +240,8 @@ def test_a_claim_before_the_code_is_about_the_code() -> None:
 def test_what_something_else_should_equal_is_right() -> None:
     text = "Off\n\n`f(1)` is the same as `f(2)`.\n\n```python\nf(1)\nf(2)\n```\n"
     assert lines_of(text) == [("f(1)", []), ("f(2)", ["fine "])]
+    text = text.replace("`f(1)` is the same as `f(2)`", "`f(2)` is fine")
+    assert lines_of(text) == [("f(1)", []), ("f(2)", ["fine "])]
 
 
 def test_a_wanted_exception_is_of_the_function_that_is_named() -> None:
