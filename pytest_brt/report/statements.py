@@ -192,13 +192,14 @@ class _Walk:
             if any(text in statement.source for text in self.right):
                 self._claim(at, Claim(kind=ClaimKind.VALUE, role=ClaimRole.FINE))
         places = {_key(statement.source): at for at, statement in enumerate(self.statements)}
-        rest = []
-        for statement in self.inline.values():
-            at = places.get(_key(statement.source))
-            if at is None:
-                rest.append(statement)
-            for claim in statement.claims if at is not None else ():
-                self._claim(at or 0, claim)
+        rest: list[Statement] = []
+        for code in self.inline.values():
+            key = _key(code.source)
+            if key not in places:
+                rest.append(code)
+                continue
+            for claim in code.claims:
+                self._claim(places[key], claim)
         return rest[:MOST_INLINE]
 
 
