@@ -188,17 +188,19 @@ class _Walk:
 
     def finish(self) -> list[Statement]:
         """Return the code of sentences that no block has; what is claimed of others goes there."""
+        fine = Claim(kind=ClaimKind.VALUE, role=ClaimRole.FINE)
         for at, statement in enumerate(self.statements):
             if any(text in statement.source for text in self.right):
-                self._claim(at, Claim(kind=ClaimKind.VALUE, role=ClaimRole.FINE))
+                self._claim(at, fine)
         places = {_key(statement.source): at for at, statement in enumerate(self.statements)}
         rest: list[Statement] = []
-        for code in self.inline.values():
-            key = _key(code.source)
+        for inline in self.inline.values():
+            key = _key(inline.source)
             if key not in places:
-                rest.append(code)
+                more = (fine,) if inline.source in self.right else ()
+                rest.append(replace(inline, claims=(*inline.claims, *more)))
                 continue
-            for claim in code.claims:
+            for claim in inline.claims:
                 self._claim(places[key], claim)
         return rest[:MOST_INLINE]
 
