@@ -14,9 +14,9 @@ from pytest_brt.types import (
     Lack,
     Leader,
     Level,
-    Miss,
     NoLeader,
     NoneFixes,
+    NoTestReason,
     NotRun,
     OnlyOne,
     OracleKind,
@@ -32,7 +32,7 @@ from pytest_brt.types.answer import (
     CheckInterpreter,
     CheckVersion,
     LookCloser,
-    MendMiss,
+    Mend,
     NotHere,
     NotReproduced,
     OtherTests,
@@ -40,7 +40,6 @@ from pytest_brt.types.answer import (
     Reproduced,
 )
 from pytest_brt.types.attempt import NotTried, VerdictCount, WithoutModel
-from pytest_brt.types.miss import CodeRead, Mendable
 
 
 def bug_tests(tests: Iterable[JudgedTest]) -> tuple[tuple[JudgedTest, ...], tuple[JudgedTest, ...]]:
@@ -103,18 +102,18 @@ def _is_start(item: JudgedTest) -> bool:
     return item.test.origin.strategy == "invert" and item.judgement.verdict is Verdict.PASS
 
 
-def _reasons(attempts: Sequence[Attempt]) -> Iterator[Miss | AttemptNote]:
+def _reasons(attempts: Sequence[Attempt]) -> Iterator[NoTestReason | AttemptNote]:
     for attempt in attempts:
-        yield from (miss for miss in attempt.misses if not isinstance(miss, CodeRead))
+        yield from attempt.misses
         yield from (note for note in attempt.notes if not isinstance(note, WithoutModel))
 
 
 def _advice(attempts: Sequence[Attempt]) -> Advice | None:
     """Return what to do about a miss; None where nothing is known to help."""
     for attempt in attempts:
-        for miss in attempt.misses:
-            if isinstance(miss, Mendable):
-                return MendMiss(miss=miss)
+        for reason in attempt.misses:
+            if reason.hint:
+                return Mend(hint=reason.hint)
     for attempt in attempts:
         for note in attempt.notes:
             if isinstance(note, WithoutModel):

@@ -14,10 +14,10 @@ import pytest
 
 from pytest_brt.bounded import bounded_text, read_bounded
 from pytest_brt.errors import BrtError, IssueProblem, UsageProblem
-from pytest_brt.issue.load import load_issue
 from pytest_brt.model.replies import Replies
 from pytest_brt.patches.sources import read_patches
-from pytest_brt.reproduce.given import load_targets
+from pytest_brt.report.load import load_issue
+from pytest_brt.reproduce.user_tests import load_targets
 
 #: What reads a file that the user named: the name such a file has, and how it is read.
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {

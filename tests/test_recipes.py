@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.reproduce.replay.project import make_project
+from tests.reproduce.project import make_project
 
 ROOT = Path(__file__).parents[1]
 ROW = """\
@@ -23,18 +23,18 @@ RULE = '''\
 
 import re
 
-from pytest_brt.observe.forms import displays
-from pytest_brt.oracle.write import Draft
+from pytest_brt.observe.results import results_of
+from pytest_brt.oracle.draft import Draft
 from pytest_brt.types import OracleKind
 
 _TYPE = re.compile(r"should return an? `(?P<type>str|int|float|list)`")
 
 
-def result_type(view):
+def result_type(observed):
     """The result must be of the type that the report names."""
-    named = _TYPE.search(view.issue.text)
-    for index, seen in enumerate(view.seen):
-        for shown in displays(seen)[:1] if named else ():
+    named = _TYPE.search(observed.reading.issue.text)
+    for index, one in enumerate(observed.observations):
+        for shown in results_of(one)[:1] if named else ():
             yield Draft(
                 kind=OracleKind.RESULT_TYPE,
                 index=index,
@@ -49,8 +49,8 @@ from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.execute.engine import LocalEngine
 from pytest_brt.execute.engine import Limits
 from pytest_brt.execute.subject import find_subject
-from pytest_brt.issue.load import read_issue
-from pytest_brt.reproduce.replay.run import replay
+from pytest_brt.report.load import read_issue
+from pytest_brt.reproduce.replay import replay
 
 sandbox = open_sandbox("auto")
 subject = find_subject(Path(sys.argv[1]), python=sys.executable, env={}, sandbox=sandbox)
@@ -69,8 +69,8 @@ STRATEGY = '''\
 
 import textwrap
 
-from pytest_brt.oracle.facts import read_facts
 from pytest_brt.oracle.judge import Rating, judge, run_tests
+from pytest_brt.oracle.report_facts import read_facts
 from pytest_brt.types import Attempt, BlockKind, CandidateTest, Oracle, OracleKind, Origin
 
 
@@ -91,7 +91,7 @@ def attempt(issue, index, bench):
     ]
     runs, facts = run_tests(tests, bench.engine, bench.repeat), read_facts(bench.reading(issue))
     likely = Rating(confidence=0.7)
-    judged = [judge(test, runs[test.id], facts, lambda _run: likely) for test in tests]
+    judged = [judge(test, runs[test.id], facts, likely) for test in tests]
     return Attempt(issue=issue.id, strategy="own", index=index, tests=tuple(judged))
 '''
 REPORT = """\
@@ -137,10 +137,10 @@ def run(copy: Path, *command: str) -> str:
 def test_an_oracle_is_a_row_a_rule_and_its_name(copy: Path, tmp_path: Path) -> None:
     put(copy / "types/candidate.py", "    NO_RAISE = (", ROW)
     put(copy / "render/causes.py", '    OracleKind.NO_RAISE: "",\n', WORDS)
-    rules = copy / "oracle/rules"
-    (rules / "result_type.py").write_text(RULE, "utf-8")
-    put(rules / "apply.py", "RULES = (\n", "from .result_type import result_type\n")
-    put(rules / "apply.py", "    no_raise,\n", "    result_type,\n")
+    oracles = copy / "oracle"
+    (oracles / "result_type.py").write_text(RULE, "utf-8")
+    put(oracles / "oracles.py", "ORACLES = (", "from .result_type import result_type\n")
+    put(oracles / "oracles.py", "ORACLES = (", "ORACLES = (result_type, ")
     out = run(copy, "-c", ASK_REPLAY, str(make_project(tmp_path / "project")))
     assert "True returns another type" in out
     assert "def test_double_2():" in out, "another was right more often"

@@ -11,7 +11,7 @@ import pytest_brt
 
 PACKAGE = Path(pytest_brt.__file__).parent
 #: Rooms that read what people write, and texts for models.
-READERS = ("issue/",)
+READERS = ("report/",)
 #: Methods by which a text is told by its beginning, its end or a part of it.
 LOOKS = frozenset({
     "startswith", "endswith", "removeprefix", "removesuffix", "partition", "rpartition",

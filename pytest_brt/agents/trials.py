@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, target_of
-from pytest_brt.oracle.values import is_value, showing, values_of
+from pytest_brt.oracle.patch_values import is_value, showing, values_of
 from pytest_brt.patches import canonical_diff
 from pytest_brt.syntax.normal import patch_key
 from pytest_brt.types import (

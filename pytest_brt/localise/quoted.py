@@ -9,8 +9,8 @@ from dataclasses import replace
 from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_product, is_test_path
-from pytest_brt.issue.tracebacks import read_tracebacks
 from pytest_brt.localise.sign import Sign
+from pytest_brt.report.tracebacks import read_tracebacks
 from pytest_brt.types import Frame
 from pytest_brt.types.clue import CalledWrongly, FileNamed, OnTraceback
 

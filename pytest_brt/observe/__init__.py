@@ -1,1 +1,1 @@
-"""What the report's own code and commands do on the unpatched tree."""
+"""What the code of a report does on the unpatched tree."""

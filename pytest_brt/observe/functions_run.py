@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from pytest_brt.code.index import Index
 from pytest_brt.execute.engine import Engine, Program
-from pytest_brt.observe.watch import Replayed
+from pytest_brt.observe.run_snippets import ObservedReport
 from pytest_brt.syntax.parse import IMPORTS
 
 
-def functions_run(replayed: Replayed, index: Index, engine: Engine) -> frozenset[tuple[str, str]]:
+def functions_run(
+    observed: ObservedReport, index: Index, engine: Engine
+) -> frozenset[tuple[str, str]]:
     """Return path and qualified name of what the statements of a report run, imports left out.
 
     Raises:
         SubjectProblem: the subject's interpreter cannot be started.
     """
-    seen = [item for item in replayed.seen if item.did is not None]
-    prelude = replayed.resolver.imports_for({name for item in seen for name in item.names.used})
-    sources = [item.step.source for item in seen]
-    imports = tuple(source for source in sources if source.startswith(IMPORTS))
-    rest = tuple(source for source in sources if not source.startswith(IMPORTS))
+    ran = [one for one in observed.observations if one.result is not None]
+    prelude = observed.imports.imports_for({name for one in ran for name in one.names.used})
+    imports = [one.source for one in ran if one.source.startswith(IMPORTS)]
+    rest = [one.source for one in ran if not one.source.startswith(IMPORTS)]
     if not rest:
         return frozenset()
-    found = set()
     before = (*prelude, *imports)
     program = Program(statements=(*before, *rest), calls_from=len(before))
-    for path, line in engine.observe(program).called:
-        number = index.passage_at(path, line)
-        if number is not None:
-            found.add((path, index.passages[number].function))
-    return frozenset(found)
+    passages = [
+        (path, index.passage_at(path, line)) for path, line in engine.observe(program).called
+    ]
+    return frozenset(
+        (path, index.passages[number].function) for path, number in passages if number is not None
+    )

@@ -1,8 +1,7 @@
-"""The one judge: runs a test on the unpatched tree and says whether it fails for a reason.
+"""The one judge: runs a test on the unpatched tree and says whether it is a bug test.
 
-Whoever wrote it, a test is a candidate only when it fails every time, its failure comes out of
-the project or of a claim about what the project returned, neither this machine nor the isolation
-is the cause, and it does not demand what the report complains about.
+It asks the same five questions of every test, whoever wrote it. A test is a candidate where no
+answer is no.
 """
 
 from __future__ import annotations
@@ -11,13 +10,20 @@ import math
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_brt.execute.engine import Engine, Row, target_of
-from pytest_brt.oracle.asked import pinned
-from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple, without_values
-from pytest_brt.oracle.measured import measured
+from pytest_brt.oracle.assertions import asserts_reported_bug
+from pytest_brt.oracle.draft import simple
+from pytest_brt.oracle.environment_errors import not_set_up
+from pytest_brt.oracle.evidence import measured
+from pytest_brt.oracle.report_facts import (
+    ASSERTIONS,
+    ReportFacts,
+    failure_matches_report,
+    shows_exception,
+)
 from pytest_brt.render.causes import failure_words, run_words
 from pytest_brt.types import (
     CandidateTest,
@@ -29,26 +35,12 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
+from pytest_brt.types.finding import Finding, Question
 
 #: Seconds that a test gets, however late it is.
 _LEAST = 5.0
-#: Raised by the isolation, not by the project.
-_SANDBOX = (
-    "Network is unreachable",
-    "Name or service not known",
-    "Temporary failure in name resolution",
-    "nodename nor servname provided",
-    "Failed to resolve",
-    "getaddrinfo failed",
-    "Read-only file system",
-    "Operation not permitted",
-)
-#: Exceptions that say what this machine lacks: settings, a database, an optional package.
-_PLACE = frozenset(
-    {"ImproperlyConfigured", "AppRegistryNotReady", "OperationalError", "ModuleNotFoundError"}
-    | {"ConnectionRefusedError", "PackageNotFoundError", "FileNotFoundError"}
-)
-_NOTHING_RAN = "no code of the project ran in it"
+#: The test or its surroundings are not fit to say anything.
+_LACKING = frozenset({Verdict.BROKEN, Verdict.INVALID, Verdict.SKIP})
 _NOT_THERE = re.compile(r"module '([\w.]+)' has no attribute")
 _WORDS = re.compile(r"[a-z_]{2,}")
 
@@ -66,10 +58,6 @@ class Rating:
     samples: int = 1
     #: What it rests on: how often such tests were right is then how likely it is.
     evidence: Evidence | None = None
-
-
-#: Rates a failing test by how it fails.
-Rate = Callable[[TestRun], Rating]
 
 
 def run_tests(
@@ -97,7 +85,7 @@ def run_tests(
 
 
 def judge(
-    test: CandidateTest, runs: tuple[TestRun, ...], facts: Facts | None, rate: Rate
+    test: CandidateTest, runs: tuple[TestRun, ...], facts: ReportFacts | None, rating: Rating
 ) -> JudgedTest:
     """Judge a test by its runs on the unpatched tree.
 
@@ -105,17 +93,16 @@ def judge(
     asks, no `facts` are needed.
     """
     verdict = _verdict(runs)
-    why_not = unsteady(runs) if facts is None else refusal(test, runs, facts)
-    if why_not:
+    if why_not := refusal(test, runs, facts):
         return JudgedTest(test=test, judgement=refused(verdict, why_not, runs))
-    rating = rate(runs[0])
     figures = measured(rating.evidence) if rating.evidence else None
     confidence = rating.confidence if figures is None else figures.confidence
+    most = 1.0 if facts is None else 0.95
     judgement = Judgement(
-        verdict=Verdict.FAIL,
+        verdict=verdict,
         candidate=True,
-        reason="; ".join(part for part in (told(test, runs[0]), *rating.reasons) if part),
-        confidence=round(min(max(confidence, 0.01), 1.0 if facts is None else 0.95), 2),
+        reason="; ".join(filter(None, (describe_failure(test, runs[0]), *rating.reasons))),
+        confidence=round(min(max(confidence, 0.01), most), 2),
         runs=runs,
         agree=rating.agree,
         samples=rating.samples,
@@ -130,117 +117,116 @@ def refused(verdict: Verdict, reason: str, runs: tuple[TestRun, ...]) -> Judgeme
     return Judgement(verdict=verdict, candidate=False, reason=reason, confidence=0.0, runs=runs)
 
 
-def unsteady(runs: tuple[TestRun, ...]) -> str:
-    """Say why runs show no steady failure, "" when they do."""
-    if not runs:
-        return "the test did not run"
-    if unlike(runs):
-        return f"runs on the same tree differ: {', '.join(run.verdict for run in runs)}"
-    if runs[0].verdict is Verdict.PASS:
-        return "passes on this tree"
-    if runs[0].verdict is not Verdict.FAIL:
-        return run_words(runs[0])
-    return ""
+def refusal(test: CandidateTest, runs: tuple[TestRun, ...], facts: ReportFacts | None) -> str:
+    """Say why a test is no candidate, "" when it is one."""
+    findings = examine(test, runs, facts)
+    return next((finding.said for finding in findings if finding.answer is False), "")
 
 
-def refusal(test: CandidateTest, runs: tuple[TestRun, ...], facts: Facts) -> str:
-    """Say by the rules why a test is no candidate, "" when it is one."""
-    why_not = unsteady(runs)
-    if why_not:
-        return why_not
-    raised = runs[0].raised
-    if raised is None:
-        return "failed, but the exception could not be read"
-    return (
-        of_the_place(raised, facts)
-        or _other_than_expected(test, raised)
-        or _not_the_project(test, runs[0], raised, facts)
-        or _pins(test, raised, facts)
+def examine(
+    test: CandidateTest, runs: tuple[TestRun, ...], facts: ReportFacts | None
+) -> tuple[Finding, ...]:
+    """Return a finding for each question about a test, by its runs on the unpatched tree.
+
+    It is a bug test of the report if all answers are yes. Without `facts` it is asked only whether
+    it fails, and every time.
+    """
+    return tuple(_findings(test, runs, facts))
+
+
+def _findings(
+    test: CandidateTest, runs: tuple[TestRun, ...], facts: ReportFacts | None
+) -> Iterator[Finding]:
+    verdicts = ", ".join(run.verdict for run in runs)
+    fails = any(run.verdict is Verdict.FAIL for run in runs)
+    said = (run_words(runs[0]) or str(runs[0].verdict)) if runs else "the test did not run"
+    if runs and not fails and runs[0].verdict is Verdict.PASS:
+        said = "passes on this tree"
+    yield Finding(question=Question.FAILS, answer=fails, said=said)
+    steady = not _is_flaky(runs)
+    said = f"{len(runs)} runs" if steady else f"its runs on the same tree differ: {verdicts}"
+    is_asked = fails or not steady
+    yield Finding(
+        question=Question.STEADY, answer=steady if is_asked else None, said=said if is_asked else ""
     )
+    if facts is None:
+        return
+    raised = runs[0].raised if runs else None
+    lacks = not_set_up(raised, facts.text) if raised else ""
+    if runs and runs[0].verdict in _LACKING:
+        lacks = lacks or run_words(runs[0])
+    said = f"not set up on this machine: {lacks}" if lacks else ""
+    yield Finding(question=Question.EQUIPPED, answer=not lacks, said=said)
+    if fails and steady and not lacks:
+        yield _as_reported(test, runs[0], facts)
+    else:
+        yield Finding(question=Question.AS_REPORTED, answer=None, said="")
+    # Whatever else it asserts: what fails may be what the report complains about.
+    is_reported = failure_matches_report(facts, test.source or "", raised)
+    said = "" if is_reported else asserts_reported_bug(test, facts)
+    yield Finding(question=Question.HONEST, answer=not said, said=said)
 
 
-def of_the_place(raised: Raised, facts: Facts) -> str:
-    """Say what of this machine or of the isolation caused a failure, "" for nothing."""
-    line = first_line(raised)
-    if is_isolation(raised):
-        return f"caused by the isolation: {line}"
-    if is_unset_variable(raised):
-        return f"an environment variable is not set here (--brt-env NAME=VALUE): {line}"
-    if simple(raised.type) in _PLACE and simple(raised.type) not in facts.text:
-        return f"something is not set up on this machine: {simple(raised.type)}: {line}"
-    return ""
+def _as_reported(test: CandidateTest, run: TestRun, facts: ReportFacts) -> Finding:
+    """Say whether a test fails for the reason that the report gives."""
+    question, raised = Question.AS_REPORTED, run.raised
+    if raised is None:
+        said = "failed, but the exception could not be read"
+        return Finding(question=question, answer=False, said=said)
+    if said := _other_than_drafted(test, raised) or _not_the_project(test, run, facts):
+        return Finding(question=question, answer=False, said=said)
+    if said := failure_matches_report(facts, test.source or "", raised):
+        return Finding(question=question, answer=True, said=said)
+    if test.oracle.kind is not OracleKind.WRITTEN:
+        said = "fails as the report's code does here"
+        return Finding(question=question, answer=True, said=said)
+    name = simple(raised.type)
+    if not facts.names_failure:
+        said = "the report names neither an exception nor a value"
+        return Finding(question=question, answer=None, said=said)
+    if name in ASSERTIONS:
+        said = "the report has other values than those that the test compares"
+        return Finding(question=question, answer=None, said=said)
+    said = f"the report does not name {name}"
+    return Finding(question=question, answer=None if facts.is_crash else False, said=said)
 
 
-def _other_than_expected(test: CandidateTest, raised: Raised) -> str:
-    """Say what fails instead of what the rule that made the test foresaw, "" when it is that."""
+def _other_than_drafted(test: CandidateTest, raised: Raised) -> str:
+    """Say what fails instead of what the oracle foresaw, "" when it is that."""
     name, line = simple(raised.type), first_line(raised)
     if test.expects is None:
-        if name in CLAIMS or test.oracle.kind in (OracleKind.WRITTEN, OracleKind.NO_RAISE):
+        if name in ASSERTIONS or test.oracle.kind in (OracleKind.WRITTEN, OracleKind.NO_RAISE):
             return ""
         return f"stopped before its check: {name}: {line}"
     wanted = simple(test.expects.type)
     if name != wanted:
         return f"raises {name}, not {wanted} as before: {line}"
-    return (
-        "" if _is_alike(test.expects, raised) else f"raises a different {name} from before: {line}"
-    )
+    is_same = _is_alike(test.expects, raised)
+    return "" if is_same else f"raises a different {name} from before: {line}"
 
 
-def _not_the_project(test: CandidateTest, run: TestRun, raised: Raised, facts: Facts) -> str:
+def _not_the_project(test: CandidateTest, run: TestRun, facts: ReportFacts) -> str:
     """Say why the failure has nothing to do with the project, "" when it has."""
+    raised = run.raised
+    assert raised is not None, "asked of what raised"
     if any(frame.project and frame.path != test.path for frame in raised.frames):
         return ""
-    if is_misuse(raised):
+    if _is_misuse(raised):
         return f"error in the test itself: {first_line(raised)}"
-    is_claim = simple(raised.type) in CLAIMS
-    shown = not is_claim and _is_shown(raised, facts)
+    is_claim = simple(raised.type) in ASSERTIONS
+    shown = not is_claim and shows_exception(facts, raised)
     # Of a call that does not fit, Python complains before any line of the project runs.
     if run.used_project is False and not (shown and run.mismatch):
-        return _NOTHING_RAN
+        return "no code of the project ran in it"
     if is_claim or shown or run.used_project is None or run.mismatch:
         return ""  # in a process of its own; or the project lacks what it asks for, which is rated
     return f"fails in the test itself, not in the project: {simple(raised.type)}"
 
 
-def _pins(test: CandidateTest, raised: Raised, facts: Facts) -> str:
-    """Say what a test demands that the report complains about, "" for nothing."""
-    source = test.source or ""
-    if test.oracle.kind is not OracleKind.WRITTEN:
-        return pinned(test, facts.wrong, facts.raised)
-    if matches(facts, source, raised):
-        return ""  # whatever else it demands: what fails is what the report complains about
-    return pinned(test, () if facts.crash else facts.wrong, facts.raised if facts.crash else ())
-
-
-def _is_shown(raised: Raised, facts: Facts) -> bool:
-    """Say whether the report has an exception with its message, numbers and quotes aside."""
-    message = without_values(first_line(raised))
-    name = simple(raised.type)
-    if name not in facts.text:
-        return False
-    return len(message) > 8 and message in without_values(facts.text)
-
-
-def is_misuse(raised: Raised) -> bool:
+def _is_misuse(raised: Raised) -> bool:
     """Say whether the test asked a module of the standard library for what it does not have."""
     asked = _NOT_THERE.match(raised.message) if simple(raised.type) == "AttributeError" else None
     return asked is not None and asked[1].partition(".")[0] in sys.stdlib_module_names
-
-
-def is_isolation(raised: Raised) -> bool:
-    """Say whether an exception comes from the isolation: no network, nothing to write to."""
-    return any(mark in raised.message for mark in _SANDBOX)
-
-
-def is_unset_variable(raised: Raised) -> bool:
-    """Say whether an exception is that of ``os.environ`` for a name that is not set."""
-    last = raised.frames[-1] if raised.frames else None
-    return (
-        simple(raised.type) == "KeyError"
-        and last is not None
-        and last.function == "__getitem__"
-        and last.path.rpartition("/")[2] in ("os.py", "<frozen os>")
-    )
 
 
 def _is_alike(seen: Raised, raised: Raised) -> bool:
@@ -273,12 +259,12 @@ def failure_key(run: TestRun) -> str:
     message = re.sub(r"\b0x[0-9a-fA-F]+\b", "0x", first_line(raised))
     message = re.sub(r"\btest_\w+|\bTest\w+", "test", message)
     last = raised.in_project
-    crashed = simple(raised.type) not in CLAIMS
+    crashed = simple(raised.type) not in ASSERTIONS
     place = f"{last.path}:{last.function}" if last and crashed else ""
     return f"{raised.type}|{message}|{place}"
 
 
-def told(test: CandidateTest, run: TestRun) -> str:
+def describe_failure(test: CandidateTest, run: TestRun) -> str:
     """Say in one line how a test failed."""
     raised = run.raised
     if raised is None:
@@ -288,7 +274,7 @@ def told(test: CandidateTest, run: TestRun) -> str:
     words = failure_words(kind)
     if kind is not OracleKind.WRITTEN and words and test.expects is None:
         return words
-    if name in CLAIMS:
+    if name in ASSERTIONS:
         return f"fails: {first_line(raised)[:160]}" if raised.message.strip() else words
     last = raised.in_project
     where = f" in {last.path}, {last.function}" if last else ""
@@ -313,9 +299,9 @@ def rescored(judged: JudgedTest, confidence: float, reason: str = "") -> JudgedT
 def _verdict(runs: tuple[TestRun, ...]) -> Verdict:
     if not runs:
         return Verdict.INVALID
-    return Verdict.FLAKY if unlike(runs) else runs[0].verdict
+    return Verdict.FLAKY if _is_flaky(runs) else runs[0].verdict
 
 
-def unlike(runs: tuple[TestRun, ...]) -> bool:
+def _is_flaky(runs: tuple[TestRun, ...]) -> bool:
     """Say whether runs on the same tree end differently."""
     return len({(run.verdict, run.raised.type if run.raised else "") for run in runs}) > 1

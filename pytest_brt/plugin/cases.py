@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.issue.github import find_address, read_report
-from pytest_brt.issue.load import load_issue
 from pytest_brt.plugin.options import Options
+from pytest_brt.report.github import find_address, read_report
+from pytest_brt.report.load import load_issue
 from pytest_brt.run.plan import Case
 from pytest_brt.types import Issue, Patch
 

@@ -199,7 +199,7 @@ def _given(
     """Return what finds the tests that no strategy makes; None when there are none."""
     if not options.tests and last is None:
         return None
-    from pytest_brt.reproduce.given import judge_given, load_targets, rejudge
+    from pytest_brt.reproduce.user_tests import judge_given, load_targets, rejudge
 
     if options.tests:
         targets = load_targets(options.tests, config.rootpath, engine.subject.test_root)

@@ -21,8 +21,8 @@ from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.guard import Touched
 from pytest_brt.guard.suite import altered_tests
-from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import Rating, judge, refused
+from pytest_brt.oracle.report_facts import ReportFacts
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.syntax.normal import test_key
@@ -147,7 +147,7 @@ def judge_brought(
     tests: Sequence[CandidateTest],
     pool: Sequence[Touched],
     engine: Engine,
-    facts: Facts | None,
+    facts: ReportFacts | None,
     repeat: int,
 ) -> tuple[JudgedTest, ...]:
     """Judge the tests that patches bring by what they do on the unpatched tree.
@@ -188,10 +188,10 @@ def _judged(
     test: CandidateTest,
     runs: tuple[TestRun, ...],
     pool: Sequence[Touched] | None,
-    facts: Facts | None,
+    facts: ReportFacts | None,
 ) -> JudgedTest:
     """Judge one test; `pool` is None where it cannot be seen which lines it runs."""
-    judged = judge(test, runs, facts, lambda _: Rating(evidence=Evidence.PATCH_TEST))
+    judged = judge(test, runs, facts, Rating(evidence=Evidence.PATCH_TEST))
     if not judged.judgement.candidate:
         return judged
     if runs[0].mismatch:

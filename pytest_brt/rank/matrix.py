@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.guard import Touched, touched_by
-from pytest_brt.oracle.surroundings import missing_around
-from pytest_brt.oracle.values import is_value, showing, values_of
+from pytest_brt.oracle.environment_errors import missing_here
+from pytest_brt.oracle.patch_values import is_value, showing, values_of
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.rank.brought import by_conftests, is_own
@@ -153,7 +153,7 @@ def _groups(candidates: Sequence[JudgedTest], existing: Sequence[TestTarget]) ->
 
 def _cell(run: TestRun) -> Cell:
     raised = run.raised_briefly
-    lack = missing_around(raised) if run.verdict in (Verdict.FAIL, Verdict.BROKEN) else ""
+    lack = missing_here(raised) if run.verdict in (Verdict.FAIL, Verdict.BROKEN) else ""
     text = f"something around the test is missing: {lack}"
     return Cell(
         test=run.test,

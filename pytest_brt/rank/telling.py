@@ -8,9 +8,9 @@ from itertools import islice
 
 from pytest_brt.code.fitting import indented
 from pytest_brt.execute.engine import Engine, Observed, Program
-from pytest_brt.issue.alike import is_steady
-from pytest_brt.oracle.values import accepted, is_written
+from pytest_brt.oracle.patch_values import accepted, is_written
 from pytest_brt.rank.calls import Call, call_of, varied
+from pytest_brt.report.match import is_steady
 from pytest_brt.syntax.parse import IMPORTS
 from pytest_brt.types import FileChange, Given, JudgedTest, Telling
 

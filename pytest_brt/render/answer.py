@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from itertools import takewhile
 from typing import assert_never
 
-from pytest_brt.render.misses import miss_advice, miss_sentence
 from pytest_brt.render.notes import note_sentence
 from pytest_brt.render.words import listed
 from pytest_brt.types import (
@@ -21,7 +20,7 @@ from pytest_brt.types import (
     IssueAnswer,
     JudgedTest,
     Measured,
-    Miss,
+    NoTestReason,
     Review,
     TestRun,
     Verdict,
@@ -32,7 +31,7 @@ from pytest_brt.types.answer import (
     CheckInterpreter,
     CheckVersion,
     LookCloser,
-    MendMiss,
+    Mend,
     NotHere,
     NotReproduced,
     OtherTests,
@@ -156,13 +155,13 @@ def percent(confidence: float, measured: Measured | None) -> str:
     return f"{confidence:.0%}" if measured is not None and measured.of >= _MANY else ""
 
 
-def _because(why: OtherTests | Miss | AttemptNote | None) -> str:
+def _because(why: OtherTests | NoTestReason | AttemptNote | None) -> str:
     if why is None:
         return "no test could be made from the report"
     if isinstance(why, OtherTests):
         return _what_they_do(why)
-    if isinstance(why, Miss):
-        return miss_sentence(why)
+    if isinstance(why, NoTestReason):
+        return why.text
     return note_sentence(why)
 
 
@@ -173,8 +172,8 @@ def advice_words(advice: Advice) -> str:
             return "check that this is the version the report is about"
         case CheckInterpreter():
             return _OTHER_PYTHON
-        case MendMiss(miss=miss):
-            return miss_advice(miss)
+        case Mend(hint=hint):
+            return hint
         case AskAgain(ran_out=ran_out, tried_all=tried_all):
             other = "a larger model ('pytest-brt models')" if tried_all else "--brt-strategy auto"
             return ", or ".join([*(MORE[ending] for ending in ran_out), f"try {other}"])

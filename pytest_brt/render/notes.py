@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from pytest_brt.render.misses import miss_advice, miss_sentence
 from pytest_brt.render.words import count
 from pytest_brt.types import Attempt, AttemptNote, Ending, IssueAnswer, Repair
-from pytest_brt.types.answer import MendMiss, NotReproduced
+from pytest_brt.types.answer import Mend, NotReproduced
 from pytest_brt.types.attempt import (
     DialogueEnded,
     Interrupted,
@@ -17,7 +16,6 @@ from pytest_brt.types.attempt import (
     NotAsked,
     NotTried,
     PlansFailed,
-    PutAtTop,
     Question,
     SamplesDrawn,
     SamplingStopped,
@@ -26,7 +24,6 @@ from pytest_brt.types.attempt import (
     Untried,
     WithoutModel,
 )
-from pytest_brt.types.miss import Mendable
 
 _ENDED = {
     Ending.FINISH: "the model ended it",
@@ -47,7 +44,7 @@ _UNTRIED = {
 
 
 #: Notes that are shown beside the answer about a report.
-_BESIDE = (Interrupted, NotTried, PutAtTop, WithoutModel)
+_BESIDE = (Interrupted, NotTried, WithoutModel)
 
 
 def attempt_words(attempt: Attempt, answer: IssueAnswer | None = None) -> Iterator[str]:
@@ -59,12 +56,12 @@ def attempt_words(attempt: Attempt, answer: IssueAnswer | None = None) -> Iterat
     missed = answer if isinstance(answer, NotReproduced) else None
     why, advice = (missed.why, missed.advice) if missed else (None, None)
     by = "" if attempt.strategy == "replay" else "replay: "
-    mended = [miss for miss in attempt.misses if isinstance(miss, Mendable)][:1]
-    for miss in attempt.misses:
-        if miss != why:
-            yield f"{by}{miss_sentence(miss)}"
-        if miss in mended and advice != MendMiss(miss=miss):
-            yield f"{by}{miss_advice(miss)}"
+    hinting = [reason for reason in attempt.misses if reason.hint][:1]
+    for reason in attempt.misses:
+        if reason != why:
+            yield f"{by}{reason.text}"
+        if reason in hinting and advice != Mend(hint=reason.hint):
+            yield f"{by}{reason.hint}"
     for note in attempt.notes:
         if answer is None or (note != why and not isinstance(note, _BESIDE)):
             yield note_sentence(note)
@@ -82,7 +79,7 @@ def warnings(attempts: Sequence[Attempt], answer: IssueAnswer | None) -> Iterato
     """Yield what has to be known of the answer about a report and is not in it, once each."""
     why = answer.why if isinstance(answer, NotReproduced) else None
     for note in dict.fromkeys(note for attempt in attempts for note in attempt.notes):
-        if isinstance(note, Interrupted | NotTried | PutAtTop):
+        if isinstance(note, Interrupted | NotTried):
             yield note_sentence(note)
         elif isinstance(note, WithoutModel) and note != why:
             yield f"without the model: {note_sentence(note)}"
@@ -120,18 +117,10 @@ def _words(note: AttemptNote) -> str:
             return said
         case ModelGaveNothing(wrote=wrote):
             return _NONE_STANDS if wrote else _NONE_WRITTEN
-        case PutAtTop():
-            return f"placed in the project root, because {_why_at_top(note)}"
         case Interrupted():
             return "interrupted: this is what had been found by then"
         case _:
             assert_never(note)
-
-
-def _why_at_top(note: PutAtTop) -> str:
-    if "conftest" in note.cause.text:
-        return note.cause.text
-    return f"no test can be run in {note.folder!r} ({note.cause.text})"
 
 
 _NONE_WRITTEN = (

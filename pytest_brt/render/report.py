@@ -23,7 +23,7 @@ from pytest_brt.types import (
     IssueAnswer,
     Localised,
     Measured,
-    Miss,
+    NoTestReason,
     NotRun,
     OracleKind,
     Raised,
@@ -190,7 +190,7 @@ class AttemptEntry:
     #: What was spent on a model.
     cost: Cost
     #: Why the report's own code gave no bug test, and what else there is to say, as facts.
-    misses: tuple[Miss, ...]
+    misses: tuple[NoTestReason, ...]
     remarks: tuple[AttemptNote, ...]
     #: Both in words.
     notes: tuple[str, ...]

@@ -18,8 +18,7 @@ from pytest_brt.code.imports import add_imports, check_imports, resolve
 from pytest_brt.code.index import Index
 from pytest_brt.code.words import rank_hosts
 from pytest_brt.codec import content_id
-from pytest_brt.observe.suite_folder import SuiteFolder
-from pytest_brt.oracle.write import slug
+from pytest_brt.oracle.write_test import slug
 from pytest_brt.syntax.names import bound_names, undefined_names
 from pytest_brt.syntax.normal import test_key
 from pytest_brt.syntax.parse import Function, bound_targets, first_line, parse, parses
@@ -58,7 +57,7 @@ class Extractor:
     issue: Issue
     index: Index
     #: For tests that fit into no file.
-    folder: SuiteFolder
+    folder: str
     #: The test file that all go to; "" chooses one for each.
     host: str = ""
 
@@ -75,8 +74,7 @@ class Extractor:
 
     def _written(self, name: str, source: str, stem: str, origin: Origin) -> Written:
         source, host, problems = with_imports(source, self.index, self.host)
-        host = host if self.folder.has(host) else ""
-        suite = "" if self.folder.path == "." else self.folder.path.strip("/")
+        suite = "" if self.folder == "." else self.folder.strip("/")
         folder = host.rpartition("/")[0] if host else suite
         key = test_key(source)
         title = " ".join(self.issue.title.split())

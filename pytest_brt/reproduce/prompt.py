@@ -18,7 +18,7 @@ from pytest_brt.localise.query import query_of
 from pytest_brt.localise.sign import Key
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request
-from pytest_brt.observe.watch import Replayed, Seen
+from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.reproduce.code_shown import Wanted, named_lines, show_code, show_tests
 from pytest_brt.syntax.parse import IMPORTS
 from pytest_brt.types import Issue, Place
@@ -105,14 +105,14 @@ def gather(
     index: Index,
     *,
     engine: Engine | None = None,
-    replayed: Replayed | None = None,
+    observed: ObservedReport | None = None,
     ran: Collection[Key] = (),
     buggy: Sequence[str] = (),
     host: str = "",
 ) -> Findings:
     """Return what can be known of a report before a model is asked.
 
-    Without an `engine` nothing is run. `replayed` is what its statements did, `ran` the functions
+    Without an `engine` nothing is run. `observed` is what its statements did, `ran` the functions
     that they ran, `buggy` files that the user says have the bug, `host` the test file that tests
     are written for.
 
@@ -121,8 +121,8 @@ def gather(
     """
     found = relevance(query_of(issue), index)
     places = find_places(issue, index, found=found, ran=ran, paths=buggy)
-    seen = replayed.seen if replayed else ()
-    raised = [item.did.raised for item in seen if item.did is not None and item.did.raised]
+    seen = observed.observations if observed else ()
+    raised = [item.raised for item in seen if item.raised]
     frames = [f for one in raised for f in [f for f in one.frames if f.project][-_FRAMES:][::-1]]
     lines = (*named_lines(issue.text, index), *((frame.path, frame.line) for frame in frames))
     findings = Findings(
@@ -130,7 +130,7 @@ def gather(
         index=index,
         lines=tuple(dict.fromkeys(lines))[: 2 * _FRAMES],
         session=_session(seen),
-        is_observed=replayed is not None,
+        is_observed=observed is not None,
         python=".".join(map(str, engine.subject.python_version)) if engine else "",
         worths=found.worths,
     )
@@ -142,7 +142,7 @@ def with_places(
     places: tuple[Place, ...],
     engine: Engine | None,
     *,
-    seen: Sequence[Seen] = (),
+    seen: Sequence[Observation] = (),
     host: str = "",
 ) -> Findings:
     """Return findings with other places, and the test file and imports that go with them."""
@@ -154,11 +154,13 @@ def with_places(
     return replace(found, imports=_imports(found, seen, engine))
 
 
-def _imports(findings: Findings, seen: Sequence[Seen], engine: Engine | None) -> tuple[str, ...]:
+def _imports(
+    findings: Findings, seen: Sequence[Observation], engine: Engine | None
+) -> tuple[str, ...]:
     """Return imports that work: the report's own, of the places, of names that the report has."""
     index, issue = findings.index, findings.issue
-    ran = [item for item in seen if item.did is not None and item.did.raised is None]
-    own = [item.step.source for item in ran if item.step.source.startswith(IMPORTS)]
+    ran = [item for item in seen if item.result is not None and item.raised is None]
+    own = [item.source for item in ran if item.source.startswith(IMPORTS)]
     known = set(re.findall(r"\w+", "\n".join(own)))
     names = [place.function.partition(".")[0] for place in findings.places[:4]]
     words = re.findall(r"[A-Za-z_]\w*", f"{issue.title}\n{issue.text}")
@@ -174,28 +176,28 @@ def _imports(findings: Findings, seen: Sequence[Seen], engine: Engine | None) ->
 # -- what the report's code did --
 
 
-def _session(seen: Sequence[Seen]) -> str:
+def _session(seen: Sequence[Observation]) -> str:
     """Return statements with what they did, as an interactive session shows them."""
-    told = [item for item in seen if (item.did is not None or item.ended) and not _is_ours(item)]
+    told = [item for item in seen if (item.result is not None or item.ended) and not _is_ours(item)]
     lines = []
     for item in told[:_STATEMENTS]:
-        first, *rest = item.step.source.split("\n")
+        first, *rest = item.source.split("\n")
         lines += [f">>> {first}", *(f"... {line}" for line in rest), _result(item)]
     # That something can be imported is no news.
-    is_news = any(not one.step.source.startswith(IMPORTS) or _result(one) for one in told)
+    is_news = any(not one.source.startswith(IMPORTS) or _result(one) for one in told)
     return "\n".join(filter(None, lines)) if is_news else ""
 
 
-def _is_ours(item: Seen) -> bool:
+def _is_ours(item: Observation) -> bool:
     """Return whether what a statement did says how it was run, and nothing of the project."""
-    raised = item.did.raised if item.did else None
+    raised = item.raised
     if raised is None or any(frame.project for frame in raised.frames):
         return False
-    return raised.type in _OURS or (item.step.inline and raised.type == "TypeError")
+    return raised.type in _OURS or (item.statement.is_inline and raised.type == "TypeError")
 
 
-def _result(item: Seen) -> str:
-    did = item.did
+def _result(item: Observation) -> str:
+    did = item.result
     if did is None:
         return item.ended
     parts = [did.stdout.rstrip("\n")]
@@ -204,7 +206,7 @@ def _result(item: Seen) -> str:
         parts.append(f"{did.raised.type}: {message}".removesuffix(": "))
     elif did.value is not None and not did.value.is_none:
         parts.append(did.value.repr)
-    if item.step.source.startswith(_SILENT):
+    if item.source.startswith(_SILENT):
         return "\n".join(filter(None, parts))
     return "\n".join(filter(None, parts))[:_RESULT] or "# no output"
 

@@ -19,8 +19,8 @@ from pytest_brt.code.index import Index
 from pytest_brt.errors import Overflowed
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request
-from pytest_brt.oracle.facts import Facts, matches, states
 from pytest_brt.oracle.judge import failing_line, rescored
+from pytest_brt.oracle.report_facts import ReportFacts, failure_matches_report, states_values
 from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.prompt import Findings, fitted
 from pytest_brt.reproduce.rate import with_odds
@@ -58,7 +58,7 @@ class Opinion:
 class Judge:
     """A model's word on the tests of one report, asked once for each; for one thread."""
 
-    def __init__(self, findings: Findings, facts: Facts, model: Model) -> None:
+    def __init__(self, findings: Findings, facts: ReportFacts, model: Model) -> None:
         self.findings = findings
         self.facts = facts
         self.model = model
@@ -89,7 +89,7 @@ class Judge:
         names = [f"words_{number}" for number in range(1, len(claims) + 1)]
         asked = names[min(failed, len(names) - 1)]
         # Where the report states the value, it leaves no other fix open.
-        is_stated = bool(states(self.facts, run.raised))
+        is_stated = bool(states_values(self.facts, run.raised))
         names += [] if is_stated else ["fix", "passes"]
         raised = run.raised
         failure = f"{raised.type}: {clean(raised.message)}" if raised else run_words(run)
@@ -126,7 +126,7 @@ def _question(name: str, fields: Sequence[str], tokens: int, **values: object) -
     )
 
 
-def with_opinion(item: JudgedTest, opinion: Opinion, facts: Facts) -> JudgedTest:
+def with_opinion(item: JudgedTest, opinion: Opinion, facts: ReportFacts) -> JudgedTest:
     """Return a test after a model was asked about it: it counts, is less likely, or as it was."""
     judgement = item.judgement
     if opinion.right is None or not judgement.candidate:
@@ -136,7 +136,9 @@ def with_opinion(item: JudgedTest, opinion: Opinion, facts: Facts) -> JudgedTest
     if judgement.measured and judgement.counts:
         return rescored(item, judgement.confidence, opinion.reason)
     alike = judgement.agree >= _AGREE and judgement.agree * 2 > judgement.samples
-    agrees = alike or matches(facts, item.test.source or "", judgement.runs[0].raised)
+    agrees = alike or failure_matches_report(
+        facts, item.test.source or "", judgement.runs[0].raised
+    )
     likelier = with_odds(judgement.confidence, _CONFIRMED if agrees else _YES)
     # It ends the search, so it counts: of what a large model wrote and held for right, nearly all
     # was right, however few samples agreed.

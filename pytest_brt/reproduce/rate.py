@@ -6,8 +6,14 @@ of 570 Java bugs, 50 samples each. Each multiplies the odds by how far it lies f
 
 from __future__ import annotations
 
-from pytest_brt.oracle.facts import CLAIMS, Facts, matches, simple, states
+from pytest_brt.oracle.draft import simple
 from pytest_brt.oracle.judge import Rating, judge
+from pytest_brt.oracle.report_facts import (
+    ASSERTIONS,
+    ReportFacts,
+    failure_matches_report,
+    states_values,
+)
 from pytest_brt.types import CandidateTest, JudgedTest, TestRun
 
 #: Share of all failing tests that are right; of those that fail alike with at most so many others.
@@ -20,33 +26,37 @@ _MATCH, _NO_MATCH, _STATED, _OTHER_KIND, _MISUSE = 0.50, 0.26, 0.75, 0.18, 0.10
 
 
 def judge_written(
-    test: CandidateTest, runs: tuple[TestRun, ...], facts: Facts, agree: int = 1, samples: int = 1
+    test: CandidateTest,
+    runs: tuple[TestRun, ...],
+    facts: ReportFacts,
+    agree: int = 1,
+    samples: int = 1,
 ) -> JudgedTest:
     """Judge a model's test by its runs on the unpatched tree.
 
     `agree` of `samples` fail alike, this one too.
     """
-
-    def rate(run: TestRun) -> Rating:
-        match = matches(facts, test.source or "", run.raised)
-        crashed = run.raised is not None and simple(run.raised.type) not in CLAIMS
-        signs = [
-            (_STATED if states(facts, run.raised) else _MATCH if match else _NO_MATCH, match),
-        ]
-        if samples > 1:
-            told = f"{agree} of {samples} samples fail alike"
-            signs.append((agreement_share(agree, samples), told))
-        if crashed and not facts.crash and not match:
-            signs.append((_OTHER_KIND, "crashes, though the report is about a wrong value"))
-        if run.mismatch:
-            signs.append((_MISUSE, "the test may call the project wrongly"))
-        value = _BASE
-        for share, _ in signs:
-            value = with_odds(value, _odds(share) / _odds(_BASE))
-        reasons = tuple(text for _, text in signs if text)
-        return Rating(confidence=round(value, 2), reasons=reasons, agree=agree, samples=samples)
-
-    return judge(test, runs, facts, rate)
+    if not runs:
+        return judge(test, runs, facts, Rating())
+    run = runs[0]
+    match = failure_matches_report(facts, test.source or "", run.raised)
+    crashed = run.raised is not None and simple(run.raised.type) not in ASSERTIONS
+    signs = [
+        (_STATED if states_values(facts, run.raised) else _MATCH if match else _NO_MATCH, match),
+    ]
+    if samples > 1:
+        told = f"{agree} of {samples} samples fail alike"
+        signs.append((agreement_share(agree, samples), told))
+    if crashed and not facts.is_crash and not match:
+        signs.append((_OTHER_KIND, "crashes, though the report is about a wrong value"))
+    if run.mismatch:
+        signs.append((_MISUSE, "the test may call the project wrongly"))
+    value = _BASE
+    for share, _ in signs:
+        value = with_odds(value, _odds(share) / _odds(_BASE))
+    reasons = tuple(text for _, text in signs if text)
+    rating = Rating(confidence=round(value, 2), reasons=reasons, agree=agree, samples=samples)
+    return judge(test, runs, facts, rating)
 
 
 def with_odds(confidence: float, factor: float) -> float:

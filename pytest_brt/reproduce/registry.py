@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _replay(issue: Issue, index: int, bench: Workbench) -> Attempt:
-    from pytest_brt.reproduce.replay.run import attempt
+    from pytest_brt.reproduce.replay import attempt
 
     return attempt(issue, index, bench)
 

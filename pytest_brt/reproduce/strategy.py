@@ -11,13 +11,11 @@ from pathlib import Path
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
 from pytest_brt.model.model import Model
-from pytest_brt.observe.reports import Reports
-from pytest_brt.observe.suite_folder import SuiteFolder
-from pytest_brt.observe.watch import Replayed
-from pytest_brt.oracle.facts import Facts, read_facts
+from pytest_brt.observe.run_snippets import ObservedReport, Reports
+from pytest_brt.oracle.report_facts import ReportFacts, read_facts
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue
-from pytest_brt.types.reading import Reading
+from pytest_brt.types.report import Reading
 
 #: Runs on the unpatched tree that must agree, and tests to keep per issue.
 REPEAT, KEEP = 2, 5
@@ -71,24 +69,15 @@ class Workbench:
         """Whether the time is used up."""
         return time.monotonic() >= self.deadline
 
-    @property
-    def folder(self) -> SuiteFolder:
-        """Where tests can be run.
-
-        Raises:
-            SubjectProblem: the subject's interpreter cannot be started.
-        """
-        return self.reports.folder(self.engine)
-
     def reading(self, issue: Issue) -> Reading:
         """Return what a report says."""
         return self.reports.reading(issue)
 
-    def facts(self, issue: Issue) -> Facts:
+    def facts(self, issue: Issue) -> ReportFacts:
         """Return what a report says of its failure."""
         return read_facts(self.reading(issue))
 
-    def observed(self, issue: Issue) -> Replayed:
+    def observed(self, issue: Issue) -> ObservedReport:
         """Return what the statements of a report do on the unpatched tree.
 
         Raises:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from pytest_brt.execute.engine import Engine, Row, target_of
-from pytest_brt.oracle.facts import CLAIMS, simple
+from pytest_brt.oracle.draft import simple
+from pytest_brt.oracle.report_facts import ASSERTIONS
 from pytest_brt.patches.history import History, Revision
 from pytest_brt.types import CandidateTest, TestRun, Verdict
 from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
@@ -109,5 +110,5 @@ def shows_bug(run: TestRun, test: CandidateTest) -> bool | None:
         return False
     if run.verdict is not Verdict.FAIL or run.raised is None:
         return None
-    wanted = {simple(test.expects.type)} if test.expects else CLAIMS
+    wanted = {simple(test.expects.type)} if test.expects else ASSERTIONS
     return True if simple(run.raised.type) in wanted else None

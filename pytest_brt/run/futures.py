@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pytest_brt.answers import answer_ranking
 from pytest_brt.once import Once
-from pytest_brt.reproduce.select import without_repeats
+from pytest_brt.reproduce.order import without_repeats
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.attempts import Attempting
 from pytest_brt.run.plan import AttemptKey, Case, Plan, Remote
@@ -229,7 +229,7 @@ class Run:
     def _judge_brought(self, case: Case) -> tuple[JudgedTest, ...]:
         """Return the tests that the patches of a case bring, judged; one row for all of them."""
         from pytest_brt.guard import touched_of
-        from pytest_brt.oracle.facts import read_facts
+        from pytest_brt.oracle.report_facts import read_facts
         from pytest_brt.rank.brought import find_brought, judge_brought
 
         engine = self.workbench.engine

@@ -36,7 +36,7 @@ from pytest_brt.types.dialogue import Trajectory as Trajectory
 from pytest_brt.types.issue import Block as Block
 from pytest_brt.types.issue import BlockKind as BlockKind
 from pytest_brt.types.issue import Issue as Issue
-from pytest_brt.types.miss import Miss as Miss
+from pytest_brt.types.no_test import NoTestReason as NoTestReason
 from pytest_brt.types.outcome import Frame as Frame
 from pytest_brt.types.outcome import Raised as Raised
 from pytest_brt.types.outcome import TestRun as TestRun

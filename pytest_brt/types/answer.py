@@ -10,7 +10,7 @@ from pytest_brt.types.cause import Cause
 from pytest_brt.types.dialogue import Ending
 from pytest_brt.types.fact import Fact
 from pytest_brt.types.fixed import Fix
-from pytest_brt.types.miss import Mendable, Miss
+from pytest_brt.types.no_test import NoTestReason
 from pytest_brt.types.outcome import Raised
 
 
@@ -54,10 +54,11 @@ class CheckInterpreter(Fact, frozen=True, kw_only=True):
     """Can the project's tests run with this interpreter at all?"""
 
 
-class MendMiss(Fact, frozen=True, kw_only=True):
-    """The report or its surroundings lack what this miss asks for."""
+class Mend(Fact, frozen=True, kw_only=True):
+    """The report or its surroundings lack something."""
 
-    miss: Mendable
+    #: What to do, as in "add to the report …".
+    hint: str
 
 
 class AskAgain(Fact, frozen=True, kw_only=True):
@@ -73,14 +74,14 @@ class LookCloser(Fact, frozen=True, kw_only=True):
     """Details are shown with ``-v``."""
 
 
-Advice = CheckVersion | CheckInterpreter | MendMiss | AskAgain | WithoutModel | LookCloser
+Advice = CheckVersion | CheckInterpreter | Mend | AskAgain | WithoutModel | LookCloser
 
 
 class NotReproduced(Fact, frozen=True, kw_only=True):
     """No test was found."""
 
     #: None where nothing is known.
-    why: OtherTests | Miss | AttemptNote | None
+    why: OtherTests | NoTestReason | AttemptNote | None
     advice: Advice | None
 
 

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pytest_brt.types.candidate import JudgedTest
-from pytest_brt.types.cause import Cause
 from pytest_brt.types.cost import Cost
 from pytest_brt.types.dialogue import Ending, Trajectory
 from pytest_brt.types.fact import Fact
 from pytest_brt.types.fixed import Fix
-from pytest_brt.types.miss import Miss
-from pytest_brt.types.outcome import Raised, Verdict
+from pytest_brt.types.no_test import NoTestReason
+from pytest_brt.types.outcome import Verdict
 
 
 class _Note(Fact, frozen=True, kw_only=True):
@@ -132,15 +131,6 @@ class ModelGaveNothing(_Note, frozen=True, kw_only=True):
     wrote: bool
 
 
-class PutAtTop(_Note, frozen=True, kw_only=True):
-    """The tests are at the top of the project: where its own tests are, none can be run here."""
-
-    #: The folder of its tests.
-    folder: str
-    cause: Cause
-    raised: Raised | None
-
-
 class Interrupted(_Note, frozen=True, kw_only=True):
     """The attempt was not at its end."""
 
@@ -156,7 +146,6 @@ AttemptNote = (
     | NotAsked
     | WithoutModel
     | ModelGaveNothing
-    | PutAtTop
     | Interrupted
 )
 
@@ -172,7 +161,7 @@ class Attempt:
     #: Every test considered, best first.
     tests: tuple[JudgedTest, ...]
     #: Why the report's own code gave no bug test, in order; () when it gave one.
-    misses: tuple[Miss, ...] = ()
+    misses: tuple[NoTestReason, ...] = ()
     notes: tuple[AttemptNote, ...] = ()
     #: Tests that pass, of what the report complains about: only where no other was found.
     settled: tuple[JudgedTest, ...] = ()

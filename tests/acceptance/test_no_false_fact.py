@@ -241,7 +241,7 @@ def test_a_fact(pytester: pytest.Pytester, name: str) -> None:
 def test_names_of_what_is_no_python_are_not_asked_for(pytester: pytest.Pytester) -> None:
     case = Case(code=URL, report=f"# Users are not escaped\n{GRAMMAR}", answer="NotReproduced")
     answer = reported(pytester, case)["issues"][0]["answer"]
-    assert answer["why"]["kind"] == "NoCode"
+    assert answer["why"]["code"] == "no-code"
 
 
 LOOKS = """\

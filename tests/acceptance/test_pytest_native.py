@@ -291,7 +291,7 @@ def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
                 oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Echoed."),
                 path=target.path, source=source,
             )
-            judged = judge(test, runs, None, lambda _: Rating(confidence=1.0))
+            judged = judge(test, runs, None, Rating(confidence=1.0))
             return Attempt(issue=issue.id, strategy="echo", index=index, tests=(judged,))
 
         def pytest_brt_strategies(config):

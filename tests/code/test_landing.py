@@ -9,7 +9,7 @@ import pytest
 
 from pytest_brt.code.landing import Landing, plan_edit
 from pytest_brt.errors import EditProblem
-from pytest_brt.issue.load import read_issue
+from pytest_brt.report.load import read_issue
 from pytest_brt.types import CandidateTest
 from tests.support.rows import judged
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.issue.load import read_issue
 from pytest_brt.localise.nearest_tests import nearest_tests
 from pytest_brt.localise.places import find_places
+from pytest_brt.report.load import read_issue
 from pytest_brt.types import Place
 from tests.support.trees import write_tree
 

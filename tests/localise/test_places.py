@@ -9,8 +9,8 @@ import pytest
 
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.errors import UsageProblem
-from pytest_brt.issue.load import read_issue
 from pytest_brt.localise.places import find_places, given_places
+from pytest_brt.report.load import read_issue
 from pytest_brt.types.clue import SharedWords
 from tests.support.trees import write_tree
 

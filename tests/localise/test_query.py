@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_brt.issue.load import read_issue
 from pytest_brt.localise.query import Source, query_of
+from pytest_brt.report.load import read_issue
 
 
 def weights(text: str) -> dict[str, float]:

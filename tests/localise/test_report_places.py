@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.issue.load import read_issue
 from pytest_brt.localise.places import files_of, find_places
+from pytest_brt.report.load import read_issue
 from pytest_brt.types import Place
 from pytest_brt.types.clue import (
     CalledWrongly,

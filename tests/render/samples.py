@@ -25,7 +25,6 @@ from pytest_brt.types import (
     LeftOutFiles,
     LeftOutKind,
     Localised,
-    Miss,
     NotRun,
     OracleKind,
     Origin,
@@ -48,7 +47,6 @@ from pytest_brt.types.attempt import (
     ModelGaveNothing,
     NotTried,
     PlansFailed,
-    PutAtTop,
     SamplesDrawn,
     SamplingStopped,
     Shortened,
@@ -58,18 +56,7 @@ from pytest_brt.types.attempt import (
     WithoutModel,
 )
 from pytest_brt.types.clue import FileNamed, OnTraceback
-from pytest_brt.types.miss import (
-    AlreadyRight,
-    CodeLeftOut,
-    CodeRead,
-    ComplaintUnclear,
-    NoCode,
-    NotComparable,
-    NothingWrong,
-    StatedValue,
-    StatementRaised,
-    UndefinedNames,
-)
+from pytest_brt.types.no_test import NoTestCode, NoTestReason
 from pytest_brt.types.shortfall import BudgetSpent
 from tests.support.outcomes import caused, refused
 from tests.support.rows import broken, judged, row
@@ -168,7 +155,7 @@ def record(**parts: object) -> RunRecord:
     )
 
 
-def missed(*misses: Miss) -> RunRecord:
+def missed(*misses: NoTestReason) -> RunRecord:
     """Return the record of an attempt that made no test."""
     return report(misses=misses)
 
@@ -184,7 +171,25 @@ def asked(
     return report(strategy=strategy, notes=notes, trajectories=(trajectory,), cost=cost, **rest)
 
 
-VALUES = (StatedValue(text="3", line=7),)
+NO_CODE = NoTestReason(
+    code=NoTestCode.NO_CODE,
+    text="the report has no Python code that could be run",
+    hint="add to the report a few lines of Python that show the bug",
+)
+NOT_FOUND = NoTestReason(
+    code=NoTestCode.RAISES,
+    text="line 1: 'import x' raises ModuleNotFoundError: No module named 'x'",
+    hint="install it for the Python that runs the project's tests",
+)
+LEFT_OUT = NoTestReason(
+    code=NoTestCode.UNREADABLE_CODE,
+    text="lines 4 to 6 of the report are not Python 3 and were left out: 'print clamp(5)'",
+)
+UNCLEAR = NoTestReason(
+    code=NoTestCode.NOT_STATED,
+    text="it is unclear which result of the report's code is wrong, and what the right one is",
+    hint="add to the report the exact wrong output or exception",
+)
 
 REPORTS: dict[str, Callable[[], RunRecord]] = {
     "reproduced": lambda: report(bug_test()),
@@ -200,30 +205,10 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
             replace(bug_test("test_wrong"), review=Review.REJECTED),
         ),
     ),
-    "no-code": lambda: missed(NoCode()),
-    "undefined-names": lambda: missed(
-        CodeRead(statements=2, blocks=1), UndefinedNames(names=("clam", "clomp"))
-    ),
-    "statement-raises": lambda: missed(
-        CodeRead(statements=1, blocks=0),
-        StatementRaised(line=3, source="clamp(5)", exception="TypeError", message="2 missing"),
-    ),
-    "module-not-found": lambda: missed(
-        CodeRead(statements=1, blocks=1),
-        StatementRaised(
-            line=1,
-            source="import x",
-            exception="ModuleNotFoundError",
-            message="No module named 'x'",
-        ),
-    ),
-    "unclear": lambda: missed(CodeRead(statements=1, blocks=1), ComplaintUnclear()),
-    "nothing-wrong": lambda: missed(CodeRead(statements=1, blocks=1), NothingWrong()),
-    "already-right": lambda: missed(CodeRead(statements=1, blocks=1), AlreadyRight(values=VALUES)),
-    "not-comparable": lambda: missed(
-        CodeRead(statements=1, blocks=1), NotComparable(values=VALUES)
-    ),
-    "left-out": lambda: missed(CodeLeftOut(line=4, end_line=6, code="print clamp(5)"), NoCode()),
+    "no-code": lambda: missed(NO_CODE),
+    "module-not-found": lambda: missed(NOT_FOUND, UNCLEAR),
+    "unclear": lambda: missed(UNCLEAR),
+    "left-out": lambda: missed(LEFT_OUT, NO_CODE),
     "tests-pass": lambda: report(rejected_test(Verdict.PASS), rejected_test(Verdict.PASS)),
     "tests-broken": lambda: report(
         rejected_test(Verdict.BROKEN, caused(Verdict.BROKEN, "ImportError: no module named 'x'")),
@@ -246,7 +231,7 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
         NotTried(what=(Untried.AGENT,)),
         ending=Ending.TIME,
         strategy="auto",
-        misses=(NoCode(),),
+        misses=(NO_CODE,),
     ),
     "samples-drawn": lambda: report(
         rejected_test(Verdict.BROKEN, model="m"),
@@ -263,12 +248,6 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
             ),
             PlansFailed(by="invert", said="no plan of 3 came to a test that fails as reported"),
             DialogueEnded(by="agent", ending=Ending.LOOP, steps=4, said="", wrote=False),
-        ),
-    ),
-    "put-at-top": lambda: report(
-        bug_test(),
-        notes=(
-            PutAtTop(folder="tests", cause=caused(Verdict.BROKEN, "no test found"), raised=None),
         ),
     ),
     "interrupted": lambda: report(bug_test(), notes=(Interrupted(),)),

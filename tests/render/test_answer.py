@@ -31,7 +31,7 @@ from pytest_brt.types.attempt import (
     WithoutModel,
 )
 from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
-from pytest_brt.types.miss import AlreadyRight, CodeRead, NothingWrong, StatedValue
+from tests.render.samples import LEFT_OUT, UNCLEAR
 from tests.support.outcomes import caused
 from tests.support.rows import judged
 
@@ -40,9 +40,6 @@ TEST = Frame(path="tests/test_x.py", line=3, function="test_x")
 OUTER = Frame(path="pkg/core.py", line=7, function="outer", project=True)
 INNER = Frame(path="pkg/deep.py", line=9, function="inner", project=True)
 LIBRARY = Frame(path="/usr/lib/python3/json.py", line=1, function="loads")
-
-
-VALUES = (StatedValue(text="3", line=7),)
 
 
 def attempt(*tests: JudgedTest, strategy: str = "replay", **rest: Any) -> Attempt:
@@ -87,9 +84,9 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
     ("made", "answer"),
     [
         (
-            attempt(misses=(CodeRead(statements=2, blocks=1), AlreadyRight(values=VALUES))),
-            "Not reproduced: the code already gives what the report expects: '3' (line 7); add to "
-            "the report what is wrong, or check that this is the version it is about.",
+            attempt(misses=(LEFT_OUT, UNCLEAR)),
+            "Not reproduced: lines 4 to 6 of the report are not Python 3 and were left out: "
+            "'print clamp(5)'; add to the report the exact wrong output or exception.",
         ),
         (
             attempt(no_bug_test(0, Verdict.PASS), no_bug_test(1, Verdict.PASS)),
@@ -134,13 +131,12 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
         (
             attempt(
                 strategy="auto",
-                misses=(CodeRead(statements=1, blocks=1), NothingWrong()),
+                misses=(UNCLEAR,),
                 notes=(NotTried(what=(Untried.AGENT,)),),
                 endings=(Ending.TIME,),
             ),
-            "Not reproduced: the code does what the report shows, but the report does not say what "
-            "is wrong; add to the report the right value, as in 'should return 3' or "
-            "'Expected: 3'.",
+            "Not reproduced: it is unclear which result of the report's code is wrong, and what "
+            "the right one is; add to the report the exact wrong output or exception.",
         ),
         (
             attempt(

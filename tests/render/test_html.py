@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_brt.types import Attempt, Issue, Origin, RunRecord
-from pytest_brt.types.miss import NoCode
 from tests.render.pages import page_of, read, record
+from tests.render.samples import NO_CODE
 from tests.support.outcomes import refused
 from tests.support.rows import broken, judged, row
 
@@ -74,7 +74,7 @@ def test_nothing_is_loaded_and_nothing_runs() -> None:
 
 def test_without_tests_the_page_says_so() -> None:
     issue = Issue(id="i", title="Nothing", text="", source="issue.md")
-    attempt = Attempt(issue="i", strategy="replay", index=0, tests=(), misses=(NoCode(),))
+    attempt = Attempt(issue="i", strategy="replay", index=0, tests=(), misses=(NO_CODE,))
     found = RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranks=(), sandbox="ns")
     text = read(page_of(found)).text
     assert "Not reproduced: the report has no Python code that could be run" in text

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_brt.execute.engine import Engine
-from tests.reproduce.replay.project import open_project
+from tests.reproduce.project import open_project
 
 
 @pytest.fixture(scope="session")

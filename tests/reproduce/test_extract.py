@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.observe.suite_folder import SuiteFolder
 from pytest_brt.reproduce.extract import Extractor, code_in, split_tests
 from pytest_brt.reproduce.questions import claims_of, is_in_report
 from pytest_brt.reproduce.reduce import without_assertions
@@ -82,7 +81,7 @@ def test_marks_that_hide_are_taken_off() -> None:
 
 
 def extract(index: Index, reply: str) -> tuple[str, str, tuple[str, ...]]:
-    extractor = Extractor(issue=ISSUE, index=index, folder=SuiteFolder(path="tests"))
+    extractor = Extractor(issue=ISSUE, index=index, folder="tests")
     (written,) = extractor.tests(reply, Origin(strategy="libro", model="m"))
     return written.test.source or "", written.test.host, written.problems
 

@@ -71,7 +71,7 @@ class Counting:
             path=target.path,
             source=TEST,
         )
-        judged = judge(test, tuple(runs), None, lambda _: Rating(confidence=1.0))
+        judged = judge(test, tuple(runs), None, Rating(confidence=1.0))
         return Attempt(issue=issue.id, strategy="counting", index=index, tests=(judged,))
 
 

@@ -235,10 +235,10 @@ def _test(found: Mapping[str, Any]) -> Test:
 
 def _answer(found: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) -> Answer:
     answer = found["answer"] or {"kind": ""}
-    told = [answer.get("why"), answer.get("advice"), (answer.get("advice") or {}).get("miss")]
+    told = [answer.get("why"), answer.get("advice")]
     misses = [miss for attempt in found["attempts"] for miss in attempt["misses"]]
     remarks = [remark for attempt in found["attempts"] for remark in attempt["remarks"]]
-    kinds = [_word(one["kind"]) for one in (*told, *misses, *remarks) if one]
+    kinds = [one.get("code") or _word(one["kind"]) for one in (*told, *misses, *remarks) if one]
     return Answer(
         issue=found["id"],
         source=found["source"],

@@ -152,7 +152,6 @@ def test_inside(bounds):
 """
 
 
-@pytest.mark.xfail(strict=True, reason="W: a fixture that the report brings is not found")
 def test_the_reporters_own_test_with_a_fixture_of_its_own(interval: Project) -> None:
     run = interval.issue(OWN_FIXTURE)
     assert run.report.bug_tests, run.said

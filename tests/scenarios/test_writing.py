@@ -253,7 +253,6 @@ def test_a_test_is_held_against_a_report(
     assert is_one is (name == "test_right")
 
 
-@pytest.mark.xfail(strict=True, reason="W: a value that the report does not want is taken for one")
 def test_a_test_that_wants_another_value_than_the_report(
     checked: dict[str, tuple[bool, dict[str, bool | None]]],
 ) -> None:

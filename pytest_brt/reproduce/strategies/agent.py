@@ -11,10 +11,10 @@ from pytest_brt.agents.write_tests import TestWork
 from pytest_brt.code.index import Index
 from pytest_brt.oracle.judge import refusal, run_tests
 from pytest_brt.reproduce.extract import Extractor, in_folder
+from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import Findings, gather
 from pytest_brt.reproduce.rate import judge_written
 from pytest_brt.reproduce.reduce import reduce_test
-from pytest_brt.reproduce.select import select
 from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.types import Attempt, CandidateTest, Ending, Issue, Origin, TestsWritten
 from pytest_brt.types.attempt import DialogueEnded
@@ -45,10 +45,11 @@ def write_tests(
     issue, index, model = findings.issue, findings.index, bench.model
     facts, spec = bench.facts(issue), replace(spec, steps=bench.steps or spec.steps)
     seed = seed_of(issue.id, spec.name, number, bench.seed)
+    suite = bench.engine.subject.test_root
 
     def extract(path: str, reply: str) -> tuple[list[CandidateTest], list[str]]:
         host = path if env.on_disk(path) is not None else ""
-        extractor = Extractor(issue=issue, index=index, folder=bench.folder, host=host)
+        extractor = Extractor(issue=issue, index=index, folder=suite, host=host)
         made = extractor.tests(reply, Origin(strategy=spec.name, model=model.name, seed=seed))
         tests = [one.test for one in made]
         if not host:
@@ -66,7 +67,7 @@ def write_tests(
         engine=bench.engine,
         extract=extract,
         objection=lambda test, runs: refusal(test, runs, facts),
-        new_file=f"{bench.folder.path.strip('./')}/test_reported.py".lstrip("/"),
+        new_file=f"{suite.strip('./')}/test_reported.py".lstrip("/"),
         ends_early=spec.ends_early,
         may_end=spec.ends_early and bool(findings.test),
     )

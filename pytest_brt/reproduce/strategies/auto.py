@@ -18,11 +18,11 @@ from pytest_brt.agents.specs import AUTO_AGENT
 from pytest_brt.code.index import Index
 from pytest_brt.errors import ModelProblem, OutOfTime, Overflowed
 from pytest_brt.observe.functions_run import functions_run
+from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import gather, with_places
 from pytest_brt.reproduce.questions import Judge, claims_of, likeliest_places, with_opinion
 from pytest_brt.reproduce.reduce import reduce_test
-from pytest_brt.reproduce.replay.run import attempt as replay
-from pytest_brt.reproduce.select import select
+from pytest_brt.reproduce.replay import attempt as replay
 from pytest_brt.reproduce.strategies.agent import write_tests
 from pytest_brt.reproduce.strategies.invert import inverted
 from pytest_brt.reproduce.strategies.libro import Libro
@@ -74,13 +74,13 @@ class _Auto:
         self.late: list[Untried] = []
         #: Why the model could not be asked.
         self.problem: ModelProblem | None = None
-        replayed = bench.observed(issue)
+        observed = bench.observed(issue)
         self.findings = gather(
             issue,
             index,
             engine=bench.engine,
-            replayed=replayed,
-            ran=functions_run(replayed, index, bench.engine),
+            observed=observed,
+            ran=functions_run(observed, index, bench.engine),
             buggy=bench.buggy,
             host=bench.host,
         )
@@ -142,7 +142,7 @@ class _Auto:
         bench = self.bench
         try:
             places = likeliest_places(findings, bench.model)
-            seen = bench.observed(self.issue).seen
+            seen = bench.observed(self.issue).observations
             findings = with_places(findings, places, bench.engine, seen=seen, host=bench.host)
         except ModelProblem as problem:
             self._not_asked(Question.PLACE, problem)

@@ -31,9 +31,9 @@ def invert(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt
         ModelProblem: the model cannot be asked.
         SubjectProblem: the project's interpreter cannot be started.
     """
-    replayed = bench.observed(issue)
+    observed = bench.observed(issue)
     findings = gather(
-        issue, index, engine=bench.engine, replayed=replayed, buggy=bench.buggy, host=bench.host
+        issue, index, engine=bench.engine, observed=observed, buggy=bench.buggy, host=bench.host
     )
     return inverted(number, bench, findings)
 
@@ -65,7 +65,8 @@ class _Inversion:
         self.bench = bench
         self.findings = findings
         self._seed = seed_of(issue.id, "invert", number, bench.seed)
-        self._extractor = Extractor(issue=issue, index=index, folder=bench.folder, host=bench.host)
+        folder = bench.engine.subject.test_root
+        self._extractor = Extractor(issue=issue, index=index, folder=folder, host=bench.host)
 
     def run(self) -> JudgedTest | None:
         plans: list[str] = []

@@ -18,13 +18,13 @@ from pytest_brt.agents.shown import report_text
 from pytest_brt.code.index import Index
 from pytest_brt.errors import OutOfTime, Overflowed
 from pytest_brt.model.request import Request
-from pytest_brt.oracle.facts import Facts, catches_named, matches
 from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
+from pytest_brt.oracle.report_facts import ReportFacts, catches_named, failure_matches_report
 from pytest_brt.reproduce.extract import Extractor, Written
+from pytest_brt.reproduce.order import dropped, without_doubles
 from pytest_brt.reproduce.prompt import CODE, Findings, fitted, gather
 from pytest_brt.reproduce.rate import judge_written
 from pytest_brt.reproduce.reduce import reduce_test
-from pytest_brt.reproduce.select import dropped, without_doubles
 from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.types import (
     COUNTS,
@@ -74,7 +74,7 @@ class Cluster:
     length: float
 
 
-def clusters_of(failing: Iterable[Sampled], facts: Facts) -> list[Cluster]:
+def clusters_of(failing: Iterable[Sampled], facts: ReportFacts) -> list[Cluster]:
     """Return the clusters by failure, best first: match, then size, then short tests."""
     groups: dict[str, list[Sampled]] = {}
     for item in failing:
@@ -87,7 +87,7 @@ def _tokens(item: Sampled) -> int:
     return len(re.findall(r"\w+|[^\w\s]", item.test.source or ""))
 
 
-def _cluster(key: str, items: Sequence[Sampled], facts: Facts) -> Cluster:
+def _cluster(key: str, items: Sequence[Sampled], facts: ReportFacts) -> Cluster:
     def order(item: Sampled) -> tuple[bool, bool, int, str]:
         catches = catches_named(facts, item.test.source or "")
         return item.beside is not None, not catches, _tokens(item), item.test.id
@@ -96,7 +96,10 @@ def _cluster(key: str, items: Sequence[Sampled], facts: Facts) -> Cluster:
         key=key,
         tests=tuple(sorted(items, key=order)),
         size=len(set().union(*(item.samples for item in items))),
-        match=any(matches(facts, item.test.source or "", item.runs[0].raised) for item in items),
+        match=any(
+            failure_matches_report(facts, item.test.source or "", item.runs[0].raised)
+            for item in items
+        ),
         length=sum(map(_tokens, items)) / len(items),
     )
 
@@ -113,14 +116,13 @@ class Libro:
         self.findings = findings
         self.in_auto = in_auto
         self.facts = bench.facts(issue)
-        self.notes: list[AttemptNote] = [bench.folder.note] if bench.folder.note else []
+        self.notes: list[AttemptNote] = []
         self.samples = 0
         self._empty = 0
         self._seed = seed_of(issue.id, "libro", number, bench.seed)
         host = findings.host if findings.files else bench.host
-        self._extractor = Extractor(
-            issue=issue, index=findings.index, folder=bench.folder, host=host
-        )
+        folder = bench.engine.subject.test_root
+        self._extractor = Extractor(issue=issue, index=findings.index, folder=folder, host=host)
         name = "auto-libro" if in_auto else "libro"
         self._origin = Origin(strategy=name, model=bench.model.name)
         self._tests: dict[str, Sampled] = {}

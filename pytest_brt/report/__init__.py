@@ -1,0 +1,1 @@
+"""Reads bug reports: text in; statements and what the report claims of each out."""

@@ -1,1 +1,0 @@
-"""Turns what a report shows into failing tests, without a model."""

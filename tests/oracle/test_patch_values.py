@@ -1,0 +1,116 @@
+"""What the expressions of bug tests give on patches that only mend what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.execute.engine import Engine, Row, target_of
+from pytest_brt.oracle.patch_values import showing, stating, weak_assertion
+from pytest_brt.patches import canonical_diff
+from pytest_brt.rank.matrix import run_patch
+from pytest_brt.render.entries import patch_entry
+from pytest_brt.render.values import values
+from pytest_brt.types import FileChange, JudgedTest, OracleKind, Patch, Review, Value, Verdict
+from tests.support.projects import open_on
+from tests.support.rows import judged
+from tests.support.trees import write_tree
+
+CORE = "def name(n):\n    return f'Max({n})'\n"
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    root = tmp_path_factory.mktemp("values") / "project"
+    write_tree(root, {"core.py": CORE})
+    engine = open_on(root)
+    yield engine
+    engine.close()
+
+
+def weak(assertion: str, kind: OracleKind = OracleKind.GONE) -> JudgedTest:
+    made = judged(0, kind=kind)
+    source = f"from core import name\n\n\ndef test_a():\n    {assertion}\n"
+    test = replace(made.test, source=source, name="test_a")
+    return replace(made, test=test)
+
+
+NAME = weak("assert name(2) != 'Max(2)'")
+
+
+def patch(engine: Engine, body: str) -> Patch:
+    changes = (FileChange(path="core.py", content=f"def name(n):\n    {body}\n".encode()),)
+    text = canonical_diff(changes, Path(engine.subject.root))
+    return Patch(id=body, name=f"{body[7:12]}.diff", text=text)
+
+
+def given(engine: Engine, body: str, test: JudgedTest = NAME) -> tuple[Value, ...]:
+    return run_patch(patch(engine, body), "", (test,), engine).values
+
+
+def test_each_patch_shows_what_it_gives(engine: Engine) -> None:
+    (value,) = given(engine, "return 'max(2)'")
+    assert value == Value(test="t0", expression="name(2)", before="Max(2)", text="max(2)")
+    (value,) = given(engine, "raise KeyError(n)")
+    assert (value.text, value.raised) == ("", "KeyError")
+    (value,) = given(engine, "return n", weak("assert repr(name(2)) != \"'Max(2)'\""))
+    assert (value.expression, value.before, value.text) == ("name(2)", "'Max(2)'", "2")
+
+
+def test_patches_are_grouped_by_what_they_give(engine: Engine) -> None:
+    bodies = ("return 'max(2)'", "return 'max' + '(2)'", "return 'Max(2)' + ''", "return None")
+    results = [run_patch(patch(engine, body), "", (NAME,), engine) for body in bodies]
+    named = [
+        replace(result, patch=replace(result.patch, name=name))
+        for result, name in zip(results, "abcd", strict=True)
+    ]
+    (line,) = values([patch_entry(result) for result in named])
+    assert line == "`name(2)`: before `Max(2)`; a and b `max(2)`; d `None`; 1 unchanged"
+
+
+@pytest.mark.parametrize(
+    "test",
+    [
+        weak("assert name(2) != 'Max(2)'", OracleKind.EQUALS),
+        weak("assert name(2) == 'max(2)'"),
+        weak("assert name(2)"),
+        weak("name(2)", OracleKind.NO_RAISE),
+        replace(NAME, test=replace(NAME.test, source=None)),
+        replace(NAME, test=replace(NAME.test, source="def (")),
+        weak(f"assert {'+'.join(['1'] * 900)} != 1"),
+    ],
+)
+def test_a_test_that_states_a_value_shows_none(test: JudgedTest) -> None:
+    assert weak_assertion(test.test) is None
+    assert showing([test]) == ()
+
+
+def test_one_that_is_no_candidate_shows_none() -> None:
+    refused = replace(NAME, judgement=replace(NAME.judgement, candidate=False))
+    assert showing([refused]) == ()
+
+
+@pytest.mark.parametrize(
+    ("assertion", "body"),
+    [
+        ("assert name(2) != 'Max(2)'", "return 'it\\'s \"2\"'"),
+        ("assert name(2) != [2]", "return [1, {'a': None}]"),
+        ("assert repr(name(2)) != \"'Max(2)'\"", "return object"),
+    ],
+)
+def test_a_value_that_is_called_right_becomes_a_test(
+    engine: Engine, assertion: str, body: str
+) -> None:
+    test = weak(assertion)
+    (value,) = given(engine, body, test)
+    stated = stating(test, value)
+    assert (stated.review, stated.test.oracle.kind) == (Review.ACCEPTED, OracleKind.EQUALS)
+    assert stated.test.name == "test_a_as_you_said"
+    right = FileChange(path="core.py", content=f"def name(n):\n    {body}\n".encode())
+    target = target_of(stated.test)
+    for changes, verdict in (((), Verdict.FAIL), ((right,), Verdict.PASS)):
+        (run,) = engine.run(Row(changes=changes, targets=(target,))).runs
+        assert run.verdict is verdict

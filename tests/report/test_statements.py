@@ -1,0 +1,385 @@
+"""Report texts → statements with claims: what a report says of its code is read, and no more."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_brt.report.load import read_issue
+from pytest_brt.report.statements import read_report
+from pytest_brt.types import BlockKind
+from pytest_brt.types.report import Reading
+
+#: A line of what a report comes to: a statement, and its claims as "role value" or "role Error".
+Lines = list[tuple[str, list[str]]]
+
+
+def read(text: str) -> Reading:
+    return read_report(read_issue(textwrap.dedent(text).strip("\n"), "report.md"))
+
+
+def lines_of(text: str) -> Lines:
+    return [
+        (one.source, [f"{c.role} {c.exception or c.text.strip()}" for c in one.claims])
+        for one in read(text).statements
+    ]
+
+
+SESSIONS: dict[str, tuple[str, Lines]] = {
+    "prompts in a fence": (
+        """
+        Totals are off
+
+        ```
+        >>> from cart import total
+        >>> total([1, 2])
+        4
+        ```
+        """,
+        [("from cart import total", []), ("total([1, 2])", ["shown 4"])],
+    ),
+    "prompts without a fence": (
+        """
+        Totals are off
+
+        This is what it gives:
+        >>> total([1, 2])
+        4
+
+        It should be `3`.
+        """,
+        [("total([1, 2])", ["actual 4", "expected 3"])],
+    ),
+    "a loop with more prompts": (
+        """
+        Loop
+
+        ```pycon
+        >>> for n in (1, 2):
+        ...     print(total([n]))
+        1
+        3
+        ```
+        """,
+        [("for n in (1, 2):\n    print(total([n]))", ["shown 1\n3"])],
+    ),
+    "IPython": (
+        """
+        Totals
+
+        ```
+        In [3]: total([1])
+        Out[3]: 2
+        ```
+        """,
+        [("total([1])", ["shown 2"])],
+    ),
+    "angle brackets as prompts": (
+        """
+        Totals
+
+        ```
+        > total([1, 2])
+        4
+        ```
+        """,
+        [("total([1, 2])", ["shown 4"])],
+    ),
+    "a traceback ends an exchange": (
+        """
+        Crash
+
+        ```
+        >>> total(None)
+        Traceback (most recent call last):
+          File "cart.py", line 3, in total
+        TypeError: no total of None
+        ```
+        """,
+        [("total(None)", ["shown TypeError"])],
+    ),
+    "output in the next block": (
+        """
+        Totals
+
+        ```python
+        print(total([1, 2]))
+        ```
+
+        Output:
+
+        ```
+        4
+        ```
+
+        Expected output:
+
+        ```
+        3
+        ```
+        """,
+        [("print(total([1, 2]))", ["actual 4", "expected 3"])],
+    ),
+    "a line of output for each statement": (
+        """
+        Totals
+
+        ```python
+        print(total([1]))
+        print(total([2]))
+        ```
+        gives
+        ```
+        2
+        4
+        ```
+        """,
+        [("print(total([1]))", ["actual 2"]), ("print(total([2]))", ["actual 4"])],
+    ),
+    "a name that is shown and never bound": (
+        """
+        Key is refused
+
+        ```
+        >>> key
+        'abc'
+        >>> unlock(key)
+        False
+        ```
+        """,
+        [("key = 'abc'", []), ("unlock(key)", ["shown False"])],
+    ),
+    "values below a heading": (
+        """
+        # Totals
+
+        ```python
+        total([1, 2])
+        ```
+
+        ### Current behavior
+
+        `4`
+
+        ### Expected behavior
+
+        `3`
+        """,
+        [("total([1, 2])", ["actual 4", "expected 3"])],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_code_with_what_it_gives(name: str) -> None:
+    text, lines = SESSIONS[name]
+    assert lines_of(text) == lines
+
+
+SENTENCES: dict[str, tuple[str, Lines]] = {
+    "returns, should return": (
+        "`f(1)` returns `2`, but it should return `3`.",
+        [("f(1)", ["expected 3", "actual 2"])],
+    ),
+    "expected": ("I expected `f(1)` to be `3`.", [("f(1)", ["expected 3"])]),
+    "instead of": ("`f(1)` gives `2` instead of `3`.", [("f(1)", ["actual 2", "expected 3"])]),
+    "raises": ("`f(1)` raises `KeyError`.", [("f(1)", ["actual KeyError"])]),
+    "should raise": ("`f(1)` should raise `ValueError`.", [("f(1)", ["expected ValueError"])]),
+    "used to": ("`f(1)` used to return `3`.", [("f(1)", ["fine 3"])]),
+    "a string in quotes": ("`f(1)` returns 'two words'.", [("f(1)", ["actual 'two words'"])]),
+    "a call that is bound": ("See `x = f(1)` there.", [("x = f(1)", [])]),
+    "a name with a label": (
+        "`x = f(1)` is off.\n\nResult: x = 3\n\nExpected: x = 4",
+        [("x = f(1)", []), ("x", ["actual 3", "expected 4"])],
+    ),
+    "the name of a function is no code": ("I call `f()` and `g`.", []),
+    "a form is no code": ("`f(..., 1)` fails.", []),
+    "a constant is no code": ("Python `3` and `'x'`.", []),
+    "an abbreviation ends no sentence": (
+        "With f, e.g. `f(1)` it returns `2`.",
+        [("f(1)", ["actual 2"])],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_code_in_sentences(name: str) -> None:
+    text, lines = SENTENCES[name]
+    assert sorted(lines_of(f"Something is off here\n\n{text}")) == sorted(lines)
+
+
+COMMENTS: dict[str, list[str]] = {
+    "f(1)  # should be 3": ["expected 3"],
+    "f(1)  # should be 3, is 2": ["expected 3", "actual 2"],
+    "f(1)  # 3": ["shown 3"],
+    "f(1)  # returns 2": ["actual 2"],
+    "f(1)  # raises KeyError": ["actual KeyError"],
+    "f(1)  # correctly raises KeyError": ["fine KeyError"],
+    "f(1) <-- wrong": ["actual "],
+    "f(1)  # works": ["fine "],
+    "f(1)  # the first": [],
+    "# expected: [1]\nf(1)": ["expected [1]"],
+    "f(1)\n# -> 3": ["shown 3"],
+}
+
+
+@pytest.mark.parametrize("code", COMMENTS)
+def test_comments_at_code(code: str) -> None:
+    lines = lines_of(f"Something is off\n\n```python\n{code}\n```\n")
+    assert [claims for _, claims in lines] == [COMMENTS[code]]
+
+
+def test_a_claim_before_the_code_is_about_the_code() -> None:
+    text = "Off\n\nThis returns `2`:\n\n```python\nf(1)\n```\n"
+    assert lines_of(text) == [("f(1)", ["actual 2"])]
+
+
+def test_what_something_else_should_equal_is_right() -> None:
+    text = "Off\n\n`f(1)` is the same as `f(2)`.\n\n```python\nf(1)\nf(2)\n```\n"
+    assert lines_of(text) == [("f(1)", []), ("f(2)", ["fine "])]
+    text = text.replace("`f(1)` is the same as `f(2)`", "`f(2)` is fine")
+    assert lines_of(text) == [("f(1)", []), ("f(2)", ["fine "])]
+
+
+def test_a_wanted_exception_is_of_the_function_that_is_named() -> None:
+    text = "Off\n\n```python\ncheck(1)\nprint(2)\n```\n\n`check()` should raise a `ValueError`.\n"
+    assert lines_of(text)[0] == ("check(1)", ["expected ValueError"])
+
+
+def test_code_in_a_sentence_that_a_block_has_gives_its_claims_to_it() -> None:
+    text = "Off\n\n```python\nf( 1 )\n```\n\n`f(1)` should return `2`.\n"
+    assert lines_of(text) == [("f( 1 )", ["expected 2"])]
+
+
+def test_statements_around_one_that_is_not_python_are_read() -> None:
+    reading = read("Off\n\n```python\nx = 1\nprint x\nf(x)\n```\n")
+    assert [one.source for one in reading.statements] == ["x = 1", "f(x)"]
+    (gap,) = reading.left_out
+    assert (gap.line, gap.end_line, gap.code) == (5, 5, "print x")
+
+
+@pytest.mark.parametrize(
+    ("code", "sources"),
+    [
+        ("if __name__ == '__main__':\n    f(1)", ["f(1)"]),
+        ("f(“1”)", ['f("1")']),
+        ("@d\ndef f():\n    pass", ["@d\ndef f():\n    pass"]),
+        ("f(1); g(2)", ["f(1)", "g(2)"]),
+    ],
+)
+def test_snippets(code: str, sources: list[str]) -> None:
+    assert [source for source, _ in lines_of(f"Off\n\n```python\n{code}\n```\n")] == sources
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("It should raise a clearer error.", True),
+        ("I would like a better message.", True),
+        ("It should not raise an error.", False),
+        ("It raises an error.", False),
+    ],
+)
+def test_whether_an_exception_may_be_wanted(text: str, wanted: bool) -> None:
+    assert read(f"Off\n\n{text}").wants_exception is wanted
+
+
+def test_exceptions_are_known_from_tracebacks_and_names() -> None:
+    text = (
+        "Off\n\n```\nTraceback (most recent call last):\n"
+        '  File "/x/cart.py", line 3, in total\n    x\nKeyError: 1\n```\n\nNot a `ValueError`.\n'
+    )
+    shown = read(text).exceptions
+    assert {(one.type, len(one.frames)) for one in shown} == {("KeyError", 1), ("ValueError", 0)}
+
+
+def test_the_reporters_tests_come_with_what_they_need() -> None:
+    text = (
+        "Off\n\n```python\nimport cart\n\n@cart.fixture\ndef box():\n    return 1\n\n"
+        "def test_a(box):\n    assert cart.total(box)\n\nclass TestB:\n    n = 1\n\n"
+        "    def test_c(self):\n        pass\n\n    def test_d(self):\n        pass\n```\n"
+    )
+    tests = read(text).tests
+    assert [test.name for test in tests] == ["test_a", "TestB::test_c", "TestB::test_d"]
+    assert tests[0].setup == ("import cart", "@cart.fixture\ndef box():\n    return 1")
+    assert "test_d" not in tests[1].source
+
+
+def kinds(text: str) -> list[tuple[BlockKind, str]]:
+    blocks = read_issue(textwrap.dedent(text).strip("\n"), "x.md").blocks
+    return [(block.kind, block.text) for block in blocks[1:]]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("```python\nf(1)\n```", BlockKind.PYTHON),
+        ("```\nx = f(1)\n```", BlockKind.PYTHON),
+        ("```\nplain words of a tool\n```", BlockKind.OUTPUT),
+        ("```text\nf(1)\n```", BlockKind.OUTPUT),
+        ("```console\n$ ls\n```", BlockKind.SHELL),
+        ("```\n$ python -m cart\n```", BlockKind.SHELL),
+        ("```toml\n[a]\n```", BlockKind.FILE),
+        ("```\n--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n```", BlockKind.FILE),
+        ("    x = f(1)", BlockKind.PYTHON),
+        ("Traceback (most recent call last):\nKeyError: 1", BlockKind.TRACEBACK),
+        ("<details>\n```python\nf(1)\n```\n</details>", BlockKind.PYTHON),
+        ("1. Run\n   ```python\n   f(1)\n   ```", BlockKind.PYTHON),
+        ("> quoted\n> ```python\n> f(1)\n> ```", BlockKind.PYTHON),
+    ],
+)
+def test_kinds_of_blocks(text: str, kind: BlockKind) -> None:
+    found = [one for one, _ in kinds(f"Title of it\n\n{text}\n")]
+    assert kind in found
+    assert set(found) <= {kind, BlockKind.PROSE}
+
+
+def test_comments_of_html_are_not_read_and_lines_keep_their_numbers() -> None:
+    reading = read("Off\n\n<!-- `f(9)`\n\n-->\n\n```python\nf(1)\n```\n")
+    assert [(one.source, one.line) for one in reading.statements] == [("f(1)", 8)]
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# clamp() is off\n\nIt is.", "clamp() is off"),
+        ("clamp() is off\n\nIt is.", "clamp() is off"),
+        ("### What happened?\n\nclamp() is off.\n", "clamp() is off."),
+        ("**Describe the bug**\nclamp() is off.\n", "clamp() is off."),
+        (
+            "<!-- Thanks -->\n- [x] searched\n\n## Bug report\n\nclamp() is off.\n",
+            "clamp() is off.",
+        ),
+        ('{"title": "clamp() is off", "body": "It is."}', "clamp() is off"),
+    ],
+)
+def test_titles(text: str, title: str) -> None:
+    assert read_issue(text, "x.md").title == title
+
+
+def test_of_a_log_the_start_and_the_end_are_read() -> None:
+    log = "".join(f"12:00 crawled page {n} ok\n" for n in range(20_000))
+    issue = read_issue(f"Off\n\n{log}\n\n```python\nf(1)\n```\n", "x.md")
+    assert issue.blocks[-1].text == "f(1)"
+    assert issue.unread > 200_000
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["```", "```python", "~~~", "    x = 1", ">>> f(1)", "... 2", "In [1]: f()", "Out[1]: 3",
+         "Traceback (most recent call last):", '  File "a.py", line 1, in f', "ValueError: no",
+         "`f(1)` returns `2`", "", "# Expected", "**Actual**", "- item", "$ ls", "<details>",
+         "<!-- a", "-->", "---", "> quoted", "1. one", "def f(", "§0§"]
+    )
+)  # fmt: skip
+
+
+@given(PIECES)
+def test_any_text_is_read(lines: list[str]) -> None:
+    text = "\n".join(lines)
+    if any(letter.isalnum() for letter in text):
+        reading = read(f"T{text}")
+        assert all(one.source.strip() for one in reading.statements)

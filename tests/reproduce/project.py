@@ -1,0 +1,74 @@
+"""A small project with one bug per oracle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_brt.execute.engine import Engine
+from tests.support.projects import open_on
+from tests.support.trees import write_tree
+
+CORE = '''\
+import os
+
+SETTINGS = {"step": 1}
+
+
+class TooLarge(Exception):
+    pass
+
+
+def first(items, default=None):
+    """Return the first of some items; raises `TooLarge` for more than nine."""
+    return items[0]
+
+
+def double(x):
+    return x + x + 1
+
+
+def shout(text):
+    print(text.upper() + "?")
+
+
+def check(n):
+    return n
+
+
+def steps(n):
+    return n * SETTINGS["step"]
+
+
+def use(step):
+    SETTINGS["step"] = step
+
+
+def stop():
+    os._exit(3)
+
+
+class Box:
+    def __init__(self, value):
+        self.value = value
+
+    def __repr__(self):
+        return f"Box<{self.value}>"
+'''
+
+
+def make_project(root: Path) -> Path:
+    """Write the package `pkg` with a tests folder to `root`."""
+    write_tree(
+        root,
+        {
+            "pkg/__init__.py": "from .core import *\n",
+            "pkg/core.py": CORE,
+            "tests/test_old.py": "from pkg import double\n\n\ndef test_old():\n    double(1)\n",
+        },
+    )
+    return root
+
+
+def open_project(root: Path) -> Engine:
+    """Return an engine for the project in `root`."""
+    return open_on(make_project(root))

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from pytest_brt.reproduce.order import select, without_repeats
+from pytest_brt.types import (
+    Attempt,
+    CandidateTest,
+    Frame,
+    JudgedTest,
+    Judgement,
+    Oracle,
+    OracleKind,
+    Origin,
+    Raised,
+    TestRun,
+    Verdict,
+)
+from tests.support.outcomes import caused
+
+
+def judged(
+    name: str,
+    confidence: float,
+    *,
+    kind: OracleKind = OracleKind.NO_RAISE,
+    where: str = "f",
+    verdict: Verdict = Verdict.FAIL,
+    body: str = "",
+) -> JudgedTest:
+    raised = Raised(
+        type="ValueError",
+        message="bad 7",
+        frames=(Frame(path="pkg/a.py", line=1, function=where, project=True),),
+    )
+    test = CandidateTest(
+        id=name,
+        name=f"test_{name}",
+        issue="i",
+        origin=Origin(strategy="replay"),
+        oracle=Oracle(kind=kind, sentence="s"),
+        path=f"tests/test_{name}.py",
+        source=f'def test_{name}():\n    """Of {name}."""\n    {body or name}\n',
+    )
+    run = TestRun(test=name, node=test.name, verdict=verdict, cause=caused(verdict), raised=raised)
+    candidate = verdict is Verdict.FAIL
+    return JudgedTest(
+        test=test,
+        judgement=Judgement(
+            verdict=verdict,
+            candidate=candidate,
+            reason="r",
+            confidence=confidence if candidate else 0.0,
+            runs=(run,),
+        ),
+    )
+
+
+def names(items: tuple[JudgedTest, ...]) -> list[str]:
+    return [item.test.id for item in items]
+
+
+def test_best_first_then_what_is_no_candidate() -> None:
+    items = [
+        judged("passes", 0, verdict=Verdict.PASS),
+        judged("low", 0.3, where="g"),
+        judged("broken", 0, verdict=Verdict.BROKEN),
+        judged("high", 0.8),
+    ]
+    assert names(select(items)) == ["high", "low", "passes", "broken"]
+
+
+def test_the_same_code_is_not_a_candidate_twice() -> None:
+    items = [judged("a", 0.5, body="f(1)"), judged("b", 0.6, body="f(1)")]
+    chosen = select(items)
+    assert names(chosen) == ["b", "a"]
+    assert sum(item.judgement.candidate for item in chosen) == 1
+
+
+def test_keep_leaves_the_best_and_says_why_of_the_rest() -> None:
+    items = [judged("a", 0.8), judged("b", 0.7, where="g"), judged("c", 0.6, where="h")]
+    chosen = select(items, keep=2)
+    assert [item.judgement.candidate for item in chosen] == [True, True, False]
+    assert "not kept" in chosen[2].judgement.reason
+
+
+def test_nothing_is_lost() -> None:
+    items = [judged(f"t{number}", 0.5, where=str(number % 3)) for number in range(9)]
+    assert sorted(names(select(items))) == sorted(item.test.id for item in items)
+
+
+def test_what_several_runs_wrote_is_a_candidate_once() -> None:
+    tests = [judged("a", 0.3, body="f(1)"), judged("b", 0.3, body="f(1)"), judged("c", 0.3)]
+    found = without_repeats(
+        Attempt(issue="i", strategy="agent", index=index, tests=(test,))
+        for index, test in enumerate(tests)
+    )
+    assert [one.tests[0].judgement.candidate for one in found] == [True, False, True]
+    assert found[1].tests[0].judgement.reason.startswith("the same code as test_a of an earlier")
