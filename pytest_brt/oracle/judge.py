@@ -35,7 +35,7 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
-from pytest_brt.types.finding import Finding, Question
+from pytest_brt.types.finding import Check, Finding
 
 #: Seconds that a test gets, however late it is.
 _LEAST = 5.0
@@ -142,12 +142,12 @@ def _findings(
     said = (run_words(runs[0]) or str(runs[0].verdict)) if runs else "the test did not run"
     if runs and not fails and runs[0].verdict is Verdict.PASS:
         said = "passes on this tree"
-    yield Finding(question=Question.FAILS, answer=fails, said=said)
+    yield Finding(question=Check.FAILS, answer=fails, said=said)
     steady = not _is_flaky(runs)
     said = f"{len(runs)} runs" if steady else f"its runs on the same tree differ: {verdicts}"
     is_asked = fails or not steady
     yield Finding(
-        question=Question.STEADY, answer=steady if is_asked else None, said=said if is_asked else ""
+        question=Check.STEADY, answer=steady if is_asked else None, said=said if is_asked else ""
     )
     if facts is None:
         return
@@ -156,20 +156,20 @@ def _findings(
     if runs and runs[0].verdict in _LACKING:
         lacks = lacks or run_words(runs[0])
     said = f"not set up on this machine: {lacks}" if lacks else ""
-    yield Finding(question=Question.EQUIPPED, answer=not lacks, said=said)
+    yield Finding(question=Check.EQUIPPED, answer=not lacks, said=said)
     if fails and steady and not lacks:
         yield _as_reported(test, runs[0], facts)
     else:
-        yield Finding(question=Question.AS_REPORTED, answer=None, said="")
+        yield Finding(question=Check.AS_REPORTED, answer=None, said="")
     # Whatever else it asserts: what fails may be what the report complains about.
     is_reported = failure_matches_report(facts, test.source or "", raised)
     said = "" if is_reported else asserts_reported_bug(test, facts)
-    yield Finding(question=Question.HONEST, answer=not said, said=said)
+    yield Finding(question=Check.HONEST, answer=not said, said=said)
 
 
 def _as_reported(test: CandidateTest, run: TestRun, facts: ReportFacts) -> Finding:
     """Say whether a test fails for the reason that the report gives."""
-    question, raised = Question.AS_REPORTED, run.raised
+    question, raised = Check.AS_REPORTED, run.raised
     if raised is None:
         said = "failed, but the exception could not be read"
         return Finding(question=question, answer=False, said=said)

@@ -13,10 +13,10 @@ from pathlib import Path
 from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
-from pytest_brt.report.github import Address, find_address, read_author, read_diff, repository_of
 from pytest_brt.patches.git import find_repository, read_remotes
 from pytest_brt.patches.history import History
 from pytest_brt.patches.text import decode
+from pytest_brt.report.github import Address, find_address, read_author, read_diff, repository_of
 from pytest_brt.shown import on_a_line
 from pytest_brt.types import Patch
 

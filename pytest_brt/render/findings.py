@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pytest_brt.types.finding import Examined, Finding, Question
+from pytest_brt.types.finding import Check, Examined, Finding
 
 _ASKED = {
-    Question.FAILS: "fails on this tree",
-    Question.STEADY: "fails every time",
-    Question.EQUIPPED: "nothing it needs is missing",
-    Question.AS_REPORTED: "fails for the reported reason",
-    Question.HONEST: "does not assert the buggy behaviour",
+    Check.FAILS: "fails on this tree",
+    Check.STEADY: "fails every time",
+    Check.EQUIPPED: "nothing it needs is missing",
+    Check.AS_REPORTED: "fails for the reported reason",
+    Check.HONEST: "does not assert the buggy behaviour",
 }
 _ANSWERS = {True: "yes", False: "no", None: "?"}
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pytest_brt.types.fact import Fact
 
 
-class Question(StrEnum):
+class Check(StrEnum):
     """What makes a test a bug test of a report."""
 
     #: Does it fail on the unpatched tree?
@@ -25,7 +25,7 @@ class Question(StrEnum):
 class Finding(Fact, frozen=True, kw_only=True):
     """The answer to one of these questions."""
 
-    question: Question
+    question: Check
     #: None where it cannot be told.
     answer: bool | None
     #: Why, "" where there is nothing to say.

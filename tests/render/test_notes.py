@@ -26,6 +26,7 @@ from pytest_brt.types.attempt import (
     WithoutModel,
 )
 from tests.render.samples import LEFT_OUT, NO_CODE, UNCLEAR
+
 NOTES: list[AttemptNote] = [
     Shortened(part="report", left_out=False),
     Shortened(part="report", left_out=True),
