@@ -11,7 +11,7 @@ from pytest_brt.code.calls import find_calls
 from pytest_brt.code.file_facts import Definition, DefinitionKind
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.search import find_definitions, wanted_in
-from pytest_brt.syntax.parse import decode
+from pytest_brt.pysource.parse import decode
 
 #: Lines of a file that are shown at once, hits, those of one file, and definitions of one name.
 _LINES, _HITS, _OF_ONE, _SHOWN = 120, 20, 5, 3

@@ -11,7 +11,7 @@ from pathlib import Path
 from pytest_brt.code.index import Index
 from pytest_brt.code.scan import leads_out
 from pytest_brt.model.model import Model
-from pytest_brt.syntax.parse import decode
+from pytest_brt.pysource.parse import decode
 from pytest_brt.types import Effect, FileChange, Issue, Step
 
 #: The line, or the test, that a model writes behind a path.

@@ -13,7 +13,7 @@ from pytest_brt.code.collected import USUAL
 from pytest_brt.code.source import new_file
 from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.model.request import Request
-from pytest_brt.syntax.parse import decode
+from pytest_brt.pysource.parse import decode
 from pytest_brt.types import CandidateTest, Finished, TestRun, TestsRan, TestsWritten, Verdict
 
 #: Tokens of the answer of the model that writes code, and characters of a test that is told.

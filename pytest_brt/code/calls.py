@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
-from pytest_brt.syntax.parse import called_name, parse
+from pytest_brt.pysource.parse import called_name, parse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

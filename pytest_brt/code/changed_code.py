@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pytest_brt.syntax.parse import parse_or_empty
+from pytest_brt.pysource.parse import parse_or_empty
 
 
 def module_names(path: str, source_roots: Sequence[str]) -> tuple[str, ...]:

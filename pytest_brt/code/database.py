@@ -21,7 +21,7 @@ from pytest_brt.code.file_facts import FileFacts, Passage, read_facts
 from pytest_brt.code.passages import FIELDS, read_passages
 from pytest_brt.code.scan import FileStamp, scan_tree
 from pytest_brt.errors import StoreProblem
-from pytest_brt.syntax.parse import decode
+from pytest_brt.pysource.parse import decode
 
 #: Part of the file's name: another version starts afresh.
 VERSION = 7

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from pytest_brt.syntax.parse import Function, bodies, bound_targets, first_line, parse
+from pytest_brt.pysource.parse import Function, bodies, bound_targets, first_line, parse
 
 
 class DefinitionKind(StrEnum):

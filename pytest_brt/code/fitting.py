@@ -9,7 +9,7 @@ import tokenize
 from collections.abc import Iterator
 from itertools import pairwise
 
-from pytest_brt.syntax.parse import parse, parse_or_empty
+from pytest_brt.pysource.parse import parse, parse_or_empty
 
 #: Of a line: what the strictest of linters allows. A method may have four more.
 WIDTH = 79

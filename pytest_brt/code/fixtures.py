@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from pytest_brt.code.index import Index
-from pytest_brt.syntax.parse import Function, tree_of
+from pytest_brt.pysource.parse import Function, tree_of
 
 #: Fixtures that come with pytest itself (docs: "Fixtures reference", "Built-in fixtures").
 PYTEST_FIXTURES = frozenset(

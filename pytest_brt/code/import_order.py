@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_brt.code.file_facts import Import, read_facts
 from pytest_brt.code.fitting import WIDTH, broken_line
-from pytest_brt.syntax.parse import parse
+from pytest_brt.pysource.parse import parse
 
 
 def sorted_imports(imports: Iterable[Import], root: Path) -> str:

@@ -14,8 +14,8 @@ from itertools import chain
 from pytest_brt.code.index import Index
 from pytest_brt.code.layout import is_test_path
 from pytest_brt.code.ways import found_ways, near_ways, standard_ways
-from pytest_brt.syntax.names import Use, undefined_names, uses_in
-from pytest_brt.syntax.parse import is_constant, parse
+from pytest_brt.pysource.names import Use, undefined_names, uses_in
+from pytest_brt.pysource.parse import is_constant, parse
 
 #: Names that cannot be found, as in "pkg.core.thing" or "thing", in the order of their first use:
 #: what is wrong with each in one line, and what to use instead if that is known.

@@ -33,7 +33,7 @@ from pytest_brt.code.tree_paths import TreePaths
 from pytest_brt.code.ways import shortest
 from pytest_brt.code.words import code_tokens, stem, takes_tests
 from pytest_brt.errors import StoreProblem
-from pytest_brt.syntax.parse import decode
+from pytest_brt.pysource.parse import decode
 
 
 def open_index(root: Path, cache: Path | None = None) -> Index:

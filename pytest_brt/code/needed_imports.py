@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pytest_brt.code.file_facts import import_statement, read_facts
 from pytest_brt.code.source import SourceText, lines_of
-from pytest_brt.syntax.parse import Function, is_constant, parse
+from pytest_brt.pysource.parse import Function, is_constant, parse
 
 #: Module, name in it ("" for the module itself), name that it is bound to.
 NeededImport = tuple[str, str, str]

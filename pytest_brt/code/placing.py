@@ -30,8 +30,8 @@ from pytest_brt.code.source import (
 )
 from pytest_brt.code.words import split_identifier
 from pytest_brt.errors import EditProblem
-from pytest_brt.syntax.names import bound_names, undefined_names
-from pytest_brt.syntax.parse import Function, first_line, is_constant, parse
+from pytest_brt.pysource.names import bound_names, undefined_names
+from pytest_brt.pysource.parse import Function, first_line, is_constant, parse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ import tokenize
 from dataclasses import dataclass
 
 from pytest_brt.errors import EditProblem
-from pytest_brt.syntax.parse import Function, is_test_class, parse
+from pytest_brt.pysource.parse import Function, is_test_class, parse
 from pytest_brt.types import FileChange
 
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from importlib import import_module
 
-from pytest_brt.syntax.names import Use
+from pytest_brt.pysource.names import Use
 
 #: Modules that people use without saying where they are from.
 _MODULES = frozenset(

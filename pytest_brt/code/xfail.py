@@ -12,7 +12,7 @@ from pytest_brt.code.fitting import broken_line
 from pytest_brt.code.needed_imports import add_needed_imports
 from pytest_brt.code.source import SourceText, lines_of, parse_source, read_source
 from pytest_brt.errors import EditProblem
-from pytest_brt.syntax.parse import Function, first_line
+from pytest_brt.pysource.parse import Function, first_line
 
 
 def mark_xfail(path: str, data: bytes, node: str, reason: str) -> bytes:

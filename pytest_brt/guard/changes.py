@@ -12,7 +12,7 @@ from pathlib import Path
 from pytest_brt.code.changed_code import changed_lines, edits, statement_starts
 from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.syntax.parse import covers, first_line, parse_or_empty
+from pytest_brt.pysource.parse import covers, first_line, parse_or_empty
 from pytest_brt.types import FileChange, Patch
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

@@ -6,7 +6,7 @@ import ast
 
 from pytest_brt.code.collected import USUAL, Collected
 from pytest_brt.guard.suite import ExistingTest, read_tests
-from pytest_brt.syntax.parse import is_constant, parse
+from pytest_brt.pysource.parse import is_constant, parse
 
 
 def altered_tests(

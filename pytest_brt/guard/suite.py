@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_brt.code.collected import USUAL, Collected
 from pytest_brt.code.ini import read_ini
 from pytest_brt.execute.layout import files_of
-from pytest_brt.syntax.parse import parse_or_empty
+from pytest_brt.pysource.parse import parse_or_empty
 
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -16,7 +16,7 @@ from pytest_brt.issue.words import (
     must_work,
     role_of,
 )
-from pytest_brt.syntax.parse import is_literal, parse_expression, parses
+from pytest_brt.pysource.parse import is_literal, parse_expression, parses
 from pytest_brt.types import Raised
 from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole, Sentence, Span
 

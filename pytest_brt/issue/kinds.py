@@ -7,7 +7,7 @@ import re
 
 from pytest_brt.issue.sessions import is_prompt
 from pytest_brt.issue.tracebacks import read_tracebacks
-from pytest_brt.syntax.parse import parse_or_empty, tree_of
+from pytest_brt.pysource.parse import parse_or_empty, tree_of
 from pytest_brt.types import BlockKind
 
 _PYTHON = frozenset({"python", "py", "python3", "py3", "python2", "ipython", "ipython3"})

@@ -14,7 +14,7 @@ from pytest_brt.issue.sessions import read_session
 from pytest_brt.issue.snippets import Statement, left_out, statements
 from pytest_brt.issue.tracebacks import final_exception
 from pytest_brt.issue.words import must_work
-from pytest_brt.syntax.parse import called_name, is_literal, parse
+from pytest_brt.pysource.parse import called_name, is_literal, parse
 from pytest_brt.types.miss import CodeLeftOut
 from pytest_brt.types.reading import BlockInContext, Claim, ClaimKind, ClaimRole
 

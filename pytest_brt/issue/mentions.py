@@ -6,7 +6,7 @@ import ast
 import re
 from dataclasses import replace
 
-from pytest_brt.syntax.parse import is_literal, parse, parse_or_empty, parses
+from pytest_brt.pysource.parse import is_literal, parse, parse_or_empty, parses
 from pytest_brt.types.reading import Sentence, Span
 
 #: An exception by its name, and its message where that follows.

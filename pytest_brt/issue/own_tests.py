@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from pytest_brt.issue.snippets import Statement, statements
-from pytest_brt.syntax.names import needed
-from pytest_brt.syntax.parse import Function, first_line, is_test_class, parse
+from pytest_brt.pysource.names import needed
+from pytest_brt.pysource.parse import Function, first_line, is_test_class, parse
 from pytest_brt.types import BlockKind, Issue
 from pytest_brt.types.reading import OwnTest
 

@@ -6,8 +6,8 @@ import ast
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.issue.snippets import Statement
-from pytest_brt.syntax.names import names_of
-from pytest_brt.syntax.parse import parse
+from pytest_brt.pysource.names import names_of
+from pytest_brt.pysource.parse import parse
 from pytest_brt.types import Miss
 from pytest_brt.types.reading import BlockInContext, Claim, ClaimKind, ClaimRole, ReportStep
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from pytest_brt.syntax.parse import first_line, parse, parses
+from pytest_brt.pysource.parse import first_line, parse, parses
 
 _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u2212": "-"})
 _ANNOTATION = re.compile(r"\s*(?:<[-=]+|[-=]{2,}>|←|⇐|<==)\s.*$")

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from pytest_brt.issue.alike import ADDRESS, Likeness, is_steady, quoted_in
 from pytest_brt.observe.watch import Seen
-from pytest_brt.syntax.parse import bodies, is_literal, parse
+from pytest_brt.pysource.parse import bodies, is_literal, parse
 
 _ENVIRONMENT = re.compile(
     r"__version__|show_versions|\bplatform\.|sys\.version|\.version\b|print_versions|__file__"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_brt.code.index import Index
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.observe.watch import Replayed
-from pytest_brt.syntax.parse import IMPORTS
+from pytest_brt.pysource.parse import IMPORTS
 
 
 def functions_run(replayed: Replayed, index: Index, engine: Engine) -> frozenset[tuple[str, str]]:

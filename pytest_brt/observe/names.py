@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pytest_brt.code.ways import found_ways, near_ways, standard_ways
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.observe.project import Mentions, find_mentions, main_packages
-from pytest_brt.syntax.names import Use
+from pytest_brt.pysource.names import Use
 
 #: Modules that define a name and are tried, and letters that a name has to have for that.
 _MOST_MODULES, _TELLING = 2, 3

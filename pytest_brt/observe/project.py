@@ -13,7 +13,7 @@ from pytest_brt.code.changed_code import module_names
 from pytest_brt.code.file_facts import read_facts
 from pytest_brt.code.layout import is_test_path, is_vendored
 from pytest_brt.code.scan import is_ignored_folder
-from pytest_brt.syntax.parse import parses
+from pytest_brt.pysource.parse import parses
 from pytest_brt.types.subject import Subject
 
 _DOCS = (".rst", ".md", ".txt")

@@ -9,8 +9,8 @@ from itertools import accumulate
 
 from pytest_brt.execute.engine import Engine, Observation, Observed, Program
 from pytest_brt.observe.names import Resolver
-from pytest_brt.syntax.names import Names, names_of, uses_in
-from pytest_brt.syntax.parse import IMPORTS, parse
+from pytest_brt.pysource.names import Names, names_of, uses_in
+from pytest_brt.pysource.parse import IMPORTS, parse
 from pytest_brt.types.reading import Reading, ReportStep
 
 _LACKS_MODULE = re.compile(r"module '([\w.]+)' has no attribute '(\w+)'")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection, Iterator
 
 from pytest_brt.issue.alike import Likeness, likeness
-from pytest_brt.syntax.parse import Function, parse_or_empty
+from pytest_brt.pysource.parse import Function, parse_or_empty
 from pytest_brt.types import CandidateTest
 
 

@@ -9,7 +9,7 @@ import textwrap
 from pytest_brt.code.fitting import WIDTH
 from pytest_brt.issue.alike import ADDRESS, is_steady
 from pytest_brt.observe.forms import Display, Form
-from pytest_brt.syntax.parse import parse_expression
+from pytest_brt.pysource.parse import parse_expression
 
 #: Characters of a string that needs a line of its own, and of the parts that it is broken into.
 _LONG = 60

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pytest_brt.issue.alike import Likeness, likeness
 from pytest_brt.issue.read import complained, values_of
 from pytest_brt.issue.words import wants_an_error
-from pytest_brt.syntax.parse import called_name, parse
+from pytest_brt.pysource.parse import called_name, parse
 from pytest_brt.types import BlockKind, Issue, Raised
 from pytest_brt.types.reading import ClaimRole, Reading
 

@@ -15,8 +15,8 @@ from pytest_brt.code.import_order import sorted_imports
 from pytest_brt.observe.names import Resolver
 from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.oracle.assertion import docstring
-from pytest_brt.syntax.names import names_of, needed, undefined_names
-from pytest_brt.syntax.parse import IMPORTS, called_name, compiled, parse, parses
+from pytest_brt.pysource.names import names_of, needed, undefined_names
+from pytest_brt.pysource.parse import IMPORTS, called_name, compiled, parse, parses
 from pytest_brt.types import Evidence, OracleKind, Raised
 
 

@@ -18,7 +18,7 @@ from pytest_brt.patches.git_apply import NamedFile, apply_in, mark_ends, named_f
 from pytest_brt.patches.left_out import left_out_kind, needs_build
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.text import decode, encode
-from pytest_brt.syntax.parse import tree_of
+from pytest_brt.pysource.parse import tree_of
 from pytest_brt.types import (
     AppliedLeniently,
     AppliedPatch,

@@ -26,8 +26,8 @@ from pytest_brt.oracle.facts import Facts
 from pytest_brt.oracle.judge import Rating, judge, refused
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.syntax.normal import test_key
-from pytest_brt.syntax.parse import parse_or_empty
+from pytest_brt.pysource.normal_form import test_key
+from pytest_brt.pysource.parse import parse_or_empty
 from pytest_brt.types import (
     CandidateTest,
     Evidence,

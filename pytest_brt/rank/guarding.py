@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from pytest_brt.guard import LOOKING, SILENT, Guard, Selection, Touched, touched_of
 from pytest_brt.once import Once
-from pytest_brt.syntax.parse import parse_or_empty
+from pytest_brt.pysource.parse import parse_or_empty
 from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, TestRun
 
 #: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).

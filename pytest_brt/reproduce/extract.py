@@ -20,9 +20,9 @@ from pytest_brt.code.words import rank_hosts
 from pytest_brt.codec import content_id
 from pytest_brt.observe.suite_folder import SuiteFolder
 from pytest_brt.oracle.write import slug
-from pytest_brt.syntax.names import bound_names, undefined_names
-from pytest_brt.syntax.normal import test_key
-from pytest_brt.syntax.parse import Function, bound_targets, first_line, parse, parses
+from pytest_brt.pysource.names import bound_names, undefined_names
+from pytest_brt.pysource.normal_form import test_key
+from pytest_brt.pysource.parse import Function, bound_targets, first_line, parse, parses
 from pytest_brt.types import CandidateTest, Issue, Oracle, OracleKind, Origin
 
 _TEST = re.compile(r"^\s*(?:async )?def test|^\s*assert\b", re.MULTILINE)

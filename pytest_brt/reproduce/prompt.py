@@ -19,8 +19,8 @@ from pytest_brt.localise.sign import Key
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request
 from pytest_brt.observe.watch import Replayed, Seen
+from pytest_brt.pysource.parse import IMPORTS
 from pytest_brt.reproduce.code_shown import Wanted, named_lines, show_code, show_tests
-from pytest_brt.syntax.parse import IMPORTS
 from pytest_brt.types import Issue, Place
 
 #: Statements whose results are told, and characters of each result.

@@ -21,11 +21,11 @@ from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.facts import Facts, matches, states
 from pytest_brt.oracle.judge import failing_line, rescored
+from pytest_brt.pysource.normal_form import test_key
+from pytest_brt.pysource.parse import Function, called_name, covers, parse
 from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.prompt import Findings, fitted
 from pytest_brt.reproduce.rate import with_odds
-from pytest_brt.syntax.normal import test_key
-from pytest_brt.syntax.parse import Function, called_name, covers, parse
 from pytest_brt.types import COUNTS, Issue, JudgedTest, Place
 from pytest_brt.types.clue import NamedByModel
 

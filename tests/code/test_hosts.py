@@ -9,7 +9,7 @@ from pytest_brt.code.fixtures import fixtures_in_scope
 from pytest_brt.code.index import Index, open_index
 from pytest_brt.code.placing import best_class
 from pytest_brt.code.words import code_tokens, rank_hosts
-from pytest_brt.syntax.parse import parse
+from pytest_brt.pysource.parse import parse
 from tests.support.trees import write_tree
 
 UNITTEST = """\

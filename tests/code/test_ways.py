@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_brt.code.ways import found_ways, near_ways, standard_ways
-from pytest_brt.syntax.names import Use, uses_in
+from pytest_brt.pysource.names import Use, uses_in
 
 
 def use_of(name: str, source: str) -> Use:

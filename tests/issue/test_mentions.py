@@ -4,7 +4,7 @@ import pytest
 
 from pytest_brt.issue.mentions import code_in, is_runnable, masked, object_at
 from pytest_brt.issue.prose import sentence
-from pytest_brt.syntax.parse import is_literal
+from pytest_brt.pysource.parse import is_literal
 
 
 def test_what_is_worth_running() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pytest_brt.errors import IssueProblem
 from pytest_brt.issue.load import read_issue
 from pytest_brt.issue.read import read_report
-from pytest_brt.syntax.parse import parses
+from pytest_brt.pysource.parse import parses
 from pytest_brt.types.miss import CodeLeftOut, TooManyStatements
 
 LINES = st.lists(

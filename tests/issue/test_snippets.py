@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.issue.snippets import statements
-from pytest_brt.syntax.parse import parses
+from pytest_brt.pysource.parse import parses
 
 
 def sources(text: str) -> list[str]:

@@ -13,7 +13,7 @@ from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import assertion
 from pytest_brt.oracle.rules.report_run import ReportRun, is_said_of_the_call, quote, short
 from pytest_brt.oracle.write import Draft
-from pytest_brt.syntax.parse import is_literal, parse, parses
+from pytest_brt.pysource.parse import is_literal, parse, parses
 from pytest_brt.types import Evidence, OracleKind
 from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 

@@ -24,7 +24,7 @@ from pytest_brt.oracle.rules.report_run import (
     short,
 )
 from pytest_brt.oracle.write import Draft
-from pytest_brt.syntax.parse import Function, covers, parse_or_empty
+from pytest_brt.pysource.parse import Function, covers, parse_or_empty
 from pytest_brt.types import Evidence, OracleKind, Raised
 from pytest_brt.types.reading import ClaimKind, ClaimRole
 

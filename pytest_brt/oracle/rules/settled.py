@@ -10,7 +10,7 @@ from pytest_brt.observe.watch import Seen
 from pytest_brt.oracle.assertion import assertion
 from pytest_brt.oracle.rules.report_run import ReportRun, short
 from pytest_brt.oracle.write import Draft
-from pytest_brt.syntax.parse import is_literal
+from pytest_brt.pysource.parse import is_literal
 from pytest_brt.types import OracleKind
 from pytest_brt.types.reading import Claim, ClaimKind, ClaimRole
 

@@ -9,7 +9,7 @@ from pytest_brt.codec import content_id
 from pytest_brt.observe.names import Resolver
 from pytest_brt.observe.watch import Replayed
 from pytest_brt.oracle.write import import_block, is_import
-from pytest_brt.syntax.names import undefined_names
+from pytest_brt.pysource.names import undefined_names
 from pytest_brt.types import CandidateTest, Oracle, OracleKind, Origin
 from pytest_brt.types.reading import OwnTest
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import importlib.util
 import symtable
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -83,22 +82,11 @@ def parse_expression(text: str) -> ast.expr:
         return ast.parse(text, mode="eval").body
 
 
-def symbols(text: str) -> symtable.SymbolTable:
-    """Return what the compiler knows of the names in `text`; raises as `parse` does.
-
-    A comprehension is a scope of its own on every Python, as a generator is.
-    """
-    with _parsing():
-        if sys.version_info >= (3, 12):
-            text = ast.unparse(_Generators().visit(ast.parse(text)))
-        return symtable.symtable(text, "<source>", "exec")
-
-
 def parses(source: str) -> bool:
     """Say whether `source` is Python of this version, whose names mean something."""
     try:
-        parse(source)
-        symbols(source)
+        with _parsing():
+            symtable.symtable(source, "<source>", "exec")
     except SyntaxError:
         return False
     return True
@@ -111,19 +99,6 @@ def is_literal(text: str) -> bool:
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return False
     return True
-
-
-class _Generators(ast.NodeTransformer):
-    """Makes generators of comprehensions, which are no scopes of their own from 3.12 on."""
-
-    def visit_ListComp(self, node: ast.ListComp | ast.SetComp) -> ast.AST:
-        return self.generic_visit(ast.GeneratorExp(elt=node.elt, generators=node.generators))
-
-    visit_SetComp = visit_ListComp
-
-    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
-        pair = ast.Tuple(elts=[node.key, node.value], ctx=ast.Load())
-        return self.generic_visit(ast.GeneratorExp(elt=pair, generators=node.generators))
 
 
 def compiled(text: str) -> CodeType:
@@ -190,9 +165,3 @@ def called_name(call: ast.Call) -> str:
     if isinstance(call.func, ast.Attribute):
         return call.func.attr
     return call.func.id if isinstance(call.func, ast.Name) else ""
-
-
-def called_names(tree: ast.AST) -> frozenset[str]:
-    """Return the names of all that is called in `tree`, see `called_name`."""
-    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-    return frozenset(map(called_name, calls)) - {""}

@@ -4,11 +4,10 @@ import ast
 
 import pytest
 
-from pytest_brt.syntax.parse import (
+from pytest_brt.pysource.parse import (
     bodies,
     bound_targets,
     called_name,
-    called_names,
     parse,
     parse_expression,
 )
@@ -22,10 +21,6 @@ def test_called_name(text: str, expected: str) -> None:
     call = parse_expression(text)
     assert isinstance(call, ast.Call)
     assert called_name(call) == expected
-
-
-def test_called_names() -> None:
-    assert called_names(parse("a(b(1), c.d(e))\nf()()")) == {"a", "b", "d", "f"}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.syntax.names import bound_names, names_of, needed, undefined_names
+from pytest_brt.pysource.names import bound_names, names_of, needed, undefined_names
 
 
 @pytest.mark.parametrize(
