@@ -21,7 +21,7 @@ from typing import Any
 from pytest_brt.agents.reply import first_object
 from pytest_brt.agents.shown import numbered
 from pytest_brt.agents.workspace import Workspace
-from pytest_brt.code.source import read_source
+from pytest_brt.edit.source_text import read_source
 from pytest_brt.errors import EditProblem, FixProblem
 from pytest_brt.patches.left_out import left_out_kind
 from pytest_brt.pysource.parse import PARSING

@@ -10,7 +10,7 @@ from pytest_brt.agents.prompts import system_and_user
 from pytest_brt.agents.shown import cut, report_text
 from pytest_brt.agents.workspace import Observation, Refused, Workspace
 from pytest_brt.code.collected import USUAL
-from pytest_brt.code.source import new_file
+from pytest_brt.edit.source_text import new_file
 from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.model.request import Request
 from pytest_brt.pysource.parse import decode
@@ -96,7 +96,7 @@ def _written(env: TestWork, path: str, change: str) -> str:
 
 def _placed(env: TestWork, path: str, tests: list[CandidateTest]) -> bytes:
     """Return the file with the tests in it, in place of those that the agent wrote there."""
-    from pytest_brt.code.placing import place  # libcst takes half a second
+    from pytest_brt.edit.place_test import place  # libcst takes half a second
 
     content = env.on_disk(path)
     for test in tests:

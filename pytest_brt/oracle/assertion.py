@@ -6,7 +6,7 @@ import ast
 import re
 import textwrap
 
-from pytest_brt.code.fitting import WIDTH
+from pytest_brt.edit.source_text import WIDTH
 from pytest_brt.issue.alike import ADDRESS, is_steady
 from pytest_brt.observe.forms import Display, Form
 from pytest_brt.pysource.parse import parse_expression

@@ -10,8 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from pytest_brt.code.file_facts import read_facts
-from pytest_brt.code.fitting import indented
-from pytest_brt.code.import_order import sorted_imports
+from pytest_brt.edit.import_order import sorted_imports
+from pytest_brt.edit.source_text import indented
 from pytest_brt.observe.names import Resolver
 from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.oracle.assertion import docstring
@@ -52,41 +52,11 @@ class Draft:
         return f'{self.sentence} Report: "{self.quote}"' if self.quote else self.sentence
 
 
-_SMALL = frozenset(
-    {
-        "the", "and", "for", "with", "from", "that", "this", "when", "then", "than", "are",
-        "was", "does", "is", "it", "of", "in", "on", "to", "an", "as",
-        "at", "by", "or", "be", "if", "has", "have", "its", "only", "also", "after", "before",
-        "while", "via", "using", "use"
-    }
-)  # fmt: skip
 #: A call on a class or module that sets something and is none of an object's.
 _SETTING = re.compile(
     r"(?:[a-z_]\w*\.)*(?:[A-Z]\w*|[a-z_]\w*)\.(?:set|enable|disable|register|configure|use|seed"
     r"|reset|override)(?:_?\w*)\("
 )
-#: What a report is about, where it says that something is not done.
-_NOT = re.compile(
-    r"\b(?:cannot|(?:ca|wo|do|does|did|is|are|was|were|has|have|should|would|could)n['’]?t)\b",
-    re.IGNORECASE,
-)
-#: Letters of what tests are called after.
-_LONGEST = 40
-
-
-def slug(title: str) -> str:
-    """Return what the tests of an issue are called after: the first words of its title.
-
-    >>> slug("The @check decorator doesn't work with a field")
-    'check_decorator_not_work'
-    """
-    told = re.findall(r"[a-z0-9]+", _NOT.sub(" not ", title).lower())
-    parts = [part for part in told if part not in _SMALL and len(part) > 1]
-    # A name does not end in its "not": what is not done comes behind it.
-    words = parts[: 5 if parts[3:4] == ["not"] else 4]
-    while len("_".join(words)) > _LONGEST and len(words) > 1:
-        words.pop()
-    return "_".join(words)[:_LONGEST] or "issue"
 
 
 def module(draft: Draft, replayed: Replayed, name: str) -> str | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.code.source import Edit
+from pytest_brt.edit.source_text import Edit
 from pytest_brt.execute.layout import passed_over
 from pytest_brt.plugin.inputs import Inputs
 from pytest_brt.plugin.options import Options, Write

@@ -25,10 +25,10 @@ class _Event(Enum):
 
     READ = "read"
     #: By a function, when it is called.
-    READ_LATER = "read later"
+    READ_LATER = "read-later"
     BOUND = "bound"
     #: Bound in the module by a function, with a ``global`` statement.
-    BOUND_LATER = "bound later"
+    BOUND_LATER = "bound-later"
 
 
 _Events = Iterator[tuple[_Event, str]]

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from pytest_brt.code.fitting import indented
+from pytest_brt.edit.source_text import indented
 from pytest_brt.execute.engine import Engine, Observed, Program
 from pytest_brt.issue.alike import is_steady
 from pytest_brt.oracle.values import accepted, is_written

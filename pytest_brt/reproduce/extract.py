@@ -18,8 +18,8 @@ from pytest_brt.code.imports import add_imports, check_imports, resolve
 from pytest_brt.code.index import Index
 from pytest_brt.code.words import rank_hosts
 from pytest_brt.codec import content_id
+from pytest_brt.edit.source_text import slug
 from pytest_brt.observe.suite_folder import SuiteFolder
-from pytest_brt.oracle.write import slug
 from pytest_brt.pysource.names import bound_names, undefined_names
 from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.pysource.parse import Function, bound_targets, first_line, parse, parses

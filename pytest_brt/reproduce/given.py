@@ -9,7 +9,6 @@ from pathlib import Path
 from pytest_brt.bounded import bounded_text
 from pytest_brt.code.collected import USUAL
 from pytest_brt.code.ini import read_ini
-from pytest_brt.code.xfail import marked_tests, unmark
 from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem, UsageProblem
 from pytest_brt.execute.engine import Engine, TestTarget
@@ -79,6 +78,8 @@ def _without_marks(path: str, source: str) -> str:
     """Return the text without the strict xfail marks of its tests; as it is where it is broken."""
     if "xfail" not in source:
         return source
+    from pytest_brt.edit.xfail import marked_tests, unmark  # libcst takes half a second
+
     data = source.encode()
     try:
         for node in marked_tests(path, data):

@@ -7,9 +7,7 @@ import pytest
 
 from pytest_brt.code.fixtures import fixtures_in_scope
 from pytest_brt.code.index import Index, open_index
-from pytest_brt.code.placing import best_class
 from pytest_brt.code.words import code_tokens, rank_hosts
-from pytest_brt.pysource.parse import parse
 from tests.support.trees import write_tree
 
 UNITTEST = """\
@@ -117,20 +115,6 @@ def test_no_tests_no_hosts(tmp_path: Path) -> None:
 
 def test_tokens() -> None:
     assert code_tokens("f(x1, 'a b') + 2.5") == {"f", "x1", "'a b'", "2.5"}
-
-
-@pytest.mark.parametrize(
-    ("path", "test", "holder"),
-    [
-        ("tests/test_text.py", "def test_render_more(): ...", None),
-        ("tests/test_io.py", "def test_save_twice(): save()", "TestSave"),
-        ("tests/test_io.py", "def test_load_twice(): load()", "TestLoad"),
-        ("tests/test_old.py", "def test_printer(): show(2)", "PrinterTests"),
-    ],
-)
-def test_the_class_that_shares_most_words(path: str, test: str, holder: str | None) -> None:
-    found = best_class(parse(FILES[path]), test)
-    assert (found.name if found else None) == holder
 
 
 def test_fixtures_in_scope(index: Index) -> None:

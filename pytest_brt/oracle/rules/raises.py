@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_brt.code.fitting import indented
+from pytest_brt.edit.source_text import indented
 from pytest_brt.issue.mentions import EXCEPTION
 from pytest_brt.issue.words import wants_an_error
 from pytest_brt.observe.forms import printed_argument, ran_expression

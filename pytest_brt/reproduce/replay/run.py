@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from pytest_brt.codec import content_id
+from pytest_brt.edit.source_text import slug
 from pytest_brt.execute.engine import Engine
 from pytest_brt.issue.read import complained
 from pytest_brt.observe.reports import Reports
@@ -18,7 +19,7 @@ from pytest_brt.oracle.judge import Rating, judge, run_tests
 from pytest_brt.oracle.rules.apply import apply_rules
 from pytest_brt.oracle.rules.report_run import ReportRun
 from pytest_brt.oracle.rules.settled import settled
-from pytest_brt.oracle.write import Draft, module, slug
+from pytest_brt.oracle.write import Draft, module
 from pytest_brt.reproduce.replay.misses import misses_of
 from pytest_brt.reproduce.replay.own import own_candidates
 from pytest_brt.reproduce.select import select

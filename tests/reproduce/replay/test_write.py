@@ -5,8 +5,8 @@ import ast
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_brt.edit.source_text import slug
 from pytest_brt.oracle.assertion import docstring, literal, pieces, quoted
-from pytest_brt.oracle.write import slug
 
 
 @given(st.text())

@@ -1,4 +1,4 @@
-"""Python files that are read and edited: their bytes, text, syntax and changes."""
+"""Python files that are edited: their bytes, text and changes."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import ast
 import codecs
 import difflib
 import io
+import re
 import tokenize
 from dataclasses import dataclass
 
 from pytest_brt.errors import EditProblem
 from pytest_brt.pysource.parse import Function, is_test_class, parse
 from pytest_brt.types import FileChange
+
+#: Of a line of code that is written: what the strictest of linters allows.
+WIDTH = 79
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,43 +58,13 @@ def read_source(path: str, data: bytes) -> SourceText:
         EditProblem: the encoding is not the one it declares, so that it cannot be written back.
     """
     mark = data.startswith(codecs.BOM_UTF8)
-    bare = data[len(codecs.BOM_UTF8) :] if mark else data
+    bare = data.removeprefix(codecs.BOM_UTF8)
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(bare).readline)
         text = bare.decode(encoding)
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
         raise EditProblem(f"{path!r} cannot be read as text: {error}") from error
     return SourceText(path=path, text=text, encoding=encoding, mark=mark)
-
-
-def parse_source(source: SourceText) -> ast.Module:
-    """Return the syntax tree of `source`.
-
-    Raises:
-        EditProblem: it is not Python for this interpreter.
-    """
-    try:
-        return parse(source.text)
-    except SyntaxError as error:
-        raise EditProblem(
-            f"{source.path!r} is not Python: {error.msg!r} in line {error.lineno}"
-            " (choose another file)"
-        ) from error
-
-
-def lines_of(text: str) -> list[str]:
-    r"""Return the lines of `text` as Python counts them, with their ends.
-
-    >>> lines_of("a\r\n\x0cb")
-    ['a\r\n', '\x0cb']
-    """
-    return list(io.StringIO(text, newline=""))
-
-
-def is_insertion(before: str, after: str) -> bool:
-    """Return whether `after` is `before` with text put in, and nothing taken out or changed."""
-    rest = iter(after)
-    return all(letter in rest for letter in before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,12 +80,12 @@ class Edit:
         """Return the change as git shows it; "" when there is none."""
         if self.before == self.after:
             return ""
-        old = _lines(self.before or b"")
-        new = _lines(self.after)
         before = "/dev/null" if self.before is None else f"a/{self.path}"
         head = f"diff --git a/{self.path} b/{self.path}\n"
         head += "new file mode 100644\n" if self.before is None else ""
-        body = difflib.unified_diff(old, new, before, f"b/{self.path}")
+        body = difflib.unified_diff(
+            _lines(self.before or b""), _lines(self.after), before, f"b/{self.path}"
+        )
         return head + "".join(
             line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
             for line in body
@@ -142,19 +116,23 @@ def new_file(source: str, path: str) -> Placement:
     Raises:
         EditProblem: it is not Python, has no test in it, or imports relatively.
     """
-    nodes = read_test(source)[1]
+    nodes = tests_of(source)
     text = source if source.endswith("\n") else f"{source}\n"
     return Placement(edit=Edit(path=path, before=None, after=text.encode()), nodes=nodes)
 
 
-def read_test(source: str) -> tuple[SourceText, tuple[str, ...]]:
-    """Return a test module that stands alone, and the names of its tests.
+def tests_of(source: str) -> tuple[str, ...]:
+    """Return the names of the tests of a module that stands alone.
 
     Raises:
         EditProblem: it is not Python, has no test in it, or imports relatively.
     """
-    module = read_source("the new test", source.encode("utf-8", "surrogatepass"))
-    body = parse_source(module).body
+    try:
+        body = parse(source).body
+    except SyntaxError as error:
+        raise EditProblem(
+            f"'the new test' is not Python: {error.msg!r} in line {error.lineno}"
+        ) from error
     for node in body:
         if isinstance(node, ast.ImportFrom) and node.level:
             raise EditProblem(
@@ -169,4 +147,52 @@ def read_test(source: str) -> tuple[SourceText, tuple[str, ...]]:
     )
     if not tests:
         raise EditProblem("the new test has no function called test_… (give it one)")
-    return module, tests
+    return tests
+
+
+#: Tokens that may go over several lines; Python 3.12 takes f-strings apart.
+_STRINGS = frozenset({tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)})
+
+
+def indented(source: str) -> str:
+    """Return statements one level deeper; lines that begin in a string stay as they are."""
+    inside: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type in _STRINGS:
+            inside.update(range(token.start[0] + 1, token.end[0] + 1))
+    return "\n".join(
+        line if number in inside or not line.strip() else f"    {line}"
+        for number, line in enumerate(source.split("\n"), 1)
+    )
+
+
+def slug(title: str) -> str:
+    """Return what tests and their file are called after: the first words of a report's title.
+
+    >>> slug("The @check decorator doesn't work with a field")
+    'check_decorator_not_work'
+    """
+    words = re.findall(r"[a-z0-9]+", _NOT.sub(" not ", title).lower())
+    words = [word for word in words if word not in _SMALL and len(word) > 1]
+    # A name does not end in its "not": what is not done comes behind it.
+    words = words[: 5 if words[3:4] == ["not"] else 4]
+    while len("_".join(words)) > _LONGEST and len(words) > 1:
+        words.pop()
+    return "_".join(words)[:_LONGEST] or "issue"
+
+
+#: Words that say nothing of what a report is about.
+_SMALL = frozenset(
+    {
+        "the", "and", "for", "with", "from", "that", "this", "when", "then", "than", "are",
+        "was", "does", "is", "it", "of", "in", "on", "to", "an", "as",
+        "at", "by", "or", "be", "if", "has", "have", "its", "only", "also", "after", "before",
+        "while", "via", "using", "use",
+    }
+)  # fmt: skip
+_NOT = re.compile(
+    r"\b(?:cannot|(?:ca|wo|do|does|did|is|are|was|were|has|have|should|would|could)n['’]?t)\b",
+    re.IGNORECASE,
+)
+#: Letters of a name.
+_LONGEST = 40

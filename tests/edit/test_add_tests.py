@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.code.landing import Landing, plan_edit
+from pytest_brt.edit.add_tests import plan_edit
 from pytest_brt.errors import EditProblem
 from pytest_brt.issue.load import read_issue
 from pytest_brt.types import CandidateTest
@@ -15,17 +15,18 @@ from tests.support.rows import judged
 
 ISSUE = read_issue("# The mean() of nothing crashes\n\nIt does.\n", "bugs/7.md")
 HOST = "import math\n\n\ndef test_old():\n    assert math.pi > 3\n"
+NEW = "tests/test_mean_nothing_crashes"
 
 
-def candidate(name: str = "test_new", host: str = "") -> CandidateTest:
+def candidate(name: str = "test_new", path: str = "tests/test_x.py") -> CandidateTest:
     source = f"def {name}():\n    assert {len(name)} == 2\n"
-    return replace(judged(0).test, source=source, path="tests/test_x.py", host=host)
+    return replace(judged(0).test, source=source, path=path)
 
 
 def test_a_new_file_is_called_after_the_title_and_holds_all_tests(tmp_path: Path) -> None:
     tests = [candidate(), candidate("test_other"), candidate()]
-    edit = plan_edit(tests, ISSUE, Landing(root=tmp_path))
-    assert (edit.path, edit.before) == ("tests/test_the_mean_of_nothing_crashes.py", None)
+    edit = plan_edit(tests, ISSUE, tmp_path)
+    assert (edit.path, edit.before) == (f"{NEW}.py", None)
     text = edit.after.decode()
     assert text.startswith("# A test for 'The mean() of nothing crashes'; written by ")
     # The third is the first.
@@ -33,40 +34,43 @@ def test_a_new_file_is_called_after_the_title_and_holds_all_tests(tmp_path: Path
     assert not list(tmp_path.iterdir())
 
 
-def test_a_file_that_is_there_is_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "tests/test_the_mean_of_nothing_crashes.py").touch()
-    edit = plan_edit([candidate()], ISSUE, Landing(root=tmp_path))
-    assert edit.path == "tests/test_the_mean_of_nothing_crashes_2.py"
-
-
 def test_what_is_there_already_is_not_written_again(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
-    landing = Landing(root=tmp_path, mark=True)
-    first = plan_edit([candidate()], ISSUE, landing)
+    first = plan_edit([candidate()], ISSUE, tmp_path, mark=True)
     (tmp_path / first.path).write_bytes(first.after)
-    again = plan_edit([candidate()], ISSUE, landing)
+    again = plan_edit([candidate()], ISSUE, tmp_path, mark=True)
     assert (again.path, again.before, again.diff()) == (first.path, first.after, "")
-    other = plan_edit([candidate("test_other")], ISSUE, landing)
-    assert (other.path, other.before) == ("tests/test_the_mean_of_nothing_crashes_2.py", None)
+    other = plan_edit([candidate("test_other")], ISSUE, tmp_path)
+    assert (other.path, other.before) == (f"{NEW}_2.py", None)
 
 
-def test_the_best_test_goes_into_the_file_that_the_user_named(tmp_path: Path) -> None:
+def test_the_best_test_goes_into_a_file_that_is_there(tmp_path: Path) -> None:
     (tmp_path / "test_host.py").write_text(HOST, "utf-8")
-    landing = Landing(root=tmp_path, into=True, host="test_host.py", mark=True)
-    edit = plan_edit([candidate(), candidate("test_other")], ISSUE, landing)
+    tests = [candidate(), candidate("test_other")]
+    edit = plan_edit(tests, ISSUE, tmp_path, host="test_host.py", mark=True)
     text = edit.after.decode()
     assert edit.path == "test_host.py"
     assert "def test_new" in text
     assert "def test_other" not in text
-    assert "xfail(" in text
     assert "strict=True" in text
     other = "import os as math\n\n\ndef test_sep():\n    assert math.sep == 2\n"
-    clashing = plan_edit([replace(candidate(), source=other)], ISSUE, landing)
-    assert clashing.path == "tests/test_the_mean_of_nothing_crashes.py"
+    clashing = [replace(candidate(), source=other)]
+    assert plan_edit(clashing, ISSUE, tmp_path, host="test_host.py").path == f"{NEW}.py"
+
+
+def test_imports_stay_in_order(tmp_path: Path) -> None:
+    (tmp_path / "pkg.py").touch()
+    source = (
+        "import json\n\nimport pkg\n\n\ndef test_new():\n    assert pkg.f() == json.loads('1')\n"
+    )
+    test = replace(candidate(), source=source)
+    lines = plan_edit([test], ISSUE, tmp_path, mark=True).after.decode().splitlines()
+    assert lines[2:7] == ["import json", "", "import pytest", "", "import pkg"]
 
 
 @pytest.mark.parametrize("host", ["../test_a.py", "/srv/test_a.py", "test_\0.py"])
 def test_nothing_is_written_outside_of_the_project(tmp_path: Path, host: str) -> None:
     with pytest.raises(EditProblem, match="outside of the project"):
-        plan_edit([candidate(host=host)], ISSUE, Landing(root=tmp_path))
+        plan_edit([candidate()], ISSUE, tmp_path, host=host)
+    with pytest.raises(EditProblem, match="outside of the project"):
+        plan_edit([candidate(path=host)], ISSUE, tmp_path)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_brt.code.xfail import mark_xfail, marked_tests, unmark
+from pytest_brt.edit.xfail import mark_xfail, marked_tests, unmark
 from pytest_brt.errors import EditProblem
 
 HOST = b"""\
@@ -41,7 +41,7 @@ def test_above_other_decorators() -> None:
 
 def test_pytest_is_imported() -> None:
     marked = mark_xfail("t.py", b"import os\r\ndef test_a(): ...\r\n", "test_a", "why")
-    assert marked.startswith(b"import os\r\nimport pytest\r\n\r\n\r\n@pytest.mark.xfail(")
+    assert marked.startswith(b"import os\r\nimport pytest\r\n\r\n@pytest.mark.xfail(")
     assert marked.count(b"\n") == marked.count(b"\r\n")
 
 
