@@ -7,11 +7,9 @@ from keyword import iskeyword
 
 from pytest_brt.agents.shown import numbered
 from pytest_brt.agents.workspace import Refused, Workspace, named
-from pytest_brt.code.calls import find_calls
-from pytest_brt.code.file_facts import Definition, DefinitionKind
-from pytest_brt.code.layout import is_test_path
-from pytest_brt.code.search import find_definitions, wanted_in
-from pytest_brt.pysource.parse import decode
+from pytest_brt.project.definitions import Definition, DefinitionKind
+from pytest_brt.project.layout import is_test_path
+from pytest_brt.project.search import find_calls, find_definitions, identifiers_in
 
 #: Lines of a file that are shown at once, hits, those of one file, and definitions of one name.
 _LINES, _HITS, _OF_ONE, _SHOWN = 120, 20, 5, 3
@@ -95,7 +93,7 @@ def code_search(env: Workspace, text: str) -> str:
     if not wanted:
         raise Refused("There is nothing to look for: give a name or some code.")
     hits = _lines_with(env, wanted)
-    for name in () if hits else wanted_in(wanted):  # of a sentence, its identifiers
+    for name in () if hits else identifiers_in(wanted):  # of a sentence, its identifiers
         hits += _lines_with(env, name)
     if not hits:
         like = ", ".join(env.index.names_like(wanted, limit=3)) or "none"
@@ -122,20 +120,12 @@ def _lines_with(env: Workspace, text: str) -> list[str]:
 
 def search_code_base(env: Workspace, keywords: str) -> str:
     """Find files, classes and functions by words of their names or code."""
-    wanted = wanted_in(keywords)
+    wanted = identifiers_in(keywords)
     if not wanted:
         raise Refused("There is no word to look for: name a few, as in 'parse date'.")
-    hits = find_definitions(
-        wanted,
-        env.index,
-        read=lambda path: decode(env.read(path)),
-        changed=tuple(env.changed),
-        limit=_HITS,
-    )
     lines = [
-        f"{path} → {hit.definition.qualname} (line {hit.definition.line}): {', '.join(hit.words)}"
-        for path, inside in hits.items()
-        for hit in inside
+        f"{hit.path} → {hit.name or 'module'} (line {hit.line}): {', '.join(hit.words)}"
+        for hit in find_definitions(keywords, env.index, limit=_HITS)
     ]
     return "\n".join(lines) or f"Nothing has a name like {', '.join(wanted)}."
 

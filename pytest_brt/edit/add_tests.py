@@ -6,12 +6,12 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from pytest_brt.code.scan import leads_out
 from pytest_brt.edit.import_order import with_sorted_imports
 from pytest_brt.edit.place_test import place
 from pytest_brt.edit.source_text import WIDTH, Edit, new_file, read_source, slug
 from pytest_brt.edit.xfail import mark_xfail
 from pytest_brt.errors import EditProblem
+from pytest_brt.project.layout import escapes_root
 from pytest_brt.render.words import shortened
 from pytest_brt.types import CandidateTest, Issue
 
@@ -29,7 +29,7 @@ def plan_edit(
     """
     for path in (host, *(test.path for test in tests)):
         # A checkout may bring a journal that names some.
-        if path and ("\0" in path or leads_out(root, path)):
+        if path and ("\0" in path or escapes_root(root, path)):
             raise EditProblem(
                 f"the test would be written outside of the project: {path!r} "
                 "(a kept run that names it may be somebody else's: delete pytest's cache)"

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from pytest_brt.code.file_facts import Import, read_facts
 from pytest_brt.edit.source_text import WIDTH
+from pytest_brt.project.definitions import Import, read_facts
 from pytest_brt.pysource.parse import parse
 
 

@@ -14,10 +14,10 @@ import libcst as cst
 from libcst.codemod import CodemodContext
 from libcst.codemod.visitors import AddImportsVisitor, ImportItem
 
-from pytest_brt.code.file_facts import read_facts
-from pytest_brt.code.words import split_identifier
 from pytest_brt.edit.source_text import Edit, Placement, SourceText, read_source, tests_of
 from pytest_brt.errors import EditProblem
+from pytest_brt.project.definitions import read_facts
+from pytest_brt.project.words import split_identifier
 from pytest_brt.pysource.names import bound_names
 from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.pysource.parse import parse

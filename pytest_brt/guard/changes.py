@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-from pytest_brt.code.changed_code import changed_lines, edits, statement_starts
+from pytest_brt.guard.changed_lines import changed_lines, edits, statement_starts
 from pytest_brt.patches import apply_patch, canonical_diff
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.pysource.parse import covers, first_line, parse_or_empty

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 
-from pytest_brt.code.collected import USUAL, Collected
 from pytest_brt.guard.suite import ExistingTest, read_tests
+from pytest_brt.project.pytest_config import USUAL, CollectionPatterns
 from pytest_brt.pysource.parse import is_constant, parse
 
 
 def altered_tests(
-    path: str, before: str | None, after: str, collected: Collected = USUAL
+    path: str, before: str | None, after: str, collected: CollectionPatterns = USUAL
 ) -> tuple[ExistingTest, ...]:
     """Return the tests of a file that are new in it or changed, `before` None for a new file.
 
@@ -27,7 +27,7 @@ def altered_tests(
     )
 
 
-def _parts(text: str, collected: Collected) -> tuple[dict[str, str], str]:
+def _parts(text: str, collected: CollectionPatterns) -> tuple[dict[str, str], str]:
     """Return the code of each test function by its node, decorators included, and all the rest."""
     try:
         tree = parse(text)

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from pytest_brt.code.collected import USUAL, Collected
-from pytest_brt.code.ini import read_ini
 from pytest_brt.execute.layout import files_of
+from pytest_brt.project.pytest_config import USUAL, CollectionPatterns, read_config
 from pytest_brt.pysource.parse import parse_or_empty
 
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
@@ -48,7 +47,7 @@ class Suite:
     """The test files of a project, by path."""
 
     files: Mapping[str, str]
-    collected: Collected = USUAL
+    collected: CollectionPatterns = USUAL
     _tests: dict[str, tuple[ExistingTest, ...]] = field(default_factory=dict, init=False)
 
     def tests(self, path: str) -> tuple[ExistingTest, ...]:
@@ -89,7 +88,7 @@ def words_of(text: str) -> frozenset[str]:
 
 def read_suite(root: Path) -> Suite:
     """Return what the project's settings take for test files, environments left out."""
-    ini = read_ini(root)
+    ini = read_config(root)
     files = {}
     for path in ini.test_files(files_of(root)):
         if (root / path).is_file() and (root / path).stat().st_size <= _LONGEST:
@@ -97,7 +96,9 @@ def read_suite(root: Path) -> Suite:
     return Suite(files=files, collected=ini.collected)
 
 
-def read_tests(path: str, text: str, collected: Collected = USUAL) -> tuple[ExistingTest, ...]:
+def read_tests(
+    path: str, text: str, collected: CollectionPatterns = USUAL
+) -> tuple[ExistingTest, ...]:
     """Return the test functions of a file; none when it cannot be parsed.
 
     What a class inherits from another class of the file is among its tests; what it inherits from
@@ -116,7 +117,7 @@ class _Reader:
     path: str
     lines: list[str]
     classes: Mapping[str, ast.ClassDef]
-    collected: Collected
+    collected: CollectionPatterns
 
     def tests(
         self, tree: ast.AST, prefix: str = "", *, of_unittest: bool = False

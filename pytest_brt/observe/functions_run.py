@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pytest_brt.code.index import Index
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.observe.watch import Replayed
+from pytest_brt.project.index import Index
 from pytest_brt.pysource.parse import IMPORTS
 
 
@@ -25,7 +25,6 @@ def functions_run(replayed: Replayed, index: Index, engine: Engine) -> frozenset
     before = (*prelude, *imports)
     program = Program(statements=(*before, *rest), calls_from=len(before))
     for path, line in engine.observe(program).called:
-        number = index.passage_at(path, line)
-        if number is not None:
-            found.add((path, index.passages[number].function))
+        around = index.definition_at(path, line)
+        found.add((path, around.qualname if around else ""))
     return frozenset(found)

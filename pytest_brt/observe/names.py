@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pytest_brt.code.ways import found_ways, near_ways, standard_ways
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.observe.project import Mentions, find_mentions, main_packages
+from pytest_brt.project.imports import import_candidates, project_candidates, standard_candidates
 from pytest_brt.pysource.names import Use
 
 #: Modules that define a name and are tried, and letters that a name has to have for that.
@@ -60,7 +60,7 @@ class Resolver:
             yield self.own[name]
         packages = main_packages(self.engine.subject)
         offering = [*filter(None, self.stars), *packages]
-        yield from near_ways(name, packages, offering, self._use(name))
+        yield from import_candidates(name, packages, offering, self._use(name))
 
     def _use(self, name: str) -> Use:
         return self.uses.get(name, Use())
@@ -71,12 +71,12 @@ class Resolver:
         What a class is asked of may be the one module that has it, under another name.
         """
         if mentions := found.get(name):
-            yield from found_ways(name, mentions.defining, mentions.imports)
+            yield from project_candidates(name, mentions.defining, mentions.imports)
             # A short name that several define says nothing.
             several = mentions.defining[:_MOST_MODULES] if len(name) >= _TELLING else ()
             yield from (f"from {module} import {name}" for module in several)
         use = self._use(name)
-        yield from standard_ways(name, use)
+        yield from standard_candidates(name, use)
         homes = (found[part].defining for part in use.attributes if part[0].isupper())
         yield from (f"import {home[0]} as {name}" for home in homes if len(home) == 1)
 

@@ -9,10 +9,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.code.changed_code import module_names
-from pytest_brt.code.file_facts import read_facts
-from pytest_brt.code.layout import is_test_path, is_vendored
-from pytest_brt.code.scan import is_ignored_folder
+from pytest_brt.project.definitions import read_facts
+from pytest_brt.project.layout import is_ignored_folder, is_test_path, is_vendored, module_names
 from pytest_brt.pysource.parse import parses
 from pytest_brt.types.subject import Subject
 

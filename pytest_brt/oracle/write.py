@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from pytest_brt.code.file_facts import read_facts
 from pytest_brt.edit.import_order import sorted_imports
 from pytest_brt.edit.source_text import indented
 from pytest_brt.observe.names import Resolver
 from pytest_brt.observe.watch import Replayed, Seen
 from pytest_brt.oracle.assertion import docstring
+from pytest_brt.project.definitions import read_facts
 from pytest_brt.pysource.names import names_of, needed, undefined_names
 from pytest_brt.pysource.parse import IMPORTS, called_name, compiled, parse, parses
 from pytest_brt.types import Evidence, OracleKind, Raised

@@ -66,11 +66,11 @@ def _host(test: CandidateTest, options: Options, root: Path, cache: Path | None)
     host = test.host or given_test_file(options.test_file, root)
     if host:
         return host
-    from pytest_brt.code.index import open_index
-    from pytest_brt.code.words import rank_hosts
+    from pytest_brt.localise.test_file import rank_hosts, read_hosts
+    from pytest_brt.project.index import open_index
 
     with open_index(root, cache) as index:
-        return next(iter(rank_hosts(test.source or "", index.test_tokens)), "")
+        return next(iter(rank_hosts(test.source or "", read_hosts(index))), "")
 
 
 def unwritten(record: RunRecord, accepted: Collection[str]) -> Iterator[str]:

@@ -123,7 +123,8 @@ def _signature(node: Function | ast.ClassDef, lines: Sequence[str]) -> str:
     text = " ".join(head) or lines[node.lineno - 1].encode()[: first.col_offset].decode()
     bracket = text.find("(")
     end = text.rfind(":")
-    return text[bracket:end].strip() if 0 < bracket < end else ""
+    head_text = text[bracket:end].strip() if 0 < bracket < end else ""
+    return head_text.replace("( ", "(").replace(" )", ")")
 
 
 def _imported(node: ast.Import | ast.ImportFrom, path: str) -> Iterator[Import]:

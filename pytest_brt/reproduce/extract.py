@@ -13,13 +13,18 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_brt.agents.reply import fenced_blocks
-from pytest_brt.code.fixtures import PYTEST_FIXTURES, fixtures_in_scope
-from pytest_brt.code.imports import add_imports, check_imports, resolve
-from pytest_brt.code.index import Index
-from pytest_brt.code.words import rank_hosts
 from pytest_brt.codec import content_id
 from pytest_brt.edit.source_text import slug
+from pytest_brt.localise.test_file import rank_hosts, read_hosts
 from pytest_brt.observe.suite_folder import SuiteFolder
+from pytest_brt.project.imports import (
+    PYTEST_FIXTURES,
+    add_imports,
+    check_imports,
+    fixtures_in_scope,
+    resolve,
+)
+from pytest_brt.project.index import Index
 from pytest_brt.pysource.names import bound_names, undefined_names
 from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.pysource.parse import Function, bound_targets, first_line, parse, parses
@@ -199,7 +204,7 @@ def with_imports(source: str, index: Index, host: str) -> tuple[str, str, tuple[
     Raises:
         SyntaxError: it is not Python.
     """
-    host = host or next(iter(rank_hosts(source, index.test_tokens)), "")
+    host = host or next(iter(rank_hosts(source, read_hosts(index))), "")
     wrong = check_imports(source, index)
     broken = [
         node
@@ -260,7 +265,7 @@ def _with_helpers(source: str, host: str, index: Index) -> str:
             break
         helper = known.pop(name)
         source = add_imports(source, lines[first_line(helper) - 1 : helper.end_lineno])
-    imports = {item.bound: item.statement for item in index.imports_in(host) if item.top}
+    imports = {item.bound: item.statement for item in index.imports_in(host)}
     missing = [imports[name] for name in undefined_names(source) if name in imports]
     return add_imports(source, [way for way in dict.fromkeys(missing) if "*" not in way])
 

@@ -15,12 +15,12 @@ from pytest_brt.agents.outcomes import clean
 from pytest_brt.agents.prompts import system_and_user
 from pytest_brt.agents.reply import object_schema, read_object
 from pytest_brt.agents.shown import cut
-from pytest_brt.code.index import Index
 from pytest_brt.errors import Overflowed
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.facts import Facts, matches, states
 from pytest_brt.oracle.judge import failing_line, rescored
+from pytest_brt.project.index import Index
 from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.pysource.parse import Function, called_name, covers, parse
 from pytest_brt.render.causes import run_words
@@ -229,7 +229,7 @@ def _signature(place: Place, index: Index) -> str:
 def _named(name: str, places: Sequence[Place], index: Index) -> Iterator[Place]:
     """Yield the place that a model names as PATH or PATH::NAME."""
     file, _, function = name.partition("::")
-    path = index.paths.find(file)
+    path = index.layout.find_path(file)
     known = [one for one in places if one.path == path and one.function == function]
     for one in () if known or not function else index.definitions(function):
         if one.path == path:

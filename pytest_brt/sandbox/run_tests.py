@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pytest_brt.code.changed_code import module_names
-from pytest_brt.code.layout import is_test_path
+from pytest_brt.project.layout import is_test_path, module_names
 from pytest_brt.sandbox.batch import Batch, PlacedTest, place_tests
 from pytest_brt.sandbox.conditions import Conditions, Limits, Test
 from pytest_brt.sandbox.process import Deadlines, ProcessResult, run_process

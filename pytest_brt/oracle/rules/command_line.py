@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from pytest_brt.code.ini import scripts_of
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.issue.sessions import read_shell
 from pytest_brt.issue.tracebacks import final_exception
@@ -15,6 +14,7 @@ from pytest_brt.oracle.assertion import quoted
 from pytest_brt.oracle.facts import simple
 from pytest_brt.oracle.rules.report_run import ReportRun, messages_agree
 from pytest_brt.oracle.write import Draft
+from pytest_brt.project.pytest_config import scripts_of
 from pytest_brt.types import BlockKind, OracleKind, Raised
 from pytest_brt.types.subject import Subject
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue.load import read_issue
-from pytest_brt.localise.places import files_of, find_places
+from pytest_brt.localise.suspects import files_of, find_suspects
+from pytest_brt.project.index import Index, open_index
 from pytest_brt.types import Place
 from pytest_brt.types.clue import (
     CalledWrongly,
@@ -39,7 +39,7 @@ def index(tmp_path: Path) -> Iterator[Index]:
 
 
 def suspects(text: str, index: Index) -> tuple[Place, ...]:
-    return find_places(read_issue(text, "-"), index)
+    return find_suspects(read_issue(text, "-"), index)
 
 
 TRACEBACK = """\
@@ -112,16 +112,16 @@ def test_only_the_product_is_suspected(index: Index) -> None:
 
 def test_what_the_report_s_code_ran_counts(index: Index) -> None:
     issue = read_issue("Odd\n\nyyy", "-")
-    assert find_places(issue, index) == ()
+    assert find_suspects(issue, index) == ()
     for name, path in (("render", "pkg/text.py"), ("round_up", "pkg/core/numbers.py")):
-        (first,) = find_places(issue, index, ran={(path, name)})
+        (first,) = find_suspects(issue, index, ran={(path, name)})
         assert (first.path, first.function) == (path, name)
         assert first.clues == (RunByReport(),)
 
 
 def test_only_in_named_files(index: Index) -> None:
     issue = read_issue(TRACEBACK, "-")
-    found = find_places(issue, index, paths=("tests/test_shapes.py",))
+    found = find_suspects(issue, index, paths=("tests/test_shapes.py",))
     assert {s.path for s in found} == {"tests/test_shapes.py"}
 
 
@@ -157,9 +157,9 @@ def test_the_module_and_the_class_that_a_report_speaks_of(tmp_path: Path) -> Non
 def test_of_many_functions_that_ran_each_says_less(index: Index) -> None:
     issue = read_issue("No borders around the table", "-")
     ran = {("pkg/core/numbers.py", "round_up")}
-    assert "round_up" in {place.function for place in find_places(issue, index, ran=ran)}
+    assert "round_up" in {place.function for place in find_suspects(issue, index, ran=ran)}
     others = {(f"pkg/none{number}.py", "f") for number in range(79)}
-    many = find_places(issue, index, ran=ran | others)
+    many = find_suspects(issue, index, ran=ran | others)
     assert {place.function for place in many} == {"render"}
 
 
@@ -175,7 +175,6 @@ WRONG = {
 @pytest.mark.parametrize(
     ("message", "function"),
     [
-        ("_drop() takes 1 positional argument but 2 were given", "make"),
         ("make.<locals>._drop() missing 1 required positional argument: 'event'", "make"),
         ("Log.info() got an unexpected keyword argument 'when'", "Log.info"),
         ("__init__() takes 1 positional argument but 3 were given", ""),

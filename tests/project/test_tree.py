@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_brt.code.scan import leads_out, scan_tree
+from pytest_brt.project.layout import escapes_root, scan_tree
 
 
 def test_environments_are_left_out(tmp_path: Path) -> None:
@@ -26,8 +26,8 @@ def test_links_that_lead_out_are_not_the_projects(tmp_path: Path) -> None:
     (root / "pkg" / "same.py").symlink_to("core.py")
     (root / "out").symlink_to(tmp_path)
     assert set(scan_tree(root)) == {"pkg/core.py", "pkg/same.py"}
-    assert leads_out(root, "pkg/notes.py")
-    assert leads_out(root, "out/secret.py")
-    assert leads_out(root, "../secret.py")
-    assert not leads_out(root, "pkg/same.py")
-    assert not leads_out(root, "pkg/new.py")
+    assert escapes_root(root, "pkg/notes.py")
+    assert escapes_root(root, "out/secret.py")
+    assert escapes_root(root, "../secret.py")
+    assert not escapes_root(root, "pkg/same.py")
+    assert not escapes_root(root, "pkg/new.py")

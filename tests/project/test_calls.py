@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.code.calls import find_calls
-from pytest_brt.code.index import Index, open_index
+from pytest_brt.project.index import Index, open_index
+from pytest_brt.project.search import find_calls
 from tests.support.trees import write_tree
 
 FILES = {

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.code.index import Index, open_index
 from pytest_brt.errors import UsageProblem
 from pytest_brt.issue.load import read_issue
-from pytest_brt.localise.places import find_places, given_places
+from pytest_brt.localise.suspects import find_suspects, given_places
+from pytest_brt.project.index import Index, open_index
 from pytest_brt.types.clue import SharedWords
 from tests.support.trees import write_tree
 
@@ -100,6 +100,6 @@ def more(tmp_path: Path) -> Iterator[Index]:
 
 def test_what_says_what_the_report_quotes_comes_first(more: Index) -> None:
     text = "# It fails\n\n```\nin/prices.txt:4:Malformed price tag '[x]', sorry\n```\n"
-    first = find_places(read_issue(text, "-"), more)[0]
+    first = find_suspects(read_issue(text, "-"), more)[0]
     assert (first.path, first.function) == ("pkg/say.py", "loud")
     assert first.clues == (SharedWords(words=("Malformed", "prices", "tag")),)

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.code.collected import USUAL, Collected
-from pytest_brt.code.layout import find_layout, is_test_path
-from pytest_brt.code.tree_paths import TreePaths
+from pytest_brt.project.layout import find_layout, is_test_path
+from pytest_brt.project.pytest_config import USUAL, CollectionPatterns
 
 FLAT = ["setup.py", "pkg/__init__.py", "pkg/a.py", "pkg/sub/__init__.py", "tests/test_a.py"]
 SRC = [
@@ -65,7 +64,9 @@ def test_what_is_collected_is_told_by_names_and_patterns() -> None:
     assert USUAL.has_file("a/b_test.py")
     assert USUAL.has_file("cart/tests.py")
     assert not USUAL.has_file("a/test.txt")
-    own = Collected(files=("check_*.py", "specs/*.py"), classes=("*Spec",), functions=("it_",))
+    own = CollectionPatterns(
+        files=("check_*.py", "specs/*.py"), classes=("*Spec",), functions=("it_",)
+    )
     assert own.has_file("a/check_x.py")
     assert own.has_file("specs/a.py")
     assert not own.has_file("a/test_x.py")
@@ -101,13 +102,13 @@ TREE = [
     ],
 )
 def test_paths_are_found(reported: str, expected: str | None) -> None:
-    assert TreePaths(find_layout(TREE)).find(reported) == expected
+    assert find_layout(TREE).find_path(reported) == expected
 
 
 def test_src_layout() -> None:
-    paths = TreePaths(find_layout(["src/_pkg/__init__.py", "src/_pkg/a.py"]))
-    assert paths.find("/x/site-packages/_pkg/a.py") == "src/_pkg/a.py"
-    assert paths.find("/home/me/pkg/src/_pkg/a.py") == "src/_pkg/a.py"
+    layout = find_layout(["src/_pkg/__init__.py", "src/_pkg/a.py"])
+    assert layout.find_path("/x/site-packages/_pkg/a.py") == "src/_pkg/a.py"
+    assert layout.find_path("/home/me/pkg/src/_pkg/a.py") == "src/_pkg/a.py"
 
 
 NAMES = st.sampled_from(["a", "b", "src", "lib", "tests", "__init__", "test_x"])

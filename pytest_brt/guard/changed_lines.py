@@ -1,4 +1,4 @@
-"""Which modules and lines a change of the tree is about, for seeing that they were run."""
+"""Which lines a change of the tree is about, for seeing that they were run."""
 
 from __future__ import annotations
 
@@ -10,27 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_brt.pysource.parse import parse_or_empty
-
-
-def module_names(path: str, source_roots: Sequence[str]) -> tuple[str, ...]:
-    """Return the names under which a file can be imported.
-
-    >>> module_names("src/pkg/core.py", ("src", "."))
-    ('pkg.core', 'src.pkg.core')
-    """
-    if not path.endswith(".py"):
-        return ()
-    names: list[str] = []
-    for root in source_roots:
-        prefix = "" if root == "." else f"{root}/"
-        if not path.startswith(prefix):
-            continue
-        parts = path[len(prefix) : -3].split("/")
-        if parts[-1] == "__init__":
-            parts.pop()
-        if parts and all(part.isidentifier() for part in parts):
-            names.append(".".join(parts))
-    return tuple(dict.fromkeys(names))
 
 
 def changed_lines(old: str, new: str) -> tuple[int, ...]:

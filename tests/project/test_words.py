@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.code.words import split_identifier, stem, terms_in, terms_of
+from pytest_brt.project.words import split_identifier, stem, terms_in, terms_of
 
 
 def test_words() -> None:

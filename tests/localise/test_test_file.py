@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_brt.code.index import Index, open_index
 from pytest_brt.issue.load import read_issue
-from pytest_brt.localise.nearest_tests import nearest_tests
-from pytest_brt.localise.places import find_places
+from pytest_brt.localise.suspects import find_suspects
+from pytest_brt.localise.test_file import nearest_test_file
+from pytest_brt.project.index import Index, open_index
 from pytest_brt.types import Place
 from tests.support.trees import write_tree
 
@@ -43,7 +43,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
 
 def nearest(text: str, index: Index) -> str:
     issue = read_issue(text, "-")
-    return nearest_tests(issue, index, find_places(issue, index))
+    return nearest_test_file(issue, index, find_suspects(issue, index))
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_without_any_sign_there_is_none(index: Index) -> None:
 def test_what_imports_the_likeliest_module_is_nearer(index: Index) -> None:
     issue = read_issue("Odd\n\nyyy", "-")
     place = Place(path="pkg/tree.py", function="", line=1, end_line=0, score=1.0)
-    assert nearest_tests(issue, index, (place,)) == "tests/test_tree.py"
+    assert nearest_test_file(issue, index, (place,)) == "tests/test_tree.py"
