@@ -9,10 +9,11 @@ from pytest_brt.agents.shown import numbered
 from pytest_brt.agents.workspace import Refused, Workspace, named
 from pytest_brt.project.definitions import Definition, DefinitionKind
 from pytest_brt.project.layout import is_test_path
-from pytest_brt.project.search import find_calls, find_definitions, identifiers_in
+from pytest_brt.project.search import identifiers_in, search_definitions
 
 #: Lines of a file that are shown at once, hits, those of one file, and definitions of one name.
 _LINES, _HITS, _OF_ONE, _SHOWN = 120, 20, 5, 3
+_DEFINES = re.compile(r":\d+: (?:async )?(?:def|class) ")
 _NAMING = re.compile(r"\s*(?:async\s+def|def|class)\b")
 
 
@@ -102,10 +103,10 @@ def code_search(env: Workspace, text: str) -> str:
     return "\n".join([*hits[:_HITS], *more])
 
 
-def _lines_with(env: Workspace, text: str) -> list[str]:
+def _lines_with(env: Workspace, text: str, file: str = "") -> list[str]:
     """Return the lines with a text: definitions, then the product's, then those of tests."""
     found: list[tuple[bool, bool, str]] = []
-    for path in (path for path in env.files if path.endswith((".py", ".pyi"))):
+    for path in [file] if file else [path for path in env.files if path.endswith((".py", ".pyi"))]:
         here = 0
         for number, line in enumerate(env.lines(path), 1):
             if text.lower() not in line.lower():
@@ -124,8 +125,8 @@ def search_code_base(env: Workspace, keywords: str) -> str:
     if not wanted:
         raise Refused("There is no word to look for: name a few, as in 'parse date'.")
     lines = [
-        f"{hit.path} → {hit.name or 'module'} (line {hit.line}): {', '.join(hit.words)}"
-        for hit in find_definitions(keywords, env.index, limit=_HITS)
+        f"{chunk.path} → {chunk.function or 'module'} (line {chunk.line}): {', '.join(words)}"
+        for chunk, words in search_definitions(keywords, env.index, limit=_HITS)
     ]
     return "\n".join(lines) or f"Nothing has a name like {', '.join(wanted)}."
 
@@ -135,6 +136,5 @@ def find_similar_api_calls(env: Workspace, name: str, path: str = "") -> str:
     called = [one for one in re.findall(r"(\w+)\s*\(", name) if not iskeyword(one)]
     bare = (called or [name.strip().rpartition(".")[2]])[0]
     file = env.find(path) if path.strip() else ""
-    calls = find_calls(bare, env.index, path=file, limit=_HITS)
-    lines = [f"{one.path}:{one.line} in {one.caller or 'module'}: {one.text}" for one in calls]
-    return "\n".join(lines) or f"Nothing calls {bare!r} in {file or 'the project'}."
+    calls = [hit for hit in _lines_with(env, f"{bare}(", file) if not _DEFINES.search(hit)]
+    return "\n".join(calls[:_HITS]) or f"Nothing calls {bare!r} in {file or 'the project'}."

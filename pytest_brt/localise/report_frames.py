@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_brt.localise.query import frames_of
+from pytest_brt.project.chunks import Chunk
 from pytest_brt.project.definitions import Definition, DefinitionKind
 from pytest_brt.project.index import Index
 from pytest_brt.project.layout import is_test_path
@@ -37,46 +38,43 @@ class Evidence:
     clue: Clue
 
 
-def on_tracebacks(text: str, index: Index) -> Iterator[tuple[int, Evidence]]:
-    """Yield the chunks of the product on the tracebacks of a report, by number, with evidence.
+def on_tracebacks(text: str, index: Index) -> Iterator[tuple[Chunk, Evidence]]:
+    """Yield the chunks of the product on the tracebacks of a report, with evidence.
 
     The deepest frame says most, and a function counts once.
     """
-    found: dict[int, Evidence] = {}
+    found: dict[Chunk, Evidence] = {}
     for frames in frames_of(text):
-        numbers = (number for frame in reversed(frames) for number in _chunks_of(frame, index))
-        for depth, (number, function) in enumerate(numbers):
+        placed = ((frame, _chunk_of(frame, index)) for frame in reversed(frames))
+        own = [(frame, chunk) for frame, chunk in placed if chunk is not None]
+        for depth, (frame, chunk) in enumerate(own):
             score = _TRACEBACK * _FRAME_DECAY**depth
-            if number not in found or found[number].score < score:
-                clue = OnTraceback(function=function, depth=depth)
-                found[number] = Evidence(score=score, clue=clue)
+            if chunk not in found or found[chunk].score < score:
+                clue = OnTraceback(function=frame.function, depth=depth)
+                found[chunk] = Evidence(score=score, clue=clue)
     yield from found.items()
 
 
-def _chunks_of(frame: Frame, index: Index) -> Iterator[tuple[int, str]]:
-    """Yield the chunk of a frame's function, if the product has it; lines move, names stay."""
+def _chunk_of(frame: Frame, index: Index) -> Chunk | None:
+    """Return the chunk of a frame's function, if the product has it; lines move, names stay."""
     path = index.layout.find_path(frame.path)
     is_ours = not set(frame.path.split("/")[:-1]).isdisjoint(index.packages)
     if path is None and is_ours:  # files are renamed more often than functions
         paths = {one.path for one in _meant(frame.function, index)}
         path = paths.pop() if len(paths) == 1 else None
     if path is None or is_test_path(path):
-        return
+        return None
     lines = [one.line for one in index.definitions_in(path) if one.name == frame.function]
-    if lines or frame.function.startswith("<"):
-        line = min(lines, key=lambda line: abs(line - frame.line), default=frame.line)
-        number = index.chunk_at(path, line)
-        if number is not None:
-            yield number, frame.function
+    line = min(lines, key=lambda line: abs(line - frame.line), default=frame.line)
+    return index.chunk_at(path, line) if lines or frame.function.startswith("<") else None
 
 
-def miscalled(text: str, index: Index) -> Iterator[tuple[int, Evidence]]:
-    """Yield the numbers of the functions of which a text says so, if the names are not usual."""
+def miscalled(text: str, index: Index) -> Iterator[tuple[Chunk, Evidence]]:
+    """Yield the functions of which a text says so, if their names are not usual."""
     for name in dict.fromkeys(_CALL.findall(text)):
         for one in _meant(name, index):
-            number = index.chunk_at(one.path, one.line)
-            if number is not None:
-                yield number, Evidence(score=_MISCALLED, clue=CalledWrongly(name=name))
+            evidence = Evidence(score=_MISCALLED, clue=CalledWrongly(name=name))
+            yield index.chunk_at(one.path, one.line), evidence
 
 
 def _meant(name: str, index: Index) -> list[Definition]:

@@ -8,24 +8,22 @@ classes, and what its code ran.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.query import query_of, weight_of
 from pytest_brt.localise.report_frames import Evidence, miscalled, named_files, on_tracebacks
 from pytest_brt.project.chunks import Chunk
-from pytest_brt.project.definitions import DefinitionKind
 from pytest_brt.project.index import Index, Relevance
-from pytest_brt.project.layout import is_product
 from pytest_brt.project.words import IDENTIFIER, terms_of
 from pytest_brt.types import Issue, Place
 from pytest_brt.types.clue import GivenByUser, RunByReport, SharedWords, SpokenOf
 
 #: What the words of the file are worth beside those of the chunk, the best of each.
 _OF_FILE = 0.5
-#: What scores less than this share of the best is not worth a look, and of no more so many.
-_MIN_SHARE, _MAX_SUSPECTS = 0.25, 200
+#: What scores less than this share of the best is not worth a look.
+_MIN_SHARE = 0.25
 #: What is left of the score of a class that only says what went wrong, and how it is called.
 _OF_ERROR = 0.8
 _ERROR = re.compile(r"(?:Error|Exception|Warning)\b")
@@ -58,32 +56,28 @@ def find_suspects(
     """
     query = query_of(issue)
     found = index.relevance(query) if found is None else found
-    chunks = {**index.chunks, **index.other_chunks} if paths else index.chunks
     evidence = _evidence(issue, query, index, found, ran)
-    scores = _scores(found, evidence, index, chunks, paths)
+    if paths:
+        every = [*index.chunks().values(), *index.chunks(product=False).values()]
+        wanted = [chunk for chunk in every if chunk.path in paths]
+    else:
+        wanted = [*dict.fromkeys([*found.chunks, *evidence])]
+    scores = _scores(found, evidence, index, wanted)
+    top = max(scores.values(), default=0.0) or 1.0
+    scores = {one: s / top for one, s in scores.items() if s > _MIN_SHARE * top or paths}
+    order = sorted(scores, key=lambda one: (-scores[one], one.path, one.line))
     spelled: dict[str, str] = {}
     for word in IDENTIFIER.findall(issue.text):
         for term in terms_of(word):
             spelled.setdefault(term, word)
     places = []
-    for number, score in scores.items():
-        clues = [one.clue for one in sorted(evidence.get(number, ()), key=lambda one: -one.score)]
-        words = dict.fromkeys(spelled.get(term, term) for term in found.reasons(number))
+    for chunk in _varied(order)[:limit]:
+        clues = [one.clue for one in sorted(evidence.get(chunk, ()), key=lambda one: -one.score)]
+        words = dict.fromkeys(spelled.get(term, term) for term in found.reasons(chunk))
         if words:
             clues.append(SharedWords(words=tuple(words)))
-        chunk = chunks[number]
-        places.append(
-            Place(
-                path=chunk.path,
-                function=chunk.function,
-                line=chunk.line,
-                end_line=chunk.end_line,
-                score=round(score, 4),
-                clues=tuple(clues),
-            )
-        )
-    places.sort(key=lambda place: (-place.score, place.path, place.line))
-    return tuple(_varied(places)[:limit])
+        places.append(Place(**chunk._asdict(), score=round(scores[chunk], 4), clues=tuple(clues)))
+    return tuple(places)
 
 
 def _evidence(
@@ -92,23 +86,20 @@ def _evidence(
     index: Index,
     found: Relevance,
     ran: Collection[Function],
-) -> dict[int, list[Evidence]]:
-    """Return what a report has that points at chunks beside their words, by their numbers."""
-    evidence: dict[int, list[Evidence]] = {}
+) -> dict[Chunk, list[Evidence]]:
+    """Return what a report has that points at chunks beside their words."""
+    evidence: defaultdict[Chunk, list[Evidence]] = defaultdict(list)
     files = named_files(issue.text, index)
+    for chunk in found.chunks:
+        evidence[chunk].extend(_spoken_of(chunk, query, index))
+        if chunk.path in files:
+            evidence[chunk].append(Evidence(score=_NAMED_FILE, clue=files[chunk.path]))
     share = _RAN * min(1.0, (_MAX_TELLING / max(len(ran), 1)) ** 0.5)
-    for number, chunk in index.chunks.items():
-        own: list[Evidence] = []
-        if number in found.chunks:
-            own.extend(_spoken_of(chunk, query, index))
-            if chunk.path in files:
-                own.append(Evidence(score=_NAMED_FILE, clue=files[chunk.path]))
+    for chunk in index.chunks().values() if ran else ():
         if (chunk.path, chunk.function) in ran:
-            own.append(Evidence(score=share, clue=RunByReport()))
-        if own:
-            evidence[number] = own
-    for number, one in (*on_tracebacks(issue.text, index), *miscalled(issue.text, index)):
-        evidence.setdefault(number, []).append(one)
+            evidence[chunk].append(Evidence(score=share, clue=RunByReport()))
+    for chunk, one in (*on_tracebacks(issue.text, index), *miscalled(issue.text, index)):
+        evidence[chunk].append(one)
     return evidence
 
 
@@ -125,54 +116,40 @@ def _spoken_of(chunk: Chunk, query: Mapping[str, float], index: Index) -> Iterat
 
 def _scores(
     found: Relevance,
-    evidence: Mapping[int, Sequence[Evidence]],
+    evidence: Mapping[Chunk, Sequence[Evidence]],
     index: Index,
-    chunks: Mapping[int, Chunk],
-    paths: Collection[str],
-) -> dict[int, float]:
-    """Return the chunks that a report points at, with how much, as a share of the best."""
+    chunks: Iterable[Chunk],
+) -> dict[Chunk, float]:
     best = max(found.chunks.values(), default=1.0)
     best_file = max(found.files.values(), default=1.0)
-    errors = _error_classes(index)
-    scores: dict[int, float] = {}
-    for number, chunk in chunks.items():
-        is_wanted = chunk.path in paths if paths else number in found.chunks or number in evidence
-        if is_wanted:
-            words = found.chunks.get(number, 0.0) / best
-            words += _OF_FILE * found.files.get(chunk.path, 0.0) / best_file
-            is_error = (chunk.path, chunk.function.split(".")[0]) in errors
-            scores[number] = words * (_OF_ERROR if is_error else 1)
-            scores[number] += sum(one.score for one in evidence.get(number, ()))
-    top = max(scores.values(), default=0.0) or 1.0
-    order = sorted(scores, key=lambda number: (-scores[number], number))[:_MAX_SUSPECTS]
-    return {n: scores[n] / top for n in order if scores[n] > _MIN_SHARE * top or paths}
+    # Classes of exceptions have the words of a report, and do nothing.
+    heads = ((one, f"{one.name} {one.signature}") for one in index.classes())
+    errors = {(one.path, one.qualname) for one, head in heads if _ERROR.search(head)}
+    scores: dict[Chunk, float] = {}
+    for chunk in chunks:
+        words = found.chunks.get(chunk, 0.0) / best
+        words += _OF_FILE * found.files.get(chunk.path, 0.0) / best_file
+        if (chunk.path, chunk.function.split(".")[0]) in errors:
+            words *= _OF_ERROR
+        scores[chunk] = words + sum(one.score for one in evidence.get(chunk, ()))
+    return scores
 
 
-def _error_classes(index: Index) -> frozenset[Function]:
-    """Return the classes of exceptions: they have the words of a report, and do nothing."""
-    return frozenset(
-        (one.path, one.qualname)
-        for path in filter(is_product, index.layout.files)
-        for one in index.definitions_in(path)
-        if one.kind is DefinitionKind.CLASS and _ERROR.search(f"{one.name} {one.signature}")
-    )
-
-
-def _varied(places: Iterable[Place]) -> list[Place]:
-    """Return places so that those of one class, or of one file, do not keep out all others."""
-    first: list[Place] = []
-    rest: list[Place] = []
+def _varied(chunks: Iterable[Chunk]) -> list[Chunk]:
+    """Return chunks so that those of one class, or of one file, do not keep out all others."""
+    first: list[Chunk] = []
+    rest: list[Chunk] = []
     counts = Counter[tuple[str, str]]()
-    for place in places:
-        around = place.function.rpartition(".")[0]
-        groups = {(place.path, ""): _MAX_OF_FILE}
+    for chunk in chunks:
+        around = chunk.function.rpartition(".")[0]
+        groups = {(chunk.path, ""): _MAX_OF_FILE}
         if around:
-            groups[place.path, around] = _MAX_OF_CLASS
+            groups[chunk.path, around] = _MAX_OF_CLASS
         if any(counts[group] >= most for group, most in groups.items()):
-            rest.append(place)
+            rest.append(chunk)
         else:
             counts.update(groups.keys())
-            first.append(place)
+            first.append(chunk)
     return first + rest
 
 

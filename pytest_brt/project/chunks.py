@@ -9,7 +9,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pytest_brt.project.definitions import Definition, DefinitionKind
 from pytest_brt.project.words import IDENTIFIER, terms_in
@@ -31,17 +31,16 @@ _LEXEME = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
+class Chunk(NamedTuple):
     """A stretch of code that is found by its terms."""
 
     path: str
     #: Qualified name of the function, or of the class that it is the rest of; "" for what is
     #: left of the module.
-    function: str
+    function: str = ""
     #: 1-based, inclusive; (1, 0) for what is left of the module.
-    line: int
-    end_line: int
+    line: int = 1
+    end_line: int = 0
 
 
 def read_chunks(
@@ -49,13 +48,12 @@ def read_chunks(
 ) -> Iterator[tuple[Chunk, list[str]]]:
     """Yield the chunks of a file whose `definitions` are in order, with their terms by field."""
     lines = text.split("\n")
-    owners = [Chunk(path=path, function="", line=1, end_line=0)] * len(lines)
+    owners = [Chunk(path)] * len(lines)
     texts: dict[Chunk, list[str]] = {owners[0]: []}
     # Outer definitions come first, so that the inner ones take their lines from them.
     for one in definitions:
         if one.kind is not DefinitionKind.VARIABLE:
-            name = one.qualname
-            chunk = Chunk(path=path, function=name, line=one.line, end_line=one.end_line)
+            chunk = Chunk(path, one.qualname, one.line, one.end_line)
             texts[chunk] = []
             owners[one.line - 1 : one.end_line] = [chunk] * (one.end_line - one.line + 1)
     for chunk, line in zip(owners, lines, strict=False):

@@ -19,7 +19,7 @@ class DefinitionKind(StrEnum):
     VARIABLE = "variable"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Definition:
     """Where a module or a class defines a name; what functions define is theirs."""
 
@@ -41,7 +41,7 @@ class Definition:
         return "." not in self.qualname
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Import:
     """One name bound by an import statement outside of functions."""
 

@@ -142,7 +142,7 @@ def find_import(
     """
     offering = [package for package in index.packages if _is_exported(name, package, index)]
     definition = index.unique_definition(name)
-    defining = [index.module_of(definition)] if definition else []
+    defining = [index.layout.module_of(definition.path)] if definition else []
     for way in import_candidates(name, index.packages, offering, use):
         return way
     for way in project_candidates(name, defining, ()):
@@ -253,9 +253,9 @@ def add_imports(source: str, statements: Sequence[str]) -> str:
 def check_imports(source: str, index: Index) -> NameProblems:
     """Return which imports of `source` cannot work in the tree.
 
-    These are relative ones, modules and names that the project does not have, modules
-    imported through the wrong root (``src.pkg``), and packages that neither the standard library
-    nor any file of the tree knows. One of them takes a whole test file down when it is collected.
+    These are relative ones, modules and names that the project does not have, and packages that
+    neither the standard library nor any file of the tree knows. One of them takes a whole test file
+    down when it is collected.
 
     Raises:
         SyntaxError: `source` is not Python.
@@ -268,9 +268,9 @@ def check_imports(source: str, index: Index) -> NameProblems:
         elif isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
             problems[module] = _wrong_module(module, index)
-            if not problems[module]:
-                names = [alias.name for alias in node.names]
-                problems |= {f"{module}.{n}": _wrong_name(module, n, index) for n in names}
+            for alias in node.names:
+                if not problems[module] and alias.name != "*":
+                    problems[f"{module}.{alias.name}"] = _wrong_name(module, alias.name, index)
     return {name: why for name, why in problems.items() if why}
 
 
@@ -278,34 +278,28 @@ def _wrong_module(module: str, index: Index) -> str:
     """Say why a module cannot be imported under this name, "" where it can."""
     if module.startswith("."):
         return "a test that stands alone has no package to start from"
-    if index.importers(module):
+    top, layout = module.partition(".")[0], index.layout
+    if top not in index.packages and not layout.is_folder(top):
+        is_others = top in sys.stdlib_module_names or top in ("pytest", "_pytest")
+        is_ours = layout.path_of(top) or index.importers(top)
+        return "" if is_others or is_ours else f"no file of the project imports {top!r}"
+    path = layout.path_of(module)
+    proper = layout.module_of(path) if path else module
+    if proper != module and not index.importers(module):
+        return f"this tree imports {module!r} as {proper!r}"
+    if path or layout.is_folder(module) or _is_compiled(module, index):
         return ""
-    top, _, inner = module.partition(".")
-    layout = index.layout
-    if path := layout.path_of(module):
-        proper = layout.module_of(path)
-        return "" if proper in (module, "") else f"this tree imports {module!r} as {proper!r}"
-    if layout.path_of(top) or top in index.packages:
-        is_there = layout.is_folder(module) or _is_compiled(module, index)
-        return "" if is_there else f"the project has no module {module!r}"
-    if top in sys.stdlib_module_names or top in ("pytest", "_pytest") or index.importers(top):
-        return ""
-    if layout.is_folder(top):
-        hint = f" (use {inner!r})" if inner and layout.path_of(inner) else ""
-        return f"{top!r} is a folder of this tree, not a package{hint}"
-    return f"no file of the project imports {top!r}"
+    return "" if index.importers(module) else f"the project has no module {module!r}"
 
 
 def _wrong_name(module: str, name: str, index: Index) -> str:
     names = _names_of_module(module, index)
-    if names is None or name in names or name == "*" or name.startswith("__"):
+    if names is None or name in names or name.startswith("__"):
         return ""
     whole = f"{module}.{name}"
     if index.layout.path_of(whole) or index.importers(whole) or _is_compiled(whole, index):
         return ""
-    elsewhere = [one for one in index.definitions(name, product=True) if one.top]
-    hint = f" (it is in {index.module_of(elsewhere[0])!r})" if elsewhere else ""
-    return f"{module!r} has no {name!r}{hint}"
+    return f"{module!r} has no {name!r}"
 
 
 def _is_compiled(module: str, index: Index) -> bool:

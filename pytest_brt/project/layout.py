@@ -85,17 +85,15 @@ def escapes_root(root: Path, path: str) -> bool:
     return not (root / path).resolve().is_relative_to(root.resolve())
 
 
-#: By what a changed file is noticed without reading it: its size, and its time in nanoseconds.
-FileStamp = tuple[int, int]
-
-
-def scan_tree(root: Path) -> dict[str, FileStamp]:
+def scan_tree(root: Path) -> dict[str, str]:
     """Return every Python file below `root` that may be source, by its relative POSIX path.
+
+    Each is told with its size and time of change, by which it is noticed that it changed.
 
     Links to folders are not followed, nor are those that lead out; environments, caches and
     build results are left out.
     """
-    found: dict[str, FileStamp] = {}
+    found: dict[str, str] = {}
     for folder, folders, names in os.walk(root):
         prefix = os.path.relpath(folder, root).replace(os.sep, "/")
         prefix = "" if prefix == "." else f"{prefix}/"
@@ -107,7 +105,7 @@ def scan_tree(root: Path) -> dict[str, FileStamp]:
             file = root / path
             if file.is_file() and not (file.is_symlink() and escapes_root(root, path)):
                 status = file.stat()
-                found[path] = (status.st_size, status.st_mtime_ns)
+                found[path] = f"{status.st_size} {status.st_mtime_ns}"
     return found
 
 

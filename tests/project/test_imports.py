@@ -108,7 +108,7 @@ def test_right_imports(index: Index, source: str) -> None:
     [
         ("import pkg.cor", "the project has no module 'pkg.cor'"),
         ("from pkg.cor import area", "the project has no module 'pkg.cor'"),
-        ("from pkg import Square", "'pkg' has no 'Square' (it is in 'pkg.shapes')"),
+        ("from pkg import Square", "'pkg' has no 'Square'"),
         ("from pkg.shapes import Circel", "'pkg.shapes' has no 'Circel'"),
         ("from src.pkg import area", "this tree imports 'src.pkg' as 'pkg'"),
         ("from .core import area", "a test that stands alone has no package to start from"),

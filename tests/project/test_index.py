@@ -44,8 +44,7 @@ def index(tree: Path) -> Iterator[Index]:
 
 def found(text: str, index: Index, *, tests: bool = False) -> list[str]:
     chunks = index.relevance(dict.fromkeys(terms_of(text), 1.0), tests=tests).chunks
-    every = index.other_chunks if tests else index.chunks
-    return [every[number].function for number in sorted(chunks, key=lambda n: -chunks[n])]
+    return [chunk.function for chunk in sorted(chunks, key=lambda one: -chunks[one])]
 
 
 def test_only_source_is_read(index: Index) -> None:
@@ -60,7 +59,7 @@ def test_definitions(index: Index) -> None:
     assert index.definitions("ancient") == ()  # in a syntax that this interpreter does not know
     unique = index.unique_definition("helper")
     assert unique is not None
-    assert index.module_of(unique) == "pkg.core"
+    assert index.layout.module_of(unique.path) == "pkg.core"
     assert index.unique_definition("test_circle") is None
     around = index.definition_at("pkg/shapes.py", 7)
     assert around is not None
@@ -87,10 +86,8 @@ def test_what_has_a_word_is_found_and_tests_are_apart(index: Index) -> None:
 
 
 def test_a_line_belongs_to_one_chunk(index: Index) -> None:
-    numbers = [index.chunk_at("pkg/shapes.py", line) for line in (1, 4, 7)]
-    functions = [index.chunks[number].function for number in numbers if number is not None]
-    assert functions == ["", "Circle", "Circle.area"]
-    assert index.chunk_at("pkg/none.py", 1) is None
+    chunks = [index.chunk_at("pkg/shapes.py", line) for line in (1, 4, 7)]
+    assert [chunk.function for chunk in chunks] == ["", "Circle", "Circle.area"]
 
 
 def test_changes_are_noticed(tree: Path, tmp_path: Path) -> None:
