@@ -27,6 +27,8 @@ _MIN_SHARE = 0.25
 #: What is left of the score of a class that only says what went wrong, and how it is called.
 _OF_ERROR = 0.8
 _ERROR = re.compile(r"(?:Error|Exception|Warning)\b")
+#: Lines of a place that a user names.
+_SPAN = re.compile(r"(\d+)(?:-(\d+))?")
 #: Places of one class, and of one file, that stand before those of others.
 _MAX_OF_CLASS, _MAX_OF_FILE = 4, 12
 #: What it is worth that the report names the file, and, for each weight of a word in the report,
@@ -174,8 +176,9 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
                 "(give its path from the root)"
             )
         count = index.source(path).count("\n") + 1
-        first, _, last = (span or "1-0").partition("-")
-        line, end = (int(n) if n.isdecimal() else -1 for n in (first, last or first))
+        match = _SPAN.fullmatch(span or "1-0")
+        line = int(match[1]) if match else 0
+        end = int(match[2] or line) if match else 0
         if span and not 1 <= line <= end <= count:
             raise UsageProblem(
                 f"--brt-buggy-file: {path!r} has lines 1 to {count}, got {span!r} "

@@ -233,20 +233,14 @@ def resolve(
 
 
 def add_imports(source: str, statements: Sequence[str]) -> str:
-    """Return `source` with `statements` after its docstring and ``__future__`` imports."""
-    if not statements:
-        return source
+    """Return `source` with `statements` after its docstring, comment and ``__future__`` imports."""
     lines = source.split("\n")
-    after = 0
-    for at, node in enumerate(parse(source).body):
+    after = next((at for at, line in enumerate(lines) if not line.startswith("#")), 0)
+    for node in parse(source).body:
         is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        if not is_future and not (at == 0 and is_constant(node)):
+        if not is_future and not is_constant(node):
             break
         after = node.end_lineno or after
-    while not after and lines[0].startswith("#") and lines[after : after + 1]:
-        if not lines[after].startswith("#"):
-            break
-        after += 1
     return "\n".join([*lines[:after], *statements, *lines[after:]])
 
 
@@ -262,50 +256,38 @@ def check_imports(source: str, index: Index) -> NameProblems:
     """
     problems: dict[str, str] = {}
     for node in ast.walk(parse(source)):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                problems[alias.name] = _wrong_module(alias.name, index)
-        elif isinstance(node, ast.ImportFrom):
+        names = [alias.name for alias in node.names] if isinstance(node, _IMPORT) else []
+        if isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
-            problems[module] = _wrong_module(module, index)
-            for alias in node.names:
-                if not problems[module] and alias.name != "*":
-                    problems[f"{module}.{alias.name}"] = _wrong_name(module, alias.name, index)
-    return {name: why for name, why in problems.items() if why}
+            names = [module, *(f"{module}.{name}" for name in names if name != "*")]
+        for name in names:
+            if name.rpartition(".")[0] not in problems and not _is_there(name, index):
+                problems[name] = f"nothing in the project is called {name!r}"
+                if name.startswith("."):
+                    problems[name] = "a test that stands alone has no package to start from"
+    return problems
 
 
-def _wrong_module(module: str, index: Index) -> str:
-    """Say why a module cannot be imported under this name, "" where it can."""
+_IMPORT = (ast.Import, ast.ImportFrom)
+
+
+def _is_there(module: str, index: Index) -> bool:
+    """Say whether a module, or a name of one, can be imported, as far as the tree tells."""
     if module.startswith("."):
-        return "a test that stands alone has no package to start from"
+        return False
+    if index.importers(module):  # as modules are that are made when it is built
+        return True
     top, layout = module.partition(".")[0], index.layout
     if top not in index.packages and not layout.is_folder(top):
-        is_others = top in sys.stdlib_module_names or top in ("pytest", "_pytest")
-        is_ours = layout.path_of(top) or index.importers(top)
-        return "" if is_others or is_ours else f"no file of the project imports {top!r}"
-    path = layout.path_of(module)
-    proper = layout.module_of(path) if path else module
-    if proper != module and not index.importers(module):
-        return f"this tree imports {module!r} as {proper!r}"
-    if path or layout.is_folder(module) or _is_compiled(module, index):
-        return ""
-    return "" if index.importers(module) else f"the project has no module {module!r}"
-
-
-def _wrong_name(module: str, name: str, index: Index) -> str:
-    names = _names_of_module(module, index)
-    if names is None or name in names or name.startswith("__"):
-        return ""
-    whole = f"{module}.{name}"
-    if index.layout.path_of(whole) or index.importers(whole) or _is_compiled(whole, index):
-        return ""
-    return f"{module!r} has no {name!r}"
-
-
-def _is_compiled(module: str, index: Index) -> bool:
-    """Return whether a module is there as something else than Python text: an extension, say."""
-    inner = module.replace(".", "/")
-    return any(any((index.root / root).glob(f"{inner}.*")) for root in index.layout.roots)
+        return top in sys.stdlib_module_names or top in ("pytest", "_pytest")
+    if path := layout.path_of(module):
+        return layout.module_of(path) == module
+    inner = module.replace(".", "/")  # of an extension, say
+    if any(any((index.root / root).glob(f"{inner}.*")) for root in layout.roots):
+        return True
+    above, _, name = module.rpartition(".")
+    names = _names_of_module(above, index) if layout.path_of(above) else set[str]()
+    return layout.is_folder(module) or names is None or name in names or name[:2] == "__"
 
 
 def fixtures_in_scope(path: str, index: Index) -> frozenset[str]:

@@ -104,16 +104,16 @@ def test_right_imports(index: Index, source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "message"),
+    ("source", "name"),
     [
-        ("import pkg.cor", "the project has no module 'pkg.cor'"),
-        ("from pkg.cor import area", "the project has no module 'pkg.cor'"),
-        ("from pkg import Square", "'pkg' has no 'Square'"),
-        ("from pkg.shapes import Circel", "'pkg.shapes' has no 'Circel'"),
-        ("from src.pkg import area", "this tree imports 'src.pkg' as 'pkg'"),
-        ("from .core import area", "a test that stands alone has no package to start from"),
-        ("import pandas", "no file of the project imports 'pandas'"),
+        ("import pkg.cor", "pkg.cor"),
+        ("from pkg.cor import area", "pkg.cor"),
+        ("from pkg import Square", "pkg.Square"),
+        ("from pkg.shapes import Circel", "pkg.shapes.Circel"),
+        ("from src.pkg import area", "src.pkg"),
+        ("from .core import area", ".core"),
+        ("import pandas", "pandas"),
     ],
 )
-def test_wrong_imports(index: Index, source: str, message: str) -> None:
-    assert list(check_imports(source, index).values()) == [message]
+def test_wrong_imports(index: Index, source: str, name: str) -> None:
+    assert list(check_imports(source, index)) == [name]
