@@ -66,7 +66,7 @@ def _host(test: CandidateTest, options: Options, root: Path, cache: Path | None)
     host = test.host or given_test_file(options.test_file, root)
     if host:
         return host
-    from pytest_brt.localise.test_file import rank_hosts, read_hosts
+    from pytest_brt.localise.host_files import rank_hosts, read_hosts
     from pytest_brt.project.index import open_index
 
     with open_index(root, cache) as index:

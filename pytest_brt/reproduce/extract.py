@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pytest_brt.agents.reply import fenced_blocks
 from pytest_brt.codec import content_id
 from pytest_brt.edit.source_text import slug
-from pytest_brt.localise.test_file import rank_hosts, read_hosts
+from pytest_brt.localise.host_files import rank_hosts, read_hosts
 from pytest_brt.observe.suite_folder import SuiteFolder
 from pytest_brt.project.imports import (
     PYTEST_FIXTURES,

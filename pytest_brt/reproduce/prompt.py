@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pytest_brt.agents.shown import report_text
 from pytest_brt.errors import Overflowed
 from pytest_brt.execute.engine import Engine, Program
+from pytest_brt.localise.host_files import nearest_test_file
 from pytest_brt.localise.query import query_of
 from pytest_brt.localise.suspects import Function, files_of, find_suspects
-from pytest_brt.localise.test_file import nearest_test_file
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request
 from pytest_brt.observe.watch import Replayed, Seen

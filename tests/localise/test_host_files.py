@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_brt.issue.load import read_issue
+from pytest_brt.localise.host_files import nearest_test_file
 from pytest_brt.localise.suspects import find_suspects
-from pytest_brt.localise.test_file import nearest_test_file
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.types import Place
 from tests.support.trees import write_tree
