@@ -1,8 +1,8 @@
 """The index of a project: where names are defined and imported, and where each term stands.
 
 It is kept in a sqlite file, made of the tree alone and safe to delete, so that opening it again
-costs the time to look at the tree's folders. The product is read when something is asked, the tests
-and what lies beside it when they are asked for: most questions are about the product.
+costs the time to look at the tree's folders. The product is read at once, the tests and what lies
+beside it when they are asked for: most questions are about the product.
 """
 
 from __future__ import annotations
@@ -98,14 +98,11 @@ def open_index(root: Path, cache: Path | None = None) -> Index:
         file = cache / f"index-{_VERSION}-py{sys.version_info[1]}-{name}.sqlite"
         try:
             cache.mkdir(parents=True, exist_ok=True)
-            index = Index(root, str(file))
-            index.ask("select count(*) from chunks")
+            return Index(root, str(file))
         except (OSError, sqlite3.OperationalError):
             pass
         except sqlite3.DatabaseError:
             file.unlink(missing_ok=True)
-        else:
-            return index
     return Index(root, ":memory:")
 
 
@@ -122,12 +119,17 @@ class Index:
         self.layout: Layout = find_layout(self._stamps, config.pythonpath)
         self.collected: CollectionPatterns = config.collected
         self._lock = threading.RLock()
-        self._fresh: set[bool] = set()
+        self._has_others = False
         self._chunks: dict[bool, dict[int, Chunk]] = {}
         self._connection = sqlite3.connect(
             file, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
         )
-        self._connection.executescript(f"pragma journal_mode = wal; {_SCHEMA}")
+        try:
+            self._connection.executescript(f"pragma journal_mode = wal; {_SCHEMA}")
+            self._refresh(product=True)
+        except sqlite3.Error:
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -161,29 +163,31 @@ class Index:
     def ask(self, query: str, *values: object, product: bool = True) -> list[tuple[Any, ...]]:
         """Return the rows of a query, once all files are read, or those of the `product`."""
         with self._lock:
-            for kind in (True,) if product else (True, False):
-                if kind not in self._fresh:
-                    self._refresh(kind)
+            if not product and not self._has_others:
+                self._refresh(product=False)
+                self._has_others = True
             return self._connection.execute(query, values).fetchall()
 
     def _refresh(self, product: bool) -> None:
         """Read the files of one kind that changed since; size and time of change decide."""
-        stamps = {p: stamp for p, stamp in self._stamps.items() if is_product(p) is product}
-        kept = "select path, stamp from files where product = ?"
-        known = dict(self._connection.execute(kept, (product,)).fetchall())
-        changed = [path for path in {*stamps, *known} if stamps.get(path) != known.get(path)]
         was_on = gc.isenabled()
         gc.disable()  # it would walk every syntax tree in vain: a third of the time
         try:
-            if changed:
+            if self._changed(product):
                 with self._connection:
                     self._connection.execute("begin immediate")
-                    for path in sorted(changed):
-                        self._replace(path, product, stamps.get(path))
+                    # Another process may have done the work while this one waited for the lock.
+                    for path in self._changed(product):
+                        self._replace(path, product, self._stamps.get(path))
         finally:
             if was_on:
                 gc.enable()
-        self._fresh.add(product)
+
+    def _changed(self, product: bool) -> list[str]:
+        stamps = {p: stamp for p, stamp in self._stamps.items() if is_product(p) is product}
+        query = "select path, stamp from files where product = ?"
+        known = dict(self._connection.execute(query, (product,)).fetchall())
+        return sorted(p for p in {*stamps, *known} if stamps.get(p) != known.get(p))
 
     def _replace(self, path: str, product: bool, stamp: str | None) -> None:
         run, table = self._connection.execute, _TERMS[product]
@@ -317,7 +321,8 @@ class Index:
         files: dict[str, float] = {}
         shares: dict[str, dict[Chunk, float]] = {}
         for term, weight in query.items():
-            own = {every[n]: weight * worth for n, worth in self.ask(search, f'"{term}"')}
+            rows = self.ask(search, f'"{term}"')
+            own = {every[n]: weight * worth for n, worth in rows if n in every}
             if tests:
                 own = {chunk: share for chunk, share in own.items() if is_test_path(chunk.path)}
             shares[term] = own
