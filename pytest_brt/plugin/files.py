@@ -70,7 +70,7 @@ def _host(test: CandidateTest, options: Options, root: Path, cache: Path | None)
     from pytest_brt.project.index import open_index
 
     with open_index(root, cache) as index:
-        return next(iter(rank_hosts(test.source or "", read_hosts(index))), "")
+        return (*rank_hosts(test.source or "", read_hosts(index)), "")[0]
 
 
 def unwritten(record: RunRecord, accepted: Collection[str]) -> Iterator[str]:
