@@ -7,10 +7,11 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 
 from pytest_brt.localise.query import query_of
 from pytest_brt.localise.suspects import files_of
-from pytest_brt.project.index import Index
+from pytest_brt.project.index import Index, open_index
 from pytest_brt.project.layout import is_support_code
 from pytest_brt.project.words import split_identifier, terms_of
 from pytest_brt.types import Issue, Place
@@ -73,6 +74,12 @@ def rank_hosts(source: str, hosts: Mapping[str, frozenset[str]]) -> tuple[str, .
         if shared:
             scores[path] = sum(shared) + _NAME_FITS * bool(name and name <= modules)
     return tuple(sorted(scores, key=lambda path: (-scores[path], path)))
+
+
+def choose_host(source: str, root: Path, cache: Path | None) -> str:
+    """Return the test file of the project at `root` that a test is added to, or ""."""
+    with open_index(root, cache) as index:
+        return next(iter(rank_hosts(source, read_hosts(index))), "")
 
 
 def nearest_test_file(issue: Issue, index: Index, suspects: Sequence[Place]) -> str:

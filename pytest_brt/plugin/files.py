@@ -56,21 +56,20 @@ def plan_edits(
         if not tests and options.write is Write.DIFF:
             tests = _bug_tests(record, issue)  # shown, not written
         if tests:
-            host = _host(tests[0], options, root, cache) if options.write is Write.INTO else ""
+            host = _host(tests[0], options, root, cache)
             edits.append(plan_edit(tests, issue, root, host=host, mark=bool(options.mark)))
     return tuple(edits)
 
 
 def _host(test: CandidateTest, options: Options, root: Path, cache: Path | None) -> str:
     """Return the test file that a test is added to, "" where there is none."""
-    host = test.host or given_test_file(options.test_file, root)
-    if host:
+    if options.write is not Write.INTO:
+        return ""
+    if host := test.host or given_test_file(options.test_file, root):
         return host
-    from pytest_brt.localise.host_files import rank_hosts, read_hosts
-    from pytest_brt.project.index import open_index
+    from pytest_brt.localise.host_files import choose_host
 
-    with open_index(root, cache) as index:
-        return (*rank_hosts(test.source or "", read_hosts(index)), "")[0]
+    return choose_host(test.source or "", root, cache)
 
 
 def unwritten(record: RunRecord, accepted: Collection[str]) -> Iterator[str]:
