@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 from pytest_brt.agents.shown import numbered
 from pytest_brt.agents.workspace import Workspace
-from pytest_brt.code.source import read_source
+from pytest_brt.edit.source_text import read_source
 from pytest_brt.errors import EditProblem, FixProblem
 from pytest_brt.patches.left_out import left_out_kind
-from pytest_brt.syntax.parse import parse, parse_or_empty
+from pytest_brt.pysource.parse import parse, parse_or_empty
 from pytest_brt.types import FileChange
 
 _FORM = "write the places as 'path replace 10-12; path insert 5; path delete 20-21'"

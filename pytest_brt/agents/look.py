@@ -6,11 +6,9 @@ import re
 
 from pytest_brt.agents.shown import numbered
 from pytest_brt.agents.workspace import Refused, Workspace
-from pytest_brt.code.calls import find_calls
-from pytest_brt.code.file_facts import Definition, DefinitionKind
-from pytest_brt.code.layout import is_test_path
-from pytest_brt.code.search import find_definitions, wanted_in
-from pytest_brt.syntax.parse import decode
+from pytest_brt.project.definitions import Definition, DefinitionKind
+from pytest_brt.project.layout import is_test_path
+from pytest_brt.project.search import identifiers_in, search_definitions
 
 #: Lines of a file that are shown at once, hits, and definitions of one name.
 _LINES, _HITS, _SHOWN = 120, 20, 3
@@ -81,29 +79,32 @@ def code_search(env: Workspace, text: str) -> str:
     wanted = text.strip(" '\"`").removesuffix("()").lower()
     if not wanted:
         raise Refused("There is nothing to look for: give a name or some code.")
-    hits: list[tuple[str, int, str]] = []
-    for path in env.files:
-        if path.endswith((".py", ".pyi")):
-            lines = enumerate(env.lines(path), 1)
-            hits += [(path, n, line.strip()) for n, line in lines if wanted in line.lower()]
+    hits = _lines_with(env, wanted)
     if not hits:
         like = ", ".join(env.index.names_like(wanted, limit=3)) or "none"
         return f"Nothing contains {wanted!r}. Names like it: {like}."
+    return "\n".join([*hits[:_HITS], f"({len(hits)} in all)"])
+
+
+def _lines_with(env: Workspace, text: str, file: str = "") -> list[str]:
+    """Return the lines with a text, in lower case: definitions, the product's, those of tests."""
+    hits: list[tuple[str, int, str]] = []
+    for path in [file] if file else env.files:
+        if path.endswith((".py", ".pyi")):
+            lines = enumerate(env.lines(path), 1)
+            hits += [(path, n, line.strip()) for n, line in lines if text in line.lower()]
     hits.sort(key=lambda hit: (not _DEFINES.match(hit[2]), is_test_path(hit[0])))
-    shown = [f"{path}:{n}: {line[:140]}" for path, n, line in hits[:_HITS]]
-    return "\n".join([*shown, f"({len(hits)} in all)"])
+    return [f"{path}:{n}: {line[:140]}" for path, n, line in hits]
 
 
 def search_code_base(env: Workspace, keywords: str) -> str:
     """Find files, classes and functions by words of their names or code."""
-    wanted = wanted_in(keywords)
+    wanted = identifiers_in(keywords)
     if not wanted:
         raise Refused("There is no word to look for: name a few, as in 'parse date'.")
-    hits = find_definitions(wanted, env.index, read=lambda path: decode(env.read(path)))
     lines = [
-        f"{path} → {hit.definition.qualname} (line {hit.definition.line}): {', '.join(hit.words)}"
-        for path, inside in hits.items()
-        for hit in inside
+        f"{chunk.path} → {chunk.function or 'module'} (line {chunk.line}): {', '.join(words)}"
+        for chunk, words in search_definitions(keywords, env.index, limit=_HITS)
     ]
     return "\n".join(lines) or f"Nothing has a name like {', '.join(wanted)}."
 
@@ -112,6 +113,6 @@ def find_similar_api_calls(env: Workspace, name: str, path: str = "") -> str:
     """Show calls of a function, given by its name or by code that calls it."""
     bare = re.split(r"\W+", name.partition("(")[0].strip())[-1]
     file = env.find(path) if path.strip() else ""
-    calls = find_calls(bare, env.index, path=file, limit=_HITS)
-    lines = [f"{one.path}:{one.line} in {one.caller or 'module'}: {one.text}" for one in calls]
-    return "\n".join(lines) or f"Nothing calls {bare!r} in {file or 'the project'}."
+    hits = _lines_with(env, f"{bare}(".lower(), file)
+    calls = [hit for hit in hits if not _DEFINES.match(hit.split(": ", 1)[1])]
+    return "\n".join(calls[:_HITS]) or f"Nothing calls {bare!r} in {file or 'the project'}."

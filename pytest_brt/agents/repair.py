@@ -15,12 +15,12 @@ from pytest_brt.agents.reply import example, fenced_blocks, read_reply
 from pytest_brt.agents.shown import numbered, report_text
 from pytest_brt.agents.trials import Trial, Trials
 from pytest_brt.agents.workspace import Observation, Refused, Workspace
-from pytest_brt.code.layout import is_test_path
 from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.execute.engine import Row, TestTarget, target_of
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Reply, Request
-from pytest_brt.syntax.parse import decode
+from pytest_brt.project.layout import is_test_path
+from pytest_brt.pysource.parse import decode
 from pytest_brt.types import (
     FileChange,
     Finished,

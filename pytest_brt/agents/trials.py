@@ -11,7 +11,7 @@ from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.oracle.patch_values import is_value, showing, values_of
 from pytest_brt.patches import canonical_diff
-from pytest_brt.syntax.normal import patch_key
+from pytest_brt.pysource.normal_form import patch_key
 from pytest_brt.types import (
     Author,
     FileChange,

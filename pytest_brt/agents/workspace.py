@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_brt.code.index import Index
-from pytest_brt.code.scan import leads_out
 from pytest_brt.model.model import Model
-from pytest_brt.syntax.parse import decode
+from pytest_brt.project.index import Index
+from pytest_brt.project.layout import escapes_root
+from pytest_brt.pysource.parse import decode
 from pytest_brt.types import Effect, FileChange, Issue, Step
 
 #: The line, or the test, that a model writes behind a path.
@@ -86,7 +86,7 @@ class Workspace:
 
     def on_disk(self, path: str) -> bytes | None:
         """Return a file as the project has it, None where it has none."""
-        if path not in self.index.layout.files or leads_out(self.root, path):
+        if path not in self.index.layout.files or escapes_root(self.root, path):
             return None
         return (self.root / path).read_bytes()
 

@@ -9,11 +9,11 @@ from pytest_brt.agents.outcomes import describe_runs
 from pytest_brt.agents.prompts import system_and_user
 from pytest_brt.agents.shown import cut, report_text
 from pytest_brt.agents.workspace import Observation, Refused, Workspace
-from pytest_brt.code.collected import USUAL
-from pytest_brt.code.source import new_file
+from pytest_brt.edit.source_text import new_file
 from pytest_brt.execute.engine import Engine, Row, target_of, worst
 from pytest_brt.model.request import Request
-from pytest_brt.syntax.parse import decode
+from pytest_brt.project.pytest_config import USUAL
+from pytest_brt.pysource.parse import decode
 from pytest_brt.types import (
     CandidateTest,
     Effect,
@@ -60,7 +60,7 @@ def edit(env: TestWork, path: str, prompt: str = "", code: tuple[str, ...] = ())
     Say in "prompt" what it calls, with which values, and what it asserts; or write the whole test
     with its imports in a block of code.
     """
-    if not any(kind.has_file(path) for kind in (USUAL, env.index.layout.collected)):
+    if not any(kind.has_file(path) for kind in (USUAL, env.index.collected)):
         raise Refused(
             f"{path!r} is not a test file, and only test files can be edited. Write the test into "
             f"{env.new_file!r} or another test file."
@@ -102,7 +102,7 @@ def _written(env: TestWork, path: str, change: str) -> str:
 
 def _placed(env: TestWork, path: str, tests: list[CandidateTest]) -> bytes:
     """Return the file with the tests in it, in place of those that the agent wrote there."""
-    from pytest_brt.code.placing import place  # libcst takes half a second
+    from pytest_brt.edit.place_test import place  # libcst takes half a second
 
     content = env.on_disk(path)
     for test in tests:

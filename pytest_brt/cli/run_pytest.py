@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from pytest_brt.code.ini import cache_dir_of, project_cache_dir, stated_cache_dir
 from pytest_brt.plugin.option_list import MODES, MORE_OPTIONS, OPTIONS
 from pytest_brt.plugin.options import GROUPS, TYPED
+from pytest_brt.project.pytest_config import cache_dir_of, project_cache_dir, stated_cache_dir
 from pytest_brt.shown import say
 
 

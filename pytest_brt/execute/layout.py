@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from pytest_brt.bounded import is_file, is_folder
-from pytest_brt.code.collected import USUAL, Collected
-from pytest_brt.code.layout import is_test_path
+from pytest_brt.project.layout import is_test_path
+from pytest_brt.project.pytest_config import USUAL, CollectionPatterns
 from pytest_brt.sandbox.workspace import EXCLUDED, is_environment
 
 #: Top-level names that are part of the repository but not of the package it makes.
@@ -66,7 +66,9 @@ def _is_package(folder: Path) -> bool:
     return folder.parent.name in ("src", "lib") and any(folder.glob("*/__init__.py"))
 
 
-def suite_folder(root: Path, testpaths: tuple[str, ...] = (), collected: Collected = USUAL) -> str:
+def suite_folder(
+    root: Path, testpaths: tuple[str, ...] = (), collected: CollectionPatterns = USUAL
+) -> str:
     """Return the folder for new test files, relative to `root`.
 
     The first of: a configured test path, a folder of the usual name, the folder that holds

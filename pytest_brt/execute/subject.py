@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_brt.code.ini import PytestIni, read_ini
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.execute.layout import (
     NOT_PRODUCT,
@@ -22,6 +21,7 @@ from pytest_brt.execute.layout import (
     source_roots,
     suite_folder,
 )
+from pytest_brt.project.pytest_config import PytestConfig, read_config
 from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.workspace import is_environment
@@ -85,7 +85,7 @@ def find_subject(
     if not root.is_dir():
         raise SubjectProblem(f"no such folder: {str(root)!r} (give the root of the project)")
     root = root.resolve()
-    ini = read_ini(root)
+    ini = read_config(root)
     extra, inner = _environment(root, ini, env)
     chosen, found = _choose(root, python)
     if chosen == sys.executable and site.ENABLE_USER_SITE:  # tests have another home
@@ -119,7 +119,7 @@ def find_subject(
 
 
 def _environment(
-    root: Path, ini: PytestIni, env: Mapping[str, str]
+    root: Path, ini: PytestConfig, env: Mapping[str, str]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     """Return the variables for tests, and the folders of the project to import from (relative)."""
     extra = {key: value for key, value in env.items() if key != "PYTHONPATH"}
@@ -219,7 +219,7 @@ def _version(text: str) -> tuple[int, int]:
 
 
 def _pytest_args(
-    root: Path, ini: PytestIni, plugins: tuple[tuple[str, str], ...], keys: tuple[str, ...]
+    root: Path, ini: PytestConfig, plugins: tuple[tuple[str, str], ...], keys: tuple[str, ...]
 ) -> tuple[str, ...]:
     """Return the kept part of addopts, and ``-p`` for each installed plugin the project names.
 

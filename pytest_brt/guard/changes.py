@@ -8,11 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.code.changed_code import edits, statement_starts
+from pytest_brt.guard.changed_lines import edits, statement_starts
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.text import changed_size
-from pytest_brt.syntax.parse import first_line, parse_or_empty
+from pytest_brt.pysource.parse import first_line, parse_or_empty
 from pytest_brt.types import FileChange, Patch
 
 

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from pytest_brt.code.collected import USUAL, Collected
-from pytest_brt.code.ini import read_ini
 from pytest_brt.execute.layout import files_of
 from pytest_brt.guard.changes import Touched
-from pytest_brt.syntax.parse import is_constant, parse, parse_or_empty
+from pytest_brt.project.pytest_config import USUAL, CollectionPatterns, read_config
+from pytest_brt.pysource.parse import is_constant, parse, parse_or_empty
 
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -48,7 +47,7 @@ class TestFiles:
 
     def __init__(self, root: Path) -> None:
         """Read them."""
-        ini = read_ini(root)
+        ini = read_config(root)
         self.collected = ini.collected
         files = [root / path for path in ini.test_files(files_of(root))]
         self.texts = {
@@ -101,7 +100,9 @@ def _closeness(test: str, changed: str) -> float:
     return _TWIN * (stem.strip("_") == own.strip("_")) + _NEAR * max(0, len(shared) - 1)
 
 
-def read_tests(path: str, text: str, collected: Collected = USUAL) -> tuple[ExistingTest, ...]:
+def read_tests(
+    path: str, text: str, collected: CollectionPatterns = USUAL
+) -> tuple[ExistingTest, ...]:
     """Return the test functions of a file; none when it cannot be parsed."""
     lines = text.splitlines()
     return tuple(
@@ -115,7 +116,7 @@ def read_tests(path: str, text: str, collected: Collected = USUAL) -> tuple[Exis
 
 
 def altered_tests(
-    path: str, before: str | None, after: str, collected: Collected = USUAL
+    path: str, before: str | None, after: str, collected: CollectionPatterns = USUAL
 ) -> tuple[ExistingTest, ...]:
     """Return the tests of a file that are new in it or changed, `before` None for a new file.
 
@@ -134,7 +135,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _functions(
-    tree: ast.AST, collected: Collected, above: tuple[str, ...] = (), kind: str = ""
+    tree: ast.AST, collected: CollectionPatterns, above: tuple[str, ...] = (), kind: str = ""
 ) -> Iterator[tuple[tuple[str, ...], _Function, _Body]]:
     """Yield the names of each test function, itself, and the body that it stands in.
 
@@ -158,7 +159,7 @@ def _functions(
                 yield from _functions(node, collected, above, kind)
 
 
-def _parts(text: str, collected: Collected) -> tuple[dict[str, str], str]:
+def _parts(text: str, collected: CollectionPatterns) -> tuple[dict[str, str], str]:
     """Return the code of each test function by its node, decorators included, and all the rest."""
     try:
         tree = parse(text)  # anew: it is changed

@@ -2,7 +2,7 @@
 
 The title says what the bug is about, code in a sentence names what the reporter suspects, and the
 output of a program names much that has nothing to do with it. How rare a term is in the project is
-for `code.relevance` to say.
+for the index to say.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 
-from pytest_brt.code.words import split_identifier, stem, terms_of
-from pytest_brt.types import Block, BlockKind, Issue
+from pytest_brt.project.words import split_identifier, stem, terms_of
+from pytest_brt.report.tracebacks import read_tracebacks
+from pytest_brt.types import Block, BlockKind, Frame, Issue
 
 
 class Source(Enum):
@@ -94,3 +95,8 @@ def weight_of(name: str, query: Mapping[str, float]) -> float:
     words = [stem(word) for word in split_identifier(name) if len(word) > 1]
     parts = min((query.get(word, 0.0) for word in words), default=0.0)
     return max(parts, query.get(stem(name.lower().strip("_")), 0.0))
+
+
+def frames_of(text: str) -> Iterator[tuple[Frame, ...]]:
+    """Yield the frames of each traceback in a report."""
+    return (raised.frames for raised in read_tracebacks(text))

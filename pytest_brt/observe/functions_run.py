@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pytest_brt.code.index import Index
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.observe.run_snippets import ObservedReport
-from pytest_brt.syntax.parse import IMPORTS
+from pytest_brt.project.index import Index
+from pytest_brt.pysource.parse import IMPORTS
 
 
 def functions_run(

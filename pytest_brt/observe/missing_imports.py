@@ -9,14 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_brt.code.changed_code import module_names
-from pytest_brt.code.file_facts import read_facts
-from pytest_brt.code.layout import is_test_path, is_vendored
-from pytest_brt.code.scan import scan_tree
-from pytest_brt.code.ways import found_ways, near_ways, standard_ways
 from pytest_brt.execute.engine import Engine, Program
-from pytest_brt.syntax.names import Use
-from pytest_brt.syntax.parse import parses
+from pytest_brt.project.definitions import read_facts
+from pytest_brt.project.imports import import_candidates, project_candidates, standard_candidates
+from pytest_brt.project.layout import is_test_path, is_vendored, module_names, scan_tree
+from pytest_brt.pysource.names import Use
+from pytest_brt.pysource.parse import parses
 from pytest_brt.types.subject import Subject
 
 #: Files that are searched, nearest to the root first, and bytes of one: larger ones are data.
@@ -74,7 +72,7 @@ class ImportResolver:
         if name in self.own:
             yield self.own[name]
         packages = main_packages(self.engine.subject)
-        yield from near_ways(
+        yield from import_candidates(
             name, packages, [*filter(None, self.stars), *packages], self._use(name)
         )
 
@@ -84,11 +82,11 @@ class ImportResolver:
         What a class is asked of may be the one module that has it, under another name.
         """
         defining = search.modules(name)
-        yield from found_ways(name, defining, search.usual(name))
+        yield from project_candidates(name, defining, search.usual(name))
         several = defining[:_MODULES] if len(name) >= _LETTERS else ()
         yield from (f"from {module} import {name}" for module in several)
         use = self._use(name)
-        yield from standard_ways(name, use)
+        yield from standard_candidates(name, use)
         homes = (search.modules(part) for part in use.attributes if part[0].isupper())
         yield from (f"import {home[0]} as {name}" for home in homes if len(home) == 1)
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pytest_brt.observe.run_snippets import Observation
+from pytest_brt.pysource.parse import bodies, is_literal, parse
 from pytest_brt.report.match import ADDRESS, Match, is_steady, quoted_in
-from pytest_brt.syntax.parse import bodies, is_literal, parse
 
 _ENVIRONMENT = re.compile(
     r"__version__|show_versions|\bplatform\.|sys\.version|\.version\b|print_versions|__file__"

@@ -10,9 +10,9 @@ from itertools import accumulate
 from pytest_brt.execute.engine import Engine, Observed, Program
 from pytest_brt.observe.missing_imports import ImportResolver
 from pytest_brt.once import Once
+from pytest_brt.pysource.names import Names, names_of, uses_in
+from pytest_brt.pysource.parse import IMPORTS, parse
 from pytest_brt.report.statements import read_report
-from pytest_brt.syntax.names import Names, names_of, uses_in
-from pytest_brt.syntax.parse import IMPORTS, parse
 from pytest_brt.types import Issue, Raised
 from pytest_brt.types.report import Reading, Statement
 

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from pytest_brt.oracle.report_facts import ReportFacts
+from pytest_brt.pysource.parse import Function, called_name, parse_or_empty
 from pytest_brt.report.match import match_values
-from pytest_brt.syntax.parse import Function, called_name, parse_or_empty
 from pytest_brt.types import CandidateTest
 
 _EQUAL = frozenset({"assertEqual", "assertIs"})

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from pytest_brt.code.ini import scripts_of
 from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.observe.run_snippets import ObservedReport
 from pytest_brt.oracle.comparison import quoted
 from pytest_brt.oracle.draft import Draft, simple
+from pytest_brt.project.pytest_config import scripts_of
 from pytest_brt.report.match import messages_agree
 from pytest_brt.report.sessions import shell_commands
 from pytest_brt.report.tracebacks import final_exception

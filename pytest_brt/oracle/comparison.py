@@ -6,11 +6,11 @@ import ast
 import re
 import textwrap
 
-from pytest_brt.code.fitting import WIDTH
+from pytest_brt.edit.source_text import WIDTH
 from pytest_brt.observe.results import Form, Result
 from pytest_brt.oracle.draft import one_line
+from pytest_brt.pysource.parse import parse_expression
 from pytest_brt.report.match import ADDRESS, is_steady
-from pytest_brt.syntax.parse import parse_expression
 
 #: Characters of a string that needs a line of its own, and of the parts that it is broken into.
 _LONG = 60

@@ -9,13 +9,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_brt.code.fitting import indented
+from pytest_brt.edit.source_text import indented
 from pytest_brt.observe.results import evaluated_expression, printed_argument
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.oracle.draft import Draft, quote_of, shorten, simple, title_names
 from pytest_brt.oracle.environment_errors import missing_here
+from pytest_brt.pysource.parse import Function, covers, parse_or_empty
 from pytest_brt.report.match import messages_agree
-from pytest_brt.syntax.parse import Function, covers, parse_or_empty
 from pytest_brt.types import Evidence, OracleKind, Raised
 from pytest_brt.types.report import RIGHT, ClaimKind
 

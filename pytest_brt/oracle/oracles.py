@@ -12,8 +12,8 @@ from pytest_brt.oracle.draft import Draft, shorten
 from pytest_brt.oracle.evidence import measured
 from pytest_brt.oracle.exceptions import does_not_raise, must_raise
 from pytest_brt.oracle.results import gives_stated_value, no_longer_gives
+from pytest_brt.pysource.parse import is_literal
 from pytest_brt.report.match import Match
-from pytest_brt.syntax.parse import is_literal
 from pytest_brt.types import Evidence, OracleKind
 from pytest_brt.types.report import WRONG, ClaimKind, ClaimRole
 

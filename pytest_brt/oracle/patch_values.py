@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pytest_brt.codec import content_id
-from pytest_brt.syntax.parse import called_name, parse_expression, parse_or_empty
+from pytest_brt.pysource.parse import called_name, parse_expression, parse_or_empty
 from pytest_brt.types import (
     CandidateTest,
     JudgedTest,

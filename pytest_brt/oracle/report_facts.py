@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 
 from pytest_brt.oracle.draft import simple
+from pytest_brt.pysource.parse import called_name, parse_or_empty
 from pytest_brt.report.match import match_values, messages_agree
-from pytest_brt.syntax.parse import called_name, parse_or_empty
 from pytest_brt.types import Raised
 from pytest_brt.types.report import RIGHT, WRONG, ClaimKind, ClaimRole, Reading
 

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from pytest_brt.code.file_facts import read_facts
-from pytest_brt.code.fitting import indented
-from pytest_brt.code.import_order import sorted_imports
+from pytest_brt.edit.import_order import sorted_imports
+from pytest_brt.edit.source_text import indented
 from pytest_brt.observe.missing_imports import ImportResolver
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.oracle.comparison import docstring
 from pytest_brt.oracle.draft import Draft
-from pytest_brt.syntax.names import names_of, needed, undefined_names
-from pytest_brt.syntax.parse import IMPORTS, called_name, compiled, parse, parses
+from pytest_brt.project.definitions import read_facts
+from pytest_brt.pysource.names import names_of, needed, undefined_names
+from pytest_brt.pysource.parse import IMPORTS, called_name, compiled, parse, parses
 from pytest_brt.types.report import ReportersTest
 
 #: Words of a title that a name can do without.

@@ -24,8 +24,8 @@ from pytest_brt.patches.git import run_git
 from pytest_brt.patches.left_out import left_out_kind, needs_build
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.text import decode, encode
+from pytest_brt.pysource.parse import tree_of
 from pytest_brt.render.remarks import file_names, left_out_words
-from pytest_brt.syntax.parse import tree_of
 from pytest_brt.types import (
     AppliedLeniently,
     AppliedPatch,

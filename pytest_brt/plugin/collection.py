@@ -18,10 +18,10 @@ import pytest
 
 from pytest_brt.errors import BrtError
 from pytest_brt.plugin.options import TYPED
+from pytest_brt.pysource.parse import PARSING
 from pytest_brt.run.progress import Progress
 from pytest_brt.sandbox.process import hear_of_ends
 from pytest_brt.shown import in_a_log, on_a_line, plain, show
-from pytest_brt.syntax.parse import PARSING
 
 
 def open_mode(

@@ -9,9 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from pytest_brt import __version__
-from pytest_brt.code.landing import Landing, plan_edit
-from pytest_brt.code.source import Edit
 from pytest_brt.codec import to_json
+from pytest_brt.edit.source_text import Edit
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
@@ -51,21 +50,28 @@ def plan_edits(
     """
     if options.write is Write.NO:
         return ()
-    landing = Landing(
-        root=root,
-        cache=cache,
-        into=options.write is Write.INTO,
-        host=given_test_file(options.test_file, root),
-        mark=bool(options.mark),
-    )
+    from pytest_brt.edit.add_tests import plan_edit  # libcst takes half a second
+
     edits = []
     for issue in record.issues:
         tests = _writable(record, issue, accepted)
         if not tests and options.write is Write.DIFF:
             tests = _bug_tests(record, issue)  # shown, not written
         if tests:
-            edits.append(plan_edit(tests, issue, landing))
+            host = _host(tests[0], options, root, cache)
+            edits.append(plan_edit(tests, issue, root, host=host, mark=bool(options.mark)))
     return tuple(edits)
+
+
+def _host(test: CandidateTest, options: Options, root: Path, cache: Path | None) -> str:
+    """Return the test file that a test is added to, "" where there is none."""
+    if options.write is not Write.INTO:
+        return ""
+    if host := test.host or given_test_file(options.test_file, root):
+        return host
+    from pytest_brt.localise.host_files import choose_host
+
+    return choose_host(test.source or "", root, cache)
 
 
 def unwritten(record: RunRecord, accepted: Collection[str]) -> Iterator[str]:

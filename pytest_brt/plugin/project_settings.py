@@ -12,7 +12,7 @@ import inspect
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from pytest_brt.code.ini import project_cache_dir
+from pytest_brt.project.pytest_config import project_cache_dir
 
 if TYPE_CHECKING:
     import pytest

@@ -20,8 +20,8 @@ import pytest
 
 from pytest_brt import __version__
 from pytest_brt.answers import bug_tests
-from pytest_brt.code.source import Edit
 from pytest_brt.codec import content_id
+from pytest_brt.edit.source_text import Edit
 from pytest_brt.errors import BrtError, StoreProblem
 from pytest_brt.plugin.cases import absolutepath, more_patches
 from pytest_brt.plugin.collection import OwnCollection

@@ -12,7 +12,7 @@ from itertools import dropwhile
 
 import pytest
 
-from pytest_brt.code.source import Edit
+from pytest_brt.edit.source_text import Edit
 from pytest_brt.plugin.inputs import Inputs
 from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.answer import percent, reviewed

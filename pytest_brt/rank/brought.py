@@ -14,9 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 
-from pytest_brt.code.collected import Collected
-from pytest_brt.code.ini import read_ini
-from pytest_brt.code.layout import is_test_path
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.guard import Touched
@@ -25,8 +22,10 @@ from pytest_brt.oracle.judge import Rating, judge, refused
 from pytest_brt.oracle.report_facts import ReportFacts
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.syntax.normal import test_key
-from pytest_brt.syntax.parse import parse_or_empty
+from pytest_brt.project.layout import is_test_path
+from pytest_brt.project.pytest_config import CollectionPatterns, read_config
+from pytest_brt.pysource.normal_form import test_key
+from pytest_brt.pysource.parse import parse_or_empty
 from pytest_brt.types import (
     CandidateTest,
     Evidence,
@@ -70,7 +69,7 @@ def find_brought(
     They are functions and methods of files that pytest collects, and scripts that assert something.
     What else a patch changes among tests, fixtures and data, comes with each of them.
     """
-    collected = read_ini(root).collected
+    collected = read_config(root).collected
     found: dict[str, CandidateTest] = {}
     for patch in patches:
         with suppress(PatchProblem):
@@ -89,7 +88,7 @@ def _also_of(test: CandidateTest, patch: Patch) -> CandidateTest:
 
 
 def _tests_in(
-    changes: Sequence[FileChange], root: Path, collected: Collected
+    changes: Sequence[FileChange], root: Path, collected: CollectionPatterns
 ) -> Iterator[tuple[str, CandidateTest]]:
     """Yield the tests among the changes of a patch, each with a key that equal ones share."""
     ours = [change for change in changes if _is_of_tests(change, root, collected)]
@@ -100,7 +99,7 @@ def _tests_in(
         source = change.content.decode("utf-8", "replace")
         file = root / change.path
         before = file.read_text("utf-8", "replace") if file.is_file() else None
-        kinds = collected if collected.has_file(change.path) else Collected()
+        kinds = collected if collected.has_file(change.path) else CollectionPatterns()
         tests = altered_tests(change.path, before, source, kinds)
         for test in tests:
             key = content_id(test_key(dedent(test.source)))
@@ -109,7 +108,7 @@ def _tests_in(
             yield content_id(test_key(source)), _script(change, (change, *support))
 
 
-def _is_of_tests(change: FileChange, root: Path, collected: Collected) -> bool:
+def _is_of_tests(change: FileChange, root: Path, collected: CollectionPatterns) -> bool:
     """Say whether a file belongs to tests: by its name, or as a new script beside the product."""
     if is_test_path(change.path) or collected.has_file(change.path):
         return True

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
-from pytest_brt.syntax.parse import Function, is_constant, is_test_class, parse_or_empty
+from pytest_brt.pysource.parse import Function, is_constant, is_test_class, parse_or_empty
 from pytest_brt.types import CandidateTest
 
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set)

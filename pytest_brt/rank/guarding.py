@@ -11,7 +11,7 @@ from pytest_brt.codec import content_id
 from pytest_brt.guard import LOOKING, SILENT, Guard, Selection, Touched, touched_of
 from pytest_brt.guard.existing_tests import keep_selection
 from pytest_brt.once import Once
-from pytest_brt.syntax.parse import parse_or_empty
+from pytest_brt.pysource.parse import parse_or_empty
 from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, TestRun
 
 #: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).

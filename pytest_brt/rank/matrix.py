@@ -13,11 +13,11 @@ from pytest_brt.oracle.environment_errors import missing_here
 from pytest_brt.oracle.patch_values import is_value, showing, values_of
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
+from pytest_brt.pysource.normal_form import patch_key
 from pytest_brt.rank.brought import by_conftests, is_own
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.singled_out import singled_out
 from pytest_brt.rank.testers import named_testers
-from pytest_brt.syntax.normal import patch_key
 from pytest_brt.types import (
     Author,
     Cell,

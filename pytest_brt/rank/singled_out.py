@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from pytest_brt.syntax.parse import called_name, parse_or_empty, tree_of
+from pytest_brt.pysource.parse import called_name, parse_or_empty, tree_of
 from pytest_brt.types import FileChange, JudgedTest
 
 _EQUALITY = ast.Eq | ast.NotEq | ast.In | ast.NotIn

@@ -6,12 +6,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 
-from pytest_brt.code.fitting import indented
+from pytest_brt.edit.source_text import indented
 from pytest_brt.execute.engine import Engine, Observed, Program
 from pytest_brt.oracle.patch_values import accepted, is_written
+from pytest_brt.pysource.parse import IMPORTS
 from pytest_brt.rank.calls import Call, call_of, varied
 from pytest_brt.report.match import is_steady
-from pytest_brt.syntax.parse import IMPORTS
 from pytest_brt.types import FileChange, Given, JudgedTest, Telling
 
 #: Calls of one test that are tried, those that run in one process, and patches that are compared.

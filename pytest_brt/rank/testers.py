@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 from tokenize import detect_encoding
 
-from pytest_brt.syntax.parse import tree_of
+from pytest_brt.pysource.parse import tree_of
 from pytest_brt.types import FileChange
 
 #: In names, and in texts: "pytest" may be looked for in `sys.modules`.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import re
 
+from pytest_brt.pysource.parse import parse_or_empty, tree_of
 from pytest_brt.report.sessions import is_prompt
 from pytest_brt.report.tracebacks import HEADER, read_tracebacks
-from pytest_brt.syntax.parse import parse_or_empty, tree_of
 from pytest_brt.types import BlockKind
 
 _PYTHON = frozenset({"python", "py", "python3", "py3", "python2", "ipython", "pycon", "doctest"})

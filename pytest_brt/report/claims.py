@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from pytest_brt.pysource.parse import is_literal, parses
 from pytest_brt.report.inline_code import is_runnable
 from pytest_brt.report.prose import Sentence
-from pytest_brt.syntax.parse import is_literal, parses
 from pytest_brt.types import Raised
 from pytest_brt.types.report import RIGHT, Claim, ClaimKind, ClaimRole
 
@@ -240,7 +240,7 @@ def states_it(claim: Claim, source: str) -> bool:
     return f"`{source}` should " in claim.sentence
 
 
-def comment_claims(comment: str, *, is_beside: bool = False) -> list[Claim]:
+def comment_claims(comment: str, *, is_support_code: bool = False) -> list[Claim]:
     """Return what a comment claims of the statement that it stands at.
 
     >>> [(claim.role.value, claim.text) for claim in comment_claims("should be 3, is 5")]
@@ -262,7 +262,7 @@ def comment_claims(comment: str, *, is_beside: bool = False) -> list[Claim]:
         claims.append(Claim(kind=ClaimKind.VALUE, role=said, text=match["value"]))
     if claims and turned and is_literal(turned[0]):
         claims.append(Claim(kind=ClaimKind.VALUE, role=ClaimRole.ACTUAL, text=turned[0]))
-    is_mark = is_beside and len(comment.split()) <= _MARK and role is not ClaimRole.EXPECTED
+    is_mark = is_support_code and len(comment.split()) <= _MARK and role is not ClaimRole.EXPECTED
     if not claims and is_mark and role is not ClaimRole.SHOWN:
         claims.append(Claim(kind=ClaimKind.VALUE, role=role))  # whatever comes out
     return claims

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from pytest_brt.syntax.parse import is_literal, parse, parses
+from pytest_brt.pysource.parse import is_literal, parse, parses
 
 _ACTS = (ast.Call, ast.BinOp, ast.Subscript, ast.Compare)
 _LONGEST = 400

@@ -6,7 +6,7 @@ import ast
 import re
 from enum import IntEnum
 
-from pytest_brt.syntax.parse import is_literal, parse_or_empty
+from pytest_brt.pysource.parse import is_literal, parse_or_empty
 
 #: An address of memory.
 ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{4,}\b")

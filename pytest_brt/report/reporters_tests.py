@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from pytest_brt.pysource.names import needed
+from pytest_brt.pysource.parse import Function, first_line, is_test_class, parse
 from pytest_brt.report.snippets import read_snippets
-from pytest_brt.syntax.names import needed
-from pytest_brt.syntax.parse import Function, first_line, is_test_class, parse
 from pytest_brt.types import BlockKind, Issue
 from pytest_brt.types.report import ReportersTest
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from pytest_brt.syntax.parse import first_line, parse, parses
+from pytest_brt.pysource.parse import first_line, parse, parses
 
 _SMART = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "\u2212": "-"})
 #: An arrow to a remark, as in `f(x) <-- wrong`, which Python may take for a comparison.

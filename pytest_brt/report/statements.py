@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from pytest_brt.pysource.names import names_of
+from pytest_brt.pysource.parse import is_literal, parse
 from pytest_brt.report.claims import (
     EXCEPTION,
     claims_in,
@@ -22,8 +24,6 @@ from pytest_brt.report.reporters_tests import reporters_tests
 from pytest_brt.report.sessions import read_session
 from pytest_brt.report.snippets import Snippet, lines_left_out, read_snippets
 from pytest_brt.report.tracebacks import final_exception, read_tracebacks
-from pytest_brt.syntax.names import names_of
-from pytest_brt.syntax.parse import is_literal, parse
 from pytest_brt.types import Block, BlockKind, Issue, Raised
 from pytest_brt.types.report import Claim, ClaimKind, ClaimRole, LeftOut, Reading, Statement
 
@@ -225,7 +225,7 @@ def _comments(snippet: Snippet) -> list[Claim]:
     """Return what the comments around a statement claim; those below may be its traceback."""
     if final_exception(snippet.below):
         return [_shown(snippet.below, ClaimRole.SHOWN)]
-    claims = comment_claims(snippet.beside, is_beside=True)
+    claims = comment_claims(snippet.beside, is_support_code=True)
     for comment in (snippet.below.split("\n")[0], snippet.above.split("\n")[-1]):
         claims = claims or comment_claims(comment)
     return claims

@@ -10,10 +10,10 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from pytest_brt.code.file_facts import Definition, DefinitionKind
-from pytest_brt.code.index import Index
-from pytest_brt.code.layout import is_test_path
-from pytest_brt.code.words import terms_of
+from pytest_brt.project.definitions import Definition, DefinitionKind
+from pytest_brt.project.index import Index
+from pytest_brt.project.layout import is_test_path
+from pytest_brt.project.words import terms_of
 
 #: Where lines are left out.
 GAP = "# …"
@@ -109,7 +109,7 @@ def _needs(one: Definition, index: Index) -> Iterator[Definition]:
 def named_lines(text: str, index: Index) -> Iterator[tuple[str, int]]:
     """Yield file and line of tracebacks in a report, the deepest first, and of linked lines."""
     for file, line, linked, at in reversed(_FRAME.findall(text)):
-        path = index.paths.find(file or linked)
+        path = index.layout.find_path(file or linked)
         if path is not None and not is_test_path(path):
             yield path, int(line or at)
 
@@ -139,7 +139,7 @@ def show_tests(path: str, index: Index, most: int, worths: Mapping[str, float]) 
         is_near = path.startswith(one.path.removesuffix("conftest.py"))
         if one.top and not one.name.startswith("test") and (one.path == path or is_near):
             pages.add(one.path, one.line, one.end_line, pages.left // 2)
-    imports = [one.statement for one in index.imports_in(path) if one.top and one.bound in used]
+    imports = [one.statement for one in index.imports_in(path) if one.bound in used]
     return "\n\n".join(["\n".join(dict.fromkeys(imports)), *map(pages.text, pages.shown)]).strip(
         "\n"
     )

@@ -13,15 +13,20 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_brt.agents.reply import fenced_blocks
-from pytest_brt.code.fixtures import PYTEST_FIXTURES, fixtures_in_scope
-from pytest_brt.code.imports import add_imports, check_imports, resolve
-from pytest_brt.code.index import Index
-from pytest_brt.code.words import rank_hosts
 from pytest_brt.codec import content_id
+from pytest_brt.localise.host_files import rank_hosts, read_hosts
 from pytest_brt.oracle.write_test import slug
-from pytest_brt.syntax.names import bound_names, undefined_names
-from pytest_brt.syntax.normal import test_key
-from pytest_brt.syntax.parse import Function, bound_targets, first_line, parse, parses
+from pytest_brt.project.imports import (
+    PYTEST_FIXTURES,
+    add_imports,
+    check_imports,
+    fixtures_in_scope,
+    resolve,
+)
+from pytest_brt.project.index import Index
+from pytest_brt.pysource.names import bound_names, undefined_names
+from pytest_brt.pysource.normal_form import test_key
+from pytest_brt.pysource.parse import Function, bound_targets, first_line, parse, parses
 from pytest_brt.types import CandidateTest, Issue, Oracle, OracleKind, Origin
 
 _TEST = re.compile(r"^\s*(?:async )?def test|^\s*assert\b", re.MULTILINE)
@@ -197,7 +202,7 @@ def with_imports(source: str, index: Index, host: str) -> tuple[str, str, tuple[
     Raises:
         SyntaxError: it is not Python.
     """
-    host = host or next(iter(rank_hosts(source, index.test_tokens)), "")
+    host = host or next(iter(rank_hosts(source, read_hosts(index))), "")
     wrong = check_imports(source, index)
     broken = [
         node
@@ -258,7 +263,7 @@ def _with_helpers(source: str, host: str, index: Index) -> str:
             break
         helper = known.pop(name)
         source = add_imports(source, lines[first_line(helper) - 1 : helper.end_lineno])
-    imports = {item.bound: item.statement for item in index.imports_in(host) if item.top}
+    imports = {item.bound: item.statement for item in index.imports_in(host)}
     missing = [imports[name] for name in undefined_names(source) if name in imports]
     return add_imports(source, [way for way in dict.fromkeys(missing) if "*" not in way])
 

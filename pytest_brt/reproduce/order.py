@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from pytest_brt.syntax.normal import test_key
+from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.types import Attempt, JudgedTest, Verdict
 
 #: Order of those that are no candidates: nearest to one first.

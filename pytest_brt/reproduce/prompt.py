@@ -7,20 +7,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.agents.shown import report_text
-from pytest_brt.code.imports import find_import
-from pytest_brt.code.index import Index
-from pytest_brt.code.relevance import relevance
 from pytest_brt.errors import Overflowed
 from pytest_brt.execute.engine import Engine, Program
-from pytest_brt.localise.nearest_tests import nearest_tests
-from pytest_brt.localise.places import files_of, find_places
+from pytest_brt.localise.host_files import nearest_test_file
 from pytest_brt.localise.query import query_of
-from pytest_brt.localise.sign import Key
+from pytest_brt.localise.suspects import Function, files_of, find_suspects
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
+from pytest_brt.project.imports import find_import
+from pytest_brt.project.index import Index
+from pytest_brt.pysource.parse import IMPORTS
 from pytest_brt.reproduce.code_shown import Wanted, named_lines, show_code, show_tests
-from pytest_brt.syntax.parse import IMPORTS
 from pytest_brt.types import Issue, Place
 
 #: Statements whose results are told, and characters of each result.
@@ -106,7 +104,7 @@ def gather(
     *,
     engine: Engine | None = None,
     observed: ObservedReport | None = None,
-    ran: Collection[Key] = (),
+    ran: Collection[Function] = (),
     buggy: Sequence[str] = (),
     host: str = "",
 ) -> Findings:
@@ -119,8 +117,9 @@ def gather(
     Raises:
         SubjectProblem: the project's interpreter cannot be started.
     """
-    found = relevance(query_of(issue), index)
-    places = find_places(issue, index, found=found, ran=ran, paths=buggy)
+    query = query_of(issue)
+    found = index.relevance(query)
+    places = find_suspects(issue, index, found=found, ran=ran, paths=buggy)
     seen = observed.observations if observed else ()
     raised = [item.raised for item in seen if item.raised]
     frames = [f for one in raised for f in [f for f in one.frames if f.project][-_FRAMES:][::-1]]
@@ -132,7 +131,9 @@ def gather(
         session=_session(seen),
         is_observed=observed is not None,
         python=".".join(map(str, engine.subject.python_version)) if engine else "",
-        worths=found.worths,
+        worths={
+            term: max(found.shares[term].values(), default=weight) for term, weight in query.items()
+        },
     )
     return with_places(findings, places, engine, seen=seen, host=host)
 
@@ -149,7 +150,7 @@ def with_places(
     index = findings.index
     tops = [index.layout.module_of(place.path).partition(".")[0] for place in places]
     package = next((top for top in (*tops, *index.packages) if top in index.packages), "")
-    host = host or nearest_tests(findings.issue, index, places)
+    host = host or nearest_test_file(findings.issue, index, places)
     found = replace(findings, places=places, package=package, host=host)
     return replace(found, imports=_imports(found, seen, engine))
 

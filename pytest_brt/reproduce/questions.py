@@ -15,17 +15,17 @@ from pytest_brt.agents.outcomes import clean
 from pytest_brt.agents.prompts import system_and_user
 from pytest_brt.agents.reply import object_schema, read_object
 from pytest_brt.agents.shown import cut
-from pytest_brt.code.index import Index
 from pytest_brt.errors import Overflowed
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import failing_line, rescored
 from pytest_brt.oracle.report_facts import ReportFacts, failure_matches_report, states_values
+from pytest_brt.project.index import Index
+from pytest_brt.pysource.normal_form import test_key
+from pytest_brt.pysource.parse import Function, called_name, covers, parse
 from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.prompt import Findings, fitted
 from pytest_brt.reproduce.rate import with_odds
-from pytest_brt.syntax.normal import test_key
-from pytest_brt.syntax.parse import Function, called_name, covers, parse
 from pytest_brt.types import COUNTS, Issue, JudgedTest, Place
 from pytest_brt.types.clue import NamedByModel
 
@@ -231,7 +231,7 @@ def _signature(place: Place, index: Index) -> str:
 def _named(name: str, places: Sequence[Place], index: Index) -> Iterator[Place]:
     """Yield the place that a model names as PATH or PATH::NAME."""
     file, _, function = name.partition("::")
-    path = index.paths.find(file)
+    path = index.layout.find_path(file)
     known = [one for one in places if one.path == path and one.function == function]
     for one in () if known or not function else index.definitions(function):
         if one.path == path:

@@ -13,7 +13,7 @@ from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine
 from pytest_brt.oracle.judge import failing_line, failure_key, refusal, run_tests
 from pytest_brt.oracle.report_facts import ReportFacts
-from pytest_brt.syntax.parse import Function, covers, parse, parses
+from pytest_brt.pysource.parse import Function, covers, parse, parses
 from pytest_brt.types import JudgedTest
 
 

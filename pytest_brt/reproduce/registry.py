@@ -11,7 +11,7 @@ from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.types import Attempt, Issue
 
 if TYPE_CHECKING:
-    from pytest_brt.code.index import Index
+    from pytest_brt.project.index import Index
 
 
 def _replay(issue: Issue, index: int, bench: Workbench) -> Attempt:
@@ -22,7 +22,7 @@ def _replay(issue: Issue, index: int, bench: Workbench) -> Attempt:
 
 def _asking(name: str, issue: Issue, index: int, bench: Workbench) -> Attempt:
     """Carry out a strategy that asks a model; what these import takes long."""
-    from pytest_brt.code.index import open_index
+    from pytest_brt.project.index import open_index
     from pytest_brt.reproduce.strategies.agent import agent
     from pytest_brt.reproduce.strategies.auto import auto
     from pytest_brt.reproduce.strategies.invert import invert

@@ -7,14 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_brt.bounded import bounded_text
-from pytest_brt.code.collected import USUAL
-from pytest_brt.code.ini import read_ini
-from pytest_brt.code.xfail import marked_tests, unmark
 from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem, UsageProblem
 from pytest_brt.execute.engine import Engine, TestTarget
 from pytest_brt.execute.layout import files_of
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
+from pytest_brt.project.pytest_config import USUAL, read_config
 from pytest_brt.types import (
     CandidateTest,
     JudgedTest,
@@ -54,7 +52,7 @@ def load_targets(
 
 def _test_files(folder: Path, root: Path) -> list[Path]:
     """Return the test files in a folder, by the project's settings or by their usual names."""
-    kinds = (USUAL, read_ini(root).collected)
+    kinds = (USUAL, read_config(root).collected)
     names = (name for name in files_of(folder) if any(kind.has_file(name) for kind in kinds))
     return [folder / name for name in sorted(names)]
 
@@ -79,6 +77,8 @@ def _without_marks(path: str, source: str) -> str:
     """Return the text without the strict xfail marks of its tests; as it is where it is broken."""
     if "xfail" not in source:
         return source
+    from pytest_brt.edit.xfail import marked_tests, unmark  # libcst takes half a second
+
     data = source.encode()
     try:
         for node in marked_tests(path, data):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from pytest_brt.code.ini import read_ini
-from pytest_brt.code.layout import is_test_path
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.guard.suite import altered_tests
 from pytest_brt.patches.history import History, Revision
+from pytest_brt.project.layout import is_test_path
+from pytest_brt.project.pytest_config import read_config
 from pytest_brt.types import TestRun, Verdict
 
 
@@ -57,7 +57,7 @@ def split_range(text: str) -> tuple[str, str]:
 def changed_tests(history: History, base: Revision, head: Revision) -> tuple[TestTarget, ...]:
     """Return the test functions that `head` adds or changes, by file and in their order."""
     found = []
-    collected = read_ini(history.root).collected
+    collected = read_config(history.root).collected
     for change in history.changes_to(base, head):
         text = history.text(head, change.path) if collected.has_file(change.path) else None
         if text is None:

@@ -8,8 +8,8 @@ from datetime import datetime
 from pathlib import Path
 
 from pytest_brt.bounded import is_file
-from pytest_brt.code.ini import cache_dir_of
 from pytest_brt.errors import StoreProblem, UsageProblem
+from pytest_brt.project.pytest_config import cache_dir_of
 from pytest_brt.store import (
     RANKED,
     Journal,

@@ -15,16 +15,15 @@ from pytest_brt.agents.loop import Agent
 from pytest_brt.agents.repair import RepairWork
 from pytest_brt.agents.repairing import run_repair
 from pytest_brt.agents.trials import Trials
-from pytest_brt.code.index import Index, open_index
-from pytest_brt.code.layout import is_test_path
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.execute.engine import Row, TestTarget, target_of
 from pytest_brt.guard import Guard, Touched, touched_by
-from pytest_brt.localise.places import find_places, given_places
-from pytest_brt.localise.sign import Key
-from pytest_brt.localise.spectrum import lines_of, rank_lines
+from pytest_brt.localise.ochiai import rank_lines
+from pytest_brt.localise.suspects import Function, find_suspects, given_places
 from pytest_brt.model.model import Model
 from pytest_brt.observe.functions_run import functions_run
+from pytest_brt.project.index import Index, open_index
+from pytest_brt.project.layout import is_test_path
 from pytest_brt.rank.guarding import hints_of
 from pytest_brt.reproduce.prompt import gather
 from pytest_brt.reproduce.questions import Judge
@@ -144,7 +143,7 @@ class Repairing:
             model=self._workbench.model,
             editor=self._workbench.model,
             trials=Trials(engine, failing, check, jobs=self.plan.jobs),
-            places=places or find_places(issue, index, ran=self._ran(issue)),
+            places=places or find_suspects(issue, index, ran=self._ran(issue)),
             is_place_given=bool(places),
             suspect_lines=cache(lambda: tuple(self._suspect_lines(issue, failing))),
             run_suite=run_suite,
@@ -156,7 +155,7 @@ class Repairing:
         if not failing:
             return
         index, engine = self._open(), self._workbench.engine
-        first = find_places(issue, index, limit=_FIRST)
+        first = find_suspects(issue, index, limit=_FIRST)
         paths = tuple(sorted({place.path for place in first}))
         names = frozenset(name for place in first for name in place.function.split(".") if name)
         touched = Touched(files=paths, names=names)
@@ -165,12 +164,11 @@ class Repairing:
         files = tuple(sorted(path for path in index.layout.files if not is_test_path(path)))
         row = Row(targets=(*own, *near), watch=files, seconds=_WATCHING)
         runs, ids = engine.run(row).runs, {target.id for target in own}
-        bad = [lines_of(r) for r in runs if r.verdict is Verdict.FAIL and r.test in ids]
-        good = [lines_of(run) for run in runs if run.verdict is Verdict.PASS]
-        found = [line for line in rank_lines(bad, good) if not line.is_everywhere][:_LINES]
-        if found:
+        bad = [run for run in runs if run.verdict is Verdict.FAIL and run.test in ids]
+        lines = rank_lines(bad, [run for run in runs if run.verdict is Verdict.PASS])[:_LINES]
+        if lines:
             yield "Lines by Ochiai's score, of what failing and passing tests run:"
-        yield from (f"- {line.path}:{line.line} {line.ochiai:.2f}" for line in found)
+        yield from (f"- {path}:{line} {score:.2f}" for (path, line), score in lines)
 
     def _choose(
         self,
@@ -202,10 +200,10 @@ class Repairing:
         Raises:
             SubjectProblem: the project's interpreter cannot be started.
         """
-        places = find_places(issue, self._open(), ran=self._ran(issue))
+        places = find_suspects(issue, self._open(), ran=self._ran(issue))
         return Localised(issue=issue.id, places=places)
 
-    def _ran(self, issue: Issue) -> frozenset[Key]:
+    def _ran(self, issue: Issue) -> frozenset[Function]:
         """Return the functions that a report's code runs."""
         bench = self._workbench
         return functions_run(bench.observed(issue), self._open(), bench.engine)

@@ -11,7 +11,7 @@ import signal
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from pytest_brt.code.layout import is_test_path
+from pytest_brt.project.layout import is_test_path
 from pytest_brt.sandbox.events import Event, ExceptionInfo
 from pytest_brt.sandbox.process import ProcessResult
 from pytest_brt.sandbox.view import PathMap

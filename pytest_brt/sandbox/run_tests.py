@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
 
-from pytest_brt.code.changed_code import module_names
-from pytest_brt.code.layout import is_test_path
+from pytest_brt.project.layout import is_test_path, module_names
 from pytest_brt.sandbox.conditions import Conditions, Limits, PlacedTest, Test, place_tests
 from pytest_brt.sandbox.process import Deadlines, ProcessResult, run_process
 from pytest_brt.sandbox.results import Item, Reading, items_of

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.code.layout import is_test_path
+from pytest_brt.project.layout import is_test_path
 from pytest_brt.sandbox.events import ExceptionInfo
 from pytest_brt.sandbox.sandbox import Sandbox, View
 from pytest_brt.sandbox.shown import interpreter_folders, own_import_folders, shows_too_much

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.agents.workspace import Workspace
-from pytest_brt.code.index import open_index
+from pytest_brt.project.index import open_index
 from pytest_brt.types import Issue
 from tests.agents.project import CODE, Make
 from tests.model.serve import completion, open_model, serving

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.cli.main import main
-from pytest_brt.code.xfail import mark_xfail
+from pytest_brt.edit.xfail import mark_xfail
 from tests.support.interval import CLAMP, FIXES, SOURCE
 
 INSIDE = "def test_inside():\n    assert clamp(5, 0, 10) == 5\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.code.index import Index, open_index
+from pytest_brt.project.index import Index, open_index
 from pytest_brt.reproduce.extract import Extractor, code_in, split_tests
 from pytest_brt.reproduce.questions import claims_of, is_in_report
 from pytest_brt.reproduce.reduce import without_assertions

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pytest_brt.agents.loop import Agent, run_agent
 from pytest_brt.agents.specs import BRT_AGENT
 from pytest_brt.agents.write_tests import TestWork
-from pytest_brt.code.index import Index
 from pytest_brt.oracle.judge import refusal, run_tests
+from pytest_brt.project.index import Index
 from pytest_brt.reproduce.extract import Extractor, in_folder
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import Findings, gather

@@ -15,9 +15,9 @@ from dataclasses import replace
 import msgspec
 
 from pytest_brt.agents.specs import AUTO_AGENT
-from pytest_brt.code.index import Index
 from pytest_brt.errors import ModelProblem, OutOfTime, Overflowed
 from pytest_brt.observe.functions_run import functions_run
+from pytest_brt.project.index import Index
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import gather, with_places
 from pytest_brt.reproduce.questions import Judge, claims_of, likeliest_places, with_opinion

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_brt.agents.prompts import render
-from pytest_brt.code.index import Index
 from pytest_brt.errors import OutOfTime
 from pytest_brt.model.request import Message, Request
 from pytest_brt.oracle.judge import run_tests
+from pytest_brt.project.index import Index
 from pytest_brt.reproduce.extract import Extractor
 from pytest_brt.reproduce.prompt import Findings, fitted, gather
 from pytest_brt.reproduce.rate import judge_written

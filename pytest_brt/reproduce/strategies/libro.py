@@ -15,11 +15,11 @@ from itertools import zip_longest
 
 from pytest_brt.agents.prompts import system_and_user, turns
 from pytest_brt.agents.shown import report_text
-from pytest_brt.code.index import Index
 from pytest_brt.errors import OutOfTime, Overflowed
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
 from pytest_brt.oracle.report_facts import ReportFacts, catches_named, failure_matches_report
+from pytest_brt.project.index import Index
 from pytest_brt.reproduce.extract import Extractor, Written
 from pytest_brt.reproduce.order import dropped, without_doubles
 from pytest_brt.reproduce.prompt import CODE, Findings, fitted, gather

@@ -1,1 +1,0 @@
-"""The project under test as text: read with `ast`, edited with libcst, never run."""

@@ -1,0 +1,1 @@
+"""Changes of Python files as text: tests put into them, and xfail marks."""

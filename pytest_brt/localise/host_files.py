@@ -1,0 +1,104 @@
+"""The test file that a test belongs to: by what the test calls, or by what the report says."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from pytest_brt.localise.query import query_of
+from pytest_brt.localise.suspects import files_of
+from pytest_brt.project.index import Index, open_index
+from pytest_brt.project.layout import is_support_code
+from pytest_brt.project.words import split_identifier, terms_of
+from pytest_brt.types import Issue, Place
+
+#: All tests of a module skipped, whatever the machine, or given values by a mark.
+_OTHERWISE_RUN = re.compile(
+    r"^pytestmark\s*=\s*\[?\s*pytest\.mark\.(?:skip|parametrize)\b"
+    r"|^pytest\.skip\(.*allow_module_level=True",
+    re.MULTILINE,
+)
+_TOKEN = re.compile(r"""[^\W\d]\w*|\d[\w.]*|'[^'\n]*'|"[^"\n]*\"""")
+_FUNCTION = re.compile(r"^\s*(?:async )?def (\w+)", re.MULTILINE)
+#: What it is worth beside the tokens that the name of the file fits a module of the test's imports.
+_NAME_FITS = 3.0
+#: What the name of the likeliest function weighs among the words of a report, and that of its
+#: module, which the test file may be called after.
+_SUSPECT = 2.0
+#: Suspects whose names are looked for, and how much less each says than the one before it.
+_MAX_SUSPECTS, _DECAY = 6, 0.7
+#: What it is worth, beside the words of the best file, that the likeliest module is imported.
+_IMPORTS = 0.3
+
+
+def code_tokens(source: str) -> frozenset[str]:
+    """Return the distinct names, numbers and short strings of `source`.
+
+    >>> sorted(code_tokens("f(x1, 'a b') + 2.5"))
+    ["'a b'", '2.5', 'f', 'x1']
+    """
+    return frozenset(_TOKEN.findall(source))
+
+
+@lru_cache(maxsize=1)
+def read_hosts(index: Index) -> Mapping[str, frozenset[str]]:
+    """Return the tokens of each test file whose tests are run as they are written, by its path."""
+    hosts = {}
+    for path in sorted(index.layout.files):
+        if index.collected.has_file(path) and not is_support_code(path):
+            text = index.source(path)
+            has_tests = any(map(index.collected.has_function, _FUNCTION.findall(text)))
+            if has_tests and not _OTHERWISE_RUN.search(text):
+                hosts[path] = code_tokens(text)
+    return hosts
+
+
+def rank_hosts(source: str, hosts: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+    """Return which of the test files `hosts` a test could be added to, best first.
+
+    As LIBRO has it, the file that shares most tokens takes the test (paper 001, requirement 20). A
+    token counts by how few files have it, so that the file whose tests call the same function comes
+    before a larger one, and so does one that is called after a module of the test's imports.
+    """
+    tokens = code_tokens(source)
+    having = Counter(token for own in hosts.values() for token in own & tokens)
+    modules = set(split_identifier(" ".join(re.findall(r"^(?:from|import) (\S+)", source, re.M))))
+    scores: dict[str, float] = {}
+    for path, own in hosts.items():
+        shared = [math.log(1 + len(hosts) / having[token]) for token in own & tokens]
+        name = set(split_identifier(path.rpartition("/")[2])) - {"test", "tests", "py"}
+        if shared:
+            scores[path] = sum(shared) + _NAME_FITS * bool(name and name <= modules)
+    return tuple(sorted(scores, key=lambda path: (-scores[path], path)))
+
+
+def choose_host(source: str, root: Path, cache: Path | None) -> str:
+    """Return the test file of the project at `root` that a test is added to, or ""."""
+    with open_index(root, cache) as index:
+        return next(iter(rank_hosts(source, read_hosts(index))), "")
+
+
+def nearest_test_file(issue: Issue, index: Index, suspects: Sequence[Place]) -> str:
+    """Return the path of the test file that a test of `issue` would be added to, or ""."""
+    query = dict(query_of(issue))
+    for rank, suspect in enumerate(suspects[:_MAX_SUSPECTS]):
+        module = index.layout.module_of(suspect.path).rpartition(".")[2]
+        for term in terms_of(suspect.function, module):
+            query[term] = max(query.get(term, 0.0), _SUSPECT * _DECAY**rank)
+    scores = dict(index.relevance(query, tests=True).files)
+    best = max(scores.values(), default=1.0)
+    for path in files_of(suspects)[:1]:
+        for importer in index.importers(index.layout.module_of(path)):
+            scores[importer] = scores.get(importer, 0.0) + _IMPORTS * best
+    hosts = [
+        path
+        for path in scores
+        if index.collected.has_file(path)
+        and not is_support_code(path)
+        and any(one.name.lower().startswith("test") for one in index.definitions_in(path))
+    ]
+    return min(hosts, key=lambda path: (-scores[path], path), default="")

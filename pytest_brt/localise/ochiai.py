@@ -1,0 +1,36 @@
+"""How suspicious the tests that run a line make it: Ochiai's score of the spectrum."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import sqrt
+
+from pytest_brt.types import TestRun
+
+#: A file, and a line of it.
+Line = tuple[str, int]
+
+
+def rank_lines(failing: Sequence[TestRun], passing: Sequence[TestRun]) -> list[tuple[Line, float]]:
+    """Return the lines that failing tests run, by Ochiai's score, but for those that all run.
+
+    It is e_f / √((e_f + n_f)(e_f + e_p)) of the failing tests that run the line (e_f) or do not
+    (n_f), and the passing ones that do (Abreu et al. 2006).
+    """
+    in_failing, in_passing = _counts(failing), _counts(passing)
+    scores = {
+        line: count / sqrt(len(failing) * (count + in_passing[line]))
+        for line, count in in_failing.items()
+        if len(passing) <= 1 or (count, in_passing[line]) != (len(failing), len(passing))
+    }
+    return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _counts(runs: Sequence[TestRun]) -> Counter[Line]:
+    counts = Counter[Line]()
+    for run in runs:
+        for path, bits in run.ran:
+            number = int(bits, 16)
+            counts.update((path, n) for n in range(number.bit_length()) if number >> n & 1)
+    return counts

@@ -1,0 +1,191 @@
+"""The places where the bug may be, from all that the report says and its code runs.
+
+A chunk scores by the words that it shares with the report and by those of its file, each as a share
+of the best, and by what else in the report points at it: frames, names of files, modules and
+classes, and what its code ran.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+from pytest_brt.errors import UsageProblem
+from pytest_brt.localise.query import query_of, weight_of
+from pytest_brt.localise.report_frames import Evidence, miscalled, named_files, on_tracebacks
+from pytest_brt.project.chunks import Chunk
+from pytest_brt.project.index import Index, Relevance
+from pytest_brt.project.words import IDENTIFIER, terms_of
+from pytest_brt.types import Issue, Place
+from pytest_brt.types.clue import GivenByUser, RunByReport, SharedWords, SpokenOf
+
+#: What the words of the file are worth beside those of the chunk, the best of each.
+_OF_FILE = 0.5
+#: What scores less than this share of the best is not worth a look.
+_MIN_SHARE = 0.25
+#: What is left of the score of a class that only says what went wrong, and how it is called.
+_OF_ERROR = 0.8
+_ERROR = re.compile(r"(?:Error|Exception|Warning)\b")
+#: Lines of a place that a user names.
+_SPAN = re.compile(r"(\d+)(?:-(\d+))?")
+#: Places of one class, and of one file, that stand before those of others.
+_MAX_OF_CLASS, _MAX_OF_FILE = 4, 12
+#: What it is worth that the report names the file, and, for each weight of a word in the report,
+#: that it speaks of the module or the class around the place.
+_NAMED_FILE, _MODULE, _CLASS = 0.3, 0.1, 0.05
+#: What it is worth that the report's code ran it, where it ran no more than so many functions: the
+#: more there are, the less it says of each.
+_RAN, _MAX_TELLING = 0.5, 40
+
+#: A function, as its path and qualified name.
+Function = tuple[str, str]
+
+
+def find_suspects(
+    issue: Issue,
+    index: Index,
+    *,
+    found: Relevance | None = None,
+    ran: Collection[Function] = (),
+    paths: Collection[str] = (),
+    limit: int = 30,
+) -> tuple[Place, ...]:
+    """Return the likeliest places of the bug that `issue` reports, best first.
+
+    `found` has to do with the report's words, if that was looked for already; `ran` are functions
+    of the product that the report's code ran. Only `paths` are looked at, where any are named.
+    """
+    query = query_of(issue)
+    found = index.relevance(query) if found is None else found
+    evidence = _evidence(issue, query, index, found, ran)
+    if paths:
+        every = [*index.chunks().values(), *index.chunks(product=False).values()]
+        wanted = [chunk for chunk in every if chunk.path in paths]
+    else:
+        wanted = [*dict.fromkeys([*found.chunks, *evidence])]
+    scores = _scores(found, evidence, index, wanted)
+    top = max(scores.values(), default=0.0) or 1.0
+    scores = {one: s / top for one, s in scores.items() if s > _MIN_SHARE * top or paths}
+    order = sorted(scores, key=lambda one: (-scores[one], one.path, one.line))
+    spelled: dict[str, str] = {}
+    for word in IDENTIFIER.findall(issue.text):
+        for term in terms_of(word):
+            spelled.setdefault(term, word)
+    places = []
+    for chunk in _varied(order)[:limit]:
+        clues = [one.clue for one in sorted(evidence.get(chunk, ()), key=lambda one: -one.score)]
+        words = dict.fromkeys(spelled.get(term, term) for term in found.reasons(chunk))
+        if words:
+            clues.append(SharedWords(words=tuple(words)))
+        places.append(Place(**chunk._asdict(), score=round(scores[chunk], 4), clues=tuple(clues)))
+    return tuple(places)
+
+
+def _evidence(
+    issue: Issue,
+    query: Mapping[str, float],
+    index: Index,
+    found: Relevance,
+    ran: Collection[Function],
+) -> dict[Chunk, list[Evidence]]:
+    """Return what a report has that points at chunks beside their words."""
+    evidence: defaultdict[Chunk, list[Evidence]] = defaultdict(list)
+    files = named_files(issue.text, index)
+    for chunk in found.chunks:
+        evidence[chunk].extend(_spoken_of(chunk, query, index))
+        if chunk.path in files:
+            evidence[chunk].append(Evidence(score=_NAMED_FILE, clue=files[chunk.path]))
+    share = _RAN * min(1.0, (_MAX_TELLING / max(len(ran), 1)) ** 0.5)
+    for chunk in index.chunks().values() if ran else ():
+        if (chunk.path, chunk.function) in ran:
+            evidence[chunk].append(Evidence(score=share, clue=RunByReport()))
+    for chunk, one in (*on_tracebacks(issue.text, index), *miscalled(issue.text, index)):
+        evidence[chunk].append(one)
+    return evidence
+
+
+def _spoken_of(chunk: Chunk, query: Mapping[str, float], index: Index) -> Iterator[Evidence]:
+    """Yield the module and the class around a chunk, as far as the report speaks of them."""
+    *above, module = index.layout.module_of(chunk.path).split(".")
+    names = {module: _MODULE} if above else {}  # the project itself is always spoken of
+    classes = chunk.function.split(".")[:-1]
+    names |= dict.fromkeys(sorted(classes, key=lambda name: weight_of(name, query))[-1:], _CLASS)
+    for name, worth in names.items():
+        if weight := weight_of(name, query):
+            yield Evidence(score=worth * weight, clue=SpokenOf(name=name))
+
+
+def _scores(
+    found: Relevance,
+    evidence: Mapping[Chunk, Sequence[Evidence]],
+    index: Index,
+    chunks: Iterable[Chunk],
+) -> dict[Chunk, float]:
+    best = max(found.chunks.values(), default=1.0)
+    best_file = max(found.files.values(), default=1.0)
+    # Classes of exceptions have the words of a report, and do nothing.
+    heads = ((one, f"{one.name} {one.signature}") for one in index.classes())
+    errors = {(one.path, one.qualname) for one, head in heads if _ERROR.search(head)}
+    scores: dict[Chunk, float] = {}
+    for chunk in chunks:
+        words = found.chunks.get(chunk, 0.0) / best
+        words += _OF_FILE * found.files.get(chunk.path, 0.0) / best_file
+        if (chunk.path, chunk.function.split(".")[0]) in errors:
+            words *= _OF_ERROR
+        scores[chunk] = words + sum(one.score for one in evidence.get(chunk, ()))
+    return scores
+
+
+def _varied(chunks: Iterable[Chunk]) -> list[Chunk]:
+    """Return chunks so that those of one class, or of one file, do not keep out all others."""
+    first: list[Chunk] = []
+    rest: list[Chunk] = []
+    counts = Counter[tuple[str, str]]()
+    for chunk in chunks:
+        around = chunk.function.rpartition(".")[0]
+        groups = {(chunk.path, ""): _MAX_OF_FILE}
+        if around:
+            groups[chunk.path, around] = _MAX_OF_CLASS
+        if any(counts[group] >= most for group, most in groups.items()):
+            rest.append(chunk)
+        else:
+            counts.update(groups.keys())
+            first.append(chunk)
+    return first + rest
+
+
+def files_of(places: Iterable[Place]) -> tuple[str, ...]:
+    """Return the files of `places`, each once, in their order."""
+    return tuple(dict.fromkeys(place.path for place in places))
+
+
+def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
+    """Return the places that a user names as PATH or PATH:FIRST-LAST.
+
+    Raises:
+        UsageProblem: there is no such file in the project, or no such line in it.
+    """
+    places = []
+    for spec in specs:
+        path, _, span = spec.partition(":")
+        path = path.removeprefix("./")
+        if path not in index.layout.files:
+            raise UsageProblem(
+                f"--brt-buggy-file: no such Python file in the project: {path!r} "
+                "(give its path from the root)"
+            )
+        count = index.source(path).count("\n") + 1
+        match = _SPAN.fullmatch(span or "1-0")
+        line = int(match[1]) if match else 0
+        end = int(match[2] or line) if match else 0
+        if span and not 1 <= line <= end <= count:
+            raise UsageProblem(
+                f"--brt-buggy-file: {path!r} has lines 1 to {count}, got {span!r} "
+                "(PATH, PATH:LINE or PATH:FIRST-LAST)"
+            )
+        around = index.definition_at(path, line) if span else None
+        function = around.qualname if around else ""
+        clues = (GivenByUser(),)
+        places.append(Place(path=path, function=function, line=line, end_line=end, clues=clues))
+    return tuple(places)

@@ -1,0 +1,1 @@
+"""The project as text: its files, settings, names and words."""

@@ -1,0 +1,235 @@
+"""The files of a project: which are its product, its tests or neither, and what they are called."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+#: Folders of tests; "testing" only at the root, for in a package it is what users' tests call.
+_TESTS = frozenset({"test", "tests", "unittests", "unit_tests"})
+_TEST_NAME = re.compile(r"(?:test_.*|tests?|.*_tests?|conftest)\.py")
+#: Folders at the root whose files serve the project, and are not what it is about.
+_SUPPORT = frozenset(
+    {
+        "doc", "docs", "example", "examples", "bench", "benchmarks", "asv_bench", "script",
+        "scripts", "tool", "tools", "utils", "ci", "release",
+    }
+)  # fmt: skip
+#: Modules at the root that are none of the product.
+_SCRIPTS = frozenset(
+    {"setup", "setupegg", "conftest", "noxfile", "fabfile", "tasks", "conf", "manage"}
+)
+_VENDORED = frozenset({"_vendor", "_vendored", "vendor", "vendored", "third_party", "extern"})
+#: Folders that hold no sources of the project: anywhere, and at its root.
+_IGNORED = frozenset(
+    {"__pycache__", "__pypackages__", "node_modules", "site-packages", "dist-packages"}
+)
+_IGNORED_AT_ROOT = frozenset({"venv", "env", "build", "dist"})
+_LIBRARY = re.compile(r".*(?:site|dist)-packages/(?:[^/]+\.egg/)?|.*/lib(?:64)?/python[\d.]+/")
+
+
+def is_test_path(path: str) -> bool:
+    """Return whether `path` belongs to the project's tests rather than to its product.
+
+    >>> is_test_path("pkg/tests/util.py"), is_test_path("pkg/testing.py")
+    (True, False)
+    >>> is_test_path("test_a.py"), is_test_path("pkg/contest.py")
+    (True, False)
+    """
+    *folders, name = path.split("/")
+    is_below = folders[:1] == ["testing"] or not _TESTS.isdisjoint(folders)
+    return is_below or bool(_TEST_NAME.fullmatch(name))
+
+
+def is_support_code(path: str) -> bool:
+    """Return whether `path` lies in a folder that is not what the project is about.
+
+    >>> is_support_code("docs/conf.py"), is_support_code("pkg/tools/a.py")
+    (True, False)
+    """
+    return path.partition("/")[0] in _SUPPORT
+
+
+def is_product(path: str) -> bool:
+    """Return whether `path` belongs to what the project offers."""
+    return not is_test_path(path) and not is_support_code(path)
+
+
+def is_vendored(path: str) -> bool:
+    """Return whether `path` lies in a folder for copies of other projects.
+
+    >>> is_vendored("pkg/_vendor/other/core.py"), is_vendored("pkg/vendors.py")
+    (True, False)
+    """
+    return not _VENDORED.isdisjoint(path.split("/")[:-1])
+
+
+def is_ignored_folder(name: str, *, top: bool = False) -> bool:
+    """Return whether a folder called `name` is skipped: caches, environments, build results.
+
+    `top` says that it lies directly in the project's root.
+    """
+    is_ours = not name.startswith(".") and not name.endswith(".egg-info")
+    return not is_ours or name in _IGNORED or (top and name in _IGNORED_AT_ROOT)
+
+
+def escapes_root(root: Path, path: str) -> bool:
+    """Return whether a file of a project is one of another place, through a link.
+
+    A link in a project is no reason to show, or to send to a model, what is not the project's.
+    """
+    return not (root / path).resolve().is_relative_to(root.resolve())
+
+
+def scan_tree(root: Path) -> dict[str, str]:
+    """Return every Python file below `root` that may be source, by its relative POSIX path.
+
+    Each is told with its size and time of change, by which it is noticed that it changed.
+
+    Links to folders are not followed, nor are those that lead out; environments, caches and
+    build results are left out.
+    """
+    found: dict[str, str] = {}
+    for folder, folders, names in os.walk(root):
+        prefix = os.path.relpath(folder, root).replace(os.sep, "/")
+        prefix = "" if prefix == "." else f"{prefix}/"
+        folders[:] = [name for name in folders if not is_ignored_folder(name, top=not prefix)]
+        if prefix and "pyvenv.cfg" in names:
+            folders.clear()
+            continue
+        for path in (prefix + name for name in names if name.endswith(".py")):
+            file = root / path
+            if file.is_file() and not (file.is_symlink() and escapes_root(root, path)):
+                status = file.stat()
+                found[path] = f"{status.st_size} {status.st_mtime_ns}"
+    return found
+
+
+def module_names(path: str, source_roots: Iterable[str]) -> tuple[str, ...]:
+    """Return the names under which a file can be imported.
+
+    >>> module_names("src/pkg/core.py", ("src", "."))
+    ('pkg.core', 'src.pkg.core')
+    """
+    names: list[str] = []
+    for root in source_roots:
+        prefix = "" if root in ("", ".") else f"{root}/"
+        if path.endswith(".py") and path.startswith(prefix):
+            parts = path[len(prefix) : -3].removesuffix("/__init__").split("/")
+            if all(part.isidentifier() for part in parts) and parts != ["__init__"]:
+                names.append(".".join(parts))
+    return tuple(dict.fromkeys(names))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The Python files of a project, and the folders they are imported from.
+
+    A source root is a folder that has to be on ``sys.path``: the one above a top-level
+    package, or one that the project's configuration names.
+    """
+
+    files: frozenset[str]
+    #: Source roots, the most likely first; "" is the root of the project.
+    roots: tuple[str, ...]
+
+    def root_of(self, path: str) -> str:
+        """Return the folder above the topmost package that `path` lies in."""
+        folder = path.rpartition("/")[0]
+        while folder and f"{folder}/__init__.py" in self.files:
+            folder = folder.rpartition("/")[0]
+        # A namespace package has no __init__.py: a declared root above it still wins.
+        for root in self.roots:
+            if root and folder.startswith(f"{root}/") and not is_test_path(f"{folder}/x.py"):
+                return root
+        return folder
+
+    def module_of(self, path: str) -> str:
+        """Return the dotted name under which `path` is imported.
+
+        >>> files = frozenset({"src/pkg/__init__.py", "src/pkg/a.py"})
+        >>> Layout(files=files, roots=("src",)).module_of("src/pkg/a.py")
+        'pkg.a'
+        """
+        inner = path.removeprefix(f"{self.root_of(path)}/").removesuffix(".py")
+        return inner.removesuffix("__init__").rstrip("/").replace("/", ".")
+
+    def path_of(self, module: str) -> str | None:
+        """Return the file of `module`, or None when no file of the project is it.
+
+        Of several one that is imported as `module` itself, and not by a shorter name.
+        """
+        inner = module.replace(".", "/")
+        ends = (f"{inner}/__init__.py", f"{inner}.py")
+        paths = [f"{root}/{end}".lstrip("/") for root in self.roots for end in ends]
+        found = [path for path in paths if path in self.files]
+        return max(found, key=lambda path: self.module_of(path) == module, default=None)
+
+    def is_folder(self, module: str) -> bool:
+        """Return whether `module` is a folder of Python files, with ``__init__.py`` or without."""
+        inner = module.replace(".", "/")
+        prefixes = tuple(f"{root}/{inner}/".lstrip("/") for root in self.roots)
+        return any(file.startswith(prefixes) for file in self.files)
+
+    def packages(self) -> tuple[str, ...]:
+        """Return the names of the product's own top-level packages and modules, largest first."""
+        sizes = Counter[str]()
+        for path in filter(is_product, self.files):
+            top, _, rest = self.module_of(path).partition(".")
+            is_package = bool(rest) or path.endswith("/__init__.py")
+            is_module = self.root_of(path) in self.roots[:1] and top not in _SCRIPTS
+            if top and (is_package or is_module):
+                sizes[top] += 1
+        return tuple(sorted(sizes, key=lambda name: (-sizes[name], name)))
+
+    def find_path(self, path: str) -> str | None:
+        """Return the project's file that a path from elsewhere names, else None.
+
+        A reporter's ``/home/me/lib/python3.9/site-packages/pkg/core/a.py`` and the project's
+        ``src/pkg/core/a.py`` are the same file: one ends with the whole of what the other is
+        imported as.
+        """
+        bare = _LIBRARY.sub("", path)
+        parts = [part for part in bare.split("/") if part not in ("", ".", "..", "...", "…", "~")]
+        alike = [file for file in self.files if parts and PurePosixPath(file).name == parts[-1]]
+        best = max(alike, key=lambda file: (_shared(file, parts), -len(file), file), default="")
+        count = _shared(best, parts)
+        inner = best.removeprefix(f"{self.root_of(best)}/").count("/") + 1
+        is_whole = count == len(parts) and (count > 1 or len(alike) == 1)
+        if bare != path:
+            return best if count == len(parts) >= inner and best else None
+        return best if best and (count >= inner > 1 or is_whole or parts == [best]) else None
+
+
+def _shared(file: str, parts: Sequence[str]) -> int:
+    """Return how many of their last components agree."""
+    count = 0
+    for own, other in zip(reversed(file.split("/")), reversed(parts), strict=False):
+        if own != other:
+            break
+        count += 1
+    return count
+
+
+def find_layout(files: Collection[str], declared: Sequence[str] = ()) -> Layout:
+    """Return the layout of a project of these `files` (relative POSIX paths of ``.py`` files).
+
+    The source roots that its configuration has `declared` come first.
+    """
+    known = frozenset(files)
+    bare = Layout(files=known, roots=())
+    inits = (path for path in known if path.endswith("/__init__.py") and not is_test_path(path))
+    counts = Counter(map(bare.root_of, inits))
+    usual = [
+        root
+        for root in ("src", "lib")
+        if f"{root}/__init__.py" not in known and any(p.startswith(f"{root}/") for p in known)
+    ]
+    found = sorted(counts, key=lambda root: (-counts[root], root.count("/"), root))
+    # Folders below a usual root without __init__.py are namespace packages, not roots.
+    found = [root for root in found if not any(root.startswith(f"{top}/") for top in usual)]
+    return Layout(files=known, roots=tuple(dict.fromkeys([*declared, *found, *usual, ""])))

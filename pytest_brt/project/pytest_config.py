@@ -1,0 +1,317 @@
+"""What a project's pytest configuration says, as far as running its tests needs it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from configparser import Error, RawConfigParser
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from pathlib import Path
+
+from pytest_brt.bounded import bounded_text
+
+#: Options of `addopts` that say how tests are imported and what they need; all others
+#: (selection, parallel runs, coverage, output) are left out of our runs.
+KEPT_OPTIONS = ("--import-mode", "--asyncio-mode", "--ds", "--dc", "--django-configuration")
+#: What pytest takes for `norecursedirs` where nothing is said.
+_NO_TESTS = (
+    "*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}",
+)  # fmt: skip
+#: The files that may configure pytest, in its order, with the tables in which they do
+#: (https://docs.pytest.org/en/stable/reference/customize.html).
+_FILES = (
+    ("pytest.toml", ("pytest",)),
+    (".pytest.toml", ("pytest",)),
+    ("pytest.ini", ("pytest",)),
+    (".pytest.ini", ("pytest",)),
+    ("pyproject.toml", ("tool.pytest.ini_options", "tool.pytest")),
+    ("tox.ini", ("pytest",)),
+    ("setup.cfg", ("tool:pytest",)),
+)
+#: What reading a file of settings raises. `tomllib` raises a plain ValueError for a number of too
+#: many digits, and a RecursionError for lists within lists.
+_UNREADABLE = (OSError, Error, ValueError, RecursionError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CollectionPatterns:
+    """Which files, classes and functions hold tests: a project's pytest settings may say.
+
+    Where they do not, these are pytest's own, and ``tests.py`` as Django and unittest have it.
+    See `python_files` and so on in https://docs.pytest.org/en/stable/reference/reference.html.
+    """
+
+    #: Patterns of names, or of paths where they have a slash.
+    files: tuple[str, ...] = ("test_*.py", "*_test.py", "tests.py", "test.py")
+    #: Prefixes or patterns, as of `functions`. Classes of unittest count whatever they are called.
+    classes: tuple[str, ...] = ("Test",)
+    functions: tuple[str, ...] = ("test",)
+
+    def has_file(self, path: str) -> bool:
+        """Return whether pytest would look for tests in `path`, relative to the project.
+
+        >>> CollectionPatterns().has_file("tests/test_a.py")
+        True
+        >>> CollectionPatterns(files=("checks/*.py",)).has_file("pkg/checks/a.py")
+        True
+        """
+        name = path.rpartition("/")[2]
+        return path.endswith(".py") and any(
+            fnmatchcase(f"/{path}", f"*/{pattern}")
+            if "/" in pattern
+            else fnmatchcase(name, pattern)
+            for pattern in self.files
+        )
+
+    def has_class(self, name: str) -> bool:
+        """Return whether a class called `name` holds tests though it is not one of unittest."""
+        return _begins(name, self.classes)
+
+    def has_function(self, name: str) -> bool:
+        """Return whether a function called `name` is a test."""
+        return _begins(name, self.functions)
+
+    def has_node(self, node: str) -> bool:
+        """Return whether a node below a file, as in "TestX::test_y[1]", is one of these tests.
+
+        A class of another name can only be one of unittest, whose tests are called ``test…``.
+
+        >>> patterns = CollectionPatterns(functions=("check_",))
+        >>> [patterns.has_node(node) for node in ("check_a[1]", "test_a", "Case::test_a")]
+        [True, False, True]
+        """
+        *classes, name = node.partition("[")[0].split("::")
+        if classes and not all(map(self.has_class, classes)):
+            return name.startswith("test")
+        return self.has_function(name)
+
+
+def _begins(name: str, patterns: Iterable[str]) -> bool:
+    return any(name.startswith(pattern) or fnmatchcase(name, pattern) for pattern in patterns)
+
+
+#: What is collected where a project's settings say nothing.
+USUAL = CollectionPatterns()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PytestConfig:
+    """The settings of the file that pytest would choose; all empty when there is none."""
+
+    #: Its name ("pyproject.toml"), or "".
+    file: str = ""
+    pythonpath: tuple[str, ...] = ()
+    testpaths: tuple[str, ...] = ()
+    #: Patterns of the names of folders in which no tests are looked for.
+    norecursedirs: tuple[str, ...] = _NO_TESTS
+    addopts: tuple[str, ...] = ()
+    required_plugins: tuple[str, ...] = ()
+    #: What becomes of warnings, a line each.
+    filterwarnings: tuple[str, ...] = ()
+    #: What it takes for tests.
+    collected: CollectionPatterns = USUAL
+    #: Names of all keys set, as in "asyncio_mode".
+    keys: tuple[str, ...] = ()
+    #: The value of the key DJANGO_SETTINGS_MODULE, or "".
+    django_settings: str = ""
+    #: The value of the key cache_dir, or "".
+    cache_dir: str = ""
+    #: Whether the file cannot be read, so that our runs have to do without it.
+    is_broken: bool = False
+
+    def test_files(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Return those of the project's files in which plain pytest looks for tests, sorted.
+
+        >>> config = PytestConfig(testpaths=("tests",), addopts=("--ignore=tests/old",))
+        >>> config.test_files(["tests/test_a.py", "pkg/test_b.py", "tests/old/test_c.py"])
+        ('tests/test_a.py',)
+        """
+        ignored = [word[9:] for word in self.addopts if word.startswith("--ignore=")]
+        files = [
+            path
+            for path in sorted(paths)
+            if self.collected.has_file(path)
+            and not any(_is_below(path, folder) for folder in ignored)
+            and not any(_matches(part, self.norecursedirs) for part in path.split("/")[:-1])
+        ]
+        named = [path for path in files if any(_is_below(path, top) for top in self.testpaths)]
+        return tuple(named or files)
+
+    def kept_options(self) -> tuple[str, ...]:
+        """Return the options of `addopts` that our runs keep, and what lets pytest start at all.
+
+        >>> PytestConfig(addopts=("-n", "4", "-p", "a", "--import-mode=importlib")).kept_options()
+        ('-p', 'a', '--import-mode=importlib')
+        >>> PytestConfig(keys=("minversion",)).kept_options()
+        ('-o', 'minversion=')
+        """
+        kept = ["-c", os.devnull] if self.is_broken else []
+        # What is written anew has the usual names, whatever the project calls its own.
+        values = {
+            "required_plugins": "",
+            "minversion": "",
+            "python_classes": shlex.join((*self.collected.classes, *USUAL.classes)),
+            "python_functions": shlex.join((*self.collected.functions, *USUAL.functions)),
+        }
+        for key, value in values.items():
+            if key in self.keys:
+                kept += ["-o", f"{key}={value}"]
+        words = iter(self.addopts)
+        for word in words:
+            if word.startswith("-p"):
+                value = word[2:] or next(words, "")
+                kept += ["-p", value] if value else []
+            elif word.partition("=")[0] in KEPT_OPTIONS:
+                kept.append(word if "=" in word else f"{word}={next(words, '')}")
+        return tuple(kept)
+
+    def django_variable(self, given: str = "") -> str:
+        """Return the module of Django's settings, "" where nothing names one.
+
+        Args:
+            given: what the environment says. pytest-django takes ``--ds`` before it, and the
+                key of the file after it
+                (https://pytest-django.readthedocs.io/en/latest/configuring_django.html).
+
+        >>> PytestConfig(addopts=("--ds", "a"), django_settings="c").django_variable("b")
+        'a'
+        """
+        options = [word[5:] for word in self.kept_options() if word.startswith("--ds=")]
+        return options[-1] if options else given or self.django_settings
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _is_below(path: str, top: str) -> bool:
+    """Say whether a file is `top`, a pattern, or lies below a folder that it matches."""
+    clean = os.path.normpath(top)
+    return clean == "." or _matches(path, (clean, f"{clean}/*"))
+
+
+def read_config(root: Path) -> PytestConfig:
+    """Return the settings of the first file in `root` that configures pytest.
+
+    pytest stops at a file that cannot be parsed; here it sets nothing.
+    """
+    try:
+        for name, tables in _FILES:
+            if (root / name).is_file():
+                for table in tables:
+                    section = _section(root / name, table)
+                    # A file that is pytest's own configures it even where it is empty.
+                    if section is not None or "pytest" in name:
+                        return _config(name, section or {})
+    except _UNREADABLE:
+        return PytestConfig(is_broken=True)
+    return PytestConfig()
+
+
+def scripts_of(root: Path) -> dict[str, str]:
+    """Return the scripts that ``pyproject.toml`` declares, as in "tool": "pkg.core:main"."""
+    try:
+        section = _section(root / "pyproject.toml", "project.scripts") or {}
+    except _UNREADABLE:
+        return {}
+    return {name: str(target) for name, target in section.items()}
+
+
+def _section(path: Path, table: str) -> Mapping[str, object] | None:
+    """Return a table of a file of settings, None where it has none."""
+    text = bounded_text(path)
+    if path.suffix == ".toml":
+        found: object = tomllib.loads(text)
+        for key in table.split("."):
+            found = found.get(key) if isinstance(found, dict) else None
+        return found if isinstance(found, dict) else None
+    parser = RawConfigParser(strict=False, allow_no_value=True)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their case
+    parser.read_string(text)
+    return dict(parser[table]) if parser.has_section(table) else None
+
+
+def _config(name: str, section: Mapping[str, object]) -> PytestConfig:
+    collected = CollectionPatterns(
+        files=_words(section.get("python_files", USUAL.files)),
+        classes=_words(section.get("python_classes", USUAL.classes)),
+        functions=_words(section.get("python_functions", USUAL.functions)),
+    )
+    lines = section.get("filterwarnings", ())
+    return PytestConfig(
+        file=name,
+        pythonpath=_words(section.get("pythonpath")),
+        testpaths=_words(section.get("testpaths")),
+        norecursedirs=_words(section.get("norecursedirs", _NO_TESTS)),
+        addopts=_words(section.get("addopts")),
+        required_plugins=_words(section.get("required_plugins")),
+        filterwarnings=_words(lines.splitlines() if isinstance(lines, str) else lines),
+        collected=collected,
+        keys=tuple(section),
+        django_settings=str(section.get("DJANGO_SETTINGS_MODULE") or "").strip(),
+        cache_dir=str(section.get("cache_dir") or "").strip(),
+    )
+
+
+def _words(value: object) -> tuple[str, ...]:
+    if isinstance(value, list | tuple):
+        return tuple(word for word in map(str, value) if word)
+    if not isinstance(value, str):
+        return ()
+    try:
+        return tuple(shlex.split(value, comments=True))
+    except ValueError:
+        return tuple(value.split())
+
+
+# -- the folder of pytest's cache --
+
+
+def cache_dir_of(root: Path) -> Path:
+    """Return the folder of pytest's cache for runs of the project at `root`.
+
+    As pytest finds it (https://docs.pytest.org/en/stable/reference/reference.html#confval-cache_dir),
+    but for two things: ``-o cache_dir=…`` on one run's command line, which only that run knows, and
+    what the project itself says, which counts only as far as `project_cache_dir` lets it.
+    """
+    given = _cache_dir_in(shlex.split(os.environ.get("PYTEST_ADDOPTS", "")))
+    if given:
+        return root / os.path.expandvars(Path(given).expanduser())
+    usual = Path(os.environ.get("TOX_ENV_DIR", ""), ".pytest_cache")
+    return root / (project_cache_dir(root) or usual)
+
+
+def project_cache_dir(root: Path) -> str:
+    """Return the folder that the project's settings name for the cache, "" where it is not used.
+
+    A checkout may be a stranger's: what it names is used only where it is one folder inside the
+    project, without a variable, and no link leads out (`stated_cache_dir` has it as it stands).
+    """
+    stated = stated_cache_dir(root)
+    is_odd = any(char in stated for char in "$~") or not stated.isprintable()
+    if not stated or is_odd or Path(stated).is_absolute():
+        return ""
+    try:
+        place = (root / stated).resolve()
+    except (OSError, RuntimeError):  # links that go round in a circle
+        return ""
+    return stated if place.is_relative_to(root.resolve()) and place != root.resolve() else ""
+
+
+def stated_cache_dir(root: Path) -> str:
+    """Return what the project's settings say of pytest's cache, "" for nothing."""
+    config = read_config(root)
+    return _cache_dir_in(config.addopts) or config.cache_dir
+
+
+def _cache_dir_in(words: Sequence[str]) -> str:
+    """Return what the last ``-o cache_dir=…`` among the words of a command line says, or ""."""
+    chosen = ""
+    for before, word in pairwise(words):
+        if before in ("-o", "--override-ini") and word.startswith("cache_dir="):
+            chosen = word.partition("=")[2]
+    return chosen

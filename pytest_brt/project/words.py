@@ -1,0 +1,60 @@
+"""Texts and identifiers → the terms by which code is found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
+#: An identifier, or a word.
+IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+#: Letters that must be left of a word without its ending.
+_STEM = 4
+
+
+def split_identifier(name: str) -> tuple[str, ...]:
+    """Return the words of an identifier, lower case: split on camelCase, underscore, period.
+
+    >>> split_identifier("HTTPServer.get_allByName2")
+    ('http', 'server', 'get', 'all', 'by', 'name', '2')
+    """
+    return tuple(part.lower() for part in _PART.findall(name))
+
+
+def stem(word: str) -> str:
+    """Return `word`, in lower case, without the usual endings of English.
+
+    >>> [stem(word) for word in ("classes", "properties", "rendering", "rendered", "use", "css")]
+    ['class', 'property', 'render', 'render', 'use', 'css']
+    """
+    if len(word) > 3 and word[-1] == "s" and word[-2] not in "su":
+        if word.endswith("ies") and len(word) > _STEM:
+            word = f"{word[:-3]}y"
+        else:
+            word = word[:-2] if word.endswith("sses") else word[:-1]
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) - len(ending) >= _STEM:
+            word = word[: -len(ending)]
+    return word[:-1] if word.endswith("e") and len(word) > _STEM else word
+
+
+def terms_in(names: Iterable[str]) -> frozenset[str]:
+    """Return the terms of some identifiers: each whole, its words, and what underscores part.
+
+    >>> sorted(terms_in(["check_forB026"]))
+    ['026', 'check', 'check_forb026', 'for', 'forb026']
+    """
+    return frozenset().union(*map(_terms_of_name, names))
+
+
+@lru_cache(2**14)  # code has the same ones again and again
+def _terms_of_name(name: str) -> frozenset[str]:
+    lower = name.lower()
+    words = {lower.strip("_"), *lower.split("_"), *split_identifier(name)}
+    return frozenset(stem(word) for word in words if len(word) > 1)
+
+
+def terms_of(*texts: str) -> frozenset[str]:
+    """Return the terms of all identifiers and words in `texts`."""
+    return terms_in({name for text in texts for name in IDENTIFIER.findall(text)})

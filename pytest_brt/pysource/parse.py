@@ -1,0 +1,167 @@
+"""Python text → `ast`, safely from several threads.
+
+CPython 3.11 and 3.12 count the depth of the tree they build in one place for the whole process:
+two threads that parse at the same time can end in ``SystemError: AST constructor recursion depth
+mismatch``. `warnings.catch_warnings` swaps the filters of the whole process as well. So there is
+one lock, and everything that parses takes it.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import symtable
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from threading import RLock
+from types import CodeType
+
+#: Held while anything is parsed; also by those who have pytest show a traceback.
+PARSING = RLock()
+#: How a statement begins that imports something.
+IMPORTS = ("import ", "from ")
+#: A function, whether it is to be awaited or not.
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@contextmanager
+def _parsing() -> Iterator[None]:
+    """Hold the lock, without warnings; what cannot be parsed ends in a SyntaxError."""
+    with PARSING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        except (ValueError, RecursionError, MemoryError) as error:
+            raise SyntaxError(str(error)) from error
+
+
+def decode(data: bytes) -> str:
+    """Return the text of a Python file: PEP 263 encoding, newlines normalised.
+
+    Bytes that are not in the declared encoding are read as Latin-1, so that any file is text.
+    """
+    try:
+        return importlib.util.decode_source(data)
+    except (SyntaxError, UnicodeDecodeError, LookupError):
+        return data.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def parse(text: str | bytes) -> ast.Module:
+    """Return the syntax tree of `text`, without the warnings that old code causes.
+
+    Raises:
+        SyntaxError: it is not Python of this interpreter's version; also for null bytes and
+            for nesting too deep to be parsed.
+    """
+    with _parsing():
+        return ast.parse(text)
+
+
+@lru_cache(maxsize=8)
+def tree_of(text: str | bytes) -> ast.Module:
+    """Return what `parse` does, kept for the next who asks: it is not to be changed.
+
+    A patch is looked at from many sides, each of which reads its file before and after.
+    """
+    return parse(text)
+
+
+def parse_or_empty(text: str | bytes) -> ast.Module:
+    """Return what `tree_of` does, or the tree of an empty text where it is not Python."""
+    try:
+        return tree_of(text)
+    except SyntaxError:
+        return ast.Module(body=[], type_ignores=[])
+
+
+def parse_expression(text: str) -> ast.expr:
+    """Return the syntax tree of one expression; raises as `parse` does."""
+    with _parsing():
+        return ast.parse(text, mode="eval").body
+
+
+def parses(source: str) -> bool:
+    """Say whether `source` is Python of this version, whose names mean something."""
+    try:
+        with _parsing():
+            symtable.symtable(source, "<source>", "exec")
+    except SyntaxError:
+        return False
+    return True
+
+
+def is_literal(text: str) -> bool:
+    """Say whether `text` is a value that needs no name: a number, a string, a list of them."""
+    try:
+        ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return False
+    return True
+
+
+def compiled(text: str) -> CodeType:
+    """Return the code of the module `text`, which may await; raises as `parse` does."""
+    flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+    with _parsing():
+        code: CodeType = compile(text, "<source>", "exec", flags, dont_inherit=True)
+        return code
+
+
+def first_line(node: ast.stmt) -> int:
+    """Return the 1-based line in which `node` begins, decorators included."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(decorator.lineno for decorator in decorators)])
+
+
+def covers(node: ast.stmt, line: int) -> bool:
+    """Say whether `node` has a 1-based line, its decorators' left out."""
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def is_constant(node: ast.stmt) -> bool:
+    """Return whether `node` is nothing but a constant: a docstring, or an ellipsis."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def is_test_class(node: ast.ClassDef) -> bool:
+    """Say whether pytest takes a class for one of tests: by its name, or as a ``TestCase``."""
+    bases = [ast.unparse(base) for base in node.bases]
+    return node.name.startswith("Test") or any(base.endswith("TestCase") for base in bases)
+
+
+def bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Yield the blocks of statements inside the compound statement `node`."""
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(node, field, None)
+        if isinstance(block, list) and block:
+            yield block
+    for clause in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield clause.body
+
+
+def bound_targets(node: ast.stmt) -> Iterator[str]:
+    """Yield the names that the statement `node` itself assigns, with its blocks left out."""
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = list(node.targets)
+    elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.For | ast.AsyncFor):
+        targets = [node.target]
+    elif isinstance(node, ast.With | ast.AsyncWith):
+        targets = [item.optional_vars for item in node.items if item.optional_vars]
+    for target in targets:
+        for inner in ast.walk(target):
+            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                yield inner.id
+
+
+def called_name(call: ast.Call) -> str:
+    """Return the name of what is called, without what stands before a dot; "" for no name.
+
+    >>> called_name(parse_expression("a.b(1)")), called_name(parse_expression("f()()"))
+    ('b', '')
+    """
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr
+    return call.func.id if isinstance(call.func, ast.Name) else ""

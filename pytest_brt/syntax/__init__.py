@@ -1,1 +1,0 @@
-"""Python source as syntax trees: parsing it, the names in it, its normal form."""

@@ -1,0 +1,390 @@
+from __future__ import annotations
+
+import subprocess
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.edit.place_test import place
+from pytest_brt.edit.source_text import Edit, new_file
+from pytest_brt.errors import EditProblem
+
+TEST = """\
+import pytest
+from pkg import area
+
+
+def test_bug():
+    \"\"\"It should be one.\"\"\"
+    assert area(2) == 1
+"""
+
+
+def placed(host: str, source: str = TEST) -> str:
+    placement = place(dedent(source), "tests/test_x.py", dedent(host).encode())
+    text = placement.edit.after.decode()
+    compile(text, "x", "exec")
+    return text
+
+
+def dedent(text: str) -> str:
+    return textwrap.dedent(text)
+
+
+def assert_edit(host: str, after: str, source: str = TEST) -> None:
+    text = placed(host, source)
+    assert text == dedent(after)
+    assert placed(text, source) == text, "twice is once"
+
+
+def test_function_at_the_end() -> None:
+    assert_edit(
+        '''\
+        """Doc."""
+        from __future__ import annotations
+
+        import os
+        from pkg import render
+
+
+        def test_old(): ...
+
+
+        if __name__ == "__main__":
+            main()
+        ''',
+        '''\
+        """Doc."""
+        from __future__ import annotations
+
+        import os
+        from pkg import area, render
+
+
+        def test_old(): ...
+
+
+        def test_bug():
+            """It should be one."""
+            assert area(2) == 1
+
+
+        if __name__ == "__main__":
+            main()
+        ''',
+    )
+
+
+def test_no_final_newline_and_taken_names() -> None:
+    assert_edit(
+        "import pkg\ndef test_bug(): pass",
+        '''\
+        import pkg
+        from pkg import area
+
+        def test_bug(): pass
+
+
+        def test_bug_2():
+            """It should be one."""
+            assert area(2) == 1
+        ''',
+    )
+
+
+def test_empty_file() -> None:
+    assert placed("", "def test_a():\n    assert 0") == "def test_a():\n    assert 0\n"
+
+
+@pytest.mark.parametrize(
+    ("host", "source", "name"),
+    [
+        ("from other import area\n", TEST, "'area'"),
+        ("def helper(): ...\n", "def helper(): 1\ndef test_a(): helper()\n", "'helper'"),
+        ("x = 1\n", "x = 2\ndef test_a(): assert x\n", "'x'"),
+        ("import os\n", "print(1)\ndef test_a(): ...\n", "runs code outside"),
+    ],
+)
+def test_what_means_something_else_in_the_file_goes_elsewhere(
+    host: str, source: str, name: str
+) -> None:
+    with pytest.raises(EditProblem, match=name):
+        placed(host, source)
+
+
+def test_helpers_and_values_stand_above_the_test() -> None:
+    assert_edit(
+        """\
+        def helper(): ...
+        """,
+        """\
+        import pkg
+
+        def helper(): ...
+
+
+        x = pkg.Thing()
+
+
+        def fresh():
+            return 1
+
+
+        def test_a():
+            assert helper() == fresh()
+        """,
+        """\
+        import pkg
+
+        x = pkg.Thing()
+
+        def helper(): ...
+
+        def fresh():
+            return 1
+
+        def test_a():
+            assert helper() == fresh()
+        """,
+    )
+
+
+def test_method_of_the_class_that_fits() -> None:
+    assert_edit(
+        """\
+        from pkg import area
+
+        class TestArea:
+            def test_small(self):
+                assert area(1)
+
+        class TestOther:
+            def test_render(self): ...
+        """,
+        '''\
+        from pkg import area
+
+        class TestArea:
+            def test_small(self):
+                assert area(1)
+
+            def test_bug(self):
+                """It should be one."""
+                assert area(2) == 1
+
+        class TestOther:
+            def test_render(self): ...
+        ''',
+    )
+
+
+UNITTEST = """\
+import unittest
+from pkg import area
+
+class AreaTests(unittest.TestCase):
+    def testSmall(self):
+        self.assertEqual(area(1), 1)
+        self.assertTrue(area(2))
+
+if __name__ == "__main__":
+    unittest.main()
+"""
+
+
+def test_unittest() -> None:
+    assert_edit(
+        UNITTEST,
+        """\
+        import unittest
+        from pkg import area
+        import pytest
+
+        class AreaTests(unittest.TestCase):
+            def testSmall(self):
+                self.assertEqual(area(1), 1)
+                self.assertTrue(area(2))
+
+            def test_bug_one(self):
+                with pytest.raises(ValueError):
+                    area("x")
+                assert area(2) == (1, 2)
+
+        if __name__ == "__main__":
+            unittest.main()
+        """,
+        """\
+        import pytest
+        from pkg import area
+
+        def test_bug_one():
+            with pytest.raises(ValueError):
+                area("x")
+            assert area(2) == (1, 2)
+        """,
+    )
+
+
+def test_unittest_cannot_give_fixtures() -> None:
+    text = placed(UNITTEST, "def test_a(tmp_path):\n    assert tmp_path\n")
+    assert "\n\ndef test_a(tmp_path):\n" in text
+
+
+def test_class_of_tests_is_placed_whole() -> None:
+    source = (
+        "from pkg import area\n\nclass TestNew:\n    def test_a(self):\n        assert area(1)\n"
+    )
+    placement = place(source, "t.py", b"class TestNew: ...\n")
+    assert placement.nodes == ("TestNew_2",)
+    assert b"class TestNew_2:" in placement.edit.after
+    with pytest.raises(EditProblem, match="means something else"):
+        place(source, "t.py", b"area = 1\n")
+
+
+def test_strings_keep_their_lines() -> None:
+    source = 'def test_a():\n    text = """a\n  b\n"""\n    assert text == "a\\n  b\\n"\n'
+    text = placed("class TestX:\n    def test_b(self): ...\n", source)
+    space: dict[str, type] = {}
+    exec(text, space)
+    space["TestX"]().test_a()
+
+
+def test_comments_and_decorators_come_along() -> None:
+    source = "import pytest\n\n# Why.\n@pytest.mark.slow\ndef test_a(): ...\n"
+    assert placed("import pytest\n", source).endswith(
+        "\n\n\n# Why.\n@pytest.mark.slow\ndef test_a(): ...\n"
+    )
+
+
+def test_line_ends_and_encoding() -> None:
+    host = "# -*- coding: latin-1 -*-\r\nimport os\r\n\r\ndef test_é(): 'ü'\r\n".encode("latin-1")
+    after = place(TEST, "t.py", host).edit.after
+    assert after.count(b"\n") == after.count(b"\r\n")
+    assert "def test_é(): 'ü'" in after.decode("latin-1")
+    with pytest.raises(EditProblem, match="iso-8859-1, which has no '✓'"):
+        place("def test_a(): assert '✓'\n", "t.py", host)
+    marked = b"\xef\xbb\xbfimport os\n"
+    assert place(TEST, "t.py", marked).edit.after.startswith(marked)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("def test_a(:", "'the new test' is not Python"),
+        ("x = 1", "no function called test_"),
+        ("from .a import b\ndef test_a(): b", "imports from '.a'"),
+        ("pytestmark = 1\ndef test_a(): ...", "pytestmark"),
+    ],
+)
+def test_what_cannot_be_placed(source: str, message: str) -> None:
+    with pytest.raises(EditProblem, match=message):
+        place(source, "t.py", b"")
+
+
+def test_host_that_is_no_python() -> None:
+    with pytest.raises(EditProblem, match=r"'t.py' is not Python"):
+        place(TEST, "t.py", b"print 'x'\n")
+
+
+def test_nodes_run(tmp_path: Path) -> None:
+    placement = place("def test_a(): assert 1\n", "t.py", UNITTEST.encode())
+    assert placement.nodes == ("AreaTests::test_a",)
+
+
+def test_new_file() -> None:
+    placement = new_file(TEST.rstrip(), "tests/test_new.py")
+    assert placement.nodes == ("test_bug",)
+    assert placement.edit.after.decode() == TEST
+    assert placement.edit.diff().startswith(
+        "diff --git a/tests/test_new.py b/tests/test_new.py\n"
+        "new file mode 100644\n--- /dev/null\n+++ b/tests/test_new.py\n@@ -0,0 +1,7 @@\n+import"
+    )
+
+
+@pytest.mark.parametrize("before", [None, b"", b"a\nb", b"a\nb\n", b"a\r\nb\r\n\x0c\n", b"\xff\n"])
+@pytest.mark.parametrize("after", [b"a\nb\nc\n", b"a\nx", b"\n"])
+def test_diffs_apply(tmp_path: Path, before: bytes | None, after: bytes) -> None:
+    edit = Edit(path="f.py", before=before, after=after)
+    if before is not None:
+        (tmp_path / "f.py").write_bytes(before)
+    text = edit.diff().encode("utf-8", "surrogateescape")
+    done = subprocess.run(
+        ["git", "apply", "-"], input=text, cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "f.py").read_bytes() == after
+
+
+def test_no_change_no_diff() -> None:
+    assert Edit(path="f", before=b"a", after=b"a").diff() == ""
+
+
+def test_a_fixture_and_parameters_come_along() -> None:
+    assert_edit(
+        """\
+        import pytest
+        from pkg import area
+
+
+        def test_old():
+            assert area(1)
+            # The end of the old one.
+
+
+        # A note on the file.
+        """,
+        """\
+        import pytest
+        from pkg import area
+
+
+        def test_old():
+            assert area(1)
+            # The end of the old one.
+
+
+        # A note on the file.
+
+
+        @pytest.fixture
+        def wide():
+            return 2
+
+
+        # Two of them.
+        @pytest.mark.parametrize(
+            ("given", "found"),
+            [(1, 1), (2, 4)],
+        )
+        def test_bug(wide, given, found):
+            assert area(given) == found
+        """,
+        """\
+        import pytest
+        from pkg import area
+
+        @pytest.fixture
+        def wide():
+            return 2
+
+        # Two of them.
+        @pytest.mark.parametrize(
+            ("given", "found"),
+            [(1, 1), (2, 4)],
+        )
+        def test_bug(wide, given, found):
+            assert area(given) == found
+        """,
+    )
+
+
+def test_a_method_is_written_with_the_indentation_of_its_class() -> None:
+    host = "class TestX:\n\tdef test_a(self):\n\t\tassert 1\n\t# end\n"
+    source = (
+        'def test_b(a, /, *, b):\n    """One\n    two.\n    """\n    for x in a:\n        b(x)\n'
+    )
+    assert placed(host, source) == (
+        host + "\n\tdef test_b(self, a, /, *, b):\n"
+        '\t\t"""One\n\t    two.\n\t    """\n\t\tfor x in a:\n\t\t\tb(x)\n'
+    )

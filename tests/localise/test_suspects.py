@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.localise.suspects import files_of, find_suspects
+from pytest_brt.project.index import Index, open_index
+from pytest_brt.report.load import read_issue
+from pytest_brt.types import Place
+from pytest_brt.types.clue import (
+    CalledWrongly,
+    OnTraceback,
+    RunByReport,
+    SharedWords,
+    SpokenOf,
+)
+from tests.support.trees import write_tree
+
+FILES = {
+    "pkg/__init__.py": "from pkg.core.shapes import Circle\n",
+    "pkg/core/__init__.py": "",
+    "pkg/core/shapes.py": "class Circle:\n    def area(self):\n        return round_up(3)\n\n"
+    "    def edge_length(self): ...\n",
+    "pkg/core/numbers.py": "def round_up(x):\n    '''Round towards infinity.'''\n"
+    "    return x or 'towards infinity'\n",
+    "pkg/text.py": "def render(x):\n    '''Print a table with borders.'''\n",
+    "tests/test_shapes.py": "from pkg import Circle\ndef test_area(): Circle().area()\n",
+    "docs/conf.py": "def render(x): ...\n",
+}
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Index]:
+    write_tree(tmp_path, FILES)
+    with open_index(tmp_path) as opened:
+        yield opened
+
+
+def suspects(text: str, index: Index) -> tuple[Place, ...]:
+    return find_suspects(read_issue(text, "-"), index)
+
+
+TRACEBACK = """\
+It fails
+
+```
+Traceback (most recent call last):
+  File "/home/me/run.py", line 1, in <module>
+    Circle().area()
+  File "/v/lib/python3.9/site-packages/pkg/core/shapes.py", line 30, in area
+    return round_up(3)
+  File "/v/lib/python3.9/site-packages/pkg/core/numbers.py", line 80, in round_up
+    raise ValueError(x)
+ValueError: 3
+```
+"""
+
+
+def test_traceback(index: Index) -> None:
+    first, second = suspects(TRACEBACK, index)[:2]
+    assert (first.path, first.function, first.line, first.end_line) == (
+        "pkg/core/numbers.py",
+        "round_up",
+        1,
+        3,
+    )
+    assert first.clues[0] == OnTraceback(function="round_up", depth=0)
+    assert (second.path, second.function) == ("pkg/core/shapes.py", "Circle.area")
+    assert first.score > second.score
+
+
+def test_a_file_that_was_renamed_since_is_known_by_its_function(index: Index) -> None:
+    old = TRACEBACK.replace("core/numbers.py", "core/_old_numbers.py")
+    first = suspects(old, index)[0]
+    assert (first.path, first.function) == ("pkg/core/numbers.py", "round_up")
+    other = TRACEBACK.replace("pkg/core/numbers.py", "lib/numbers.py")
+    paths = {s.path for s in suspects(other, index) if isinstance(s.clues[0], OnTraceback)}
+    assert paths == {"pkg/core/shapes.py"}
+
+
+def test_snippet_and_names(index: Index) -> None:
+    text = "Wrong length\n\n```python\nfrom pkg import Circle\nCircle().edge_length()\n```\n"
+    functions = [s.function for s in suspects(text, index)]
+    assert {"Circle", "Circle.edge_length"} <= set(functions)
+    assert files_of(suspects(text, index))[0] == "pkg/core/shapes.py"
+    named = suspects("`render` is broken\n\nSomehow.", index)[0]
+    assert (named.path, named.function) == ("pkg/text.py", "render")
+    assert named.clues == (SharedWords(words=("render",)),)
+
+
+def test_named_file_and_words(index: Index) -> None:
+    named = suspects("Odd\n\nThe culprit is in pkg/core/numbers.py I think.", index)
+    assert named[0].path == "pkg/core/numbers.py"
+    module = suspects("Odd\n\nSee pkg.core.numbers for it.", index)
+    assert module[0].path == "pkg/core/numbers.py"
+    words = suspects("No borders around the table\n\nNothing else.", index)
+    assert (words[0].path, words[0].function, words[0].clues) == (
+        "pkg/text.py",
+        "render",
+        (SharedWords(words=("borders", "table")),),
+    )
+
+
+def test_only_the_product_is_suspected(index: Index) -> None:
+    text = "render fails in tests/test_shapes.py and docs/conf.py\n\nCircle area render table."
+    paths = {s.path for s in suspects(text, index)}
+    assert paths
+    assert not paths & {"tests/test_shapes.py", "docs/conf.py"}
+
+
+def test_what_the_report_s_code_ran_counts(index: Index) -> None:
+    issue = read_issue("Odd\n\nyyy", "-")
+    assert find_suspects(issue, index) == ()
+    for name, path in (("render", "pkg/text.py"), ("round_up", "pkg/core/numbers.py")):
+        (first,) = find_suspects(issue, index, ran={(path, name)})
+        assert (first.path, first.function) == (path, name)
+        assert first.clues == (RunByReport(),)
+
+
+def test_only_in_named_files(index: Index) -> None:
+    issue = read_issue(TRACEBACK, "-")
+    found = find_suspects(issue, index, paths=("tests/test_shapes.py",))
+    assert {s.path for s in found} == {"tests/test_shapes.py"}
+
+
+def test_order_is_stable(index: Index) -> None:
+    found = suspects(TRACEBACK, index)
+    assert found == suspects(TRACEBACK, index)
+    assert [s.score for s in found] == sorted((s.score for s in found), reverse=True)
+
+
+def test_an_empty_report_has_no_suspects(index: Index) -> None:
+    assert suspects("zzz", index) == ()
+
+
+SHAPES = ("Dot", "Line", "Ring", "Wave", "Knot")
+PRINTERS = {
+    "pkg/__init__.py": "",
+    "pkg/shapes.py": "".join(f"class {name}: ...\n" for name in (*SHAPES, "Trace")),
+    "pkg/latex.py": "class Writer:\n"
+    + "".join(f"    def _print_{name}(self, one): ...\n" for name in SHAPES),
+    "pkg/plain.py": "class Plain:\n    def _print_Trace(self, one): ...\n",
+}
+
+
+def test_the_module_and_the_class_that_a_report_speaks_of(tmp_path: Path) -> None:
+    write_tree(tmp_path, PRINTERS)
+    with open_index(tmp_path) as index:
+        found = suspects("The plain print of a trace", index)
+    assert found[0].path == "pkg/plain.py"
+    assert SpokenOf(name="plain") in found[0].clues
+    assert SpokenOf(name="Plain") in found[0].clues
+
+
+def test_of_many_functions_that_ran_each_says_less(index: Index) -> None:
+    issue = read_issue("No borders around the table", "-")
+    ran = {("pkg/core/numbers.py", "round_up")}
+    assert "round_up" in {place.function for place in find_suspects(issue, index, ran=ran)}
+    others = {(f"pkg/none{number}.py", "f") for number in range(79)}
+    many = find_suspects(issue, index, ran=ran | others)
+    assert {place.function for place in many} == {"render"}
+
+
+WRONG = {
+    "pkg/__init__.py": "",
+    "pkg/levels.py": "def make(level):\n    def _drop(event, **kw): ...\n    return _drop\n",
+    "pkg/log.py": "class Log:\n    def __init__(self, name): ...\n    def info(self, event): ...\n",
+    "pkg/data.py": "class Data:\n    def __init__(self, name): ...\n",
+    "pkg/text.py": "class Text:\n    def __init__(self, name): ...\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("message", "function"),
+    [
+        ("make.<locals>._drop() missing 1 required positional argument: 'event'", "make"),
+        ("Log.info() got an unexpected keyword argument 'when'", "Log.info"),
+        ("__init__() takes 1 positional argument but 3 were given", ""),
+        ("_drop() takes long", ""),
+    ],
+)
+def test_what_python_says_was_called_wrongly(tmp_path: Path, message: str, function: str) -> None:
+    write_tree(tmp_path, WRONG)
+    with open_index(tmp_path) as index:
+        found = suspects(f"It fails\n\nTypeError: {message}\n", index)
+    wrong = [
+        place.function
+        for place in found
+        if any(isinstance(clue, CalledWrongly) for clue in place.clues)
+    ]
+    assert wrong == ([function] if function else [])
+
+
+def test_what_an_exception_says_is_not_where_the_bug_is(tmp_path: Path) -> None:
+    words = '"""A border of the table is lost."""'
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/odd.py": f"class Odd(ValueError):\n    {words}\n",
+        "pkg/report.py": f"def show():\n    {words}\n    return 'a longer body', 'of it'\n",
+    }
+    write_tree(tmp_path, files)
+    with open_index(tmp_path) as index:
+        found = suspects("A border of the table is lost", index)
+    assert files_of(found) == ("pkg/report.py", "pkg/odd.py")
+
+
+def test_one_class_does_not_keep_out_all_others(tmp_path: Path) -> None:
+    methods = "".join(f"    def fill_border_{n}(self): ...\n" for n in range(40))
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/page.py": f"class Page:\n{methods}",
+        "pkg/rest.py": "def other():\n    return 'what fills it', 'with a wide border'\n",
+    }
+    write_tree(tmp_path, files)
+    with open_index(tmp_path) as index:
+        found = suspects("Fill the border", index)
+    assert [place.path for place in found[:4]] == ["pkg/page.py"] * 4
+    assert found[4].path == "pkg/rest.py"
+    assert len(found) == 30

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_brt.project.imports import add_imports, check_imports, find_import, resolve
+from pytest_brt.project.index import Index, open_index
+from tests.support.trees import write_tree
+
+FILES = {
+    "src/pkg/__init__.py": "import sys\nfrom .core import *\nfrom pkg.shapes import Circle\n",
+    "src/pkg/core.py": "import re\n__all__ = ['area']\ndef area(x): ...\ndef secret(): ...\n",
+    "src/pkg/shapes.py": "class Circle: ...\nclass Square: ...\n",
+    "src/pkg/deep/__init__.py": "",
+    "src/pkg/deep/one.py": "def twice(): ...\n",
+    "src/pkg/deep/two.py": "def twice(): ...\n",
+    "src/pkg/_fast.pyx": "",
+    "src/pkg/lazy.py": "def __getattr__(n): ...\n",
+    "tests/conftest.py": "",
+    "tests/test_a.py": "import numpy as np\nfrom pkg.deep.two import twice\nimport pkg._version\n",
+    "tests/test_b.py": "import numpy as np\nimport other as np\nfrom pkg.deep.one import twice\n"
+    "from pkg.deep.one import twice as t\n",
+    "tests/test_c.py": "from pkg.deep.one import twice\n",
+}
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Index]:
+    write_tree(tmp_path, FILES)
+    with open_index(tmp_path) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("name", "near", "expected"),
+    [
+        ("pkg", "", "import pkg"),
+        ("area", "", "from pkg import area"),
+        ("Circle", "", "from pkg import Circle"),
+        ("Square", "", "from pkg.shapes import Square"),
+        ("secret", "", "from pkg.core import secret"),
+        ("twice", "tests/test_a.py", "from pkg.deep.two import twice"),
+        ("twice", "", "from pkg.deep.one import twice"),
+        ("np", "", "import numpy as np"),
+        ("sys", "", "import sys"),
+        ("json", "", ""),
+        ("nothing", "", ""),
+    ],
+)
+def test_find_import(index: Index, name: str, near: str, expected: str) -> None:
+    assert find_import(name, index, near=near) == expected
+
+
+def test_resolve(index: Index) -> None:
+    source = '"""Doc."""\nfrom __future__ import annotations\n\ndef test_a(capsys):\n'
+    resolved, problems = resolve(
+        source + "    assert area(Circle()) == tmp_path / Sqare\n", index, fixtures=["tmp_path"]
+    )
+    assert resolved.splitlines()[:4] == [
+        '"""Doc."""',
+        "from __future__ import annotations",
+        "from pkg import area",
+        "from pkg import Circle",
+    ]
+    assert "import tmp_path" not in resolved
+    assert problems == {"Sqare": "nothing in the project is called 'Sqare' (is it 'Square'?)"}
+    assert resolve(resolved, index, fixtures=["tmp_path"])[0] == resolved
+
+
+def test_the_standard_library_comes_last(index: Index) -> None:
+    source, problems = resolve("area(json.loads('1'), Path('a'))", index)
+    assert source.splitlines()[:3] == [
+        "from pkg import area",
+        "import json",
+        "from pathlib import Path",
+    ]
+    assert problems == {}
+
+
+def test_star_imports_may_bring_any_name(index: Index) -> None:
+    assert resolve("from numpy import *\narray", index)[1] == {}
+
+
+def test_add_imports_keeps_the_encoding_line_first() -> None:
+    assert add_imports("# coding: latin-1\nx", ["import a"]) == "# coding: latin-1\nimport a\nx"
+    assert add_imports("x", []) == "x"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import pkg.core, pkg.deep, json, os.path, pytest, numpy",
+        "from pkg import area, Circle, core, sys",
+        "from pkg.deep import one",
+        "from pkg import *",
+        "from pkg.lazy import whatever",
+        "import pkg._version\nfrom pkg import _fast",
+    ],
+)
+def test_right_imports(index: Index, source: str) -> None:
+    assert check_imports(source, index) == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [
+        ("import pkg.cor", "pkg.cor"),
+        ("from pkg.cor import area", "pkg.cor"),
+        ("from pkg import Square", "pkg.Square"),
+        ("from pkg.shapes import Circel", "pkg.shapes.Circel"),
+        ("from src.pkg import area", "src.pkg"),
+        ("from .core import area", ".core"),
+        ("import pandas", "pandas"),
+    ],
+)
+def test_wrong_imports(index: Index, source: str, name: str) -> None:
+    assert list(check_imports(source, index)) == [name]
