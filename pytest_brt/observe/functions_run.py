@@ -24,9 +24,6 @@ def functions_run(
         return frozenset()
     before = (*prelude, *imports)
     program = Program(statements=(*before, *rest), calls_from=len(before))
-    passages = [
-        (path, index.passage_at(path, line)) for path, line in engine.observe(program).called
-    ]
-    return frozenset(
-        (path, index.passages[number].function) for path, number in passages if number is not None
-    )
+    called = engine.observe(program).called
+    around = [(path, index.definition_at(path, line)) for path, line in called]
+    return frozenset((path, place.qualname if place else "") for path, place in around)
