@@ -225,3 +225,20 @@ def test_no_fix_is_a_failure(project: Project, play: Play) -> None:
     run = project.pytest("--brt-repair=issue.md", *given, "--brt-steps=3", model.option)
     assert run.code == 1, run.said
     assert run.report.repairs[0].fixes == ()
+
+
+def test_a_variant_of_a_fix_that_fails_is_tried(project: Project, play: Play) -> None:
+    place = f"interval.py replace {LINE}"
+    model = play(
+        step("write_fix", "    return low + 1\n", changes=place),
+        step("change", "    return low + 2\n", changes=place),
+        always=step("change", FIX, changes=place),
+    )
+    project.write({"mine.py": CLAMP_TEST})
+    given = ("--brt-tests=mine.py", "--brt-strategy=replay", "--brt-samples=1")
+    run = project.pytest("--brt-repair=issue.md", model.option, *given, writes=True)
+    assert run.code == 0, run.said
+    assert run.report.repairs[0].plausible
+    (patch,) = (project.root / "brt-patches/issue").glob("*.diff")
+    assert CLAMP_RIGHT in patch.read_text("utf-8")
+    assert "a variant" in patch.read_text("utf-8")
