@@ -115,6 +115,7 @@ def find_subject(
         env=tuple(sorted(extra.items())),
         pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.keys, *extra)),
         ini=ini.file,
+        warnings=ini.filterwarnings if "error" in " ".join(ini.filterwarnings) else (),
     )
 
 

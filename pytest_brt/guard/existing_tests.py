@@ -339,11 +339,6 @@ def keep_selection(file: Path | None, key: str, work: Callable[[], Selection]) -
     return selection
 
 
-def _regression(name: str, run: TestRun) -> Regression:
-    raised = run.raised_briefly
-    return Regression(test=name, verdict=run.verdict, cause=run.cause, raised=raised)
-
-
 def targets_of(tests: Iterable[BaselineTest | ExistingTest]) -> tuple[TestTarget, ...]:
     """Return tests as the engine runs them: those of a file together, called as the file."""
     nodes: dict[str, list[str]] = {}

@@ -12,7 +12,7 @@ from pytest_brt.guard import LOOKING, SILENT, Guard, Selection, Touched, touched
 from pytest_brt.guard.existing_tests import keep_selection
 from pytest_brt.once import Once
 from pytest_brt.pysource.parse import parse_or_empty
-from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch, TestRun
+from pytest_brt.types import JudgedTest, Patch
 
 #: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).
 EACH = 2.0
@@ -80,16 +80,6 @@ class Guarding:
 
         key = content_id(self.setting, repr(pool), f"{seconds}", *sorted(hints))
         return keep_selection(self.kept, key, select)
-
-    def judge(
-        self,
-        changes: tuple[FileChange, ...],
-        touched: Touched,
-        chosen: Selection,
-        runs: Sequence[TestRun],
-    ) -> Guarded:
-        """Return which of the chosen tests a patch breaks, from what they did with it."""
-        return self.guard.judge(changes, touched, chosen, runs)
 
 
 def hints_of(tests: Sequence[JudgedTest]) -> frozenset[str]:

@@ -128,7 +128,7 @@ def _run(
     guarded = None
     if guarding is not None and chosen is not None:
         rest = [run for run in ran if run.test not in bug_tests and not is_value(run)]
-        guarded = guarding.judge(changes, touched, chosen, rest)
+        guarded = guarding.guard.judge(changes, touched, chosen, rest)
     return Ran(
         cells=tuple(map(_cell, runs)),
         values=values_of(ran, candidates),

@@ -61,7 +61,7 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
         answer = from_json(event.text if event else "", Interpreter)
     except StoreProblem as error:
         output = result.output.strip().splitlines() or ["no answer"]
-        if sandbox.user is not None and "PermissionError" in output[-1]:
+        if runner.sandbox.user is not None and "PermissionError" in output[-1]:
             raise SubjectProblem(
                 f"{python} cannot be reached: root's tests run as nobody, who may not enter all"
                 " folders on the way (install bubblewrap, or put the interpreter elsewhere)"

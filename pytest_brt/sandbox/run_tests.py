@@ -15,6 +15,7 @@ from pytest_brt.sandbox.conditions import Conditions, Limits, PlacedTest, Test, 
 from pytest_brt.sandbox.process import Deadlines, ProcessResult, run_process
 from pytest_brt.sandbox.results import Item, Reading, items_of
 from pytest_brt.sandbox.sandbox import Sandbox, View
+from pytest_brt.sandbox.shown import python_folders
 from pytest_brt.sandbox.view import PathMap, make_view
 from pytest_brt.sandbox.workspace import NoRoom, Scratch, name_full_disk
 from pytest_brt.types import Cause, TestRun, Verdict
@@ -47,13 +48,13 @@ class Runner:
     ) -> None:
         """Start nothing yet; at most as many as `jobs` trees are run at a time."""
         self.subject = subject
-        self.sandbox = sandbox
+        self.sandbox = sandbox.for_folders(python_folders(subject.python, subject.root))
         self.limits = limits
         self._jobs = jobs
         self._turns = BoundedSemaphore(jobs)
         self._alone = Lock()
         with name_full_disk():
-            self.scratch = Scratch(sandbox.user)
+            self.scratch = Scratch(self.sandbox.user)
 
     def close(self) -> None:
         """Remove what was written."""

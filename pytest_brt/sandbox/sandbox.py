@@ -7,15 +7,15 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from pytest_brt.sandbox.seccomp import filter_program
-from pytest_brt.sandbox.shown import ETC, SYSTEM, is_below
+from pytest_brt.sandbox.shown import ETC, SYSTEM, is_below, is_private
 
 #: The user that root's processes run as: nobody.
 NOBODY = 65534
@@ -68,6 +68,8 @@ class Sandbox:
     shown: tuple[str, ...] = ()
     #: Why no stronger isolation can be had, and what this one does not keep.
     remarks: tuple[str, ...] = ()
+    #: Root's processes read as root: what they need may be root's alone (a umask of 077).
+    reads_as_root: bool = False
 
     @property
     def has_own_root(self) -> bool:
@@ -77,8 +79,13 @@ class Sandbox:
     @property
     def user(self) -> int | None:
         """The user that processes run as, None for the one that we are."""
-        is_shut_in = self.isolation is not Isolation.NONE
-        return NOBODY if is_shut_in and os.geteuid() == 0 and _has_nobody() else None
+        keeps_ours = self.isolation is Isolation.NONE or self.reads_as_root
+        return NOBODY if not keeps_ours and os.geteuid() == 0 and _has_nobody() else None
+
+    def for_folders(self, folders: Iterable[str]) -> Sandbox:
+        """Return the sandbox in which processes can read what lies in folders, as far as we may."""
+        is_refused = self.has_own_root and self.user is not None and any(map(is_private, folders))
+        return replace(self, reads_as_root=True) if is_refused else self
 
     @property
     def filter(self) -> bytes:
@@ -98,6 +105,8 @@ class Sandbox:
         become: list[str] = []
         if self.user is None:
             line += ["--unshare-user", *_no_more_users()]
+            # They are nobody to themselves, and root outside, without any of its powers.
+            line += ["--uid", str(NOBODY), "--gid", str(NOBODY)] if os.geteuid() == 0 else []
         else:
             # Root's need no namespace of users: what they see may lie where only root can enter.
             line += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,6 +50,20 @@ def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
             return
         folder = os.path.realpath(os.path.dirname(hop))
         hop = os.path.normpath(os.path.join(folder, os.readlink(hop)))
+
+
+def python_folders(python: str, root: str) -> Iterator[str]:
+    """Yield the folders that an interpreter and its packages are in, of the project too."""
+    yield os.path.dirname(os.path.dirname(os.path.abspath(python)))
+    yield from (real for real, _ in interpreter_folders(python, root))
+    yield from own_import_folders(python, root)
+
+
+def is_private(folder: str) -> bool:
+    """Return whether only its owner can enter a folder, or a package installed to it."""
+    packages = Path(folder).glob("lib*/python3*/site-packages/*/")
+    places = filter(Path.is_dir, (Path(folder), Path(folder, "bin"), *packages))
+    return not all(place.stat().st_mode & stat.S_IXOTH for place in places)
 
 
 def own_import_folders(python: str, root: str) -> Iterator[str]:

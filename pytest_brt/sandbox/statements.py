@@ -79,6 +79,7 @@ def run_statements(runner: Runner, script: Script) -> ScriptResult:
             "statements": script.statements,
             "packages": subject.packages,
             "calls_from": script.calls_from,
+            "warnings": subject.warnings,
         }
         result = runner.run_script("statements", view, deadlines, order)
     if not result.first("start"):

@@ -91,6 +91,8 @@ class PathMap:
         libraries = tuple(f"{folder}/" for folder, _ in self.view.environments)
         if not plain.startswith(f"{self.view.root}/") or plain.startswith(libraries):
             return None
+        if "/site-packages/" in plain:  # of an environment that is a link in the project
+            return None
         return plain[len(self.view.root) + 1 :]
 
     def text(self, text: str) -> str:

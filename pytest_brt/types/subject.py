@@ -30,6 +30,8 @@ class Subject:
     pytest_args: tuple[str, ...] = ()
     #: The project's own pytest configuration file, or "" when it has none.
     ini: str = ""
+    #: Lines of pytest's ``filterwarnings``, where some make errors of warnings.
+    warnings: tuple[str, ...] = ()
 
     @property
     def users_path(self) -> tuple[str, ...]:

@@ -6,7 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -32,10 +34,12 @@ class TestClamp(unittest.TestCase):
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
-    root = tmp_path / "project"
-    root.mkdir()
-    return root
+def root() -> Iterator[Path]:
+    # Other runs of pytest make the folder of all their temporary ones one for their user alone.
+    with TemporaryDirectory(prefix="foreign-", ignore_cleanup_errors=True) as folder:
+        root = Path(folder) / "project"
+        root.mkdir()
+        yield root
 
 
 def make(root: Path, path: str = "interval/__init__.py", *, issue: str = CLAMP_ISSUE) -> None:
@@ -97,8 +101,7 @@ def run_as_other(root: Path, home: Path, **environment: str) -> subprocess.Compl
     home.mkdir()
     os.chown(home, ORDINARY, ORDINARY)
     command = "import os, sys, pytest; os.chdir(sys.argv[1]); sys.exit(pytest.main(sys.argv[2:]))"
-    for folder in (root.parent, *list(root.parent.parents)[:3]):
-        folder.chmod(folder.stat().st_mode | 0o055)
+    root.parent.chmod(0o755)
     unset = [f"--unset={name}" for name, value in environment.items() if not value]
     return subprocess.run(
         as_ordinary_user(

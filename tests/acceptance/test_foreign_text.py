@@ -55,4 +55,4 @@ def test_two_names_that_would_look_alike_are_refused(project: pytest.Pytester) -
         )
     result = project.runpytest_subprocess("--rank-fixes=patches")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*two patches in *both called 'a?.diff' (rename one)*"])
+    result.stderr.fnmatch_lines(["*two patches are both called 'a?.diff' (rename one)*"])

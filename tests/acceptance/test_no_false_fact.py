@@ -291,4 +291,4 @@ def test_the_line_of_a_conftest_that_cannot_be_imported(pytester: pytest.Pyteste
     pytester.makeconftest("import nowhere_to_be_found\n")
     case = CASES["white space in a string counts"]
     answer = reported(pytester, case)["issues"][0]["answer"]
-    assert answer["why"]["cause"]["said"].startswith("conftest.py, line 1, cannot be imported: ")
+    assert answer["why"]["cause"]["text"].startswith("conftest.py, line 1, cannot be imported: ")

@@ -53,7 +53,7 @@ def look(engine: Engine, guarding: Guarding, name: str, tests: tuple[JudgedTest,
     touched = touched_by(changes, Path(engine.subject.root))
     chosen = guarding.choose(name, touched, tests)
     runs = engine.run(Row(changes=changes, targets=chosen.targets)).runs
-    return guarding.judge(changes, touched, chosen, runs)
+    return guarding.guard.judge(changes, touched, chosen, runs)
 
 
 def test_the_seconds_are_shared_between_the_patches_and_the_search(engine: Engine) -> None:

@@ -81,7 +81,7 @@ def test_a_row_has_a_cell_per_candidate_in_their_order(engine: Engine) -> None:
 def test_a_patch_that_does_not_apply_has_the_reason_and_nothing_else(engine: Engine) -> None:
     found = run(engine, diff_of("x\n", before="y\n"), CLAMPS)
     assert found.refused
-    assert found.refused.code is RefusalCode.HUNK_ADRIFT
+    assert found.refused.code is RefusalCode.HUNK_MISSING
     assert (found.cells, found.guarded, found.seconds) == ((), None, 0.0)
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from venv import EnvBuilder
 
 import pytest
 
 from pytest_brt.errors import SandboxProblem, UsageProblem
 from pytest_brt.sandbox.available import open_sandbox
+from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Isolation
+from pytest_brt.types.subject import Subject
 
 
 def test_bubblewrap_is_taken_where_it_runs() -> None:
@@ -47,3 +51,16 @@ def test_what_is_not_known_is_named(wanted: str, net: str, named: str) -> None:
 
 def test_none_is_had_only_when_asked_for() -> None:
     assert open_sandbox("none").remarks == ("tests can read and change all that you can",)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's tests run as somebody else")
+def test_an_environment_that_is_roots_alone_is_used(tmp_path: Path) -> None:
+    packages = Path(pytest.__file__).parents[1]
+    environment = tmp_path / "env"
+    EnvBuilder(symlinks=True).create(environment)
+    (site,) = environment.glob("lib/python3*/site-packages")
+    (site / "ours.pth").write_text(f"{packages}\n", "utf-8")
+    environment.chmod(0o700)
+    subject = Subject(root=str(tmp_path), python=str(environment / "bin/python"))
+    sandbox = open_sandbox("bubblewrap", shown=[str(packages)])
+    assert ask_interpreter(subject, sandbox).problem == ""

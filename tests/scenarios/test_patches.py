@@ -17,7 +17,6 @@ REFUSED = {
     "hunk-missing": (
         "--- a/interval.py\n+++ b/interval.py\n@@ -3,2 +3,2 @@\n def none():\n-    pass\n+    x\n"
     ),
-    "hunk-adrift": "--- a/interval.py\n+++ b/interval.py\n@@ -3 +3 @@\n-    pass\n+    x\n",
     "file-exists": "--- /dev/null\n+++ b/interval.py\n@@ -0,0 +1 @@\n+x = 1\n",
 }
 UNSAFE = {

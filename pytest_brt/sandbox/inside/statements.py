@@ -1,6 +1,7 @@
 """Runs statements one by one. Runs in the project: Python 3.8+."""
 
 import ast
+import builtins
 import io
 import os
 import sys
@@ -8,6 +9,7 @@ import tempfile
 import threading
 import time
 import types
+import warnings
 
 start = sys.modules["_brt_start"]
 describe = start.load("describe")
@@ -112,10 +114,20 @@ class Calls:
         return sorted({(code.co_filename, code.co_firstlineno) for code in codes})
 
 
+def set_filter(line):
+    """Do with warnings what a line of pytest's ``filterwarnings`` says, as tests see them."""
+    action, message, kind, module = (line + ":::").split(":")[:4]
+    category = getattr(builtins, kind.strip() or "Warning", None)
+    try:
+        warnings.filterwarnings(action.strip(), message.strip(), category, module.strip())
+    except (AssertionError, TypeError, ValueError):
+        return  # about a warning of a package, which is not imported for it
+
+
 class Session:
     """One namespace, and the statements that run in it."""
 
-    def __init__(self, events, packages, statements):
+    def __init__(self, events, packages, statements, filters):
         self.events = events
         # A file with all of them, as a person runs them: some code looks at its own source.
         self.path = os.path.join(tempfile.mkdtemp(), "report.py")
@@ -133,6 +145,8 @@ class Session:
         sys.modules["__main__"] = module
         self.space = module.__dict__
         self.capture = Capture()
+        for line in filters:
+            set_filter(line)
         if "DJANGO_SETTINGS_MODULE" in os.environ:
             try:
                 self.database.prepare()
@@ -229,7 +243,7 @@ def main(order, events):
     """Run what the order says, telling of each statement as it ends."""
     sys.argv[:] = [""]
     sys.path.insert(0, "")
-    session = Session(events, order["packages"], order["statements"])
+    session = Session(events, order["packages"], order["statements"], order["warnings"])
     calls = None
     for index, source in enumerate(order["statements"]):
         if index == order["calls_from"]:
