@@ -6,7 +6,13 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from pytest_brt.observe.results import Form, Result, printed_argument, results_of
+from pytest_brt.observe.results import (
+    Form,
+    Result,
+    evaluated_expression,
+    printed_argument,
+    results_of,
+)
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.oracle.comparison import comparison
 from pytest_brt.oracle.draft import Draft, one_line, quote_of, shorten, title_names
@@ -31,7 +37,7 @@ def gives_stated_value(observed: ObservedReport) -> Iterator[Draft]:
 
 
 def _stated(index: int, one: Observation) -> Iterator[Draft]:
-    shown = results_of(one, blank=True)
+    shown = results_of(one, blank=True) or _in_place_of_exception(one)
     for claim in one.statement.claims_of(ClaimKind.VALUE, ClaimRole.EXPECTED):
         compared = _compared(shown, claim.text.strip())
         if compared is None:
@@ -50,8 +56,15 @@ def _stated(index: int, one: Observation) -> Iterator[Draft]:
             sentence=f"`{shorten(one.source)}` should give {' '.join(text.split())[:100]}.",
             quote=quote_of(claim),
             fixtures=("capsys",) if capsys else (),
+            expects=one.raised,
             evidence=Evidence.STATED_VALUE if is_plain else Evidence.OTHER,
         )
+
+
+def _in_place_of_exception(one: Observation) -> tuple[Result, ...]:
+    """Return the result that a statement has where it no longer raises."""
+    expression = evaluated_expression(one.source) if one.raised else ""
+    return (Result(form=Form.VALUE, expression=expression, text=""),) if expression else ()
 
 
 def _compared(shown: Sequence[Result], text: str) -> tuple[Result, str] | None:

@@ -121,7 +121,12 @@ class _Walk:
             )
             for start, end in lines_left_out(block.text, snippets)
         ]
-        pieces = [(one.source, block.line + one.line, _comments(one)) for one in snippets]
+        pieces: list[_Piece] = []
+        for one in snippets:
+            if pieces and is_literal(one.source) and _shows_call(pieces[-1][0]):
+                pieces[-1][2].append(_shown(one.source, role))  # typed in without a prompt
+            else:
+                pieces.append((one.source, block.line + one.line, _comments(one)))
         self._add_code(number, pieces)
 
     def _add_code(self, block: int, pieces: Sequence[_Piece]) -> None:
@@ -158,7 +163,8 @@ class _Walk:
                 self._add_inline(code, sentence.line)
         self.right += held_for_right(sentence)
         is_first = not self.statements
-        for subject, claim in claims_in(sentence, self.section):
+        for code, claim in claims_in(sentence, self.section):
+            subject = code or self._assigned_name(sentence)
             if subject:
                 self._add_inline(subject, sentence.line, claim)
             elif self.last:
@@ -167,6 +173,13 @@ class _Walk:
                     self._claim(at, claim)
             elif is_first:
                 self.pending.append(claim)
+
+    def _assigned_name(self, sentence: Sentence) -> str:
+        """Return the name in a sentence that the last block assigns something to, "" for none."""
+        assignments = [parse(self.statements[at].source).body[-1] for at in self.last]
+        targets = [node.targets[0] for node in assignments if isinstance(node, ast.Assign)]
+        names = {node.id for node in targets if isinstance(node, ast.Name)}
+        return next((code for code in sentence.code if code in names), "")
 
     def _about(self, claim: Claim, text: str) -> int:
         """Return which statement of the last block a claim is about: its last, as a rule.
@@ -212,6 +225,11 @@ def _key(source: str) -> str:
 def _shows(source: str) -> bool:
     """Say whether a statement shows the value of an expression."""
     return isinstance(parse(source).body[-1], ast.Expr)
+
+
+def _shows_call(source: str) -> bool:
+    """Say whether a statement shows what a call returns."""
+    return _shows(source) and "(" in source
 
 
 def _shown(output: str, role: ClaimRole) -> Claim:

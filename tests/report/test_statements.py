@@ -152,6 +152,34 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
         """,
         [("key = 'abc'", []), ("unlock(key)", ["shown False"])],
     ),
+    "a result typed in below, without a prompt": (
+        """
+        Totals
+
+        ```python
+        total([1, 2])  # wrong
+        4
+        ```
+        """,
+        [("total([1, 2])", ["actual ", "shown 4"])],
+    ),
+    "a name that the last block assigns": (
+        """
+        Totals
+
+        ```python
+        items = [1, 2]
+        result = total(items)
+        ```
+
+        `result` is `4`. It should be `3`, and `result` should be `3` too.
+        """,
+        [
+            ("items = [1, 2]", []),
+            ("result = total(items)", []),
+            ("result", ["actual 4", "expected 3"]),
+        ],
+    ),
     "values below a heading": (
         """
         # Totals
