@@ -16,6 +16,7 @@ from pytest_brt.types.attempt import (
     NotAsked,
     NotTried,
     PlansFailed,
+    PutAtTop,
     Question,
     SamplesDrawn,
     SamplingStopped,
@@ -44,7 +45,7 @@ _UNTRIED = {
 
 
 #: Notes that are shown beside the answer about a report.
-_BESIDE = (Interrupted, NotTried, WithoutModel)
+_BESIDE = (Interrupted, NotTried, PutAtTop, WithoutModel)
 
 
 def attempt_words(attempt: Attempt, answer: IssueAnswer | None = None) -> Iterator[str]:
@@ -79,7 +80,7 @@ def warnings(attempts: Sequence[Attempt], answer: IssueAnswer | None) -> Iterato
     """Yield what has to be known of the answer about a report and is not in it, once each."""
     why = answer.why if isinstance(answer, NotReproduced) else None
     for note in dict.fromkeys(note for attempt in attempts for note in attempt.notes):
-        if isinstance(note, Interrupted | NotTried):
+        if isinstance(note, Interrupted | NotTried | PutAtTop):
             yield note_sentence(note)
         elif isinstance(note, WithoutModel) and note != why:
             yield f"without the model: {note_sentence(note)}"
@@ -117,6 +118,8 @@ def _words(note: AttemptNote) -> str:
             return said
         case ModelGaveNothing(wrote=wrote):
             return _NONE_STANDS if wrote else _NONE_WRITTEN
+        case PutAtTop(reason=reason):
+            return f"placed in the project root, because {reason}"
         case Interrupted():
             return "interrupted: this is what had been found by then"
         case _:

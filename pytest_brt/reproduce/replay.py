@@ -28,8 +28,10 @@ from pytest_brt.types import (
     Oracle,
     OracleKind,
     Origin,
+    TestRun,
     Verdict,
 )
+from pytest_brt.types.attempt import PutAtTop
 
 #: Drafts that are run, those that are run once more, and those of what may be fixed.
 _MOST, _MOST_AGAIN, _MOST_RIGHT = 16, 5, 3
@@ -78,11 +80,13 @@ def replay(
     drafts = ask_oracles(observed)
     maker = _Maker(observed=observed, engine=engine, repeat=repeat)
     judged = maker.judge_all(drafts, progress)
+    notes: tuple[PutAtTop, ...] = ()
     if judged and all(item.judgement.verdict is Verdict.BROKEN for item in judged):
         # Among the project's own tests their conftest.py may need what is not installed.
         top = _Maker(observed=observed, engine=engine, repeat=repeat, folder=".")
         moved = top.judge_all(drafts, progress)
         if any(item.judgement.verdict is not Verdict.BROKEN for item in moved):
+            notes = (_put_at_top(engine.subject.test_root, judged[0].judgement.runs[0]),)
             maker, judged = top, moved
     if not any(item.judgement.candidate for item in judged):
         # The set-up may be in statements that no name leads to.
@@ -96,9 +100,17 @@ def replay(
         index=index,
         tests=kept,
         misses=why_not(observed, kept),
+        notes=notes,
         settled=() if is_found else maker.passing(already_right(observed)),
         seconds=time.monotonic() - begin,
     )
+
+
+def _put_at_top(folder: str, run: TestRun) -> PutAtTop:
+    """Say why tests are not among the project's own."""
+    text = run.cause.text
+    is_plain = "conftest" in text
+    return PutAtTop(reason=text if is_plain else f"no test can be run in {folder!r} ({text})")
 
 
 #: A test, and the evidence that it rests on.

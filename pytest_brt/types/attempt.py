@@ -131,6 +131,12 @@ class ModelGaveNothing(_Note, frozen=True, kw_only=True):
     wrote: bool
 
 
+class PutAtTop(_Note, frozen=True, kw_only=True):
+    """The tests are in the root of the project: none can be run where its own are."""
+
+    reason: str
+
+
 class Interrupted(_Note, frozen=True, kw_only=True):
     """The attempt was not at its end."""
 
@@ -146,6 +152,8 @@ AttemptNote = (
     | NotAsked
     | WithoutModel
     | ModelGaveNothing
+    | PutAtTop
+    | PutAtTop
     | Interrupted
 )
 
