@@ -140,7 +140,7 @@ def test_an_oracle_is_a_row_a_rule_and_its_name(copy: Path, tmp_path: Path) -> N
     oracles = copy / "oracle"
     (oracles / "result_type.py").write_text(RULE, "utf-8")
     put(oracles / "oracles.py", "ORACLES = (", "from .result_type import result_type\n")
-    put(oracles / "oracles.py", "ORACLES = (", "ORACLES = (result_type, ")
+    put(oracles / "oracles.py", "does_not_raise, no_traceback,", "result_type, ")
     out = run(copy, "-c", ASK_REPLAY, str(make_project(tmp_path / "project")))
     assert "True returns another type" in out
     assert "def test_double_2():" in out, "another was right more often"
