@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_brt.edit.import_order import with_sorted_imports
-from pytest_brt.edit.line_width import WIDTH, fitted
+from pytest_brt.edit.line_width import fitted
+from pytest_brt.edit.source_text import WIDTH
 
 EXPRESSIONS = st.recursive(
     st.sampled_from(["name", "1", "'a, (b'", '"]"', "f'{x!r:>{y}}'", "a.b", "not c", "-d ** 2"]),

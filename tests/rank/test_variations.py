@@ -1,9 +1,10 @@
-"""A call on which leading patches differ: found near the calls of bug tests, and made a test."""
+"""Variations of the calls of bug tests: what they tell apart, and what becomes a test."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,10 +12,19 @@ from hypothesis import strategies as st
 
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.pysource.parse import parse
-from pytest_brt.rank.calls import Call, call_of, varied
-from pytest_brt.rank.telling import find_telling, saying
+from pytest_brt.rank.calls import Call, call_of, variations
+from pytest_brt.rank.variations import find_difference, find_special_cases, saying, stumbles
 from pytest_brt.render.values import given_sentence, telling_sentence
-from pytest_brt.types import FileChange, Given, JudgedTest, Review, Telling, Verdict
+from pytest_brt.types import (
+    FileChange,
+    Frame,
+    Given,
+    JudgedTest,
+    Raised,
+    Review,
+    Telling,
+    Verdict,
+)
 from tests.support.projects import open_on
 from tests.support.rows import judged
 from tests.support.trees import write_tree
@@ -48,7 +58,7 @@ def found(engine: Engine, seconds: float = 60.0, **patches: str) -> Telling | No
     changes = {
         name: (FileChange(path="core.py", content=text.encode()),) for name, text in patches.items()
     }
-    return find_telling((SIZE,), changes, engine, seconds)
+    return find_difference((SIZE,), changes, engine, seconds)
 
 
 def test_patches_that_pass_the_same_tests_are_told_apart_by_a_call_near_it(engine: Engine) -> None:
@@ -153,7 +163,7 @@ def test_what_a_test_has_printed_counts_where_it_looks_at_that(engine: Engine) -
         name: (FileChange(path="core.py", content=text.encode()),)
         for name, text in {"a": HEAD + "return 1\n", "b": HEAD + "return 2\n"}.items()
     }
-    telling = find_telling((PRINTING,), changes, engine, 60.0)
+    telling = find_difference((PRINTING,), changes, engine, 60.0)
     assert telling is not None
     assert telling.prints
     (right,) = [given for given in telling.gives if "a" in given.patches]
@@ -167,7 +177,7 @@ def test_what_a_test_has_printed_counts_where_it_looks_at_that(engine: Engine) -
 
 
 def test_a_literal_gets_values_near_it_and_a_list_loses_each_of_its_elements() -> None:
-    calls = varied(Call(setup=("x = True",), expression="size([5, 'ab'], {0.5}, b'cd')"))
+    calls = variations(Call(setup=("x = True",), expression="size([5, 'ab'], {0.5}, b'cd')"))
     assert {call.statements for call in calls} >= {
         ("x = False", "size([5, 'ab'], {0.5}, b'cd')"),
         ("x = True", "size(['ab'], {0.5}, b'cd')"),
@@ -185,9 +195,70 @@ def test_a_literal_gets_values_near_it_and_a_list_loses_each_of_its_elements() -
 @given(st.recursive(st.integers() | st.text() | st.booleans() | st.none(), st.lists, max_leaves=6))
 def test_variations_are_python_different_and_begin_with_the_call_itself(value: object) -> None:
     call = Call(setup=("import core",), expression=f"core.size({value!r})")
-    first, *others = varied(call)
+    first, *others = variations(call)
     assert first == call
     assert len({one.statements for one in (first, *others)}) == len(others) + 1
     for one in others:
         assert one.setup == call.setup
         parse("\n".join(one.statements))
+
+
+def special(engine: Engine, *sound: str, **patches: str) -> dict[str, str]:
+    changes = {
+        name: (FileChange(path="core.py", content=text.encode()),) for name, text in patches.items()
+    }
+    return find_special_cases((SIZE,), changes, sound or tuple(patches), engine, 60.0)
+
+
+#: It refuses what it does not know on purpose, and other than the unpatched code.
+REFUSING = (
+    HEAD
+    + "if not text.endswith('KB'): raise ValueError('no unit')\n    "
+    + ("return float(text[:-2]) * 1024\n")
+)
+SWALLOWING = (
+    HEAD + "try:\n        return int(text)\n    except ValueError:\n        return 1536.0\n"
+)
+
+
+def test_a_patch_that_still_raises_for_other_inputs_handles_the_reported_one_alone(
+    engine: Engine,
+) -> None:
+    shown = special(engine, right=RIGHT, literal=LITERAL)
+    assert set(shown) == {"literal"}
+    assert shown["literal"].startswith("size(")
+    assert shown["literal"].endswith(" still raises ValueError")
+
+
+def test_one_answer_for_all_is_no_proof_that_another_patch_is_special(engine: Engine) -> None:
+    assert special(engine, swallowing=SWALLOWING, literal=LITERAL) == {}
+
+
+def test_what_breaks_existing_tests_is_no_proof_either(engine: Engine) -> None:
+    assert special(engine, "literal", right=RIGHT, literal=LITERAL) == {}
+
+
+def test_a_refusal_in_other_words_is_none_of_the_bug(engine: Engine) -> None:
+    assert special(engine, right=RIGHT, refusing=REFUSING) == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "stumbling"),
+    [
+        ("return int(text)", True),
+        ("raise ValueError(text)", False),
+        ("assert text.isdigit()", False),
+    ],
+)
+def test_code_stumbles_where_it_does_not_raise_on_purpose(
+    line: str, stumbling: bool, tmp_path: Path
+) -> None:
+    write_tree(tmp_path, {"core.py": f"def size(text):\n    {line}\n"})
+    frames = (Frame(path="core.py", line=2, function="size", project=True),)
+    raised = Raised(type="ValueError", message="", frames=frames)
+    run = replace(SIZE.judgement.runs[0], raised=raised)
+    judgement = replace(SIZE.judgement, runs=(run,))
+    assert stumbles(replace(SIZE, judgement=judgement), tmp_path) is stumbling
+    outside = replace(raised, frames=(replace(frames[0], project=False),))
+    judgement = replace(SIZE.judgement, runs=(replace(run, raised=outside),))
+    assert not stumbles(replace(SIZE, judgement=judgement), tmp_path)
