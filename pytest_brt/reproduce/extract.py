@@ -16,22 +16,18 @@ from pytest_brt.agents.reply import fenced_blocks
 from pytest_brt.codec import content_id
 from pytest_brt.localise.host_files import rank_hosts, read_hosts
 from pytest_brt.oracle.write_test import slug
-from pytest_brt.project.imports import (
-    PYTEST_FIXTURES,
-    add_imports,
-    check_imports,
-    fixtures_in_scope,
-    resolve,
-)
+from pytest_brt.project.imports import add_imports, check_imports, fixtures_in_scope, resolve
 from pytest_brt.project.index import Index
 from pytest_brt.pysource.names import bound_names, undefined_names
 from pytest_brt.pysource.normal_form import test_key
-from pytest_brt.pysource.parse import Function, bound_targets, first_line, parse, parses
+from pytest_brt.pysource.parse import Function, first_line, is_test_class, parse, parses
 from pytest_brt.types import CandidateTest, Issue, Oracle, OracleKind, Origin
 
 _TEST = re.compile(r"^\s*(?:async )?def test|^\s*assert\b", re.MULTILINE)
-_PROMPT = re.compile(r"^(?:>>> ?|\.\.\. ?)")
+_BEGINS = re.compile(r"^(?:from |import |def |class |@)", re.MULTILINE)
 _HUNK = re.compile(r"^@@ -\d", re.MULTILINE)
+_ADDED = re.compile(r"^\+(?!\+\+ )(.*)", re.MULTILINE)
+_PROMPTED = re.compile(r"^(?:>>> ?|\.\.\. ?)(.*)", re.MULTILINE)
 #: Statements at the margin that run something or end the run; marks that hide what a test does.
 _RUNS = re.compile(
     r"if __name__|pytestmark|(?:pytest\.main|unittest\.main|test\w*|sys\.exit|exit)\("
@@ -79,19 +75,15 @@ class Extractor:
 
     def _written(self, name: str, source: str, stem: str, origin: Origin) -> Written:
         source, host, problems = with_imports(source, self.index, self.host)
-        suite = "" if self.folder == "." else self.folder.strip("/")
-        folder = host.rpartition("/")[0] if host else suite
+        folder = host.rpartition("/")[0] if host else self.folder.strip("./")
         key = test_key(source)
-        title = " ".join(self.issue.title.split())
+        sentence = f"Written by a model from the report {' '.join(self.issue.title.split())!r}."
         test = CandidateTest(
             id="",
             name=name,
             issue=self.issue.id,
             origin=origin,
-            oracle=Oracle(
-                kind=OracleKind.WRITTEN,
-                sentence=f"Written by a model from the report {title!r}.",
-            ),
+            oracle=Oracle(kind=OracleKind.WRITTEN, sentence=sentence),
             path=f"test_{stem}_{key[:6]}.py",
             source=source,
             host=host,
@@ -112,20 +104,20 @@ def code_in(reply: str) -> str:
     """
     text = reply.encode("utf-8", "ignore").decode().replace("\r\n", "\n").replace("\0", "")
     blocks = fenced_blocks(text)
-    tests = [block for block in blocks if _TEST.search(block)]
-    code = next(iter([*tests, *blocks]), text)
+    code = next(iter([*filter(_TEST.search, blocks), *blocks]), text)
     if _HUNK.search(code):
-        code = "\n".join(re.findall(r"^\+(?!\+\+ )(.*)", code, re.MULTILINE))
-    lines = textwrap.dedent(code.expandtabs(4)).split("\n")[:_LINES]
-    if any(line.startswith(">>>") for line in lines):
-        lines = [_PROMPT.sub("", line) for line in lines if _PROMPT.match(line)]
+        code = "\n".join(_ADDED.findall(code))
+    code = textwrap.dedent(code.expandtabs(4))
+    if re.search("^>>>", code, re.MULTILINE):
+        code = "\n".join(_PROMPTED.findall(code))
     # What a model says before its code, or behind it, is no Python.
-    begins = [n for n, line in enumerate(lines) if re.match(r"from |import |def |class |@", line)]
-    for begin in (0, *begins[:1]):
-        for end in range(len(lines), begin, -1):
-            part = "\n".join(lines[begin:end])
-            if parses(part) and (begin == 0 or _TEST.search(part)):
-                return f"{part.strip(chr(10))}\n"
+    begin = _BEGINS.search(code)
+    for part in (code, code[begin.start() :]) if begin else (code,):
+        lines = part.split("\n")[:_LINES]
+        for end in range(len(lines), 0, -1):
+            shorter = "\n".join(lines[:end])
+            if parses(shorter) and (part is code or _TEST.search(shorter)):
+                return f"{shorter.strip(chr(10))}\n"
     return ""
 
 
@@ -136,19 +128,18 @@ def split_tests(code: str, name: str) -> Iterator[tuple[str, str]]:
         SyntaxError: it is not Python.
     """
     code = _HIDING.sub("", code)
+    code = without(code, [n for n in parse(code).body if _RUNS.match(ast.unparse(n))])
     body = parse(code).body
-    runs = [node for node in body if _RUNS.match(ast.unparse(node))]
-    code = without(code, runs)
-    found = list(_tests(parse(code).body))
+    found = list(_tests(body))
     if not found and any(isinstance(n, ast.Call | ast.Assert) for n in ast.walk(parse(code))):
-        top = [node for node in parse(code).body if isinstance(node, _Import | ast.ClassDef)]
-        rest = textwrap.indent(without(code, top).strip("\n"), "    ")
-        above = [node for node in parse(code).body if node.lineno not in {n.lineno for n in top}]
-        code = f"{without(code, above).strip(chr(10))}\n\n\ndef {name}():\n{rest}\n".lstrip("\n")
+        top = [node for node in body if isinstance(node, _Import | ast.ClassDef)]
+        head = without(code, [node for node in body if node not in top])
+        lines = textwrap.indent(without(code, top), "    ")
+        code = without(f"{head}\n\ndef {name}():\n{lines}", [])
         found = list(_tests(parse(code).body))
     for called, node in found[:_TESTS]:
         others = [other for _, other in found if other is not node]
-        yield called, only_used(without(code, others), keep=called)
+        yield called, only_used(without(code, others), called)
 
 
 def _tests(body: Sequence[ast.stmt], holder: str = "") -> Iterator[tuple[str, ast.stmt]]:
@@ -156,39 +147,37 @@ def _tests(body: Sequence[ast.stmt], holder: str = "") -> Iterator[tuple[str, as
     for node in body:
         if isinstance(node, Function) and node.name.startswith("test"):
             yield f"{holder}{node.name}", node
-        elif isinstance(node, ast.ClassDef) and not holder:
-            is_case = any("TestCase" in ast.unparse(base) for base in node.bases)
-            if is_case or node.name.startswith("Test"):
-                yield from _tests(node.body, f"{node.name}::")
+        elif isinstance(node, ast.ClassDef) and not holder and is_test_class(node):
+            yield from _tests(node.body, f"{node.name}::")
 
 
 def without(code: str, nodes: Collection[ast.stmt]) -> str:
     """Return code without some statements, and no more than two empty lines anywhere."""
-    lines = code.split("\n")
-    for node in sorted(nodes, key=first_line, reverse=True):
-        del lines[first_line(node) - 1 : node.end_lineno]
+    gone = {n for node in nodes for n in range(first_line(node), (node.end_lineno or 0) + 1)}
+    lines = [line for n, line in enumerate(code.split("\n"), 1) if n not in gone]
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).strip("\n") + "\n"
 
 
 def only_used(code: str, keep: str) -> str:
     """Return a module without imports, helpers and classes that nothing in it uses."""
-    while True:
-        unused = []
-        for node in parse(code).body:
-            names: list[str] = []
-            if isinstance(node, _Import):
-                names = [(one.asname or one.name.partition(".")[0]) for one in node.names]
-                is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-                names = [] if "*" in names or is_future else names
-            elif isinstance(node, Function | ast.ClassDef):
-                is_auto = "autouse" in "".join(map(ast.unparse, node.decorator_list))
-                names = [] if is_auto or node.name in keep.split("::") else [node.name]
-            rest = without(code, [node])
-            if names and not any(re.search(rf"\b{re.escape(name)}\b", rest) for name in names):
-                unused.append(node)
-        if not unused:
-            return code
-        code = without(code, unused)
+    code = without(code, [])
+    for node in reversed(parse(code).body):  # what stands above keeps its lines
+        rest = without(code, [node])
+        names = _names_bound(node) - {*keep.split("::")}
+        if names and names.isdisjoint(re.findall(r"\w+", rest)):
+            code = rest
+    return code
+
+
+def _names_bound(node: ast.stmt) -> set[str]:
+    """Return the names that a definition or an import binds for the others of its module."""
+    if isinstance(node, Function | ast.ClassDef):
+        is_auto = "autouse" in "".join(map(ast.unparse, node.decorator_list))
+        return set() if is_auto else {node.name}
+    is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+    if not isinstance(node, _Import) or is_future or node.names[0].name == "*":
+        return set()
+    return {alias.asname or alias.name.partition(".")[0] for alias in node.names}
 
 
 # -- imports, and what the host file has --
@@ -204,77 +193,50 @@ def with_imports(source: str, index: Index, host: str) -> tuple[str, str, tuple[
     """
     host = host or next(iter(rank_hosts(source, read_hosts(index))), "")
     wrong = check_imports(source, index)
-    broken = [
-        node
-        for node in parse(source).body
-        if isinstance(node, ast.ImportFrom)
-        and (
-            node.level or {node.module, *(f"{node.module}.{a.name}" for a in node.names)} & {*wrong}
-        )
-    ]
+    broken = []
+    for node in parse(source).body:
+        module = node.module if isinstance(node, ast.ImportFrom) else ""
+        if isinstance(node, ast.ImportFrom) and (
+            node.level or {module, *(f"{module}.{one.name}" for one in node.names)} & {*wrong}
+        ):
+            broken.append(node)
     bare = without(source, broken)
-    fixtures = fixtures_in_scope(host, index) if host else PYTEST_FIXTURES
     if host:
         bare = _with_helpers(bare, host, index)
-    found, unknown = resolve(bare, index, near=host, fixtures=fixtures)
+    found, unknown = resolve(bare, index, near=host, fixtures=fixtures_in_scope(host, index))
     lost = {alias.asname or alias.name for node in broken for alias in node.names} & {*unknown}
     if lost:  # nothing else has them: the import says what the model meant
         found = add_imports(found, [ast.unparse(node) for node in broken if not node.level])
-    problems = {
-        **check_imports(found, index),
-        **{n: w for n, w in unknown.items() if n not in lost},
-    }
-    return _spaced(found), host, tuple(problems.values())
-
-
-def _spaced(source: str) -> str:
-    """Return a module with two empty lines before and behind its definitions."""
-    lines = source.strip("\n").split("\n")
-    tree = parse("\n".join(lines))
-    breaks = {first_line(n) - 1 for n in tree.body if isinstance(n, Function | ast.ClassDef)}
-    breaks |= {n.end_lineno or 0 for n in tree.body if isinstance(n, Function | ast.ClassDef)}
-    out: list[str] = []
-    for number, line in enumerate(lines):
-        if number in breaks and out:
-            while out and not out[-1].strip():
-                out.pop()
-            out += ["", ""]
-        if line.strip() or not out or number not in breaks:
-            out.append(line)
-    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(out)).rstrip("\n") + "\n"
+    found = re.sub(r"^((?:import|from) .*\n)(?=@|def |class |async )", r"\1\n\n", found, flags=re.M)
+    problems = [
+        *check_imports(found, index).values(),
+        *(words for name, words in unknown.items() if name not in lost),
+    ]
+    return without(found, []), host, tuple(problems)
 
 
 def _with_helpers(source: str, host: str, index: Index) -> str:
     """Return a test with helpers, fixtures and imports that its host file has for its names."""
-    try:
-        text = index.source(host)
-        theirs = parse(text).body
-    except (SyntaxError, OSError):
-        return source
-    known: dict[str, ast.stmt] = {}
-    for node in (node for node in theirs if not isinstance(node, _Import)):
-        names = [node.name] if isinstance(node, Function | ast.ClassDef) else bound_targets(node)
-        known |= {name: node for name in names if name not in known}
-    lines = text.split("\n")
+    known = {one.name: one for one in reversed(index.definitions_in(host)) if one.top}
     for _ in range(_ADOPTED):
         wanted = {*undefined_names(source), *_arguments(source)} - bound_names(source)
-        name = next((name for name in sorted(wanted) if name in known), "")
+        name = min(wanted & known.keys(), default="")
         if not name:
             break
         helper = known.pop(name)
-        source = add_imports(source, lines[first_line(helper) - 1 : helper.end_lineno])
+        lines = index.lines(host, helper.line, helper.end_line)
+        source = add_imports(source, ["", "", lines, "", ""])
     imports = {item.bound: item.statement for item in index.imports_in(host)}
-    missing = [imports[name] for name in undefined_names(source) if name in imports]
-    return add_imports(source, [way for way in dict.fromkeys(missing) if "*" not in way])
+    missing = {imports[name]: name for name in undefined_names(source) if name in imports}
+    return add_imports(source, list(missing))
 
 
 def _arguments(source: str) -> Iterator[str]:
-    """Yield the arguments of tests and fixtures that no default gives."""
+    """Yield the arguments of tests and fixtures that no default and no mark gives."""
     for node in ast.walk(parse(source)):
-        marks = (
-            " ".join(map(ast.unparse, node.decorator_list)) if isinstance(node, Function) else ""
-        )
-        if isinstance(node, Function) and (node.name.startswith("test") or "fixture" in marks):
-            count = len(node.args.args) - len(node.args.defaults)
-            names = [argument.arg for argument in node.args.args[:count]]
-            yield from (name for name in names if name != "self" and name not in marks)
+        if isinstance(node, Function):
+            marks = " ".join(map(ast.unparse, node.decorator_list))
+            names = [one.arg for one in node.args.args]
+            names = names[: len(names) - len(node.args.defaults)]
+            if node.name.startswith("test") or "fixture" in marks:
+                yield from (name for name in names if name != "self" and name not in marks)
