@@ -13,11 +13,9 @@ from pytest_brt.types.attempt import (
     Interrupted,
     ModelFailed,
     ModelGaveNothing,
-    NotAsked,
     NotTried,
     PlansFailed,
     PutAtTop,
-    Question,
     SamplesDrawn,
     SamplingStopped,
     Shortened,
@@ -34,7 +32,6 @@ _ENDED = {
     Ending.LOOP: "it went round in circles",
     Ending.ERROR: "the model failed",
 }
-_ASKED = {Question.PLACE: "where the bug may be", Question.TESTS: "about its tests"}
 _UNTRIED = {
     Untried.LIBRO: "libro",
     Untried.INVERT: "invert",
@@ -112,8 +109,6 @@ def _words(note: AttemptNote) -> str:
         case NotTried(what=what):
             untried = ", ".join(_UNTRIED[one] for one in what)
             return f"more time (--brt-budget) would add: {untried}"
-        case NotAsked(question=question, said=said):
-            return f"the model was not asked {_ASKED[question]}: {said}"
         case PlansFailed(said=said) | ModelFailed(said=said) | WithoutModel(said=said):
             return said
         case ModelGaveNothing(wrote=wrote):

@@ -9,25 +9,25 @@ from dataclasses import replace
 from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.types import Attempt, JudgedTest, Verdict
 
-#: Order of those that are no candidates: nearest to one first.
-_ORDER = (Verdict.FAIL, Verdict.PASS, Verdict.FLAKY, Verdict.TIMEOUT, Verdict.CRASH)
-
 
 def select(judged: Sequence[JudgedTest], keep: int | None = None) -> tuple[JudgedTest, ...]:
     """Return all tests, best first; beyond `keep` candidates the rest are none any more.
 
     Candidates go by confidence, and in their order where it is the same.
     """
-    candidates = [item for item in judged if item.judgement.candidate]
-    every = without_doubles(sorted(candidates, key=lambda item: -item.judgement.confidence))
-    ordered = [item for item in every if item.judgement.candidate]
-    if keep is not None and len(ordered) > keep:
-        reason = f"not kept: {keep} likelier ones were found"
-        ordered = [*ordered[:keep], *(dropped(item, reason) for item in ordered[keep:])]
-    ordered += [item for item in every if not item.judgement.candidate]
-    chosen = {item.test.id for item in ordered}
-    rest = [item for item in judged if item.test.id not in chosen]
-    return (*ordered, *sorted(rest, key=_rest_key))
+    tests = list(without_doubles(sorted(judged, key=_place)))
+    good = [n for n, item in enumerate(tests) if item.judgement.candidate]
+    for n in good[keep:] if keep is not None else ():
+        tests[n] = dropped(tests[n], f"not kept: {keep} likelier ones were found")
+    return tuple(sorted(tests, key=lambda item: not item.judgement.candidate))
+
+
+def _place(item: JudgedTest) -> tuple[bool, float, bool, bool, str]:
+    """Return what is less for what comes first; of those that are no candidates, what fails."""
+    judged, verdict = item.judgement, item.judgement.verdict
+    name = "" if judged.candidate else item.test.id
+    fails, passes = verdict is Verdict.FAIL, verdict is Verdict.PASS
+    return not judged.candidate, -judged.confidence, not fails, not passes, name
 
 
 def without_doubles(
@@ -42,40 +42,29 @@ def without_doubles(
     found: list[JudgedTest] = []
     for item in tests:
         key = test_key(item.test.source or item.test.id) if item.judgement.candidate else ""
-        if key in known:
-            found.append(dropped(item, f"the same code as {known[key]}{where}"))
-            continue
-        found.append(item)
+        before = known.get(key)
+        found.append(dropped(item, f"the same code as {before}{where}") if before else item)
         if key:
-            known[key] = item.test.name
+            known.setdefault(key, item.test.name)
     return tuple(found)
-
-
-def _rest_key(item: JudgedTest) -> tuple[int, str]:
-    verdict = item.judgement.verdict
-    place = _ORDER.index(verdict) if verdict in _ORDER else len(_ORDER)
-    return (place, item.test.id)
 
 
 def dropped(item: JudgedTest, reason: str) -> JudgedTest:
     """Return a test that is no candidate any more, for `reason`; as it is when it was none."""
     if not item.judgement.candidate:
         return item
-    judgement = replace(
-        item.judgement,
-        candidate=False,
-        confidence=0.0,
-        reason=f"{reason}; {item.judgement.reason}",
-    )
+    reason = f"{reason}; {item.judgement.reason}"
+    judgement = replace(item.judgement, candidate=False, confidence=0.0, reason=reason)
     return replace(item, judgement=judgement)
 
 
 def without_repeats(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
     """Return the attempts; what several runs of a strategy wrote is a candidate once."""
-    first: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-    found = []
-    for attempt in attempts:
-        known = first[attempt.issue, attempt.strategy]
-        tests = without_doubles(attempt.tests, known, " of an earlier run")
-        found.append(replace(attempt, tests=tests))
-    return tuple(found)
+    known: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    return tuple(
+        replace(
+            one,
+            tests=without_doubles(one.tests, known[one.issue, one.strategy], " of an earlier run"),
+        )
+        for one in attempts
+    )

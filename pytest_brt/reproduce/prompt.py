@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_brt.agents.shown import report_text
+from pytest_brt.agents.shown import cut, report_text
 from pytest_brt.errors import Overflowed
-from pytest_brt.execute.engine import Engine, Program
+from pytest_brt.execute.engine import Program
 from pytest_brt.localise.host_files import nearest_test_file
 from pytest_brt.localise.query import query_of
 from pytest_brt.localise.suspects import Function, files_of, find_suspects
@@ -19,7 +19,8 @@ from pytest_brt.project.imports import find_import
 from pytest_brt.project.index import Index
 from pytest_brt.pysource.parse import IMPORTS
 from pytest_brt.reproduce.code_shown import Wanted, named_lines, show_code, show_tests
-from pytest_brt.types import Issue, Place
+from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.types import Frame, Issue, Place, Raised
 
 #: Statements whose results are told, and characters of each result.
 _STATEMENTS, _RESULT = 12, 400
@@ -101,76 +102,77 @@ class Findings:
 def gather(
     issue: Issue,
     index: Index,
-    *,
-    engine: Engine | None = None,
+    bench: Workbench | None = None,
     observed: ObservedReport | None = None,
     ran: Collection[Function] = (),
-    buggy: Sequence[str] = (),
-    host: str = "",
 ) -> Findings:
     """Return what can be known of a report before a model is asked.
 
-    Without an `engine` nothing is run. `observed` is what its statements did, `ran` the functions
-    that they ran, `buggy` files that the user says have the bug, `host` the test file that tests
-    are written for.
+    `bench` says which files have the bug and which test file is written for, as far as the user
+    does. `observed` is what its statements did, `ran` the functions that they ran; nothing is run
+    without.
 
     Raises:
         SubjectProblem: the project's interpreter cannot be started.
     """
     query = query_of(issue)
     found = index.relevance(query)
-    places = find_suspects(issue, index, found=found, ran=ran, paths=buggy)
+    places = find_suspects(issue, index, found=found, ran=ran, paths=bench.buggy if bench else ())
     seen = observed.observations if observed else ()
-    raised = [item.raised for item in seen if item.raised]
-    frames = [f for one in raised for f in [f for f in one.frames if f.project][-_FRAMES:][::-1]]
+    frames = [frame for item in seen if item.raised for frame in _ending(item.raised)]
     lines = (*named_lines(issue.text, index), *((frame.path, frame.line) for frame in frames))
+    is_run = bench is not None and observed is not None
     findings = Findings(
         issue=issue,
         index=index,
         lines=tuple(dict.fromkeys(lines))[: 2 * _FRAMES],
         session=_session(seen),
-        is_observed=observed is not None,
-        python=".".join(map(str, engine.subject.python_version)) if engine else "",
+        is_observed=is_run,
+        python=".".join(map(str, bench.engine.subject.python_version)) if bench and is_run else "",
         worths={
             term: max(found.shares[term].values(), default=weight) for term, weight in query.items()
         },
     )
-    return with_places(findings, places, engine, seen=seen, host=host)
+    return with_places(findings, places, bench, seen)
+
+
+def _ending(raised: Raised) -> list[Frame]:
+    """Return the last frames of the project in a traceback, the deepest first."""
+    return [frame for frame in raised.frames if frame.project][-_FRAMES:][::-1]
 
 
 def with_places(
     findings: Findings,
     places: tuple[Place, ...],
-    engine: Engine | None,
-    *,
+    bench: Workbench | None,
     seen: Sequence[Observation] = (),
-    host: str = "",
 ) -> Findings:
     """Return findings with other places, and the test file and imports that go with them."""
     index = findings.index
     tops = [index.layout.module_of(place.path).partition(".")[0] for place in places]
     package = next((top for top in (*tops, *index.packages) if top in index.packages), "")
+    host = bench.host if bench else ""
     host = host or nearest_test_file(findings.issue, index, places)
     found = replace(findings, places=places, package=package, host=host)
-    return replace(found, imports=_imports(found, seen, engine))
+    return replace(found, imports=_imports(found, seen, bench))
 
 
 def _imports(
-    findings: Findings, seen: Sequence[Observation], engine: Engine | None
+    findings: Findings, seen: Sequence[Observation], bench: Workbench | None
 ) -> tuple[str, ...]:
     """Return imports that work: the report's own, of the places, of names that the report has."""
     index, issue = findings.index, findings.issue
     ran = [item for item in seen if item.result is not None and item.raised is None]
     own = [item.source for item in ran if item.source.startswith(IMPORTS)]
-    known = set(re.findall(r"\w+", "\n".join(own)))
+    known = {"", *re.findall(r"\w+", "\n".join(own))}
     names = [place.function.partition(".")[0] for place in findings.places[:4]]
     words = re.findall(r"[A-Za-z_]\w*", f"{issue.title}\n{issue.text}")
     names += [word for word in words if index.unique_definition(word) is not None]
-    wanted = [name for name in dict.fromkeys(names) if name and name not in known]
-    ways = list(filter(None, (find_import(name, index) for name in wanted[:_IMPORTS])))
-    if engine is not None and ways:
-        did = engine.observe(Program(statements=tuple(ways))).observed
-        ways = [ways[one.index] for one in did if one.raised is None]
+    wanted = [name for name in dict.fromkeys(names) if name not in known]
+    ways = tuple(filter(None, (find_import(name, index) for name in wanted[:_IMPORTS])))
+    if bench is not None and findings.is_observed and ways:
+        did = bench.engine.observe(Program(statements=ways)).observed
+        ways = tuple(ways[one.index] for one in did if one.raised is None)
     return tuple(dict.fromkeys([*own, *ways, "import pytest"]))
 
 
@@ -179,14 +181,20 @@ def _imports(
 
 def _session(seen: Sequence[Observation]) -> str:
     """Return statements with what they did, as an interactive session shows them."""
-    told = [item for item in seen if (item.result is not None or item.ended) and not _is_ours(item)]
-    lines = []
-    for item in told[:_STATEMENTS]:
-        first, *rest = item.source.split("\n")
-        lines += [f">>> {first}", *(f"... {line}" for line in rest), _result(item)]
+    shown = [
+        item for item in seen if (item.result is not None or item.ended) and not _is_ours(item)
+    ]
+    results = [_result(item) for item in shown]
     # That something can be imported is no news.
-    is_news = any(not one.source.startswith(IMPORTS) or _result(one) for one in told)
-    return "\n".join(filter(None, lines)) if is_news else ""
+    if all(
+        one.source.startswith(IMPORTS) and not did for one, did in zip(shown, results, strict=True)
+    ):
+        return ""
+    lines = []
+    for item, did in zip(shown[:_STATEMENTS], results[:_STATEMENTS], strict=True):
+        first, *rest = item.source.split("\n")
+        lines += [f">>> {first}", *(f"... {line}" for line in rest), did]
+    return "\n".join(filter(None, lines))
 
 
 def _is_ours(item: Observation) -> bool:
@@ -201,15 +209,15 @@ def _result(item: Observation) -> str:
     did = item.result
     if did is None:
         return item.ended
-    parts = [did.stdout.rstrip("\n")]
+    text = did.stdout.rstrip("\n")
     if did.raised is not None:
         message = did.raised.message.strip().split("\n")[0]
-        parts.append(f"{did.raised.type}: {message}".removesuffix(": "))
+        text += f"\n{did.raised.type}: {message}".removesuffix(": ")
     elif did.value is not None and not did.value.is_none:
-        parts.append(did.value.repr)
+        text += f"\n{did.value.repr}"
     if item.source.startswith(_SILENT):
-        return "\n".join(filter(None, parts))
-    return "\n".join(filter(None, parts))[:_RESULT] or "# no output"
+        return text.lstrip("\n")
+    return text.lstrip("\n")[:_RESULT] or "# no output"
 
 
 # -- what fits --
@@ -252,6 +260,5 @@ def fitted(
             )
         else:
             report = str(current["report"])
-            half = max(0, len(report) - 3 * over - 200) // 2
-            current["report"] = f"{report[:half]}\n[…]\n{report[len(report) - half :]}"
+            current["report"] = cut(report, max(0, len(report) - 3 * over - 200), head=0.5)
             left_out.append("report")

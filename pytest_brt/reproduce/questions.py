@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pytest_brt.agents.outcomes import clean
 from pytest_brt.agents.prompts import system_and_user
@@ -25,21 +25,21 @@ from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.pysource.parse import Function, called_name, covers, parse
 from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.prompt import Findings, fitted
-from pytest_brt.reproduce.rate import with_odds
+from pytest_brt.reproduce.rate import is_agreed
 from pytest_brt.types import COUNTS, Issue, JudgedTest, Place
 from pytest_brt.types.clue import NamedByModel
 
 #: Demands that are asked about, characters of a quotation, tokens of one in an answer.
-_CLAIMS, _QUOTED, _TOKENS = 8, 240, 90
+_CLAIMS, _TOKENS = 8, 90
 #: Characters of a failure, and of code that is shown with a test.
 _FAILURE, _CODE = 1_500, 4_000
 #: Share of a quotation's words that must follow each other in the report; of short ones all. With
 #: fewer words than the last number it could be anybody's.
 _FOUND, _EXACT, _LEAST = 0.8, 6, 3
 _WORD = re.compile(r"\w+|[^\w\s`*_]")
-#: What it moves the odds by when a model says no, says yes, and says yes of a test that execution
-#: speaks for, too: so many samples fail alike, or the failure is the reported one.
-_NO, _YES, _CONFIRMED, _AGREE = 0.25, 3.0, 6.0, 3
+#: What is left of a confidence when a model says no, and what is added to that of a test that
+#: counts where execution speaks for it, too.
+_NO, _CONFIRMED = 0.5, 0.15
 _DEMANDS = ("raises", "warns", "deprecated_call")
 #: Places that are not asked about, and characters of the answer.
 _FEW, _NAMES = 2, 400
@@ -74,17 +74,16 @@ class Judge:
         Raises:
             ModelProblem: the model cannot be reached.
         """
-        key = _key(item)
-        if key not in self._known:
+        if self.known(item) is None:
             try:
-                self._known[key] = self._ask(item)
+                self._known[_key(item)] = self._ask(item)
             except Overflowed:
-                self._known[key] = Opinion(None, "the question does not fit the model")
-        return self._known[key]
+                self._known[_key(item)] = Opinion(None, "the question does not fit the model")
+        return self._known[_key(item)]
 
     def _ask(self, item: JudgedTest) -> Opinion:
-        run = item.judgement.runs[0]
-        claims, failed = claims_of(item.test.source or "", failing_line(item.test, run))
+        run, source = item.judgement.runs[0], item.test.source or ""
+        claims, failed = claims_of(source, failing_line(item.test, run))
         claims = claims[:_CLAIMS] or [item.test.name]
         names = [f"words_{number}" for number in range(1, len(claims) + 1)]
         asked = names[min(failed, len(names) - 1)]
@@ -93,11 +92,11 @@ class Judge:
         names += [] if is_stated else ["fix", "passes"]
         raised = run.raised
         failure = f"{raised.type}: {clean(raised.message)}" if raised else run_words(run)
+        own = {"code": source, "claims": claims, "is_stated": is_stated}
+        own["failure"] = cut(failure, _FAILURE)
 
         def build(values: Mapping[str, object]) -> Request:
-            every = {**values, "code": item.test.source or "", "claims": claims}
-            every |= {"failure": cut(failure, _FAILURE), "is_stated": is_stated}
-            return _question("judge", names, _TOKENS * (len(claims) + 2), **every)
+            return _question("judge", names, _TOKENS * (len(claims) + 2), **values, **own)
 
         request, _ = fitted(build, self.findings.bare_values, ("session",), self.model, _CODE)
         return self._decided(read_object(self.model.text(request), names), asked)
@@ -127,22 +126,23 @@ def _question(name: str, fields: Sequence[str], tokens: int, **values: object) -
 
 
 def with_opinion(item: JudgedTest, opinion: Opinion, facts: ReportFacts) -> JudgedTest:
-    """Return a test after a model was asked about it: it counts, is less likely, or as it was."""
+    """Return a test after a model was asked about it: it counts, is less likely, or as it was.
+
+    One that is held for right ends the search, so it counts: of what a large model wrote and held
+    for right, nearly all was right, however few samples agreed.
+    """
     judgement = item.judgement
     if opinion.right is None or not judgement.candidate:
         return item
+    confidence = judgement.confidence
     if not opinion.right:
-        return rescored(item, with_odds(judgement.confidence, _NO), opinion.reason)
-    if judgement.measured and judgement.counts:
-        return rescored(item, judgement.confidence, opinion.reason)
-    alike = judgement.agree >= _AGREE and judgement.agree * 2 > judgement.samples
-    agrees = alike or failure_matches_report(
-        facts, item.test.source or "", judgement.runs[0].raised
-    )
-    likelier = with_odds(judgement.confidence, _CONFIRMED if agrees else _YES)
-    # It ends the search, so it counts: of what a large model wrote and held for right, nearly all
-    # was right, however few samples agreed.
-    return rescored(item, max(COUNTS, likelier), opinion.reason)
+        confidence *= _NO
+    elif not (judgement.measured and judgement.counts):
+        source, raised = item.test.source or "", judgement.runs[0].raised
+        agrees = is_agreed(judgement.agree, judgement.samples)
+        is_confirmed = agrees or failure_matches_report(facts, source, raised)
+        confidence = max(COUNTS, confidence) + (_CONFIRMED if is_confirmed else 0)
+    return rescored(item, confidence, opinion.reason)
 
 
 def claims_of(source: str, line: int) -> tuple[list[str], int]:
@@ -155,17 +155,17 @@ def claims_of(source: str, line: int) -> tuple[list[str], int]:
     except SyntaxError:
         return [], 0
     statements.sort(key=lambda node: node.lineno)
-    found: list[str] = []
+    at = [n for n in statements if covers(n, line) and not isinstance(n, Function | ast.ClassDef)]
+    is_claim = any(map(_claim, at))
+    claims: list[str] = []
     failed = 0
     for node in statements:
         claim = _claim(node)
-        is_here = covers(node, line) and not isinstance(node, Function | ast.ClassDef)
-        if is_here and not claim and not any(covers(n, line) and _claim(n) for n in statements):
-            claim = f"{ast.unparse(node)}  # raises nothing"
-        if claim and is_here:
-            failed = len(found)
-        found += [claim] if claim else []
-    return found, failed
+        if node in at:
+            claim = claim or ("" if is_claim else f"{ast.unparse(node)}  # raises nothing")
+            failed = len(claims) if claim else failed
+        claims += [claim] if claim else []
+    return claims, failed
 
 
 def _claim(node: ast.stmt) -> str:
@@ -190,10 +190,11 @@ def _is_none(text: str) -> bool:
 def is_in_report(quote: str, issue: Issue) -> bool:
     """Say whether the words of a quotation stand in the report, but for markup and a few."""
     wanted = _WORD.findall(quote.lower())
-    text = " ".join(_WORD.findall(f"{issue.title} {issue.text}".lower()))
+    text = " ".join(["", *_WORD.findall(f"{issue.title} {issue.text}".lower()), ""])
     most = round(len(wanted) * _FOUND) if len(wanted) > _EXACT else len(wanted)
-    runs = (wanted[start : start + most] for start in range(len(wanted) - most + 1))
-    return len(wanted) >= _LEAST and any(f" {' '.join(run)} " in f" {text} " for run in runs)
+    starts = range(len(wanted) - most + 1)
+    parts = (" ".join(["", *wanted[n : n + most], ""]) for n in starts)
+    return len(wanted) >= _LEAST and any(part in text for part in parts)
 
 
 # -- where the bug is --
@@ -211,7 +212,7 @@ def likeliest_places(findings: Findings, model: Model) -> tuple[Place, ...]:
     places, index = findings.places, findings.index
     if len(places) <= _FEW:
         return places
-    listed = [f"{place.path}::{place.function}{_signature(place, index)}" for place in places]
+    listed = [f"{one.path}::{one.function}{_signature(one, index)}" for one in places]
 
     def build(values: Mapping[str, object]) -> Request:
         return _question("places", ["places"], _NAMES // 2, **values, places=listed)
@@ -228,13 +229,21 @@ def _signature(place: Place, index: Index) -> str:
     return found.signature if found else ""
 
 
-def _named(name: str, places: Sequence[Place], index: Index) -> Iterator[Place]:
-    """Yield the place that a model names as PATH or PATH::NAME."""
+def _named(name: str, places: Sequence[Place], index: Index) -> list[Place]:
+    """Return the place that a model names as PATH or PATH::NAME, in a list, [] for none."""
     file, _, function = name.partition("::")
     path = index.layout.find_path(file)
-    known = [one for one in places if one.path == path and one.function == function]
-    for one in () if known or not function else index.definitions(function):
-        if one.path == path:
-            place = Place(path=path, function=one.qualname, line=one.line, end_line=one.end_line)
-            known.append(replace(place, clues=(NamedByModel(),)))
-    yield from known[:1]
+    known = [one for one in places if (one.path, one.function) == (path, function)]
+    others = index.definitions(function) if function else ()
+    known += [
+        Place(
+            path=one.path,
+            function=one.qualname,
+            line=one.line,
+            end_line=one.end_line,
+            clues=(NamedByModel(),),
+        )
+        for one in others
+        if one.path == path
+    ]
+    return known[:1]

@@ -104,20 +104,6 @@ class ModelFailed(_Note, frozen=True, kw_only=True):
     said: str
 
 
-class Question(StrEnum):
-    """What a model is asked about besides tests."""
-
-    PLACE = "place"
-    TESTS = "tests"
-
-
-class NotAsked(_Note, frozen=True, kw_only=True):
-    """The model could not be asked this; `said` is its error."""
-
-    question: Question
-    said: str
-
-
 class WithoutModel(_Note, frozen=True, kw_only=True):
     """The model never answered, and there is a result without it; `said` is its error."""
 
@@ -149,7 +135,6 @@ AttemptNote = (
     | PlansFailed
     | NotTried
     | ModelFailed
-    | NotAsked
     | WithoutModel
     | ModelGaveNothing
     | PutAtTop

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import replace
+from itertools import chain, repeat
 
 import msgspec
 
@@ -20,7 +20,7 @@ from pytest_brt.observe.functions_run import functions_run
 from pytest_brt.project.index import Index
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import gather, with_places
-from pytest_brt.reproduce.questions import Judge, claims_of, likeliest_places, with_opinion
+from pytest_brt.reproduce.questions import Judge, Opinion, claims_of, likeliest_places, with_opinion
 from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.replay import attempt as replay
 from pytest_brt.reproduce.strategies.agent import write_tests
@@ -30,9 +30,7 @@ from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.types import Attempt, AttemptNote, Issue, JudgedTest, OracleKind, Trajectory
 from pytest_brt.types.attempt import (
     ModelFailed,
-    NotAsked,
     NotTried,
-    Question,
     SamplingStopped,
     StopReason,
     Untried,
@@ -75,15 +73,8 @@ class _Auto:
         #: Why the model could not be asked.
         self.problem: ModelProblem | None = None
         observed = bench.observed(issue)
-        self.findings = gather(
-            issue,
-            index,
-            engine=bench.engine,
-            observed=observed,
-            ran=functions_run(observed, index, bench.engine),
-            buggy=bench.buggy,
-            host=bench.host,
-        )
+        ran = functions_run(observed, index, bench.engine)
+        self.findings = gather(issue, index, bench, observed, ran)
         self.judge = Judge(self.findings, self.facts, bench.model)
 
     def run(self) -> Attempt:
@@ -91,14 +82,9 @@ class _Auto:
         self._ask_about_tests()
         if not self._is_enough() and not self.bench.over:
             self._find_places()
-        ways = {
-            Untried.LIBRO: self._libro,
-            Untried.INVERT: self._invert,
-            Untried.AGENT: self._agent,
-        }
-        for name, way in ways.items():
+        for name in (Untried.LIBRO, Untried.INVERT, Untried.AGENT):
             if not self._is_enough():
-                self._try(name, way)
+                self._try(name)
                 self._ask_about_tests()
         if self.problem is not None and not self.bench.model.usage.is_answered:
             if not self.tests:
@@ -107,22 +93,20 @@ class _Auto:
         if self.late:
             self.notes.append(NotTried(what=tuple(self.late)))
         # The model was asked about all of them by now: what the best do not need is cut.
-        best = sorted(self._candidates(), key=lambda item: -item.judgement.confidence)
-        for item in best[:KEEP]:
-            if item.test.oracle.kind is OracleKind.WRITTEN:
-                small = reduce_test(item, self.bench.engine, self.bench.repeat, self.facts)
-                self.tests[self.tests.index(item)] = small
+        written = OracleKind.WRITTEN
+        best = sorted(self._candidates(), key=lambda item: -item.judgement.confidence)[:KEEP]
+        for item in (item for item in best if item.test.oracle.kind is written):
+            self._replace(item, reduce_test(item, self.bench.engine, self.bench.repeat, self.facts))
         return self._result()
 
     def _result(self) -> Attempt:
-        candidates = self._candidates()
         return Attempt(
             issue=self.issue.id,
             strategy="auto",
             index=self.number,
             tests=select(self.tests, KEEP),
             misses=self.first.misses,
-            settled=() if candidates else self.first.settled,
+            settled=() if self._candidates() else self.first.settled,
             notes=tuple(dict.fromkeys(self.notes)),
             trajectories=tuple(self.trajectories),
         )
@@ -133,25 +117,28 @@ class _Auto:
         self.notes += [msgspec.structs.replace(note, by=by) for note in made.notes]
         self.bench.found(self._result())
 
+    def _replace(self, item: JudgedTest, new: JudgedTest) -> None:
+        self.tests[self.tests.index(item)] = new
+
+    def _fail(self, problem: ModelProblem, by: str = "") -> None:
+        """Note why the model could not be asked; what did not fit, others may ask it."""
+        if not isinstance(problem, OutOfTime | Overflowed) or by:
+            self.problem = problem
+            self.notes.append(ModelFailed(by=by, said=str(problem)))
+
     # -- what the model says --
 
     def _find_places(self) -> None:
         """Let the model say which places are the likeliest, and show a test that may be right."""
         good = [item for item in self._candidates() if self._says(item) is not False]
         findings = replace(self.findings, test=(good[0].test.source or "") if good else "")
-        bench = self.bench
         try:
-            places = likeliest_places(findings, bench.model)
-            seen = bench.observed(self.issue).observations
-            findings = with_places(findings, places, bench.engine, seen=seen, host=bench.host)
+            places = likeliest_places(findings, self.bench.model)
+            seen = self.bench.observed(self.issue).observations
+            findings = with_places(findings, places, self.bench, seen)
         except ModelProblem as problem:
-            self._not_asked(Question.PLACE, problem)
+            self._fail(problem)
         self.findings = self.judge.findings = findings
-
-    def _not_asked(self, question: Question, problem: ModelProblem) -> None:
-        if not isinstance(problem, OutOfTime | Overflowed):
-            self.problem = problem
-            self.notes.append(NotAsked(question=question, said=str(problem)))
 
     def _ask_about_tests(self) -> None:
         """Ask about the likeliest new tests, the shortest of equals, until one stands."""
@@ -164,9 +151,9 @@ class _Auto:
             try:
                 opinion = self.judge.opinion(item)
             except ModelProblem as problem:
-                self._not_asked(Question.TESTS, problem)
+                self._fail(problem)
                 return
-            self.tests[self.tests.index(item)] = with_opinion(item, opinion, self.facts)
+            self._replace(item, with_opinion(item, opinion, self.facts))
 
     def _says(self, item: JudgedTest) -> bool | None:
         opinion = self.judge.known(item)
@@ -182,7 +169,7 @@ class _Auto:
 
     # -- the strategies --
 
-    def _try(self, name: Untried, way: Callable[[Workbench], None]) -> None:
+    def _try(self, name: Untried) -> None:
         """Let one strategy use its share of the time; its failure leaves others their chance."""
         bench = self.bench
         if bench.over:
@@ -194,37 +181,39 @@ class _Auto:
             model = bench.model.paid_by(bench.model.usage.part(deadline))
             bench = replace(bench, model=model, deadline=deadline)
         try:
-            way(bench)
+            match name:
+                case Untried.LIBRO:
+                    self._libro(bench)
+                case Untried.INVERT:
+                    self._take("invert", inverted(0, bench, self.findings))
+                case _:
+                    self._agent(bench)
         except OutOfTime:
             self.late.append(name)
         except ModelProblem as problem:
-            self.problem = problem
-            self.notes.append(ModelFailed(by=name, said=str(problem)))
+            self._fail(problem, name)
 
     def _libro(self, bench: Workbench) -> None:
         """Draw samples, batch by batch, until more would not tell anything new."""
         work = Libro(bench, self.findings, in_auto=True)
         most = bench.samples or MOST
-        shares = [0.0]
-        why: StopReason | None = None
+        why, share = None, 0.0
         try:
-            while why is None:
-                size = _BATCHES[min(len(shares), len(_BATCHES)) - 1]
+            for size in chain(_BATCHES, repeat(_BATCHES[-1])):
                 work.draw(min(size, most - work.samples))
-                shares.append((work.leading() + 1) / (work.samples + 2))
-                why = _why_stop(work, abs(shares[-1] - shares[-2]), most)
+                before, share = share, (work.leading() + 1) / (work.samples + 2)
+                why = _why_stop(work, abs(share - before), most)
+                if why is not None:
+                    break
         finally:
             notes = [*work.notes, *([work.outcome()] if work.samples else [])]
             if why is not None:
-                alike = work.leading()
-                notes.append(SamplingStopped(why=why, samples=work.samples, alike=alike))
+                drawn, alike = work.samples, work.leading()
+                notes.append(SamplingStopped(why=why, samples=drawn, alike=alike))
             made = Attempt(
                 issue=self.issue.id, strategy="libro", index=0, tests=work.tests(), notes=(*notes,)
             )
             self._take("libro", made)
-
-    def _invert(self, bench: Workbench) -> None:
-        self._take("invert", inverted(0, bench, self.findings))
 
     def _agent(self, bench: Workbench) -> None:
         for number in range(_RUNS):
@@ -238,15 +227,14 @@ class _Auto:
 
     def _refused(self) -> list[str]:
         """Return what other tests demand and why they were not accepted, a line each."""
-        told = []
+        lines: dict[str, None] = {}
         for item in self.tests:
-            opinion = self.judge.known(item)
-            if item.judgement.candidate and (opinion is None or opinion.right is not False):
-                continue
-            reason = opinion.reason if opinion else item.judgement.reason
-            claims, _ = claims_of(item.test.source or "", 0)
-            told.append(" ".join(f"`{(*claims, item.test.name)[0]}`: {reason}".split())[:200])
-        return list(dict.fromkeys(told))[:_REFUSED]
+            opinion = self.judge.known(item) or Opinion(None, item.judgement.reason)
+            if not item.judgement.candidate or opinion.right is False:
+                claims, _ = claims_of(item.test.source or "", 0)
+                line = f"`{(*claims, item.test.name)[0]}`: {opinion.reason}"
+                lines[" ".join(line.split())[:200]] = None
+        return list(lines)[:_REFUSED]
 
 
 def _why_stop(work: Libro, moved: float, most: int) -> StopReason | None:

@@ -5,7 +5,8 @@ A model finds it easier to write a test that passes than one that fails for the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from pytest_brt.agents.prompts import render
 from pytest_brt.errors import OutOfTime
@@ -31,79 +32,84 @@ def invert(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt
         ModelProblem: the model cannot be asked.
         SubjectProblem: the project's interpreter cannot be started.
     """
-    observed = bench.observed(issue)
-    findings = gather(
-        issue, index, engine=bench.engine, observed=observed, buggy=bench.buggy, host=bench.host
-    )
-    return inverted(number, bench, findings)
+    return inverted(number, bench, gather(issue, index, bench, bench.observed(issue)))
 
 
 def inverted(number: int, bench: Workbench, findings: Findings) -> Attempt:
     """Make a failing test by way of passing ones, by what was found out; raises as `invert`."""
-    work = _Inversion(number, bench, findings)
-    said, ending = f"no plan of {_PLANS} came to a test that fails as reported", Ending.STEPS
-    found: JudgedTest | None = None
+    issue = findings.issue.id
+    test, ending = None, Ending.STEPS
+    said = f"no plan of {_PLANS} came to a test that fails as reported"
     try:
-        found = work.run()
+        test = _Inversion(bench, findings, seed_of(issue, "invert", number, bench.seed)).run()
     except OutOfTime as problem:
         said, ending = str(problem), Ending.TIME
     return Attempt(
-        issue=findings.issue.id,
+        issue=issue,
         strategy="invert",
         index=number,
-        tests=(found,) if found is not None else (),
-        notes=(PlansFailed(said=said),) if found is None else (),
-        endings=(Ending.FINISH if found is not None else ending,),
+        tests=(test,) if test else (),
+        notes=() if test else (PlansFailed(said=said),),
+        endings=(Ending.FINISH if test else ending,),
     )
 
 
+@dataclass(slots=True)
 class _Inversion:
     """One run at one report."""
 
-    def __init__(self, number: int, bench: Workbench, findings: Findings) -> None:
-        issue, index = findings.issue, findings.index
-        self.bench = bench
-        self.findings = findings
-        self._seed = seed_of(issue.id, "invert", number, bench.seed)
-        folder = bench.engine.subject.test_root
-        self._extractor = Extractor(issue=issue, index=index, folder=folder, host=bench.host)
+    bench: Workbench
+    findings: Findings
+    seed: int
 
     def run(self) -> JudgedTest | None:
         plans: list[str] = []
         for _ in range(_PLANS):
             plans.append(" ".join(self._ask("plan", plans=plans).split())[:400])
             self.bench.say(f"plan {len(plans)}: {plans[-1][:80]}")
-            passing = turned = None
-            for _ in range(_VERSIONS):
-                passing = self._test("write", plan=plans[-1], before=passing)
-                if passing is None or passing.judgement.verdict is Verdict.PASS:
-                    break
-            if passing is None or passing.judgement.verdict is not Verdict.PASS:
-                continue
-            for _ in range(_VERSIONS):
-                turned = self._test("turn", passing=passing, before=turned)
-                if turned is not None and turned.judgement.candidate:
-                    return turned
+            passing = self._test(_passes, "write", plan=plans[-1])
+            turned = self._test(_fails, "turn", passing=passing) if passing else None
+            if turned:
+                return turned
         return None
 
-    def _test(self, task: str, **values: object) -> JudgedTest | None:
-        """Ask for a test and run it; None where the reply has none."""
-        reply, bench = self._ask(task, **values), self.bench
-        made = self._extractor.tests(reply, Origin(strategy="invert", model=bench.model.name))
-        if not made:
-            return None
-        test = made[0].test
-        runs = run_tests([test], bench.engine, bench.repeat, deadline=bench.deadline)[test.id]
-        return judge_written(test, runs, bench.facts(self.findings.issue))
+    def _test(
+        self, is_wanted: Callable[[JudgedTest], bool], task: str, **values: object
+    ) -> JudgedTest | None:
+        """Ask for a test until one does what is wanted; each is told of the one before."""
+        bench, issue = self.bench, self.findings.issue
+        folder, origin = (
+            bench.engine.subject.test_root,
+            Origin(strategy="invert", model=bench.model.name),
+        )
+        extractor = Extractor(
+            issue=issue, index=self.findings.index, folder=folder, host=bench.host
+        )
+        before = None
+        for _ in range(_VERSIONS):
+            reply = self._ask(task, before=before, **values)
+            for one in extractor.tests(reply, origin)[:1]:
+                runs = run_tests([one.test], bench.engine, bench.repeat, deadline=bench.deadline)
+                before = judge_written(one.test, runs[one.test.id], bench.facts(issue))
+                if is_wanted(before):
+                    return before
+        return None
 
     def _ask(self, task: str, **values: object) -> str:
-        self._seed += 1
+        self.seed = (self.seed + 1) % 2**31
 
         def build(told: Mapping[str, object]) -> Request:
             every = {"plan": "", "plans": [], "passing": None, "before": None, **told, **values}
             text = render("invert", task=task, **every)
-            seed = self._seed % 2**31
-            return Request(messages=(Message("user", text),), temperature=0.2, seed=seed)
+            return Request(messages=(Message("user", text),), temperature=0.2, seed=self.seed)
 
         model = self.bench.model
         return model.text(fitted(build, self.findings.values, _ORDER, model)[0])
+
+
+def _passes(item: JudgedTest) -> bool:
+    return item.judgement.verdict is Verdict.PASS
+
+
+def _fails(item: JudgedTest) -> bool:
+    return item.judgement.candidate

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
 from pytest_brt.agents.prompts import system_and_user, turns
 from pytest_brt.agents.shown import report_text
@@ -36,7 +36,6 @@ from pytest_brt.types import (
     JudgedTest,
     Origin,
     TestRun,
-    Verdict,
 )
 from pytest_brt.types.attempt import ModelFailed, SamplesDrawn, Shortened, VerdictCount
 
@@ -60,48 +59,45 @@ class Sampled:
     samples: set[int] = field(default_factory=set)
     runs: tuple[TestRun, ...] = ()
 
+    @property
+    def source(self) -> str:
+        """The text of the test."""
+        return self.test.source or ""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
-    """Tests that fail in the same way, best first."""
+    @property
+    def tokens(self) -> int:
+        """How long the test is."""
+        return len(re.findall(r"\w+|[^\w\s]", self.source))
 
-    key: str
-    tests: tuple[Sampled, ...]
-    #: Samples that fail in this way.
-    size: int
-    #: Whether the failure is the reported one, and the mean number of tokens.
-    match: bool
-    length: float
+
+#: Tests that fail in the same way, best first.
+Cluster = list[Sampled]
+
+
+def size_of(cluster: Cluster) -> int:
+    """Return how many samples fail in this way."""
+    return len(set().union(*(item.samples for item in cluster)))
 
 
 def clusters_of(failing: Iterable[Sampled], facts: ReportFacts) -> list[Cluster]:
     """Return the clusters by failure, best first: match, then size, then short tests."""
-    groups: dict[str, list[Sampled]] = {}
-    for item in failing:
-        groups.setdefault(failure_key(item.runs[0]), []).append(item)
-    found = [_cluster(key, items, facts) for key, items in groups.items()]
-    return sorted(found, key=lambda c: (not c.match, -c.size, c.length, c.key))
 
+    def order_tests(item: Sampled) -> tuple[bool, bool, int, str]:
+        catches = catches_named(facts, item.source)
+        return item.beside is not None, not catches, item.tokens, item.test.id
 
-def _tokens(item: Sampled) -> int:
-    return len(re.findall(r"\w+|[^\w\s]", item.test.source or ""))
+    def order_clusters(key: str) -> tuple[bool, int, float, str]:
+        items = clusters[key]
+        match = any(
+            failure_matches_report(facts, item.source, item.runs[0].raised) for item in items
+        )
+        length = sum(item.tokens for item in items) / len(items)
+        return not match, -size_of(items), length, key
 
-
-def _cluster(key: str, items: Sequence[Sampled], facts: ReportFacts) -> Cluster:
-    def order(item: Sampled) -> tuple[bool, bool, int, str]:
-        catches = catches_named(facts, item.test.source or "")
-        return item.beside is not None, not catches, _tokens(item), item.test.id
-
-    return Cluster(
-        key=key,
-        tests=tuple(sorted(items, key=order)),
-        size=len(set().union(*(item.samples for item in items))),
-        match=any(
-            failure_matches_report(facts, item.test.source or "", item.runs[0].raised)
-            for item in items
-        ),
-        length=sum(map(_tokens, items)) / len(items),
-    )
+    clusters: dict[str, Cluster] = {}
+    for item in sorted(failing, key=order_tests):
+        clusters.setdefault(failure_key(item.runs[0]), []).append(item)
+    return [clusters[key] for key in sorted(clusters, key=order_clusters)]
 
 
 class Libro:
@@ -123,8 +119,6 @@ class Libro:
         host = findings.host if findings.files else bench.host
         folder = bench.engine.subject.test_root
         self._extractor = Extractor(issue=issue, index=findings.index, folder=folder, host=host)
-        name = "auto-libro" if in_auto else "libro"
-        self._origin = Origin(strategy=name, model=bench.model.name)
         self._tests: dict[str, Sampled] = {}
 
     def draw(self, samples: int) -> None:
@@ -134,19 +128,24 @@ class Libro:
             Overflowed: the prompt does not fit the model.
             ModelProblem: the model cannot be asked.
         """
-        self.bench.say(f"asking for {samples} tests")
-        request, left_out = fitted(self._request, self._values, _ORDER, self.bench.model)
-        for part in left_out:
-            note = Shortened(part=part, left_out=part != "report")
-            self.notes += [note] if note not in self.notes else []
-        seed = (self._seed + self.samples) % 2**31
-        for reply in self.bench.model.complete(replace(request, n=samples, seed=seed)):
-            made = self._extractor.tests(reply.text, replace(self._origin, seed=seed))
-            self._empty += not made
-            self._take(made, {self.samples})
-            self.samples += 1
-            seed += 1
-        self._run()
+        bench = self.bench
+        bench.say(f"asking for {samples} tests")
+        request, left_out = fitted(self._request, self._values, _ORDER, bench.model)
+        notes = [Shortened(part=part, left_out=part != "report") for part in left_out]
+        self.notes += [note for note in notes if note not in self.notes]
+        first = (self._seed + self.samples) % 2**31
+        name = "auto-libro" if self.in_auto else "libro"
+        for seed, reply in enumerate(
+            bench.model.complete(replace(request, n=samples, seed=first)), first
+        ):
+            origin = Origin(strategy=name, model=bench.model.name, seed=seed)
+            self._take(self._extractor.tests(reply.text, origin))
+        new = {item.test.id: item for item in self._tests.values() if not item.runs}
+        tests = [item.test for item in new.values()]
+        for test, runs in run_tests(
+            tests, bench.engine, bench.repeat, deadline=bench.deadline
+        ).items():
+            new[test].runs = runs
 
     def _values(self, code: int = CODE) -> dict[str, object]:
         """Return what the prompt is told: in LIBRO the report, and both files (paper 001)."""
@@ -166,30 +165,25 @@ class Libro:
             stop=() if self.in_auto else _STOP,
         )
 
-    def _take(self, made: Sequence[Written], samples: set[int]) -> None:
+    def _take(self, made: Sequence[Written]) -> None:
+        """Keep the tests of the next sample."""
         first: Sampled | None = None
         for item in made:
             beside = first if self.in_auto else None
             known = self._tests.setdefault(item.key, Sampled(item.test, beside))
-            known.samples |= samples
+            known.samples.add(self.samples)
             first = first or known
-
-    def _run(self) -> None:
-        new = [item for item in self._tests.values() if not item.runs]
-        bench, tests = self.bench, [item.test for item in new]
-        runs = run_tests(tests, bench.engine, bench.repeat, deadline=bench.deadline)
-        for item in new:
-            item.runs = runs[item.test.id]
+        self._empty += not made
+        self.samples += 1
 
     def _stands(self, item: Sampled) -> bool:
         """Say whether a test fails for a reason; with another input, as with the reported one."""
         if not item.runs or refusal(item.test, item.runs, self.facts):
             return False
-        first = item.beside
-        if first is None:
+        if item.beside is None:
             return True
-        raised = [one.runs[0].raised for one in (item, first) if one.runs]
-        return self._stands(first) and len({one.type for one in raised if one is not None}) == 1
+        kinds = {one.runs[0].raised.type for one in (item, item.beside) if one.runs[0].raised}
+        return self._stands(item.beside) and len(kinds) == 1
 
     def clusters(self) -> list[Cluster]:
         """Return the tests that fail for a reason that stands, clustered, best first."""
@@ -197,29 +191,28 @@ class Libro:
 
     def leading(self) -> int:
         """Return how many samples fail as those of the largest cluster do."""
-        return max((cluster.size for cluster in self.clusters()), default=0)
+        return max(map(size_of, self.clusters()), default=0)
 
     def tests(self) -> tuple[JudgedTest, ...]:
-        """Return all tests, judged: candidates first, in LIBRO's order.
+        """Return all tests, judged: candidates first, clusters taking turns."""
+        return without_doubles(self._judged())
+
+    def _judged(self) -> Iterator[JudgedTest]:
+        """Yield all tests; those with another input count where they fail as with the reported.
 
         A bug is shown when more than one sample fails alike; `auto` believes a test that stands
         alone too.
         """
         clusters = self.clusters()
-        sizes = {cluster.key: cluster.size for cluster in clusters}
-        rounds = zip_longest(*(cluster.tests for cluster in clusters))
-        failing = [item for one in rounds for item in one if item is not None]
-        others = [item for item in self._tests.values() if item not in failing]
-        others.sort(key=lambda item: not item.runs or item.runs[0].verdict is not Verdict.FAIL)
-        judged = []
-        for item in (*failing, *others):
-            agree = sizes.get(failure_key(item.runs[0]), 1) if item.runs else 1
-            one = judge_written(item.test, item.runs, self.facts, agree, self.samples)
-            reason = "another input, and it does not fail as with the reported one"
-            judged.append(one if item in failing else dropped(one, reason))
-        if not self.in_auto and max(sizes.values(), default=0) <= _AGREE:
-            judged = list(map(_unsure, judged))
-        return without_doubles(judged)
+        sizes = {item: size_of(cluster) for cluster in clusters for item in cluster}
+        is_shown = self.in_auto or max(sizes.values(), default=0) > _AGREE
+        for item in filter(None, chain.from_iterable(zip_longest(*clusters))):
+            one = judge_written(item.test, item.runs, self.facts, sizes[item], self.samples)
+            yield one if is_shown else _unsure(one)
+        for item in self._tests.values():
+            if item not in sizes:
+                one = judge_written(item.test, item.runs, self.facts, 1, self.samples)
+                yield dropped(one, "another input, and it does not fail as with the reported one")
 
     def outcome(self) -> SamplesDrawn:
         """Return what became of the samples."""
@@ -234,8 +227,6 @@ class Libro:
 
 def _unsure(item: JudgedTest) -> JudgedTest:
     """Return a candidate as one that no bug is shown by: too few samples agree."""
-    if not item.judgement.candidate:
-        return item
     confidence = min(item.judgement.confidence, COUNTS - 0.01)
     return rescored(item, confidence, f"fewer than {_AGREE + 1} samples fail alike")
 
@@ -247,7 +238,7 @@ def libro(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt:
         ModelProblem: the model cannot be asked.
         SubjectProblem: the project's interpreter cannot be started.
     """
-    findings = gather(issue, index, buggy=bench.buggy, host=bench.host)
+    findings = gather(issue, index, bench)
     # LIBRO knows files with the bug, and no places in them.
     files = bench.buggy or findings.files[:1]
     places = tuple(place for place in findings.places if place.path in files)
