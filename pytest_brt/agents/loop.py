@@ -10,7 +10,7 @@ from typing import Any
 from pytest_brt.agents.prompts import system_and_user
 from pytest_brt.agents.reply import Tool, describe, read_reply
 from pytest_brt.agents.shown import cut
-from pytest_brt.agents.workspace import Observation, Refused, Workspace
+from pytest_brt.agents.workspace import Refused, Workspace
 from pytest_brt.errors import BrtError, ModelProblem, OutOfTime, Overflowed, SubjectProblem
 from pytest_brt.model.request import Message, Reply, Request
 from pytest_brt.types import Call, Ending, FileChange, Finished, Step, Trajectory
@@ -23,6 +23,24 @@ _LONGEST, _REPLY, _OBSERVATION = 900, 1 / 5, 0.4
 
 #: Returns the messages after some steps, in about so many tokens.
 Layout = Callable[["Agent", Any, Sequence[Step], int], tuple[Message, ...]]
+
+
+def conversation(
+    agent: Agent, env: Workspace, steps: Sequence[Step], room: int
+) -> tuple[Message, ...]:
+    """Return the opening, then each reply and its result; old results go where there is no room.
+
+    The last result is always whole.
+    """
+    left = room - env.model.count(env.opening)
+    turns: list[Message] = []
+    for step in reversed(steps):
+        pair = (Message("assistant", step.reply), Message("user", step.observation))
+        left -= env.model.count(pair)
+        if turns and left < 0:
+            pair = (pair[0], Message("user", "[this result is left out]"))
+        turns = [*pair, *turns]
+    return (*env.opening, *turns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +60,8 @@ class Agent:
     is_given: bool = False
     #: State → tool → next state; the first state is the start. Empty: every tool, always.
     states: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    #: Lays out what it has seen; None for a plain conversation.
-    layout: Layout | None = None
+    #: Lays out what it has seen; a plain conversation where nothing else is said.
+    layout: Layout = conversation
     #: Whether the first result that stands ends a run.
     ends_early: bool = False
     #: Whether it is a paper's: it asks again what an earlier run that ended was answered.
@@ -75,11 +93,12 @@ def run_agent(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Traje
         ModelProblem: the model could not be asked even once.
         SubjectProblem: the project's interpreter cannot be started.
     """
+    env.opening = tuple(opening)
     steps, reason = env.steps, ""
     ending: Ending | None = None
     while ending is None:
         try:
-            steps.append(_take_step(agent, env, opening))
+            steps.append(_take_step(agent, env))
         except ModelProblem as problem:
             kinds = {Overflowed: Ending.TOKENS, OutOfTime: Ending.TIME}
             ending, reason = kinds.get(type(problem), Ending.ERROR), str(problem)
@@ -102,9 +121,9 @@ def is_loop(steps: Sequence[Step]) -> bool:
     return bool(vain) and not steps[-1].is_done and vain.count(vain[-1]) >= _EQUAL
 
 
-def _take_step(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Step:
+def _take_step(agent: Agent, env: Workspace) -> Step:
     """Ask for a step and carry it out; what is wrong with it is answered."""
-    reply = _ask(agent, env, opening)
+    reply = _ask(agent, env)
     begin, waited = time.monotonic(), env.model.usage.cost.seconds
     offered = agent.offered(env.steps)
     step = Step(number=len(env.steps) + 1, reply=reply.text)
@@ -114,21 +133,21 @@ def _take_step(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Step
         step = replace(step, call=call, thought=thought)
         _refuse_repeat(call, env.steps)
         code = {"code": call.code} if call.code else {}
-        result = offered[call.action](env, **dict(call.arguments), **code)
+        done = offered[call.action](env, **dict(call.arguments), **code)
     except (SubjectProblem, ModelProblem):
         raise
     except Refused as refused:
         return replace(step, observation=str(refused))
     except BrtError as problem:
         return replace(step, observation=f"This did not work: {problem}")
-    done = result if isinstance(result, Observation) else Observation(str(result))
     changed = {path: new for path, new in env.changed.items() if before.get(path) != new}
+    is_plain = isinstance(done, str)
     return replace(
         step,
         is_done=True,
-        observation=cut(done.text, int(env.model.context * _OBSERVATION)),
+        observation=cut(done if is_plain else done.text, int(env.model.context * _OBSERVATION)),
         changes=tuple(FileChange(path=path, content=new) for path, new in changed.items()),
-        effects=done.effects,
+        effects=() if is_plain else done.effects,
         seconds=time.monotonic() - begin - (env.model.usage.cost.seconds - waited),
     )
 
@@ -145,17 +164,13 @@ def _refuse_repeat(call: Call, steps: Sequence[Step]) -> None:
             return
 
 
-def _ask(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Reply:
+def _ask(agent: Agent, env: Workspace) -> Reply:
     """Return the reply to what an agent has seen; made shorter where a server has less room."""
     while True:
         context = env.model.context
         longest = max(16, min(_LONGEST, int(context * _REPLY)))
-        if agent.layout is not None:
-            messages = agent.layout(agent, env, env.steps, context - longest)
-        else:
-            messages = conversation(opening, env, context - longest)
         request = Request(
-            messages=messages,
+            messages=agent.layout(agent, env, env.steps, context - longest),
             temperature=agent.temperature,
             top_p=agent.top_p,
             top_k=agent.top_k,
@@ -167,19 +182,3 @@ def _ask(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Reply:
         except Overflowed:
             if env.model.context >= context:
                 raise
-
-
-def conversation(opening: Sequence[Message], env: Workspace, room: int) -> tuple[Message, ...]:
-    """Return the opening, then each reply and its result; old results go where there is no room.
-
-    The last result is always whole.
-    """
-    left = room - env.model.count(opening)
-    turns: list[Message] = []
-    for step in reversed(env.steps):
-        pair = (Message("assistant", step.reply), Message("user", step.observation))
-        left -= env.model.count(pair)
-        if turns and left < 0:
-            pair = (pair[0], Message("user", "[this result is left out]"))
-        turns = [*pair, *turns]
-    return (*opening, *turns)

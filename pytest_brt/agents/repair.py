@@ -130,9 +130,8 @@ def write_fix(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> Obse
     their order.
     """
     (trial,) = env.trials.run(apply_fix(parse_fix(changes, code), env))
-    is_new = all(one.key != trial.key for one in env.tried)
     tried, text = [trial], describe_trial(env, trial)
-    if is_new and not trial.stands:
+    if not trial.stands and all(one.key != trial.key for one in env.tried):
         variants = _variants(env, "\n".join([changes, *code]), trial, text)
         good = [one for one in variants if one.stands]
         text += f"\n{len(good)} of {len(variants)} different variants of it passed."
@@ -140,28 +139,25 @@ def write_fix(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> Obse
             text += f" This one is kept:\n{env.trials.found_fix(good[0]).patch.text}"
         tried += variants
     env.tried += [replace(one, hypothesis=env.hypothesis) for one in tried]
-    stands = any(one.stands for one in tried)
-    verdict = Verdict.PASS if stands else Verdict.FAIL
+    good = [one for one in tried if one.stands]
     diffs = tuple(env.trials.found_fix(one).patch.text for one in tried)
-    ran = TestsRan(path="", verdict=verdict, diffs=diffs)
+    ran = TestsRan(path="", verdict=Verdict.PASS if good else Verdict.FAIL, diffs=diffs)
     # Where a test only says what is wrong, the agent decides whether the values are right.
-    is_over = env.ends_early and any(one.stands and not one.values for one in tried)
+    is_over = env.ends_early and not all(one.values for one in good)
     return Observation(text, (ran, Finished()) if is_over else (ran,))
 
 
 def describe_trial(env: RepairWork, trial: Trial) -> str:
     """Return what the tests do with a fix, and what becomes of it."""
-    lines = ["Nothing here tests the bug itself."]
-    if trial.runs:
-        lines = [describe_runs(trial.runs)]
+    lines = [describe_runs(trial.runs) if trial.runs else "Nothing here tests the bug itself."]
     for value in trial.values:
         now = f"raises {value.raised}" if value.raised else f"gives {value.text}"
         lines.append(
             f"`{value.expression}` {now} with it, and {value.before} without: is it right?"
         )
-    if trial.guarded is not None and trial.broken:
-        broken = ", ".join(one.test for one in trial.guarded.regressions[:_BROKEN])
-        lines.append(f"It breaks {trial.broken} existing tests: {broken}")
+    if trial.broken:
+        broken = ", ".join(one.test for one in trial.broken[:_BROKEN])
+        lines.append(f"It breaks {len(trial.broken)} existing tests: {broken}")
     kept = "is kept" if trial.stands else "was taken back: the code is as it was before"
     return "\n".join([*lines, f"The fix {kept}."])
 
@@ -169,17 +165,10 @@ def describe_trial(env: RepairWork, trial: Trial) -> str:
 def _variants(env: RepairWork, fix: str, failed: Trial, failure: str) -> list[Trial]:
     """Ask for variants of a fix that fails, and try those that are new (paper 004, III-D3)."""
     code = "\n\n".join(_near(env, change.path, fix) for change in failed.changes)
+    asked = {"code": code, "fix": fix, "failure": failure, "form": example(change)}
     try:
         replies = env.ask(
-            env.model,
-            "variants",
-            _VARIANT,
-            _VARIANTS,
-            hypothesis=env.hypothesis,
-            code=code,
-            fix=fix,
-            failure=failure,
-            form=example(change),
+            env.model, "variants", _VARIANT, _VARIANTS, hypothesis=env.hypothesis, **asked
         )
     except ModelProblem as problem:
         env.say(f"no variants: {problem}")
@@ -243,13 +232,15 @@ def _near(env: RepairWork, path: str, text: str) -> str:
 
 def test(env: RepairWork, path: str) -> Observation:
     """Run a test file on the code as you changed it."""
-    target = TestTarget(id="test", path=env.find(path))
-    if env.given is not None and target.path == env.given.test.path:
-        target = target_of(env.given.test)
-    if not is_test_path(target.path):
+    path = env.find(path)
+    if not is_test_path(path):
         raise Refused(f"{path} is not a test file. Name one, as in tests/test_x.py.")
+    is_given = env.given is not None and path == env.given.test.path
+    target = (
+        target_of(env.given.test) if env.given and is_given else TestTarget(id="test", path=path)
+    )
     changes = tuple(change for change in env.changes if not is_test_path(change.path))
-    return _ran(target.path, env.trials.engine.run(Row(changes=changes, targets=(target,))).runs)
+    return _ran(path, env.trials.engine.run(Row(changes=changes, targets=(target,))).runs)
 
 
 def finish(env: RepairWork) -> Observation:

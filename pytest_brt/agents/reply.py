@@ -60,14 +60,11 @@ def read_reply(
     if found is None:
         form = example(next(iter(offered.values())))
         raise Refused(f"No JSON object with an action in your reply. Write it like this:\n{form}")
-    thought = str(_take(found, _THOUGHTS) or "")
-    name = _take(found, _NAMES)
-    if isinstance(name, dict):
-        found |= name
-        name = _take(found, _NAMES)
-    inner = _take(found, _ARGUMENTS)
-    found |= inner if isinstance(inner, dict) else {}
-    tool = named(str(name or ""), offered)
+    for key in (*_NAMES, *_ARGUMENTS):  # what stands inside of one is meant for the whole
+        if isinstance(found.get(key), dict):
+            found |= found.pop(key)
+    thought, name = _take(found, _THOUGHTS), _take(found, _NAMES)
+    tool = named(name, offered)
     if not tool:
         raise Refused(f"There is no action {name!r} now. Use: {', '.join(offered)}.")
     call = _call(offered[tool], found, [one for one in blocks if not one.startswith("{")])
@@ -78,30 +75,29 @@ def read_reply(
 
 def _call(tool: Tool, found: Mapping[str, object], blocks: list[str]) -> Call:
     """Return the call of a tool; raise Refused where it lacks arguments."""
-    defaults = _defaults(tool)
-    values = {meant: _plain(v) for key, v in found.items() if (meant := named(key, defaults))}
-    code = values.pop("code", "")
-    if not blocks and code.strip():
-        blocks = fenced_blocks(code) or [code]
-    if "code" not in defaults:
-        blocks = []
-    given = {**values, "code": ""} if blocks else values
-    missing = [
-        n for n, one in defaults.items() if n not in given and one is inspect.Parameter.empty
-    ]
+    values = _defaults(tool)
+    given = {meant: _plain(v) for key, v in found.items() if (meant := named(key, values))}
+    code = given.pop("code", "")
+    blocks = blocks or (fenced_blocks(code) or [code] if code.strip() else [])
+    values |= {**given, "code": ""} if blocks and "code" in values else given
+    missing = [name for name, value in values.items() if value is inspect.Parameter.empty]
     if missing:
         form, needed = example(tool), ", ".join(map(repr, missing))
         raise Refused(f"{tool.__name__} needs {needed}. Write it like this:\n{form}")
-    arguments = [(n, values.get(n, one)) for n, one in defaults.items() if n != "code"]
-    return Call(action=tool.__name__, arguments=tuple(arguments), code=tuple(blocks))
+    has_code = values.pop("code", None) is not None
+    return Call(
+        action=tool.__name__,
+        arguments=tuple(values.items()),
+        code=tuple(blocks) if has_code else (),
+    )
 
 
 def _plain(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _take(found: dict[str, Any], names: Iterable[str]) -> object:
-    return next((found.pop(name) for name in names if name in found), None)
+def _take(found: dict[str, Any], names: Iterable[str]) -> str:
+    return str(next((found.pop(name) for name in names if name in found), None) or "")
 
 
 def first_object(text: str) -> dict[str, Any] | None:

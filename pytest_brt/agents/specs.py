@@ -21,7 +21,7 @@ from pytest_brt.agents.prompts import render
 from pytest_brt.agents.repair import RepairWork, describe_places
 from pytest_brt.agents.shown import cut, report_text
 from pytest_brt.model.request import Message
-from pytest_brt.types import Step
+from pytest_brt.types import Call, Step
 
 #: BRT Agent and Passerine are one agent on two sides of the tree (paper 001, 4.2 and 5.1.2).
 BRT_AGENT = Agent(
@@ -93,19 +93,18 @@ def sections(
     for step in reversed(steps[:-1]):
         entry = _entry(step)
         left -= len(entry)
-        shown = entry if left > 0 else "[left out]"
-        gathered[step.action] = f"{shown}\n\n{gathered.get(step.action, '')}"
+        above = gathered.get(step.action, "")
+        gathered[step.action] = f"{entry if left > 0 else '[left out]'}\n\n{above}"
     texts = [f"## {tool}\n\n{entries}" for tool, entries in gathered.items()]
     return system, Message("user", "\n\n".join([known.content, *texts, tail]))
 
 
 def _entry(step: Step) -> str:
     """Return what a step was: what was asked for, thought, written and seen."""
-    values = [value for _, value in step.call.arguments] if step.call else []
-    code = "".join(step.call.code).splitlines()[:_LINES] if step.call else []
-    asked = " ".join([step.action, *values])[:200]
-    thought = f"You thought: {step.thought}"
-    return "\n".join([f"### {step.number}. {asked}", thought, *code, step.observation])
+    call = step.call or Call(action="")
+    asked = " ".join([call.action, *dict(call.arguments).values()])[:200]
+    head = [f"### {step.number}. {asked}", f"You thought: {step.thought}"]
+    return "\n".join([*head, *"".join(call.code).splitlines()[:_LINES], step.observation])
 
 
 def repair_values(env: RepairWork, most: int) -> dict[str, object]:

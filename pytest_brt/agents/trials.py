@@ -20,6 +20,7 @@ from pytest_brt.types import (
     Guarded,
     JudgedTest,
     Patch,
+    Regression,
     TestRun,
     Value,
     Verdict,
@@ -50,9 +51,9 @@ class Trial:
     hypothesis: str = ""
 
     @property
-    def broken(self) -> int:
-        """How many existing tests fail with it."""
-        return len(self.guarded.regressions) if self.guarded else 0
+    def broken(self) -> tuple[Regression, ...]:
+        """The existing tests that fail with it."""
+        return self.guarded.regressions if self.guarded else ()
 
     @property
     def stands(self) -> bool:

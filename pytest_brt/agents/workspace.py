@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_brt.model.model import Model
+from pytest_brt.model.request import Message
 from pytest_brt.project.index import Index
 from pytest_brt.project.layout import escapes_root
 from pytest_brt.pysource.parse import decode
@@ -44,7 +45,8 @@ class Workspace:
     say: Callable[[str], None] = lambda _: None
     #: Files that are other than on disk, by path.
     changed: dict[str, bytes] = field(default_factory=dict)
-    #: The steps so far.
+    #: The messages that the dialogue began with, and the steps so far.
+    opening: tuple[Message, ...] = ()
     steps: list[Step] = field(default_factory=list)
 
     @property

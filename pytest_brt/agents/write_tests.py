@@ -9,7 +9,6 @@ from pytest_brt.agents.outcomes import describe_runs
 from pytest_brt.agents.prompts import system_and_user
 from pytest_brt.agents.shown import cut, report_text
 from pytest_brt.agents.workspace import Observation, Refused, Workspace
-from pytest_brt.edit.source_text import new_file
 from pytest_brt.execute.engine import Engine, Row, target_of, worst
 from pytest_brt.model.request import Request
 from pytest_brt.project.pytest_config import USUAL
@@ -69,10 +68,12 @@ def edit(env: TestWork, path: str, prompt: str = "", code: tuple[str, ...] = ())
     tests, problems = env.extract(path, reply)
     if not tests:
         raise Refused("The answer had no test in it. Say in the prompt what the test must call.")
-    env.changed[path] = _placed(env, path, tests)
     env.written[path] = tests
+    sources = [(test.source or "").rstrip("\n") for test in tests]
+    content = decode(env.on_disk(path) or b"").rstrip("\n")
+    env.changed[path] = "\n\n\n".join([*([content] if content else []), *sources, ""]).encode()
     names = ", ".join(test.name for test in tests)
-    shown = [cut((test.source or "").rstrip("\n"), _TOLD) for test in tests]
+    shown = [cut(source, _TOLD) for source in sources]
     told = "\n".join([f"Written: {names} in {path}.", *problems, *shown])
     effects: tuple[Effect, ...] = (TestsWritten(path=path, tests=tuple(tests)),)
     if env.ends_early:
@@ -98,18 +99,6 @@ def _written(env: TestWork, path: str, change: str) -> str:
     longest, seed = min(_CODE, editor.context // 4), env.next_seed()
     request = Request(messages=messages, temperature=0.2, top_k=0, seed=seed, max_tokens=longest)
     return editor.text(request)
-
-
-def _placed(env: TestWork, path: str, tests: list[CandidateTest]) -> bytes:
-    """Return the file with the tests in it, in place of those that the agent wrote there."""
-    from pytest_brt.edit.place_test import place  # libcst takes half a second
-
-    content = env.on_disk(path)
-    for test in tests:
-        source = test.source or ""
-        done = new_file(source, path) if content is None else place(source, path, content)
-        content = done.edit.after
-    return content or b""
 
 
 def test(env: TestWork, path: str) -> Observation:

@@ -17,10 +17,7 @@ from pytest_brt.types.attempt import (
     PlansFailed,
     PutAtTop,
     SamplesDrawn,
-    SamplingStopped,
     Shortened,
-    StopReason,
-    Untried,
     WithoutModel,
 )
 
@@ -32,15 +29,6 @@ _ENDED = {
     Ending.LOOP: "it went round in circles",
     Ending.ERROR: "the model failed",
 }
-_UNTRIED = {
-    Untried.LIBRO: "libro",
-    Untried.INVERT: "invert",
-    Untried.AGENT: "agent",
-    Untried.SAMPLES: "more samples",
-    Untried.RUNS: "more runs of the agent",
-}
-
-
 #: Notes that are shown beside the answer about a report.
 _BESIDE = (Interrupted, NotTried, PutAtTop, WithoutModel)
 
@@ -100,15 +88,12 @@ def _words(note: AttemptNote) -> str:
             return f"{part} {'left out' if left_out else 'shortened'} to fit the context"
         case SamplesDrawn():
             return _drawn_words(note)
-        case SamplingStopped():
-            return _stopped_words(note)
         case DialogueEnded(ending=ending, steps=steps, said=said, wrote=wrote):
             more = f" ({said})" if said else ""
             missing = "" if wrote else "; no test was written"
             return f"{count(steps, 'step')}: {_ENDED[ending]}{more}{missing}"
         case NotTried(what=what):
-            untried = ", ".join(_UNTRIED[one] for one in what)
-            return f"more time (--brt-budget) would add: {untried}"
+            return f"more time (--brt-budget) would add: {', '.join(what)}"
         case PlansFailed(said=said) | ModelFailed(said=said) | WithoutModel(said=said):
             return said
         case ModelGaveNothing(wrote=wrote):
@@ -140,18 +125,3 @@ def _drawn_words(note: SamplesDrawn) -> str:
     if note.unreadable:
         return f"{words}; {note.unreadable} of them had no test that parses"
     return words
-
-
-def _stopped_words(note: SamplingStopped) -> str:
-    match note.why:
-        case StopReason.ALLOWED:
-            return f"limit of {count(note.samples, 'sample')} reached"
-        case StopReason.NONE_FAILS:
-            return f"none of {count(note.samples, 'sample')} fails as the report says"
-        case StopReason.AGREE:
-            alike = f"{note.alike} of {note.samples} samples fail alike"
-            return f"{alike}, and more do not change that"
-        case StopReason.TIME:
-            return "time limit reached"
-        case _:
-            assert_never(note.why)

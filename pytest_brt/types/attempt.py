@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from pytest_brt.types.candidate import JudgedTest
 from pytest_brt.types.cost import Cost
@@ -46,25 +45,6 @@ class SamplesDrawn(_Note, frozen=True, kw_only=True):
     verdicts: tuple[VerdictCount, ...]
 
 
-class StopReason(StrEnum):
-    """Why no further samples were drawn."""
-
-    ALLOWED = "allowed"
-    NONE_FAILS = "none-fails"
-    #: So many fail alike, and more do not change that.
-    AGREE = "agree"
-    TIME = "time"
-
-
-class SamplingStopped(_Note, frozen=True, kw_only=True):
-    """No further samples were drawn."""
-
-    why: StopReason
-    samples: int
-    #: Samples of the largest group that fails alike.
-    alike: int
-
-
 class DialogueEnded(_Note, frozen=True, kw_only=True):
     """How a dialogue with a model ended."""
 
@@ -81,21 +61,11 @@ class PlansFailed(_Note, frozen=True, kw_only=True):
     said: str
 
 
-class Untried(StrEnum):
-    """What an attempt may still try."""
-
-    LIBRO = "libro"
-    INVERT = "invert"
-    AGENT = "agent"
-    SAMPLES = "samples"
-    #: Of the agent.
-    RUNS = "runs"
-
-
 class NotTried(_Note, frozen=True, kw_only=True):
     """There was no time for these."""
 
-    what: tuple[Untried, ...]
+    #: Names of strategies.
+    what: tuple[str, ...]
 
 
 class ModelFailed(_Note, frozen=True, kw_only=True):
@@ -130,7 +100,6 @@ class Interrupted(_Note, frozen=True, kw_only=True):
 AttemptNote = (
     Shortened
     | SamplesDrawn
-    | SamplingStopped
     | DialogueEnded
     | PlansFailed
     | NotTried

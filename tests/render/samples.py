@@ -48,10 +48,7 @@ from pytest_brt.types.attempt import (
     NotTried,
     PlansFailed,
     SamplesDrawn,
-    SamplingStopped,
     Shortened,
-    StopReason,
-    Untried,
     VerdictCount,
     WithoutModel,
 )
@@ -228,7 +225,7 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
         strategy="auto", notes=(WithoutModel(said="no answer from http://127.0.0.1:8080"),)
     ),
     "out-of-time": lambda: asked(
-        NotTried(what=(Untried.AGENT,)),
+        NotTried(what=("agent",)),
         ending=Ending.TIME,
         strategy="auto",
         misses=(NO_CODE,),
@@ -237,7 +234,6 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
         rejected_test(Verdict.BROKEN, model="m"),
         strategy="auto",
         notes=(
-            SamplingStopped(by="libro", why=StopReason.NONE_FAILS, samples=16, alike=0),
             Shortened(by="libro", part="report", left_out=False),
             SamplesDrawn(
                 by="libro",

@@ -27,7 +27,6 @@ from pytest_brt.types.attempt import (
     NotTried,
     PlansFailed,
     SamplesDrawn,
-    Untried,
     WithoutModel,
 )
 from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
@@ -132,7 +131,7 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
             attempt(
                 strategy="auto",
                 misses=(UNCLEAR,),
-                notes=(NotTried(what=(Untried.AGENT,)),),
+                notes=(NotTried(what=("agent",)),),
                 endings=(Ending.TIME,),
             ),
             "Not reproduced: it is unclear which result of the report's code is wrong, and what "
@@ -144,7 +143,7 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
                 strategy="auto",
                 notes=(
                     PlansFailed(by="invert", said="no plan of 3 came to a test"),
-                    NotTried(what=(Untried.AGENT,)),
+                    NotTried(what=("agent",)),
                 ),
                 trajectories=(Trajectory(steps=(), ending=Ending.STEPS),),
             ),

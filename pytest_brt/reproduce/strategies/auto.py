@@ -28,19 +28,11 @@ from pytest_brt.reproduce.strategies.invert import inverted
 from pytest_brt.reproduce.strategies.libro import Libro
 from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.types import Attempt, AttemptNote, Issue, JudgedTest, OracleKind, Trajectory
-from pytest_brt.types.attempt import (
-    ModelFailed,
-    NotTried,
-    SamplingStopped,
-    StopReason,
-    Untried,
-    WithoutModel,
-)
+from pytest_brt.types.attempt import ModelFailed, NotTried, WithoutModel
 
-#: Samples at most, and of each batch; those without a failing test that are enough to stop.
-MOST, _BATCHES, _HOPELESS = 48, (4, 4, 8, 8, 16), 16
-#: Samples and agreeing ones before agreement is believed, and how much their share may still move.
-_LEAST, _AGREE, _STILL = 8, 3, 0.05
+#: Samples at most, and of each batch; those without a failing test that are enough to stop, and
+#: those after which some that fail alike are.
+MOST, _BATCHES, _HOPELESS, _LEAST, _AGREE = 48, (4, 4, 8, 8, 16), 16, 8, 3
 #: Share of the time that is left that one strategy may use up, so that the next has some too.
 _SHARE = 0.5
 #: Tests of one strategy that the model is asked about, runs of the agent, tests it is told of.
@@ -69,7 +61,7 @@ class _Auto:
         self.tests: list[JudgedTest] = []
         self.notes: list[AttemptNote] = []
         self.trajectories: list[Trajectory] = []
-        self.late: list[Untried] = []
+        self.late: list[str] = []
         #: Why the model could not be asked.
         self.problem: ModelProblem | None = None
         observed = bench.observed(issue)
@@ -82,22 +74,37 @@ class _Auto:
         self._ask_about_tests()
         if not self._is_enough() and not self.bench.over:
             self._find_places()
-        for name in (Untried.LIBRO, Untried.INVERT, Untried.AGENT):
-            if not self._is_enough():
-                self._try(name)
-                self._ask_about_tests()
+        ways = {"libro": self._libro, "invert": self._invert, "agent": self._agent}
+        for name, way in ways.items():
+            if self._is_enough():
+                break
+            bench = self._with_share(name == "agent")
+            try:
+                if bench.over:
+                    raise OutOfTime("the time is used up")
+                bench.say(f"trying {name}")
+                way(bench)
+            except OutOfTime:
+                self.late.append(name)
+            except ModelProblem as problem:
+                self._fail(problem, name)
+            self._ask_about_tests()
         if self.problem is not None and not self.bench.model.usage.is_answered:
             if not self.tests:
                 raise self.problem
             self.notes.append(WithoutModel(said=str(self.problem)))
         if self.late:
             self.notes.append(NotTried(what=tuple(self.late)))
-        # The model was asked about all of them by now: what the best do not need is cut.
-        written = OracleKind.WRITTEN
-        best = sorted(self._candidates(), key=lambda item: -item.judgement.confidence)[:KEEP]
-        for item in (item for item in best if item.test.oracle.kind is written):
-            self._replace(item, reduce_test(item, self.bench.engine, self.bench.repeat, self.facts))
+        self._reduce()
         return self._result()
+
+    def _reduce(self) -> None:
+        """Cut what the best do not need; the model was asked about all of them by now."""
+        best = sorted(self._candidates(), key=lambda item: -item.judgement.confidence)
+        for item in best[:KEEP]:
+            if item.test.oracle.kind is OracleKind.WRITTEN:
+                small = reduce_test(item, self.bench.engine, self.bench.repeat, self.facts)
+                self._replace(item, small)
 
     def _result(self) -> Attempt:
         return Attempt(
@@ -169,56 +176,40 @@ class _Auto:
 
     # -- the strategies --
 
-    def _try(self, name: Untried) -> None:
-        """Let one strategy use its share of the time; its failure leaves others their chance."""
+    def _with_share(self, is_last: bool) -> Workbench:
+        """Return the workbench for one strategy, which may not use up all of the time."""
         bench = self.bench
-        if bench.over:
-            self.late.append(name)
-            return
-        bench.say(f"trying {name}")
-        if name is not Untried.AGENT and not math.isinf(bench.deadline):
-            deadline = time.monotonic() + (bench.deadline - time.monotonic()) * _SHARE
-            model = bench.model.paid_by(bench.model.usage.part(deadline))
-            bench = replace(bench, model=model, deadline=deadline)
-        try:
-            match name:
-                case Untried.LIBRO:
-                    self._libro(bench)
-                case Untried.INVERT:
-                    self._take("invert", inverted(0, bench, self.findings))
-                case _:
-                    self._agent(bench)
-        except OutOfTime:
-            self.late.append(name)
-        except ModelProblem as problem:
-            self._fail(problem, name)
+        if is_last or math.isinf(bench.deadline):
+            return bench
+        deadline = time.monotonic() + (bench.deadline - time.monotonic()) * _SHARE
+        model = bench.model.paid_by(bench.model.usage.part(deadline))
+        return replace(bench, model=model, deadline=deadline)
 
     def _libro(self, bench: Workbench) -> None:
-        """Draw samples, batch by batch, until more would not tell anything new."""
+        """Draw samples, batch by batch, until some fail alike or none seems to."""
         work = Libro(bench, self.findings, in_auto=True)
         most = bench.samples or MOST
-        why, share = None, 0.0
         try:
             for size in chain(_BATCHES, repeat(_BATCHES[-1])):
                 work.draw(min(size, most - work.samples))
-                before, share = share, (work.leading() + 1) / (work.samples + 2)
-                why = _why_stop(work, abs(share - before), most)
-                if why is not None:
+                leading, drawn = work.leading(), work.samples
+                is_agreed = leading >= _AGREE and drawn >= _LEAST
+                is_hopeless = not leading and drawn >= _HOPELESS
+                if is_agreed or is_hopeless or drawn >= most or bench.over:
                     break
         finally:
             notes = [*work.notes, *([work.outcome()] if work.samples else [])]
-            if why is not None:
-                drawn, alike = work.samples, work.leading()
-                notes.append(SamplingStopped(why=why, samples=drawn, alike=alike))
             made = Attempt(
                 issue=self.issue.id, strategy="libro", index=0, tests=work.tests(), notes=(*notes,)
             )
             self._take("libro", made)
 
+    def _invert(self, bench: Workbench) -> None:
+        self._take("invert", inverted(0, bench, self.findings))
+
     def _agent(self, bench: Workbench) -> None:
         for number in range(_RUNS):
             if bench.over:
-                self.late.append(Untried.RUNS)
                 return
             made = write_tests(AUTO_AGENT, number, bench, self.findings, self._refused())
             self._take("agent", made)
@@ -235,15 +226,3 @@ class _Auto:
                 line = f"`{(*claims, item.test.name)[0]}`: {opinion.reason}"
                 lines[" ".join(line.split())[:200]] = None
         return list(lines)[:_REFUSED]
-
-
-def _why_stop(work: Libro, moved: float, most: int) -> StopReason | None:
-    """Return why no further samples are drawn, None where some are."""
-    leading = work.leading()
-    if work.samples >= most:
-        return StopReason.ALLOWED
-    if not leading and work.samples >= _HOPELESS:
-        return StopReason.NONE_FAILS
-    if work.samples >= _LEAST and leading >= _AGREE and moved < _STILL:
-        return StopReason.AGREE
-    return StopReason.TIME if work.bench.over else None
