@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pytest_brt.agents.loop import Agent
-from pytest_brt.agents.repair import RepairWork
 from pytest_brt.agents.specs import REPAIR_AGENT, sections
+from pytest_brt.agents.trials import RepairWork
 from pytest_brt.model.request import Message
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.types import Attempt, Issue, Step

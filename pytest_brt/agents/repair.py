@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from pytest_brt.agents.fix import Fix, apply_fix, parse_fix
 from pytest_brt.agents.look import definitions_called
@@ -13,8 +13,8 @@ from pytest_brt.agents.outcomes import describe_runs, fails
 from pytest_brt.agents.prompts import fenced, system_and_user
 from pytest_brt.agents.reply import example, fenced_blocks, read_reply
 from pytest_brt.agents.shown import numbered, report_text
-from pytest_brt.agents.trials import Trial, Trials
-from pytest_brt.agents.workspace import Observation, Refused, Workspace
+from pytest_brt.agents.trials import RepairWork, Trial
+from pytest_brt.agents.workspace import Observation, Refused
 from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.execute.engine import Row, TestTarget, target_of
 from pytest_brt.model.model import Model
@@ -26,7 +26,6 @@ from pytest_brt.types import (
     Finished,
     FixSource,
     JudgedTest,
-    Place,
     TestRun,
     TestsRan,
     Verdict,
@@ -40,54 +39,34 @@ _VARIANTS = 30
 _BROKEN, _PLACES, _SOURCES = 4, 8, 3
 
 
-@dataclass(kw_only=True)
-class RepairWork(Workspace):
-    """What an agent that repairs works with."""
-
-    trials: Trials
-    places: tuple[Place, ...]
-    #: Whether the user said where the bug is.
-    is_place_given: bool = False
-    #: Returns lines by Ochiai's score, the most suspicious first, each in words.
-    suspect_lines: Callable[[], Sequence[str]] = tuple
-    #: Runs the project's own tests on the code as it is.
-    run_suite: Callable[[], Sequence[TestRun]] = tuple
-    #: The failing test that the agent is given as a file, None without one.
-    given: JudgedTest | None = None
-    #: Whether the first fix that stands ends the dialogue.
-    ends_early: bool = False
-    #: What the bug is held to be, "" where nothing stands.
-    hypothesis: str = ""
-    #: The fixes and variants that were tried.
-    tried: list[Trial] = field(default_factory=list)
-
-    def source_of(self, judged: JudgedTest) -> str:
-        """Return the source of a failing test, or of its file."""
-        return judged.test.source or decode(self.read(judged.test.path))
-
-    def ask(
-        self, model: Model, name: str, longest: int, n: int = 1, **values: object
-    ) -> list[Reply]:
-        """Return the replies to a question that a tool asks."""
-        return model.complete(
-            Request(
-                messages=system_and_user(name, title=self.issue.title, **values),
-                n=n,
-                temperature=0.2 if n == 1 else 0.9,
-                top_k=0,
-                seed=self.next_seed(),
-                max_tokens=min(longest, model.context // 4),
-            )
+def _ask(
+    env: RepairWork, model: Model, name: str, longest: int, n: int = 1, **values: object
+) -> list[Reply]:
+    """Return the replies to a question that a tool asks."""
+    return model.complete(
+        Request(
+            messages=system_and_user(name, title=env.issue.title, **values),
+            n=n,
+            temperature=0.2 if n == 1 else 0.9,
+            top_k=0,
+            seed=env.next_seed(),
+            max_tokens=min(longest, model.context // 4),
         )
+    )
 
 
 # -- tests --
 
 
+def source_of(env: RepairWork, judged: JudgedTest) -> str:
+    """Return the source of a failing test, or of its file."""
+    return judged.test.source or decode(env.read(judged.test.path))
+
+
 def extract_tests(env: RepairWork) -> str:
     """Show the sources of the failing tests."""
-    tests = env.trials.failing[:_SOURCES]
-    texts = [f"{one.test.path}: {one.test.name} fails:\n{env.source_of(one)}" for one in tests]
+    tests = env.failing[:_SOURCES]
+    texts = [f"{one.test.path}: {one.test.name} fails:\n{source_of(env, one)}" for one in tests]
     return "\n\n".join(texts) or "There is no failing test."
 
 
@@ -95,8 +74,8 @@ def run_tests(env: RepairWork, which: str = "failing") -> Observation:
     """Run the "failing" tests, or "all" tests of the project, on the code as it is."""
     if which.strip().lower() == "all":
         return _ran("", env.run_suite())
-    targets = tuple(target_of(judged.test) for judged in env.trials.failing)
-    return _ran("", env.trials.engine.run(Row(targets=targets)).runs if targets else ())
+    targets = tuple(target_of(judged.test) for judged in env.failing)
+    return _ran("", env.engine.run(Row(targets=targets)).runs if targets else ())
 
 
 def _ran(path: str, runs: Sequence[TestRun]) -> Observation:
@@ -129,25 +108,28 @@ def write_fix(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> Obse
     or "path delete 20-21", with ";" between several. One block of code per replace and insert, in
     their order.
     """
-    (trial,) = env.trials.run(apply_fix(parse_fix(changes, code), env))
-    tried, text = [trial], describe_trial(env, trial)
-    if not trial.stands and all(one.key != trial.key for one in env.tried):
-        variants = _variants(env, "\n".join([changes, *code]), trial, text)
+    (trial,) = env.try_fixes(apply_fix(parse_fix(changes, code), env))
+    tried, text = [trial], describe_trial(trial)
+    known = {one.fix.key for one in env.tried}
+    if not trial.stands and trial.fix.key not in known:
+        known.add(trial.fix.key)
+        found = _variants(env, "\n".join([changes, *code]), trial, text)
+        variants = [one for one in found if one.fix.key not in known]
         good = [one for one in variants if one.stands]
         text += f"\n{len(good)} of {len(variants)} different variants of it passed."
         if good:
-            text += f" This one is kept:\n{env.trials.found_fix(good[0]).patch.text}"
+            text += f" This one is kept:\n{good[0].fix.patch.text}"
         tried += variants
-    env.tried += [replace(one, hypothesis=env.hypothesis) for one in tried]
+    env.tried += tried
     good = [one for one in tried if one.stands]
-    diffs = tuple(env.trials.found_fix(one).patch.text for one in tried)
+    diffs = tuple(one.fix.patch.text for one in tried)
     ran = TestsRan(path="", verdict=Verdict.PASS if good else Verdict.FAIL, diffs=diffs)
     # Where a test only says what is wrong, the agent decides whether the values are right.
     is_over = env.ends_early and not all(one.values for one in good)
     return Observation(text, (ran, Finished()) if is_over else (ran,))
 
 
-def describe_trial(env: RepairWork, trial: Trial) -> str:
+def describe_trial(trial: Trial) -> str:
     """Return what the tests do with a fix, and what becomes of it."""
     lines = [describe_runs(trial.runs) if trial.runs else "Nothing here tests the bug itself."]
     for value in trial.values:
@@ -155,21 +137,20 @@ def describe_trial(env: RepairWork, trial: Trial) -> str:
         lines.append(
             f"`{value.expression}` {now} with it, and {value.before} without: is it right?"
         )
-    if trial.broken:
-        broken = ", ".join(one.test for one in trial.broken[:_BROKEN])
-        lines.append(f"It breaks {len(trial.broken)} existing tests: {broken}")
+    if trial.fix.guarded and trial.fix.broken:
+        broken = ", ".join(one.test for one in trial.fix.guarded.regressions[:_BROKEN])
+        lines.append(f"It breaks {trial.fix.broken} existing tests: {broken}")
     kept = "is kept" if trial.stands else "was taken back: the code is as it was before"
     return "\n".join([*lines, f"The fix {kept}."])
 
 
 def _variants(env: RepairWork, fix: str, failed: Trial, failure: str) -> list[Trial]:
-    """Ask for variants of a fix that fails, and try those that are new (paper 004, III-D3)."""
+    """Ask for variants of a fix that fails, and try them (paper 004, III-D3)."""
     code = "\n\n".join(_near(env, change.path, fix) for change in failed.changes)
-    asked = {"code": code, "fix": fix, "failure": failure, "form": example(change)}
+    asked = {"hypothesis": env.hypothesis, "code": code, "fix": fix, "failure": failure}
+    asked["form"] = example(change)
     try:
-        replies = env.ask(
-            env.model, "variants", _VARIANT, _VARIANTS, hypothesis=env.hypothesis, **asked
-        )
+        replies = _ask(env, env.model, "variants", _VARIANT, _VARIANTS, **asked)
     except ModelProblem as problem:
         env.say(f"no variants: {problem}")
         return []
@@ -177,9 +158,7 @@ def _variants(env: RepairWork, fix: str, failed: Trial, failure: str) -> list[Tr
     for reply in replies:
         with suppress(FixProblem, Refused):
             new.append(apply_fix(_fix_of(reply), env))
-    known = {failed.key, *(one.key for one in env.tried)}
-    trials = [replace(trial, source=FixSource.VARIANT) for trial in env.trials.run(*new)]
-    return [trial for trial in trials if trial.key not in known]
+    return env.try_fixes(*new, source=FixSource.VARIANT)
 
 
 # -- fixes that stay in the agent's tree --
@@ -188,7 +167,8 @@ def _variants(env: RepairWork, fix: str, failed: Trial, failure: str) -> list[Tr
 def edit_code(env: RepairWork, path: str, prompt: str) -> Observation:
     """Describe a change of the code in words, with names and lines; it is made for you."""
     path = env.find(path)
-    (reply,) = env.ask(
+    (reply,) = _ask(
+        env,
         env.editor,
         "edit_code",
         _EDIT,
@@ -240,7 +220,7 @@ def test(env: RepairWork, path: str) -> Observation:
         target_of(env.given.test) if env.given and is_given else TestTarget(id="test", path=path)
     )
     changes = tuple(change for change in env.changes if not is_test_path(change.path))
-    return _ran(path, env.trials.engine.run(Row(changes=changes, targets=(target,))).runs)
+    return _ran(path, env.engine.run(Row(changes=changes, targets=(target,))).runs)
 
 
 def finish(env: RepairWork) -> Observation:
@@ -260,7 +240,9 @@ def generate_method_body(env: RepairWork, path: str, name: str) -> str:
     method = definitions_called(env, path, name)[0]
     before = "\n".join(env.lines(path)[: method.line - 1])[-env.editor.context :]
     signature = f"{method.name}{method.signature}"
-    (reply,) = env.ask(env.editor, "method", _METHOD, path=path, before=before, signature=signature)
+    (reply,) = _ask(
+        env, env.editor, "method", _METHOD, path=path, before=before, signature=signature
+    )
     code = fenced((fenced_blocks(reply.text) or [reply.text])[0], "python")
     return f"{method.qualname}, written without sight of the present one:\n{code}"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_brt.agents.loop import Agent, run_agent
-from pytest_brt.agents.repair import RepairWork
 from pytest_brt.agents.shown import numbered
 from pytest_brt.agents.specs import repair_values
+from pytest_brt.agents.trials import RepairWork
 from pytest_brt.types import FixSource, Repair
 
 #: Places whose code the first messages show, and lines of each.
@@ -26,13 +26,12 @@ def run_repair(agent: Agent, number: int, env: RepairWork) -> Repair:
         ModelProblem: the model could not be asked even once.
         SubjectProblem: the project's interpreter cannot be started.
     """
-    failing, given = env.trials.failing, env.given
+    failing, given = env.failing, env.given
     done = Repair(issue=env.issue.id, strategy=agent.name, index=number, fixes=())
     if agent.states and not failing:
         return replace(done, notes=(_NO_TEST,))
     if number and not agent.temperature:
         agent = replace(agent, temperature=0.6)
-    shown = given or (None if agent.is_given or not failing else failing[0])
     if given is not None and given.test.source is not None:
         env.changed[given.test.path] = given.test.source.encode()
     code = [
@@ -43,15 +42,16 @@ def run_repair(agent: Agent, number: int, env: RepairWork) -> Repair:
     trajectory = run_agent(agent, env, agent.opening(values))
     # What an agent made of the files, where it edits them.
     tree = tuple(one for one in env.changes if given is None or one.path != given.test.path)
-    env.tried += env.trials.run(tree) if tree else ()
+    env.tried += env.try_fixes(tree) if tree else ()
     kept = [
-        one for one in env.tried if one.stands or (one.passes and one.source is FixSource.AGENT)
+        one for one in env.tried if one.stands or (one.passes and one.fix.source is FixSource.AGENT)
     ]
-    fixes = {one.key: env.trials.found_fix(one) for one in kept}
+    fixes = {one.fix.key: one.fix for one in kept}
+    shown = [given] if given is not None else failing[: not agent.is_given]
     return replace(
         done,
         fixes=tuple(sorted(fixes.values(), key=lambda fix: fix.broken)),
-        brt=shown.test.name if shown is not None else "",
+        brt=shown[0].test.name if shown else "",
         notes=() if fixes else (trajectory.reason or _NONE[bool(env.tried)],),
         trajectory=trajectory,
     )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from pytest_brt.agents import repair, write_tests
+from pytest_brt.agents import repair
 from pytest_brt.agents.look import (
     cat,
     code_search,
@@ -18,23 +17,13 @@ from pytest_brt.agents.look import (
 from pytest_brt.agents.loop import Agent
 from pytest_brt.agents.outcomes import describe_runs
 from pytest_brt.agents.prompts import render
-from pytest_brt.agents.repair import RepairWork, describe_places
+from pytest_brt.agents.repair import describe_places, source_of
 from pytest_brt.agents.shown import cut, report_text
+from pytest_brt.agents.trials import RepairWork
 from pytest_brt.model.request import Message
 from pytest_brt.types import Call, Step
 
-#: BRT Agent and Passerine are one agent on two sides of the tree (paper 001, 4.2 and 5.1.2).
-BRT_AGENT = Agent(
-    name="agent",
-    prompt="agent",
-    tools=(cat, code_search, write_tests.edit, write_tests.test, write_tests.finish),
-    steps=25,
-    temperature=0.2,
-    runs=20,
-)
-#: The one of `auto`, which knows what was found before.
-AUTO_AGENT = replace(BRT_AGENT, name="auto-agent", steps=15, top_k=40, ends_early=True)
-
+#: BRT Agent on the other side of the tree (paper 001, 5.1.2).
 PASSERINE = Agent(
     name="passerine",
     prompt="passerine",
@@ -109,12 +98,12 @@ def _entry(step: Step) -> str:
 
 def repair_values(env: RepairWork, most: int) -> dict[str, object]:
     """Return what the prompts of repairs are told of the bug, in about `most` characters."""
-    failing, runs = env.trials.failing, env.trials.first_runs()
+    runs = [run for judged in env.failing for run in judged.judgement.runs[:1]]
     return {
         "title": env.issue.title,
         "report": report_text(env.issue, most),
         "tests": cut(describe_runs(runs), most // 2) if runs else "",
-        "brt": cut(env.source_of(failing[0]), most // 2) if failing else "",
+        "brt": cut(source_of(env, env.failing[0]), most // 2) if env.failing else "",
         "places": describe_places(env),
         "place": env.is_place_given,
         "given": env.given.test if env.given is not None else None,

@@ -1,12 +1,15 @@
-"""Tries fixes: the failing tests, then existing ones, on private copies of the changed tree."""
+"""What an agent that repairs works with, and how its fixes are tried.
+
+A fix runs on a private copy of the changed tree: the failing tests, then existing ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
+from pytest_brt.agents.workspace import Workspace
 from pytest_brt.codec import content_id
 from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.oracle.patch_values import is_value, showing, values_of
@@ -20,7 +23,7 @@ from pytest_brt.types import (
     Guarded,
     JudgedTest,
     Patch,
-    Regression,
+    Place,
     TestRun,
     Value,
     Verdict,
@@ -37,33 +40,23 @@ class Trial:
     """A fix, and what the tests do with it."""
 
     changes: tuple[FileChange, ...]
-    #: Equal for fixes that make the same program.
-    key: str
+    #: What a person is given of it.
+    fix: FoundFix
     #: Of the failing tests, and what the expressions give of those that only say what is wrong.
-    runs: tuple[TestRun, ...] = ()
-    values: tuple[Value, ...] = ()
+    runs: tuple[TestRun, ...]
+    values: tuple[Value, ...]
     #: Whether it passes those failing tests that are to be trusted.
     passes: bool
-    #: What existing tests did; None where none was run.
-    guarded: Guarded | None = None
-    #: Who wrote it, and what the bug was held to be, or "".
-    source: FixSource = FixSource.AGENT
-    hypothesis: str = ""
-
-    @property
-    def broken(self) -> tuple[Regression, ...]:
-        """The existing tests that fail with it."""
-        return self.guarded.regressions if self.guarded else ()
 
     @property
     def stands(self) -> bool:
         """Whether it passes the bug tests, or there is none, and breaks no existing test."""
-        return (self.passes or not self.runs) and not self.broken
+        return (self.passes or not self.runs) and not self.fix.broken
 
 
-@dataclass
-class Trials:
-    """Tries the fixes of one report, each program once."""
+@dataclass(kw_only=True)
+class RepairWork(Workspace):
+    """What an agent that repairs works with."""
 
     engine: Engine
     #: Tests that fail because of the bug, the most trusted first.
@@ -71,28 +64,41 @@ class Trials:
     check: Check
     #: Fixes that are tried at a time.
     jobs: int = 2
+    places: tuple[Place, ...]
+    #: Whether the user said where the bug is.
+    is_place_given: bool = False
+    #: Returns lines by Ochiai's score, the most suspicious first, each in words.
+    suspect_lines: Callable[[], Sequence[str]] = tuple
+    #: Runs the project's own tests on the code as it is.
+    run_suite: Callable[[], Sequence[TestRun]] = tuple
+    #: The failing test that the agent is given as a file, None without one.
+    given: JudgedTest | None = None
+    #: Whether the first fix that stands ends the dialogue.
+    ends_early: bool = False
+    #: What the bug is held to be, "" where nothing stands.
+    hypothesis: str = ""
+    #: The fixes and variants that were tried.
+    tried: list[Trial] = field(default_factory=list)
     _known: dict[str, Trial] = field(default_factory=dict)
 
-    @property
-    def root(self) -> Path:
-        """The project's folder."""
-        return Path(self.engine.subject.root)
-
-    def first_runs(self) -> tuple[TestRun, ...]:
-        """Return what the failing tests did on the unchanged tree."""
-        return tuple(run for judged in self.failing for run in judged.judgement.runs[:1])
-
-    def run(self, *fixes: tuple[FileChange, ...]) -> list[Trial]:
-        """Try fixes: the failing tests and, on those that pass them, existing ones.
+    def try_fixes(
+        self, *fixes: tuple[FileChange, ...], source: FixSource = FixSource.AGENT
+    ) -> list[Trial]:
+        """Try fixes, each program once: the failing tests and, where those pass, existing ones.
 
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
         new = {patch_key(changes, self.root): changes for changes in fixes}
         with ThreadPoolExecutor(self.jobs, thread_name_prefix="brt-try") as pool:
-            return list(pool.map(self._tried, new, new.values()))
+            trials = pool.map(self._try, new, new.values())
+            self._known |= dict(zip(new, trials, strict=True))
+        return [
+            replace(one, fix=replace(one.fix, source=source, hypothesis=self.hypothesis))
+            for one in map(self._known.__getitem__, new)
+        ]
 
-    def _tried(self, key: str, changes: tuple[FileChange, ...]) -> Trial:
+    def _try(self, key: str, changes: tuple[FileChange, ...]) -> Trial:
         if key in self._known:
             return self._known[key]
         tests = (*(judged.test for judged in self.failing), *showing(self.failing))
@@ -102,27 +108,22 @@ class Trials:
         # One of several that a model wrote may well demand something wrong.
         trusted = [one for one in self.failing if one.test.origin.author is Author.PERSON]
         passes = bool(tests) and all(one.test.id in green for one in (*self.failing[:1], *trusted))
-        self._known[key] = Trial(
-            changes=changes,
+        guarded = self.check(changes) if passes or not tests else None
+        text = canonical_diff(changes, self.root)
+        patch = Patch(id=content_id(text), name=f"fix-{content_id(text)[:8]}.diff", text=text)
+        fix = FoundFix(
+            patch=patch,
             key=key,
+            source=FixSource.AGENT,
+            plausible=passes and not (guarded and guarded.regressions),
+            passed=tuple(one.test.name for one in self.failing if one.test.id in green),
+            total=len(self.failing),
+            guarded=guarded,
+        )
+        return Trial(
+            changes=changes,
+            fix=fix,
             runs=tuple(run for run in runs if not is_value(run)),
             values=values_of(runs, self.failing),
             passes=passes,
-            guarded=self.check(changes) if passes or not tests else None,
-        )
-        return self._known[key]
-
-    def found_fix(self, trial: Trial) -> FoundFix:
-        """Return a trial as a patch for the user."""
-        text = canonical_diff(trial.changes, self.root)
-        green = {run.test for run in trial.runs if run.verdict is Verdict.PASS}
-        return FoundFix(
-            patch=Patch(id=content_id(text), name=f"fix-{content_id(text)[:8]}.diff", text=text),
-            key=trial.key,
-            source=trial.source,
-            plausible=trial.passes and trial.stands,
-            passed=tuple(one.test.name for one in self.failing if one.test.id in green),
-            total=len(self.failing),
-            hypothesis=trial.hypothesis,
-            guarded=trial.guarded,
         )

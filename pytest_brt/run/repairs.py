@@ -12,9 +12,8 @@ from threading import Lock
 
 from pytest_brt.agents.choose import choose_brt
 from pytest_brt.agents.loop import Agent
-from pytest_brt.agents.repair import RepairWork
 from pytest_brt.agents.repairing import run_repair
-from pytest_brt.agents.trials import Trials
+from pytest_brt.agents.trials import RepairWork
 from pytest_brt.errors import ModelProblem, OutOfTime
 from pytest_brt.execute.engine import Row, TestTarget, target_of
 from pytest_brt.guard import Guard, Touched, touched_by
@@ -142,7 +141,10 @@ class Repairing:
             index=index,
             model=self._workbench.model,
             editor=self._workbench.model,
-            trials=Trials(engine, failing, check, jobs=self.plan.jobs),
+            engine=engine,
+            failing=failing,
+            check=check,
+            jobs=self.plan.jobs,
             places=places or find_suspects(issue, index, ran=self._ran(issue)),
             is_place_given=bool(places),
             suspect_lines=cache(lambda: tuple(self._suspect_lines(issue, failing))),

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 from pytest_brt.agents.look import cat, code_search, extract_method, get_classes_and_methods
 from pytest_brt.agents.loop import Agent, is_loop, run_agent
-from pytest_brt.agents.specs import AUTO_REPAIR, BRT_AGENT, PASSERINE, REPAIR_AGENT, STATES
+from pytest_brt.agents.specs import AUTO_REPAIR, PASSERINE, REPAIR_AGENT, STATES
 from pytest_brt.agents.workspace import Observation, Workspace
 from pytest_brt.model.request import Message
+from pytest_brt.reproduce.strategies.agent import BRT_AGENT
 from pytest_brt.types import Call, Ending, Finished, Step
 from tests.agents.project import Make
 

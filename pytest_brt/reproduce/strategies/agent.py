@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
+from pytest_brt.agents.look import cat, code_search
 from pytest_brt.agents.loop import Agent, run_agent
-from pytest_brt.agents.specs import BRT_AGENT
-from pytest_brt.agents.write_tests import TestWork
+from pytest_brt.agents.outcomes import describe_runs
+from pytest_brt.agents.prompts import system_and_user
+from pytest_brt.agents.shown import cut, report_text
+from pytest_brt.agents.workspace import Observation, Refused, Workspace
+from pytest_brt.execute.engine import Row, target_of, worst
+from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import refusal, run_tests
 from pytest_brt.project.index import Index
+from pytest_brt.project.pytest_config import USUAL
+from pytest_brt.pysource.parse import decode
 from pytest_brt.reproduce.extract import Extractor, in_folder
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import Findings, gather
@@ -19,16 +26,140 @@ from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.types import (
     Attempt,
     CandidateTest,
+    Effect,
     Ending,
+    Finished,
     Issue,
+    JudgedTest,
     Origin,
+    TestsRan,
     TestsWritten,
-    Trajectory,
+    Verdict,
 )
 from pytest_brt.types.attempt import DialogueEnded
 
 #: Characters of the code that the first messages show, at most.
-_CODE = 8_000
+_SHOWN = 8_000
+#: Tokens of the answer of the model that writes code, and characters of a test that is told.
+_CODE, _TOLD = 512, 1500
+_ADVICE = {
+    Verdict.PASS: "It passes on the code with the bug: it does not show the bug. Find an input "
+    "that reaches the line where it goes wrong.",
+    Verdict.BROKEN: "The test itself is wrong. Correct it.",
+}
+
+
+@dataclass(kw_only=True)
+class TestWork(Workspace):
+    """What an agent that writes tests works with."""
+
+    __test__ = False
+
+    bench: Workbench
+    origin: Origin
+    #: Whether a written test runs at once, and the first that stands ends the dialogue.
+    ends_early: bool
+    #: Whether the dialogue may end without a test of its own: a good one is known.
+    may_end: bool
+    #: The tests written last into each file, by path, and all of them, by id.
+    written: dict[str, list[CandidateTest]] = field(default_factory=dict)
+    every: dict[str, CandidateTest] = field(default_factory=dict)
+
+    @property
+    def new_file(self) -> str:
+        """A test file that does not exist yet."""
+        return f"{self.bench.engine.subject.test_root.strip('./')}/test_reported.py".lstrip("/")
+
+
+def edit(env: TestWork, path: str, prompt: str = "", code: tuple[str, ...] = ()) -> Observation:
+    """Write a test into a test file.
+
+    Say in "prompt" what it calls, with which values, and what it asserts; or write the whole test
+    with its imports in a block of code.
+    """
+    if not any(kind.has_file(path) for kind in (USUAL, env.index.collected)):
+        raise Refused(
+            f"{path!r} is not a test file, and only test files can be edited. Write the test into "
+            f"{env.new_file!r} or another test file."
+        )
+    reply = f"```python\n{code[0]}```\n" if code else _written(env, path, prompt)
+    old = env.on_disk(path)
+    host, folder = path if old is not None else "", path.rpartition("/")[0]
+    extractor = Extractor(issue=env.issue, index=env.index, folder=folder, host=host)
+    made = extractor.tests(reply, env.origin)
+    if not made:
+        raise Refused("The answer had no test in it. Say in the prompt what the test must call.")
+    tests = [one.test if host else in_folder(replace(one.test, host=""), folder) for one in made]
+    env.written[path] = tests
+    env.every |= {test.id: test for test in tests}
+    sources = [(test.source or "").rstrip("\n") for test in tests]
+    content = [decode(old).rstrip("\n")] if old else []
+    env.changed[path] = "\n\n\n".join([*content, *sources, ""]).encode()
+    lines = [f"Written: {', '.join(test.name for test in tests)} in {path}."]
+    lines += [text for one in made for text in one.problems]
+    lines += [cut(source, _TOLD) for source in sources]
+    effects: tuple[Effect, ...] = (TestsWritten(path=path, tests=tuple(tests)),)
+    if env.ends_early:
+        ran = test(env, path)
+        lines.append(ran.text)
+        effects += ran.effects
+        if any(isinstance(effect, TestsRan) and effect.stands for effect in effects):
+            effects += (Finished(),)
+    return Observation("\n".join(lines), effects)
+
+
+def _written(env: TestWork, path: str, change: str) -> str:
+    """Return the editor's answer, which holds the test (requirement 36 of the paper)."""
+    editor = env.editor
+    messages = system_and_user(
+        "edit",
+        title=env.issue.title,
+        report=report_text(env.issue, editor.context),
+        path=path,
+        content=cut(decode(env.read(path)), editor.context * 3 // 2),
+        package=next(iter(env.index.packages), ""),
+        change=change,
+    )
+    longest, seed = min(_CODE, editor.context // 4), env.next_seed()
+    request = Request(messages=messages, temperature=0.2, top_k=0, seed=seed, max_tokens=longest)
+    return editor.text(request)
+
+
+def test(env: TestWork, path: str) -> Observation:
+    """Run your test in a file."""
+    own = {test.id: test for test in env.written.get(path, ())}
+    if not own:
+        raise Refused(f"There is no test of yours in {path}. Write one with edit first.")
+    runs = env.bench.engine.run(Row(targets=tuple(map(target_of, own.values())))).runs
+    verdict, facts = worst(runs).verdict, env.bench.facts(env.issue)
+    failing = [run for run in runs if run.verdict is Verdict.FAIL]
+    # Of several tests one that stands is enough.
+    refusals = [refusal(own[run.test], (run,), facts) for run in failing]
+    objection = min(refusals, key=len, default="")
+    advice = f"This test is not accepted: {objection}. Correct that." if objection else ""
+    told = f"{describe_runs(runs)}\n{_ADVICE.get(verdict, advice)}".strip()
+    return Observation(told, (TestsRan(path=path, verdict=verdict, objection=objection),))
+
+
+def finish(env: TestWork) -> Observation:
+    """End: the test fails for the reported reason."""
+    has_run = any(isinstance(effect, TestsRan) for step in env.steps for effect in step.effects)
+    if not (env.may_end or has_run):
+        raise Refused("There is no test yet that ran. Write one with edit, and run it.")
+    return Observation("Done.", (Finished(),))
+
+
+#: BRT Agent and Passerine are one agent on two sides of the tree (paper 001, 4.2 and 5.1.2).
+BRT_AGENT = Agent(
+    name="agent",
+    prompt="agent",
+    tools=(cat, code_search, edit, test, finish),
+    steps=25,
+    temperature=0.2,
+    runs=20,
+)
+#: The one of `auto`, which knows what was found before.
+AUTO_AGENT = replace(BRT_AGENT, name="auto-agent", steps=15, top_k=40, ends_early=True)
 
 
 def agent(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt:
@@ -49,65 +180,42 @@ def write_tests(
     refused: Sequence[str] = (),
 ) -> Attempt:
     """Make the tests of one run of an agent, which may be told why others were `refused`."""
-    env = _work(spec, number, bench, findings)
-    spec = replace(spec, steps=bench.steps or spec.steps)
-    values = findings.values(min(_CODE, bench.model.context))
-    values |= {"new_test": env.new_file, "refused": refused, "in_auto": spec.ends_early}
-    trajectory = run_agent(spec, env, spec.opening(values))
-    tests = _tests_of(trajectory, env)
-    runs, facts = run_tests(tests, bench.engine, bench.repeat), bench.facts(findings.issue)
-    judged = [judge_written(test, runs[test.id], facts) for test in tests]
-    small = [reduce_test(one, bench.engine, bench.repeat, facts) for one in judged]
-    ending, steps = trajectory.ending, len(trajectory.steps)
-    is_good = ending is Ending.FINISH and any(one.judgement.candidate for one in small)
-    note = DialogueEnded(ending=ending, steps=steps, said=trajectory.reason, wrote=bool(tests))
-    return Attempt(
-        issue=findings.issue.id,
-        strategy=spec.name,
-        index=number,
-        tests=select(small),
-        notes=() if is_good else (note,),
-        trajectories=(trajectory,),
-    )
-
-
-def _work(spec: Agent, number: int, bench: Workbench, findings: Findings) -> TestWork:
-    """Return what one run works with."""
-    issue, index, model = findings.issue, findings.index, bench.model
-    facts, suite = bench.facts(issue), bench.engine.subject.test_root
-    seed = seed_of(issue.id, spec.name, number, bench.seed)
-    origin = Origin(strategy=spec.name, model=model.name, seed=seed)
-
-    def extract(path: str, reply: str) -> tuple[list[CandidateTest], list[str]]:
-        host = path if path in index.layout.files else ""
-        extractor = Extractor(issue=issue, index=index, folder=suite, host=host)
-        made = extractor.tests(reply, origin)
-        tests = [one.test for one in made]
-        if not host:
-            folder = path.rpartition("/")[0]
-            tests = [in_folder(replace(test, host=""), folder) for test in tests]
-        return tests, [text for one in made for text in one.problems]
-
-    return TestWork(
+    issue, seed = findings.issue, seed_of(findings.issue.id, spec.name, number, bench.seed)
+    env = TestWork(
         issue=issue,
-        index=index,
-        model=model,
-        editor=bench.editor or model,
+        index=findings.index,
+        model=bench.model,
+        editor=bench.editor or bench.model,
         seed=seed,
         say=bench.say,
-        engine=bench.engine,
-        extract=extract,
-        objection=lambda test, runs: refusal(test, runs, facts),
-        new_file=f"{suite.strip('./')}/test_reported.py".lstrip("/"),
+        bench=bench,
+        origin=Origin(strategy=spec.name, model=bench.model.name, seed=seed),
         ends_early=spec.ends_early,
         may_end=spec.ends_early and bool(findings.test),
     )
+    values = findings.values(min(_SHOWN, bench.model.context))
+    values |= {"new_test": env.new_file, "refused": refused, "in_auto": spec.ends_early}
+    spec = replace(spec, steps=bench.steps or spec.steps)
+    done = run_agent(spec, env, spec.opening(values))
+    judged = _judged(env)
+    is_good = done.ending is Ending.FINISH and any(one.judgement.candidate for one in judged)
+    steps = len(done.steps)
+    note = DialogueEnded(ending=done.ending, steps=steps, said=done.reason, wrote=bool(judged))
+    return Attempt(
+        issue=issue.id,
+        strategy=spec.name,
+        index=number,
+        tests=select(judged),
+        notes=() if is_good else (note,),
+        trajectories=(done,),
+    )
 
 
-def _tests_of(trajectory: Trajectory, env: TestWork) -> list[CandidateTest]:
-    """Return the tests that an agent left, the last first; in `auto` those written over, too."""
-    effects = [effect for step in trajectory.steps[::-1] for effect in step.effects]
-    written = [effect for effect in effects if isinstance(effect, TestsWritten)]
-    tests = {test.id: test for effect in written for test in effect.tests}
-    last = {test.id for tests in env.written.values() for test in tests}
-    return [test for test in tests.values() if env.ends_early or test.id in last]
+def _judged(env: TestWork) -> list[JudgedTest]:
+    """Judge the tests that an agent left, the last first; in `auto` those written over, too."""
+    bench, facts = env.bench, env.bench.facts(env.issue)
+    left = [test for tests in env.written.values() for test in tests]
+    tests = list(env.every.values() if env.ends_early else left)[::-1]
+    runs = run_tests(tests, bench.engine, bench.repeat)
+    judged = [judge_written(test, runs[test.id], facts) for test in tests]
+    return [reduce_test(one, bench.engine, bench.repeat) for one in judged]

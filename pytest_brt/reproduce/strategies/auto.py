@@ -14,7 +14,6 @@ from itertools import chain, repeat
 
 import msgspec
 
-from pytest_brt.agents.specs import AUTO_AGENT
 from pytest_brt.errors import ModelProblem, OutOfTime, Overflowed
 from pytest_brt.observe.functions_run import functions_run
 from pytest_brt.project.index import Index
@@ -23,7 +22,7 @@ from pytest_brt.reproduce.prompt import gather, with_places
 from pytest_brt.reproduce.questions import Judge, Opinion, claims_of, likeliest_places, with_opinion
 from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.replay import attempt as replay
-from pytest_brt.reproduce.strategies.agent import write_tests
+from pytest_brt.reproduce.strategies.agent import AUTO_AGENT, write_tests
 from pytest_brt.reproduce.strategies.invert import inverted
 from pytest_brt.reproduce.strategies.libro import Libro
 from pytest_brt.reproduce.strategy import KEEP, Workbench
@@ -103,7 +102,7 @@ class _Auto:
         best = sorted(self._candidates(), key=lambda item: -item.judgement.confidence)
         for item in best[:KEEP]:
             if item.test.oracle.kind is OracleKind.WRITTEN:
-                small = reduce_test(item, self.bench.engine, self.bench.repeat, self.facts)
+                small = reduce_test(item, self.bench.engine, self.bench.repeat)
                 self._replace(item, small)
 
     def _result(self) -> Attempt:

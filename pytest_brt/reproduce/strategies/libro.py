@@ -253,7 +253,7 @@ def libro(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt:
         ending = Ending.TIME if isinstance(problem, OutOfTime) else Ending.TOKENS
     tests = list(work.tests())
     found = any(item.judgement.candidate for item in tests)
-    small = [reduce_test(i, bench.engine, bench.repeat, work.facts) for i in tests[:_SMALL]]
+    small = [reduce_test(i, bench.engine, bench.repeat) for i in tests[:_SMALL]]
     return Attempt(
         issue=issue.id,
         strategy="libro",
