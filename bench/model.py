@@ -19,7 +19,8 @@ from typing import Any
 
 from pytest_brt.agents.reply import object_schema
 from pytest_brt.model.child import Child, engines
-from pytest_brt.model.model import Backend, Model
+from pytest_brt.model.client import Server
+from pytest_brt.model.model import open_model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Message, Request, Usage
 from pytest_brt.model.spec import read_spec
@@ -35,19 +36,23 @@ def cpu_of(pid: int) -> float:
     return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
+def started(server: Server | None) -> int:
+    """Start a private server and return the id of its process."""
+    assert isinstance(server, Child)
+    server.open()
+    assert server.process is not None
+    return server.process.pid
+
+
 def ours(path: str, engine: str, schema: str) -> float:
     """Return the CPU seconds per token of answers through `Model`."""
-    kept = Replies(None)
-    spec = read_spec(f"gguf:{path},engine={engine},context={CONTEXT}")
-    backend, usage = Backend(spec), Usage()
-    model = Model(backend=backend, usage=usage, replies=kept, unfinished=kept)
-    backend.server()
-    child = backend.child
-    assert child is not None, "it was started just now"
-    begin = cpu_of(child.process.pid) + time.process_time()
+    spec, usage = read_spec(f"gguf:{path},engine={engine},context={CONTEXT}"), Usage()
+    model = open_model(spec, Replies(None)).paid_by(usage)
+    pid = started(model.server)
+    begin = cpu_of(pid) + time.process_time()
     message = Message("user", PROMPT)
     model.complete(Request(messages=(message,), n=ANSWERS, max_tokens=TOKENS, schema=schema))
-    spent = cpu_of(child.process.pid) + time.process_time() - begin
+    spent = cpu_of(pid) + time.process_time() - begin
     model.close()
     return spent / usage.cost.tokens
 
@@ -55,6 +60,7 @@ def ours(path: str, engine: str, schema: str) -> float:
 def server(path: str, schema: str) -> float:
     """Return the same of a llama-server that is asked once for every eight answers."""
     child = Child(Path(path), CONTEXT, "llama-server")
+    pid = started(child)
     body: dict[str, object] = {
         "messages": [{"role": "user", "content": PROMPT}],
         "max_tokens": TOKENS,
@@ -63,12 +69,12 @@ def server(path: str, schema: str) -> float:
     if schema:
         form = {"name": "reply", "schema": json.loads(schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": form}
-    begin, tokens = cpu_of(child.process.pid), 0
+    begin, tokens = cpu_of(pid), 0
     for _ in range(ANSWERS // 8):
-        _, told, _ = child.server.send("/chat/completions", 3600, body)
+        _, told, _ = child.send("/chat/completions", 3600, body)
         lengths = [len(choice["message"]["content"]) for choice in told["choices"]]
         tokens += round(told["usage"]["completion_tokens"] * sum(lengths) / max(1, lengths[0]))
-    spent = cpu_of(child.process.pid) - begin
+    spent = cpu_of(pid) - begin
     child.close()
     return spent / tokens
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pytest_brt.errors import BrtError
 from pytest_brt.model.child import engines
-from pytest_brt.model.model import Backend, Model
+from pytest_brt.model.model import open_model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Message, Request, Usage
 from pytest_brt.model.spec import PORTS, gguf_files, read_spec
@@ -78,9 +78,7 @@ def _servers() -> Iterator[str]:
 def _one_token(text: str) -> str:
     """Return how long a model takes for one token, or why it has none."""
     usage = Usage(deadline=time.monotonic() + 120)
-    replies = Replies(None)
-    backend = Backend(read_spec(text))
-    model = Model(backend=backend, usage=usage, replies=replies, unfinished=replies)
+    model = open_model(read_spec(text), Replies(None)).paid_by(usage)
     try:
         model.text(Request(messages=(Message("user", "Say yes."),), max_tokens=1))
     except BrtError as problem:

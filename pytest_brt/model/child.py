@@ -18,11 +18,12 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.model.client import Server
@@ -46,76 +47,86 @@ def engines() -> list[str]:
     return known
 
 
-class Child:
-    """The process of a private server."""
+class Child(Server):
+    """A private server: it starts when it is first asked, and again where it has died."""
 
     def __init__(self, path: Path, context: int, engine: str = "") -> None:
-        """Start a server for a file and wait until it has loaded it.
+        """Serve a file with so much context; nothing is started yet."""
+        self.engine = engine or next(iter(engines()), "")
+        slots = _SLOTS if self.engine == "llama-server" else 1
+        super().__init__("http://127.0.0.1", context=context, slots=slots)
+        self.path = path
+        #: What runs, or ran; None before anybody asked.
+        self.process: subprocess.Popen[bytes] | None = None
+        self.pauses = ()  # another one is started
+        self._lock = threading.Lock()
+
+    @property
+    def has_died(self) -> bool:
+        """Whether the process has ended."""
+        return self.process is not None and self.process.poll() is not None
+
+    def open(self) -> None:
+        """Start a process where none runs, and wait until it has loaded the file.
 
         Raises:
             ModelProblem: nothing here can run it, or it cannot be loaded.
         """
-        engine = engine or next(iter(engines()), "")
-        if engine not in engines():
-            raise ModelProblem(
-                f"--brt-model: nothing to run {path.name!r} with (pip install "
-                "'pytest-brt[server]' or 'pytest-brt[llama]')"
-            )
+        with self._lock:
+            if self.process is not None and not self.has_died:
+                return
+            if self.engine not in engines():
+                raise ModelProblem(
+                    f"--brt-model: nothing to run {self.path.name!r} with (pip install "
+                    "'pytest-brt[server]' or 'pytest-brt[llama]')"
+                )
+            with tempfile.TemporaryFile() as log:
+                try:
+                    self._start(log)
+                except BaseException:
+                    self._end()
+                    raise
+
+    def _start(self, log: IO[bytes]) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
-        key = secrets.token_hex(16)
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
+            self.port = free.getsockname()[1]
+        self.key = secrets.token_hex(16)
+        numbers = map(str, (self.port, self.context))
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", __name__, engine, str(path), str(port), str(context)],
+            [sys.executable, "-P", "-m", __name__, self.engine, str(self.path), *numbers],
             stdin=subprocess.PIPE,  # it ends when this is closed
-            stdout=self._log,
-            stderr=self._log,
+            stdout=log,
+            stderr=log,
             start_new_session=True,
-            env={**os.environ, _KEY: key},
+            env={**os.environ, _KEY: self.key},
         )
-        slots = _SLOTS if engine == "llama-server" else 1
-        url = f"http://127.0.0.1:{port}"
-        self.server = Server(url, key=key, context=context, slots=slots)
-        self.server.pauses = ()  # another one is started
-        try:
-            self._wait(path)
-        except BaseException:
-            self.close()
-            raise
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the process has not ended."""
-        return self.process.poll() is None
-
-    def _wait(self, path: Path) -> None:
-        """Wait for the file to be loaded; raise ModelProblem where it cannot be."""
         end = time.monotonic() + _LOADING
-        while self.is_alive and time.monotonic() < end:
-            try:
-                (row,) = self.server.models()
-            except ModelProblem:
-                time.sleep(0.1)
-                continue
-            trained = (row.get("meta") or {}).get("n_ctx_train") or self.server.context
-            self.server.context = min(self.server.context, trained)
-            return
-        self._log.seek(0)
-        log = self._log.read().decode("utf-8", "replace")
-        errors = re.findall(r".*(?:error|fail).*", log, re.IGNORECASE) or ["no answer"]
+        self.is_known = False
+        while not self.has_died and time.monotonic() < end:
+            with suppress(ModelProblem):
+                super().open()
+                return
+            time.sleep(0.1)
+        log.seek(0)
+        lines = log.read().decode("utf-8", "replace")
+        errors = re.findall(r".*(?:error|fail).*", lines, re.IGNORECASE) or ["no answer"]
         raise ModelProblem(
-            f"{path.name!r} cannot be loaded: {errors[-1].strip()[:200]} (is it a whole GGUF file?)"
+            f"{self.path.name!r} cannot be loaded: {errors[-1].strip()[:200]} (is it a whole GGUF "
+            "file?)"
         )
 
     def close(self) -> None:
         """End the process, and whatever it started."""
-        self.server.close()
-        if self.is_alive:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-        self._log.close()
+        super().close()
+        self._end()
+
+    def _end(self) -> None:
+        if self.process is not None:
+            if not self.has_died:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+            if self.process.stdin is not None:
+                self.process.stdin.close()
 
 
 # -- in the child --

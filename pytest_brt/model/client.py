@@ -73,7 +73,7 @@ class Server:
             )
         self.url = f"http://{parts.hostname}:{self.port}"
         self._path = parts.path.rstrip("/") or "/v1"
-        self._key = key
+        self.key = key
         #: What the server calls the model; "" until it is asked, where it has only one.
         self.name = name
         #: Tokens of prompt and reply together; 0 until it is asked.
@@ -84,9 +84,15 @@ class Server:
         self.pauses: tuple[float, ...] = _PAUSES
         #: Fields that it refused, and "n" where it gives one reply whatever is asked for.
         self.refused: set[str] = set()
-        self._is_known = False
+        #: Whether it was asked for them.
+        self.is_known = False
         self._open: set[http.client.HTTPConnection] = set()
         self._is_closed = False
+
+    @property
+    def has_died(self) -> bool:
+        """Whether another process is to be started in its place."""
+        return False
 
     def models(self) -> list[dict[str, Any]]:
         """Return what the server tells of its models.
@@ -109,7 +115,7 @@ class Server:
         Raises:
             ModelProblem: nobody answers, or with several models of which none is named.
         """
-        if self._is_known:
+        if self.is_known:
             return
         known = {str(row["id"]): row for row in self.models()}
         if not self.name and len(known) != 1:
@@ -119,9 +125,11 @@ class Server:
             )
         self.name = self.name or next(iter(known))
         row = known.get(self.name, {})
-        size = row.get("max_model_len") or (row.get("meta") or {}).get("n_ctx") or _CONTEXT
-        self.context = self.context or int(size)
-        self._is_known = True
+        meta = row.get("meta") or {}
+        size = row.get("max_model_len") or meta.get("n_ctx") or _CONTEXT
+        size = self.context or int(size)
+        self.context = min(size, int(meta.get("n_ctx_train") or size))
+        self.is_known = True
 
     def ask(
         self, request: Request, numbers: Sequence[int], deadline: float
@@ -235,7 +243,7 @@ class Server:
             Unreachable: nobody answers.
         """
         connection = http.client.HTTPConnection(self.host, self.port, timeout=max(0.1, seconds))
-        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"}
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.key}"}
         sent = None if body is None else json.dumps(body).encode()
         self._open.add(connection)
         try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.errors import ModelProblem, UsageProblem
+from pytest_brt.model.child import Child
 from pytest_brt.model.client import Server
 
 #: Servers by the name before the colon, with their usual ports. Sources: the READMEs of
@@ -38,11 +39,13 @@ class Spec:
     engine: str = ""
 
     def connect(self) -> Server:
-        """Return the server that it names; nobody is asked yet.
+        """Return the server that it names; nobody is asked, and nothing started, yet.
 
         Raises:
             ModelProblem: it is not on this machine.
         """
+        if self.path is not None:
+            return Child(self.path, self.context, self.engine)
         key = os.environ.get("PYTEST_BRT_SERVER_KEY", "")
         return Server(self.url, key=key, name=self.name, context=self.context)
 

@@ -12,9 +12,8 @@ import pytest
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.engine import Engine, Limits, LocalEngine
 from pytest_brt.execute.subject import demand_project, find_subject
-from pytest_brt.model.model import Backend, Model
+from pytest_brt.model.model import Model, open_model
 from pytest_brt.model.replies import Replies
-from pytest_brt.model.request import Usage
 from pytest_brt.model.spec import read_spec
 from pytest_brt.plugin.cases import Files, buggy_places, given_test_file, read_cases
 from pytest_brt.plugin.collection import PROGRESS
@@ -168,9 +167,9 @@ def open_models(options: Options, cache: Path | None, root: Path) -> tuple[Model
         unfinished = Replies(path, root)
 
     def opened(text: str) -> Model:
-        spec = None if text == "none" else read_spec(text)
-        backend = Backend(spec)
-        return Model(backend=backend, usage=Usage(), replies=replies, unfinished=unfinished)
+        if text == "none":
+            return Model(replies=replies, unfinished=unfinished)
+        return open_model(read_spec(text), replies, unfinished)
 
     model = opened(options.model)
     if options.edit_model in ("", options.model):

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pytest_brt.model.model import Backend, Model
+from pytest_brt.model.model import Model
+from pytest_brt.model.model import open_model as open_spec
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Message, Request, Usage
 from pytest_brt.model.spec import read_spec
@@ -64,9 +65,7 @@ def serving(answer: Answer, models: object = MODELS) -> Iterator[str]:
 
 
 def open_model(text: str, usage: Usage | None = None, replies: Replies | None = None) -> Model:
-    kept = replies or Replies(None)
-    backend = Backend(read_spec(text))
-    return Model(backend=backend, usage=usage or Usage(), replies=kept, unfinished=kept)
+    return open_spec(read_spec(text), replies or Replies(None)).paid_by(usage or Usage())
 
 
 def ask(text: str, **settings: Any) -> Request:

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_brt.agents.reply import object_schema, read_object
 from pytest_brt.errors import ModelProblem, Overflowed
-from pytest_brt.model.child import engines
+from pytest_brt.model.child import Child, engines
 from tests.model.serve import ask, open_model
 from tests.scenarios.gguf import write_tiny
 
@@ -46,14 +46,15 @@ def test_it_answers_and_goes_on_after_its_death(tiny: Path, engine: str) -> None
         assert read_object(model.text(asked), ["a"]) is not None
         with pytest.raises(Overflowed):
             model.text(ask("word " * 9000))
-        child = model.backend.child
-        assert child is not None
+        child = model.server
+        assert isinstance(child, Child)
+        assert child.process is not None
         os.kill(child.process.pid, signal.SIGKILL)
         child.process.wait()
         assert model.complete(ask("again", max_tokens=5))[0].is_cut
     finally:
         model.close()
-    assert model.backend.has_died
+    assert child.has_died
 
 
 def test_a_file_that_is_no_model(tmp_path: Path, engine: str) -> None:

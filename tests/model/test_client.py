@@ -102,7 +102,8 @@ def test_a_server_that_answers_oddly(kind: str) -> None:
     answer, expected = ODD[kind]
     with serving(answer) as url:
         model = open_model(url)
-        model.backend.server().pauses = ()
+        assert model.server is not None
+        model.server.pauses = ()
         with pytest.raises(ModelProblem, match=expected):
             model.text(ask("hello"))
         assert expected in model.usage.unheard
@@ -143,8 +144,8 @@ def test_several_models_and_none_is_named() -> None:
 def test_closing_ends_who_waits() -> None:
     with serving(lambda _: None) as url:
         model = open_model(url)
-        server = model.backend.server()
-        server.pauses = ()
+        assert model.server is not None
+        model.server.pauses = ()
         threading.Timer(0.5, model.close).start()
         with pytest.raises(ModelProblem):
             model.text(ask("hello"))

@@ -12,9 +12,9 @@ import pytest
 
 from pytest_brt.errors import ModelProblem
 from pytest_brt.execute.engine import Engine, Row, RowResult, TestTarget
-from pytest_brt.model.model import Backend, Model
+from pytest_brt.model.model import Model
 from pytest_brt.model.replies import Replies
-from pytest_brt.model.request import Request, Usage
+from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import Rating, judge
 from pytest_brt.render.entries import build_report
 from pytest_brt.reproduce.strategy import Strategy, Workbench
@@ -86,7 +86,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 def bench_of(engine: Engine) -> Workbench:
     kept = Replies(None)
-    model = Model(backend=Backend(None), usage=Usage(), replies=kept, unfinished=kept)
+    model = Model(replies=kept, unfinished=kept)
     return Workbench(engine=engine, repeat=1, model=model, say=lambda text: None)
 
 
