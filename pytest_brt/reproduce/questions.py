@@ -94,12 +94,9 @@ class Judge:
         failure = f"{raised.type}: {clean(raised.message)}" if raised else run_words(run)
         own = {"code": source, "claims": claims, "is_stated": is_stated}
         own["failure"] = cut(failure, _FAILURE)
-
-        def build(values: Mapping[str, object]) -> Request:
-            return _question("judge", names, _TOKENS * (len(claims) + 2), **values, **own)
-
-        request, _ = fitted(build, self.findings.bare_values, ("session",), self.model, _CODE)
-        return self._decided(read_object(self.model.text(request), names), asked)
+        tokens = _TOKENS * (len(claims) + 2)
+        said = _ask(self.findings, self.model, "judge", names, _CODE, tokens, **own)
+        return self._decided(said, asked)
 
     def _decided(self, said: Mapping[str, str] | None, asked: str) -> Opinion:
         if said is None:
@@ -114,15 +111,28 @@ class Judge:
         return Opinion(False, f"the model says another right fix would fail it: {fix}")
 
 
-def _question(name: str, fields: Sequence[str], tokens: int, **values: object) -> Request:
-    """Return a question that is answered with a JSON object of these fields."""
-    return Request(
-        messages=system_and_user(name, **values),
-        temperature=0.0,
-        top_p=1.0,
-        max_tokens=tokens,
-        schema=object_schema(fields, _NAMES),
-    )
+def _ask(
+    findings: Findings,
+    model: Model,
+    name: str,
+    fields: Sequence[str],
+    code: int,
+    tokens: int,
+    **own: object,
+) -> dict[str, str] | None:
+    """Return the answer to a question about a report, these fields of a JSON object."""
+
+    def build(values: Mapping[str, object]) -> Request:
+        return Request(
+            messages=system_and_user(name, **values, **own),
+            temperature=0.0,
+            top_p=1.0,
+            max_tokens=tokens,
+            schema=object_schema(fields, _NAMES),
+        )
+
+    request, _ = fitted(build, findings.bare_values, ("session",), model, code)
+    return read_object(model.text(request), fields)
 
 
 def with_opinion(item: JudgedTest, opinion: Opinion, facts: ReportFacts) -> JudgedTest:
@@ -213,12 +223,7 @@ def likeliest_places(findings: Findings, model: Model) -> tuple[Place, ...]:
     if len(places) <= _FEW:
         return places
     listed = [f"{one.path}::{one.function}{_signature(one, index)}" for one in places]
-
-    def build(values: Mapping[str, object]) -> Request:
-        return _question("places", ["places"], _NAMES // 2, **values, places=listed)
-
-    request, _ = fitted(build, findings.bare_values, ("session",), model, 0)
-    said = read_object(model.text(request), ["places"]) or {}
+    said = _ask(findings, model, "places", ["places"], 0, _NAMES // 2, places=listed) or {}
     names = re.findall(r"[\w./-]+(?:::[\w.]*)?", said.get("places", ""))
     best = [place for name in names for place in _named(name, places, index)]
     return tuple({(one.path, one.function): one for one in (*best, *places)}.values())
