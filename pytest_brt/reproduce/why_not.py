@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from pytest_brt.observe.results import results_of
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.oracle.draft import shorten, simple
 from pytest_brt.render.words import count
-from pytest_brt.report.statements import MOST_STATEMENTS
 from pytest_brt.types import JudgedTest, Verdict
 from pytest_brt.types.no_test import NoTestCode, NoTestReason
-from pytest_brt.types.report import ClaimKind, ClaimRole, LeftOut, Reading
+from pytest_brt.types.report import ClaimKind, ClaimRole, Reading
 
 #: Code that a shell gives to Python, on the command line or below it.
 _SHELL = re.compile(r"\bpython[\d.]*\s+-c\b|<<-?\s*['\"]?\w+")
@@ -23,6 +23,17 @@ _PYTHON_2 = frozenset((
 ))  # fmt: skip
 #: Statements, names and values that are listed.
 _MOST = 3
+#: What to do about exceptions that have to do with where the code runs, and about others.
+_HINTS = {
+    "ModuleNotFoundError": "install it for the Python that runs the project's tests, or choose "
+    "another one: --brt-python",
+    "ImportError": "check the name, and that this is the version the report is about",
+    "NameError": "check the name, and that this is the version the report is about",
+}
+_WRONG = "add to the report that this is wrong, or what the statement needs to run"
+
+#: A kind of reason, what there is to say, and what to do about it.
+_Why = tuple[NoTestCode, str, str]
 
 
 def why_not(observed: ObservedReport, tests: Sequence[JudgedTest]) -> tuple[NoTestReason, ...]:
@@ -30,149 +41,101 @@ def why_not(observed: ObservedReport, tests: Sequence[JudgedTest]) -> tuple[NoTe
     if any(item.judgement.candidate for item in tests):
         return ()
     ran = [one for one in observed.observations if not (one.missing and one.statement.is_inline)]
-    if not ran:
-        return (*map(_left_out, observed.reading.left_out), _no_code(observed.reading))
-    reasons = [*_undefined(ran), *_ended(ran), *_raised(ran), *_of_tests(tests)]
-    if not reasons:
-        reasons.append(_not_stated(observed, ran))
-    reasons += map(_left_out, observed.reading.left_out)
-    if len(ran) >= MOST_STATEMENTS:
-        text = f"only the first {MOST_STATEMENTS} statements of the report are run"
-        reasons.append(NoTestReason(code=NoTestCode.UNREADABLE_CODE, text=text))
-    return tuple(reasons)
+    left_out = list(_left_out(observed.reading))
+    reasons = [*left_out, _no_code(observed.reading)]
+    if ran:
+        reasons = [*islice(_of_code(ran), 2 * _MOST), *_of_tests(tests)]
+        reasons = reasons or [_not_stated(observed, ran)]
+        reasons += left_out
+    return tuple(NoTestReason(code=code, text=text, hint=hint) for code, text, hint in reasons)
 
 
-def _no_code(reading: Reading) -> NoTestReason:
+def _no_code(reading: Reading) -> _Why:
     for number, line in enumerate(reading.issue.text.split("\n"), 1):
         if _SHELL.search(line):
-            return NoTestReason(
-                code=NoTestCode.UNREADABLE_CODE,
-                text=f"the report's code is given to Python by a shell (line {number})",
-                hint="add the code to the report in a block of its own, without the command",
-            )
-    has_traceback = any(raised.frames for raised in reading.exceptions)
+            text = f"the report's code is given to Python by a shell (line {number})"
+            hint = "add the code to the report in a block of its own, without the command"
+            return NoTestCode.UNREADABLE_CODE, text, hint
     text = "the report has no Python code that could be run"
-    give = " what they give (or the traceback),"
-    if has_traceback:
-        text, give = "the report has a traceback, but no Python code that leads to it", ""
-    return NoTestReason(
-        code=NoTestCode.NO_CODE,
-        text=text,
-        hint="add to the report a few lines of Python that show the bug,"
-        f"{give} and what they should give",
+    hint = (
+        "add to the report a few lines of Python that show the bug, what they give (or the "
+        "traceback), and what they should give"
     )
+    if any(raised.frames for raised in reading.exceptions):
+        text = "the report has a traceback, but no Python code that leads to it"
+    return NoTestCode.NO_CODE, text, hint
 
 
-def _left_out(lines: LeftOut) -> NoTestReason:
-    where = f"line {lines.line} of the report is not Python 3 and was"
-    if lines.end_line > lines.line:
-        where = f"lines {lines.line} to {lines.end_line} of the report are not Python 3 and were"
-    return NoTestReason(
-        code=NoTestCode.UNREADABLE_CODE,
-        text=f"{where} left out: {lines.code!r}",
-        hint="add to the report what these lines are in Python 3",
-    )
-
-
-def _undefined(ran: Sequence[Observation]) -> Iterator[NoTestReason]:
-    names = sorted({name for one in ran for name in one.missing})
-    if not names:
-        return
-    is_old = _PYTHON_2.issuperset(names)
-    whose = "only Python 2" if is_old else "neither it nor the project"
-    listed = ", ".join(names[: 2 * _MOST])
-    yield NoTestReason(
-        code=NoTestCode.UNDEFINED_NAMES,
-        text=f"the report's code uses names that {whose} defines: {listed}",
-        hint="write the report's code for Python 3"
-        if is_old
-        else "add to the report their imports or definitions",
-    )
-
-
-def _ended(ran: Sequence[Observation]) -> list[NoTestReason]:
-    reasons = []
-    for one in ran:
-        if one.ended:
-            share = ", a third of --brt-timeout" if one.timed_out else ""
-            where = f"line {one.statement.line}: {one.ended}{share}"
-            text = f"{where}: {shorten(one.source)!r}"
-            reasons.append(NoTestReason(code=NoTestCode.ENDED, text=text))
-    return reasons[:_MOST]
-
-
-def _raised(ran: Sequence[Observation]) -> list[NoTestReason]:
-    """Return the exceptions that the report does not speak of."""
-    reasons = []
-    for one in ran:
-        raised = one.raised
-        claims = one.statement.claims_of(ClaimKind.RAISES)
-        if raised is None or one.missing or simple(raised.type) in {c.exception for c in claims}:
-            continue
-        message = f"{raised.type}: {raised.message}".split("\n")[0][:160]
-        text = f"line {one.statement.line}: {shorten(one.source)!r} raises {message}"
-        hint = "add to the report that this is wrong, or what the statement needs to run"
-        if simple(raised.type) == "ModuleNotFoundError":
-            hint = (
-                "install it for the Python that runs the project's tests, or choose another "
-                "one: --brt-python"
+def _left_out(reading: Reading) -> Iterator[_Why]:
+    for lines in reading.left_out:
+        where = f"line {lines.line} of the report is not Python 3 and was"
+        if lines.end_line > lines.line:
+            where = (
+                f"lines {lines.line} to {lines.end_line} of the report are not Python 3 and were"
             )
-        elif simple(raised.type) in ("ImportError", "NameError"):
-            hint = "check the name, and that this is the version the report is about"
-        reasons.append(NoTestReason(code=NoTestCode.RAISES, text=text, hint=hint))
-    return reasons[:_MOST]
+        hint = "add to the report what these lines are in Python 3"
+        yield NoTestCode.UNREADABLE_CODE, f"{where} left out: {lines.code!r}", hint
 
 
-def _of_tests(tests: Sequence[JudgedTest]) -> Iterator[NoTestReason]:
+def _of_code(ran: Sequence[Observation]) -> Iterator[_Why]:
+    """Yield what the report's code does that it does not speak of: names, ends, exceptions."""
+    if names := sorted({name for one in ran for name in one.missing}):
+        whose, hint = "neither it nor the project", "add to the report their imports or definitions"
+        if _PYTHON_2.issuperset(names):
+            whose, hint = "only Python 2", "write the report's code for Python 3"
+        listed = ", ".join(names[: 2 * _MOST])
+        text = f"the report's code uses names that {whose} defines: {listed}"
+        yield NoTestCode.UNDEFINED_NAMES, text, hint
+    for one in (one for one in ran if one.ended):
+        share = ", a third of --brt-timeout" if one.timed_out else ""
+        text = f"line {one.statement.line}: {one.ended}{share}: {shorten(one.source)!r}"
+        yield NoTestCode.ENDED, text, ""
+    raising = [(one, one.raised) for one in ran if one.raised and not one.missing]
+    for one, raised in raising:
+        claims = one.statement.claims_of(ClaimKind.RAISES)
+        if simple(raised.type) not in {claim.exception for claim in claims}:
+            message = f"{raised.type}: {raised.message}".split("\n")[0][:160]
+            text = f"line {one.statement.line}: {shorten(one.source)!r} raises {message}"
+            yield NoTestCode.RAISES, text, _HINTS.get(simple(raised.type), _WRONG)
+
+
+def _of_tests(tests: Sequence[JudgedTest]) -> Iterator[_Why]:
     """Yield what the tests do that were made: they pass, or are refused."""
-    for item in tests:
-        if item.test.is_reporters:
-            passes = item.judgement.verdict is Verdict.PASS
-            does = "passes on this tree" if passes else f"was of no use: {item.judgement.reason}"
-            code = NoTestCode.PASSES if passes else NoTestCode.REFUSED
-            yield NoTestReason(code=code, text=f"the report's own test {item.test.name} {does}")
-    made = [item for item in tests if not item.test.is_reporters]
-    passing = [item for item in made if item.judgement.verdict is Verdict.PASS]
+    passing = [item for item in tests if item.judgement.verdict is Verdict.PASS]
     if passing:
-        text = f"passing on this tree: {count(len(passing), 'test')} made from the report"
-        hint = "check that this is the version the report is about"
-        yield NoTestReason(code=NoTestCode.PASSES, text=text, hint=hint)
-    for item in made[:_MOST]:
-        if item not in passing:
-            text = f"{item.test.name} reproduces nothing: {item.judgement.reason}"
-            yield NoTestReason(code=NoTestCode.REFUSED, text=text)
+        text = f"passing on this tree: {count(len(passing), 'test')} of the report"
+        yield NoTestCode.PASSES, text, "check that this is the version the report is about"
+    for item in [item for item in tests if item not in passing][:_MOST]:
+        text = f"{item.test.name} reproduces nothing: {item.judgement.reason}"
+        yield NoTestCode.REFUSED, text, ""
 
 
-def _not_stated(observed: ObservedReport, ran: Sequence[Observation]) -> NoTestReason:
+def _not_stated(observed: ObservedReport, ran: Sequence[Observation]) -> _Why:
     """Return why nothing could be compared: what the report says, or does not say, of results."""
     reading = observed.reading
-    stated = [claim for claim in reading.claims_of(ClaimKind.VALUE, ClaimRole.EXPECTED)]
+    results = [result for one in ran for result in results_of(one)]
+    stated = list(reading.claims_of(ClaimKind.VALUE, ClaimRole.EXPECTED))
     texts = ", ".join(dict.fromkeys(repr(claim.text.strip()[:60]) for claim in stated[:_MOST]))
-    results = [(one, result) for one in ran for result in results_of(one)]
-    given = [c for c in stated if any(result.quoted_by(c.text) for _, result in results)]
-    if stated and len(given) == len(stated):
-        return NoTestReason(
-            code=NoTestCode.PASSES,
-            text=f"the code already gives what the report expects: {texts}",
-            hint="add to the report what is wrong, or check that this is the version it is about",
-        )
-    if stated:
-        return NoTestReason(
-            code=NoTestCode.NOT_STATED,
-            text=f"could not compare what the code gives with what the report expects: {texts}",
-            hint="add to the report a call and the value it should return, written as Python "
-            "shows it: '`f(1)` should return `2`'",
-        )
     claims = [claim for claim in reading.claims_of(ClaimKind.VALUE) if claim.text]
-    if any(result.quoted_by(claim.text) for claim in claims for _, result in results):
-        return NoTestReason(
-            code=NoTestCode.NOT_STATED,
-            text="the code does what the report shows, but the report does not say what is wrong",
-            hint="add to the report the right value, as in 'should return 3' or 'Expected: 3'",
+    shown = [c for c in claims if any(result.quoted_by(c.text) for result in results)]
+    code = NoTestCode.NOT_STATED
+    if stated and all(claim in shown for claim in stated):
+        code = NoTestCode.PASSES
+        text = f"the code already gives what the report expects: {texts}"
+        hint = "add to the report what is wrong, or check that this is the version it is about"
+    elif stated:
+        text = f"could not compare what the code gives with what the report expects: {texts}"
+        hint = (
+            "add to the report a call and the value it should return, written as Python "
+            "shows it: '`f(1)` should return `2`'"
         )
-    return NoTestReason(
-        code=NoTestCode.NOT_STATED,
-        text="it is unclear which result of the report's code is wrong, and what the right one is",
-        hint="add to the report the exact wrong output or exception, below the code, or "
-        "'Expected:' and the right value",
-    )
+    elif shown:
+        text = "the code does what the report shows, but the report does not say what is wrong"
+        hint = "add to the report the right value, as in 'should return 3' or 'Expected: 3'"
+    else:
+        text = "it is unclear which result of the report's code is wrong, and what the right one is"
+        hint = (
+            "add to the report the exact wrong output or exception, below the code, or "
+            "'Expected:' and the right value"
+        )
+    return code, text, hint
