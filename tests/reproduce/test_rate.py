@@ -1,0 +1,68 @@
+"""What speaks for a model's test, and what makes one count by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_brt.oracle.report_facts import ReportFacts
+from pytest_brt.reproduce.rate import judge_written
+from pytest_brt.types import (
+    CandidateTest,
+    Frame,
+    Judgement,
+    Oracle,
+    OracleKind,
+    Origin,
+    Raised,
+    TestRun,
+    Verdict,
+)
+from tests.support.outcomes import caused
+
+TEST = CandidateTest(
+    id="t",
+    name="test_a",
+    issue="i",
+    origin=Origin(strategy="libro", model="m"),
+    oracle=Oracle(kind=OracleKind.WRITTEN, sentence="s"),
+    path="tests/test_a.py",
+    source="def test_a():\n    assert f(1) == 4\n",
+)
+STATES = ReportFacts(text="`f(1)` gives 9, not 4", wrong=("9",), shown=("9",), wanted=("4",))
+CRASHES = ReportFacts(text="It raises KeyError", is_crash=True, raised=("KeyError",))
+
+
+def judged(
+    facts: ReportFacts, kind: str, message: str = "", agree: int = 1, samples: int = 6
+) -> Judgement:
+    frame = Frame(path="pkg/core.py", line=3, function="f", project=True)
+    run = TestRun(
+        test="t",
+        node="test_a",
+        verdict=Verdict.FAIL,
+        cause=caused(Verdict.FAIL),
+        raised=Raised(type=kind, message=message, frames=(frame,)),
+    )
+    return judge_written(TEST, (run, run), facts, agree, samples).judgement
+
+
+def test_the_values_of_the_report_are_enough() -> None:
+    assert judged(STATES, "AssertionError", "assert 9 == 4").counts
+    assert not judged(STATES, "AssertionError", "assert 8 == 4").counts
+
+
+@pytest.mark.parametrize(("agree", "counts"), [(1, False), (2, False), (3, False), (4, True)])
+def test_the_reported_failure_counts_where_most_samples_show_it(agree: int, counts: bool) -> None:
+    assert judged(CRASHES, "KeyError", agree=agree).counts is counts
+
+
+def test_the_reported_failure_comes_first_then_what_more_agree_with() -> None:
+    order = [
+        judged(CRASHES, "KeyError", agree=3),
+        judged(CRASHES, "KeyError"),
+        judged(CRASHES, "AssertionError", "assert 1 == 2", agree=5),
+        judged(CRASHES, "AssertionError", "assert 1 == 3"),
+    ]
+    assert all(one.candidate for one in order)
+    assert sorted(order, key=lambda one: -one.confidence) == order
+    assert "5 of 6 samples fail alike" in order[2].reason
