@@ -118,6 +118,7 @@ def _ask(
     fields: Sequence[str],
     code: int,
     tokens: int,
+    /,
     **own: object,
 ) -> dict[str, str] | None:
     """Return the answer to a question about a report, these fields of a JSON object."""
