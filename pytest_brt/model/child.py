@@ -75,6 +75,7 @@ class Child(Server):
         with self._lock:
             if self.process is not None and not self.has_died:
                 return
+            self._end()  # what is left of one that died
             if self.engine not in engines():
                 raise ModelProblem(
                     f"--brt-model: nothing to run {self.path.name!r} with (pip install "
@@ -90,6 +91,7 @@ class Child(Server):
     def _start(self, log: IO[bytes]) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
         self.key = secrets.token_hex(16)
         numbers = map(str, (self.port, self.context))
         self.process = subprocess.Popen(
@@ -102,7 +104,7 @@ class Child(Server):
         )
         end = time.monotonic() + _LOADING
         self.is_known = False
-        while not self.has_died and time.monotonic() < end:
+        while not (self.has_died or self.is_closed) and time.monotonic() < end:
             with suppress(ModelProblem):
                 super().open()
                 return

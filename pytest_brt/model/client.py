@@ -87,7 +87,8 @@ class Server:
         #: Whether it was asked for them.
         self.is_known = False
         self._open: set[http.client.HTTPConnection] = set()
-        self._is_closed = False
+        #: Whether nobody is to be asked any more.
+        self.is_closed = False
 
     @property
     def has_died(self) -> bool:
@@ -247,7 +248,7 @@ class Server:
         sent = None if body is None else json.dumps(body).encode()
         self._open.add(connection)
         try:
-            if self._is_closed:
+            if self.is_closed:
                 raise ConnectionError("the connection is closed")
             connection.request("POST" if sent else "GET", self._path + path, sent, headers)
             answer = connection.getresponse()
@@ -272,7 +273,7 @@ class Server:
 
     def close(self) -> None:
         """Cut every connection, so that whoever waits for an answer goes on."""
-        self._is_closed = True
+        self.is_closed = True
         for connection in list(self._open):
             if connection.sock is not None:
                 with suppress(OSError):  # it was answered in this moment
