@@ -17,10 +17,11 @@ from pathlib import Path
 from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import StoreProblem
-from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.guard.changes import Touched
 from pytest_brt.guard.suite import ExistingTest, TestFiles, read_tests
 from pytest_brt.once import Once
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner, most_severe
 from pytest_brt.store import write_text
 from pytest_brt.types import (
     ChosenBy,
@@ -94,7 +95,7 @@ class Selection:
     total: int = 0
 
     @property
-    def targets(self) -> tuple[TestTarget, ...]:
+    def targets(self) -> tuple[Test, ...]:
         """The tests as the engine runs them."""
         return targets_of(self.tests)
 
@@ -117,7 +118,7 @@ class Guard:
     pool are compared on the same tests.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Runner) -> None:
         self.root = Path(engine.subject.root)
         self.files = TestFiles(self.root)
         self._engine = engine
@@ -129,7 +130,7 @@ class Guard:
         #: What tests do on the unpatched tree in another order.
         self._again: Once[str, Verdict] = Once()
 
-    def near(self, touched: Touched, most: int) -> tuple[TestTarget, ...]:
+    def near(self, touched: Touched, most: int) -> tuple[Test, ...]:
         """Return tests of the nearest files, those first that speak of what is touched."""
         texts = self.files.texts
         paths = self.files.nearest([touched])[:8]
@@ -151,8 +152,7 @@ class Guard:
             SubjectProblem: the interpreter cannot be started at all.
         """
         chosen = self.select((touched,), allowance=allowance, hints=hints)
-        row = Row(changes=changes, targets=chosen.targets)
-        runs = self._engine.run(row).runs if chosen.tests else ()
+        runs = self._engine.run(chosen.targets, changes) if chosen.tests else ()
         return self.judge(changes, touched, chosen, runs)
 
     def select(
@@ -233,10 +233,10 @@ class Guard:
         for batch in filter(None, (files[:first], files[first:])):
             if left <= 0:
                 return runs, False
-            targets = tuple(TestTarget(id=path, path=path) for path in batch)
-            done = self._engine.run(Row(targets=targets, seconds=max(5.0, left * 4), watch=watch))
-            runs += done.runs
-            left -= sum(run.cpu or run.seconds for run in done.runs)
+            targets = tuple(Test(id=path, path=path) for path in batch)
+            done = self._engine.run(targets, seconds=max(5.0, left * 4), watch=watch)
+            runs += done
+            left -= sum(run.cpu or run.seconds for run in done)
         timely = [run for run in runs if run.cause.code is not CauseCode.TREE_TOO_SLOW]
         return timely, len(timely) == len(runs)
 
@@ -248,7 +248,7 @@ class Guard:
                 found.setdefault((run.test, run.node.partition("[")[0]), []).append(run)
         tests: list[BaselineTest] = []
         for (path, node), cases in found.items():
-            run = replace(worst(cases), output="")
+            run = replace(most_severe(cases), output="")
             raised = run.raised_briefly  # thousands would fill the memory
             tests.append(BaselineTest(path=path, node=node, run=replace(run, raised=raised)))
         return tests
@@ -311,8 +311,9 @@ class Guard:
         self, changes: tuple[FileChange, ...], tests: Sequence[BaselineTest]
     ) -> dict[str, Verdict]:
         """Return what tests do in reverse order, under another hash seed."""
-        row = Row(changes=changes, targets=targets_of(tests), hash_seed=1, reverse=True)
-        results = _results(tests, self._engine.run(row).runs if tests else ())
+        wanted = targets_of(tests)
+        runs = self._engine.run(wanted, changes, hash_seed=1, reverse=True) if tests else ()
+        results = _results(tests, runs)
         known = {name: run.verdict for name, run in results.items()}
         return {test.name: known.get(test.name, Verdict.INVALID) for test in tests}
 
@@ -339,14 +340,12 @@ def keep_selection(file: Path | None, key: str, work: Callable[[], Selection]) -
     return selection
 
 
-def targets_of(tests: Iterable[BaselineTest | ExistingTest]) -> tuple[TestTarget, ...]:
+def targets_of(tests: Iterable[BaselineTest | ExistingTest]) -> tuple[Test, ...]:
     """Return tests as the engine runs them: those of a file together, called as the file."""
     nodes: dict[str, list[str]] = {}
     for test in tests:
         nodes.setdefault(test.path, []).append(test.node)
-    return tuple(
-        TestTarget(id=path, path=path, nodes=tuple(group)) for path, group in nodes.items()
-    )
+    return tuple(Test(id=path, path=path, nodes=tuple(group)) for path, group in nodes.items())
 
 
 def _in_turns(passing: Sequence[BaselineTest], pool: Sequence[Touched]) -> Iterator[BaselineTest]:
@@ -379,7 +378,7 @@ def _crowding() -> float:
 
 
 def _results(tests: Sequence[BaselineTest], runs: Iterable[TestRun]) -> dict[str, TestRun]:
-    """Return what each test did by its name, the worst of its parameters.
+    """Return what each test did by its name, the most_severe of its parameters.
 
     Where its file as a whole could not be run, that is what it did; one that did not run is not
     there.
@@ -391,4 +390,4 @@ def _results(tests: Sequence[BaselineTest], runs: Iterable[TestRun]) -> dict[str
         test.name: by_node.get((test.path, test.node)) or by_node.get((test.path, ""))
         for test in tests
     }
-    return {name: worst(group) for name, group in groups.items() if group}
+    return {name: most_severe(group) for name, group in groups.items() if group}

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.guard import Touched, touched_by
 from pytest_brt.oracle.environment_errors import missing_here
 from pytest_brt.oracle.patch_values import is_value, showing, values_of
@@ -18,6 +17,8 @@ from pytest_brt.rank.brought import by_conftests, is_own
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.singled_out import singled_out
 from pytest_brt.rank.testers import named_testers
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     Author,
     Cell,
@@ -55,7 +56,7 @@ def run_patch(
     patch: Patch,
     issue: str,
     tests: tuple[JudgedTest, ...],
-    engine: Engine,
+    engine: Runner,
     *,
     guarding: Guarding | None = None,
     share: Sharing = lambda _, work: work(),
@@ -109,18 +110,18 @@ def _run(
     changes: tuple[FileChange, ...],
     touched: Touched,
     tests: tuple[JudgedTest, ...],
-    engine: Engine,
+    engine: Runner,
     guarding: Guarding | None,
 ) -> Ran:
     candidates = tuple(judged for judged in tests if judged.judgement.candidate)
     chosen = guarding.choose(name, touched, candidates) if guarding is not None else None
     existing = chosen.targets if chosen is not None else ()
     found = [
-        engine.run(Row(changes=(*changes, *group.changes), targets=group.targets))
-        for group in _groups(candidates, existing)
+        engine.run(group, (*changes, *conftests))
+        for conftests, group in _groups(candidates, existing)
     ]
     bug_tests = {judged.test.id for judged in candidates}
-    ran = [run for result in found for run in result.runs]
+    ran = [run for runs in found for run in runs]
     runs = [run for run in ran if run.test in bug_tests]
     remarks: list[Remark] = []
     if runs and all(run.exercised is False for run in runs):
@@ -137,18 +138,17 @@ def _run(
     )
 
 
-def _groups(candidates: Sequence[JudgedTest], existing: Sequence[TestTarget]) -> Iterator[Row]:
-    """Yield the rows, without what the patch changes: one for nearly all, with existing tests too.
-
-    Tests with a conftest of their own need others.
-    """
+def _groups(
+    candidates: Sequence[JudgedTest], existing: Sequence[Test]
+) -> Iterator[tuple[tuple[FileChange, ...], Sequence[Test]]]:
+    """Yield conftests, and what is run with them: nearly all, and existing ones, with none."""
     tests = [*(judged.test for judged in candidates), *showing(candidates)]
     groups = by_conftests(tests)
-    first = (*map(target_of, groups.pop((), ())), *existing)
+    first = (*map(Test.of, groups.pop((), ())), *existing)
     if first:
-        yield Row(targets=first)
+        yield (), first
     for conftests, group in groups.items():
-        yield Row(changes=conftests, targets=tuple(map(target_of, group)))
+        yield conftests, [*map(Test.of, group)]
 
 
 def _cell(run: TestRun) -> Cell:

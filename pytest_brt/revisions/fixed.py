@@ -6,10 +6,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.oracle.draft import simple
 from pytest_brt.oracle.report_facts import ASSERTIONS
 from pytest_brt.patches.history import History, Revision
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import CandidateTest, TestRun, Verdict
 from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
 
@@ -21,7 +22,7 @@ _FILES = 3
 
 def find_fix(
     history: History,
-    engine: Engine,
+    engine: Runner,
     test: CandidateTest,
     deadline: float,
     say: Callable[[str], None] = lambda _: None,
@@ -75,7 +76,7 @@ class _Search:
     """The revisions from the newest to the oldest, and whether each has the bug, where known."""
 
     history: History
-    engine: Engine
+    engine: Runner
     test: CandidateTest
     say: Callable[[str], None]
     line: tuple[Revision, ...]
@@ -90,8 +91,8 @@ class _Search:
     def has_bug(self, place: int) -> bool | None:
         """Return whether a revision has the bug, None where the test cannot say."""
         revision = self.line[place]
-        row = Row(changes=self.history.changes_to(revision), targets=(target_of(self.test),))
-        state = shows_bug(self.engine.run(row).runs[0], self.test)
+        changes = self.history.changes_to(revision)
+        state = shows_bug(self.engine.run([Test.of(self.test)], changes)[0], self.test)
         self.states[place] = state
         self.untestable = self.untestable + 1 if state is None else 0
         words = {True: "has the bug", False: "fixed", None: "cannot be tested"}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem, SubjectProblem
-from pytest_brt.sandbox.conditions import Limits
+from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.process import Deadlines
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox, View

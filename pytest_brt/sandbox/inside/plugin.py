@@ -59,8 +59,8 @@ class Plugin:
 
     def __init__(self, order, events):
         self.events = events
-        #: Node ids below each file that are wanted, None for all of them.
-        self.nodes = {path: nodes and frozenset(nodes) for path, nodes in order["tests"]}
+        #: Node ids below each file that are wanted, "" for all of them.
+        self.nodes = {path: frozenset(nodes) for path, nodes in order["tests"]}
         self.places = {path: place for place, path in enumerate(self.nodes)}
         self.files = frozenset(os.path.join(order["folder"], path) for path in self.nodes)
         self.done = frozenset(order["done"])
@@ -120,8 +120,8 @@ class Plugin:
         """Return whether an item is to be run: by whole names, as --deselect takes beginnings."""
         path, _, node = item.nodeid.partition("::")
         wanted = self.nodes.get(path, frozenset())
-        chosen = wanted is None or node in wanted or node.partition("[")[0] in wanted
-        return chosen and item.nodeid not in self.done
+        chosen = wanted.intersection(("", node, node.partition("[")[0]))
+        return bool(chosen) and item.nodeid not in self.done
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
