@@ -16,11 +16,11 @@ from pathlib import Path
 
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.execute.layout import (
-    NOT_PRODUCT,
     packages,
     source_roots,
     suite_folder,
 )
+from pytest_brt.project.layout import is_ignored_folder
 from pytest_brt.project.pytest_config import PytestConfig, read_config
 from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Sandbox
@@ -167,8 +167,9 @@ def _installed(paths: tuple[str, ...], root: Path) -> Iterator[str]:
         # An entry may be the word by which a finder is called, which is no folder.
         if _is_outside(path, root) or not place.is_dir() or not place.is_relative_to(root):
             continue
-        if not NOT_PRODUCT & set(place.relative_to(root).parts):
-            yield place.relative_to(root).as_posix()
+        inner = place.relative_to(root)
+        if not any(is_ignored_folder(part, top=True) for part in inner.parts):
+            yield inner.as_posix()
 
 
 def _is_outside(path: str, root: Path) -> bool:
