@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -123,17 +123,43 @@ class Runner:
             self._turns.release(self._jobs)
 
     def run_script(
-        self, name: str, view: View, deadlines: Deadlines, order: Mapping[str, object]
-    ) -> ProcessResult:
-        """Run one of our scripts in the project's interpreter."""
-        return run_process(
-            self.sandbox,
-            [self.subject.python, f"{view.tools_inside}/start.py", name],
-            view,
-            deadlines,
-            order={**order, "processes": most_tasks(self.sandbox)},
-            limits=self.limits.of_processes,
-        )
+        self,
+        name: str,
+        deadlines: Deadlines,
+        order: Mapping[str, object],
+        changes: Iterable[FileChange] = (),
+        *,
+        seed: int = 0,
+        compiles: bool = False,
+    ) -> tuple[ProcessResult, View]:
+        """Run one of our scripts in the project's interpreter, on a private copy with changes.
+
+        With `compiles`, the bytecode of the copy is kept for others.
+
+        Raises:
+            NoRoom: the disk is full.
+        """
+        with name_full_disk(), self.scratch.workspace(Path(self.subject.root)) as copy:
+            copy.write(changes)
+            view = make_view(
+                self.subject, self.sandbox, self.scratch, copy, seed=seed, compiles=compiles
+            )
+            result = run_process(
+                self.sandbox,
+                [self.subject.python, f"{view.tools_inside}/start.py", name],
+                view,
+                deadlines,
+                order={
+                    **order,
+                    "folder": view.tree,
+                    "packages": self.subject.packages,
+                    "processes": most_tasks(self.sandbox),
+                },
+                limits=self.limits.of_processes,
+            )
+            if compiles:
+                copy.keep_bytecode(self.scratch.bytecode)
+        return result, view
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,9 +179,8 @@ class _Tree:
         last = time.monotonic() + self.total
         runs: _Runs = {}
         try:
-            with name_full_disk():
-                for group in place_tests(tests):
-                    runs |= self._run_group(group, last)
+            for group in place_tests(tests):
+                runs |= self._run_group(group, last)
         except NoRoom:
             cause = Cause(code=CauseCode.DISK_FULL, text="the disk was full")
             invalid = TestRun(test="", node="", verdict=Verdict.INVALID, cause=cause)
@@ -198,30 +223,24 @@ class _Tree:
             each=self.each,
             total=max(1.0, last - time.monotonic()),
         )
-        with runner.scratch.workspace(Path(runner.subject.root)) as copy:
-            copy.write(self.changes)
-            copy.write(file for test in tests for file in test.files.values())
-            view = make_view(
-                runner.subject,
-                runner.sandbox,
-                runner.scratch,
-                copy,
-                seed=self.hash_seed,
-                compiles=compiles,
-            )
-            order = {
-                **self.order,
-                "folder": view.tree,
-                "arguments": [*files, *pytest_options(runner.subject, view)],
-                "tests": [*files.items()],
-                "done": [*done],
-                "isolated": brought,
-                "packages": runner.subject.packages,
-                "changed": changed,
-            }
-            result = runner.run_script("plugin", view, deadlines, order)
-            if compiles:
-                copy.keep_bytecode(runner.scratch.bytecode)
+        order = {
+            **self.order,
+            "options": runner.subject.pytest_args,
+            "has_settings": bool(runner.subject.ini),
+            "tests": [*files.items()],
+            "done": [*done],
+            "isolated": brought,
+            "changed": changed,
+        }
+        own = [file for test in tests for file in test.files.values()]
+        result, view = runner.run_script(
+            "plugin",
+            deadlines,
+            order,
+            (*self.changes, *own),
+            seed=self.hash_seed,
+            compiles=compiles,
+        )
         return Reading(
             result=result, paths=PathMap(view=view), seconds=self.each, is_patched=bool(changed)
         )
@@ -266,14 +285,6 @@ def most_severe(runs: Sequence[TestRun]) -> TestRun:
         cpu=sum(run.cpu for run in runs),
         ran=tuple((path, f"{executed:x}") for path, executed in lines.items()),
     )
-
-
-def pytest_options(subject: Subject, view: View) -> list[str]:
-    """Return pytest's options for every run: the project's own, without its selection."""
-    options = ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
-    options += ["--rootdir", view.tree, "--confcutdir", view.tree, "--tb=short", "-q"]
-    options += ["--continue-on-collection-errors", *subject.pytest_args]
-    return options if subject.ini else [*options, "-c", f"{view.tools_inside}/empty.ini"]
 
 
 def most_tasks(sandbox: Sandbox) -> int:

@@ -21,8 +21,8 @@ from pytest_brt.types.subject import Subject
 _PASSED_ON = (
     "PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "PYTHONUTF8", "PYTHONCOERCECLOCALE",
 )  # fmt: skip
-#: Where our scripts, and the folders beside a copy, lie in a root of its own.
-_TOOLS, _BESIDE = "/run/brt", "/tmp/brt"
+#: Where our scripts lie in a root of its own.
+_TOOLS = "/run/brt"
 
 
 def make_view(
@@ -61,7 +61,7 @@ def make_view(
         env=env,
         shown=tuple(dict.fromkeys(_shown_folders(subject, sandbox, env))),
         environments=tuple((path, path) for path in workspace.environments),
-        writable=((str(workspace.temporary), _BESIDE if own else folder),),
+        temporary=folder,
         tools=str(scratch.tools),
         tools_inside=_TOOLS if own else str(scratch.tools),
     )

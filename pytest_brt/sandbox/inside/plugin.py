@@ -248,8 +248,17 @@ class Plugin:
 
 
 def main(order, events):
-    """Run pytest; in a fork it does not come back here."""
-    sys.argv[:] = ["pytest"] + order["arguments"]
-    code = int(pytest.main(order["arguments"], plugins=[Plugin(order, events)]))
+    """Run pytest with the project's own options, but for its selection.
+
+    In a fork it does not come back here.
+    """
+    plugin = Plugin(order, events)
+    arguments = [*plugin.nodes, "--rootdir", order["folder"], "--confcutdir", order["folder"]]
+    arguments += ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-q"]
+    arguments += ["--tb=short", "--continue-on-collection-errors", *order["options"]]
+    if not order["has_settings"]:
+        arguments += ["-c", os.path.join(start.HERE, "empty.ini")]
+    sys.argv[:] = ["pytest", *arguments]
+    code = int(pytest.main(arguments, plugins=[plugin]))
     events.send("finish", code=code)
     sys.exit(code)
