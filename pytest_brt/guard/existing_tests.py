@@ -144,7 +144,7 @@ class Guard:
             SubjectProblem: the interpreter cannot be started at all.
         """
         chosen = self.select((touched,), allowance=allowance, hints=hints)
-        runs = self._engine.run(chosen.targets, changes) if chosen.tests else ()
+        runs = self._engine.run(chosen.targets, changes)
         return self.judge(changes, touched, chosen, runs)
 
     def select(
@@ -222,10 +222,8 @@ class Guard:
         self, files: Sequence[str], watch: tuple[str, ...], allowance: float
     ) -> tuple[TestRun, ...]:
         """Run files on the unpatched tree, nearest first, as far as the time allows."""
-        if not files or allowance <= 0:
-            return ()
         seconds = max(_LEAST_WALL, LOOKING * allowance * _MOST_CROWDED)
-        targets = [Test(id=path, path=path) for path in files]
+        targets = [Test(id=path, path=path) for path in (files if allowance else ())]
         return self._engine.run(targets, seconds=seconds, watch=watch)
 
     def _tests(self, runs: Iterable[TestRun]) -> list[BaselineTest]:
@@ -293,8 +291,7 @@ class Guard:
         self, changes: tuple[FileChange, ...], tests: Sequence[BaselineTest]
     ) -> dict[str, TestRun]:
         """Return what tests do in reverse order, under another hash seed."""
-        wanted = targets_of(tests)
-        runs = self._engine.run(wanted, changes, hash_seed=1, reverse=True) if tests else ()
+        runs = self._engine.run(targets_of(tests), changes, hash_seed=1, reverse=True)
         return _results_of(tests, runs)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from pytest_brt.oracle.patch_values import is_value, showing, values_of
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.pysource.normal_form import patch_key
-from pytest_brt.rank.brought import by_conftests, is_own
+from pytest_brt.rank.brought import is_own
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.singled_out import singled_out
 from pytest_brt.rank.testers import named_testers
@@ -116,12 +116,9 @@ def _run(
     candidates = tuple(judged for judged in tests if judged.judgement.candidate)
     chosen = guarding.choose(name, touched, candidates) if guarding is not None else None
     existing = chosen.targets if chosen is not None else ()
-    found = [
-        engine.run(group, (*changes, *conftests))
-        for conftests, group in _groups(candidates, existing)
-    ]
+    shown = [*(judged.test for judged in candidates), *showing(candidates)]
+    ran = engine.run([*map(Test.of, shown), *existing], changes)
     bug_tests = {judged.test.id for judged in candidates}
-    ran = [run for runs in found for run in runs]
     runs = [run for run in ran if run.test in bug_tests]
     remarks: list[Remark] = []
     if runs and all(run.exercised is False for run in runs):
@@ -136,19 +133,6 @@ def _run(
         remarks=tuple(remarks),
         guarded=guarded,
     )
-
-
-def _groups(
-    candidates: Sequence[JudgedTest], existing: Sequence[Test]
-) -> Iterator[tuple[tuple[FileChange, ...], Sequence[Test]]]:
-    """Yield conftests, and what is run with them: nearly all, and existing ones, with none."""
-    tests = [*(judged.test for judged in candidates), *showing(candidates)]
-    groups = by_conftests(tests)
-    first = (*map(Test.of, groups.pop((), ())), *existing)
-    if first:
-        yield (), first
-    for conftests, group in groups.items():
-        yield conftests, [*map(Test.of, group)]
 
 
 def _cell(run: TestRun) -> Cell:

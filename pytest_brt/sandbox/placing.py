@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -66,7 +66,7 @@ class Test:
 def place_tests(tests: Sequence[Test]) -> list[list[Test]]:
     """Return tests in groups that can lie in one tree together, each source at a path of its own.
 
-    Two tests may bring the same file, as a conftest, with different content.
+    Two tests may bring the same file with different content, and a conftest is for its own alone.
     """
     groups: list[tuple[dict[str, FileChange], list[Test]]] = []
     sources: defaultdict[str, dict[str | None, int]] = defaultdict(dict)
@@ -76,16 +76,17 @@ def place_tests(tests: Sequence[Test]) -> list[list[Test]]:
         path = f"{test.path.removesuffix('.py')}{ALIAS}{number}.py" if number else test.path
         placed = replace(test, path=path)
         files = placed.files
-        brought, group = next(
-            (
-                group
-                for group in groups
-                if all(group[0].get(file, change) == change for file, change in files.items())
-            ),
-            ({}, []),
-        )
+        fitting = (group for group in groups if _fits(group[0], files))
+        brought, group = next(fitting, ({}, []))
         if not group:
             groups.append((brought, group))
         brought |= files
         group.append(placed)
     return [group for _, group in groups]
+
+
+def _fits(brought: Mapping[str, FileChange], files: Mapping[str, FileChange]) -> bool:
+    """Return whether files can lie beside others without changing what these are for."""
+    names = [{path for path in one if path.endswith("conftest.py")} for one in (brought, files)]
+    shared = brought.keys() & files.keys()
+    return names[0] == names[1] and all(brought[path] == files[path] for path in shared)

@@ -11,7 +11,6 @@ import pytest
 from pytest_brt.guard import touched_of
 from pytest_brt.patches import canonical_diff
 from pytest_brt.rank.brought import (
-    by_conftests,
     find_brought,
     is_own,
     judge_brought,
@@ -19,6 +18,7 @@ from pytest_brt.rank.brought import (
 )
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.sandbox.placing import Test, place_tests
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import Evidence, FileChange, JudgedTest, Patch, Verdict
 from tests.support.projects import open_on
@@ -173,7 +173,7 @@ def test_fixtures_and_data_come_along(engine: Runner) -> None:
     )
     tests = judged(engine, [with_conftest, with_data])
     assert [found.judgement.candidate for found in tests] == [True, True]
-    assert len(by_conftests(found.test for found in tests)) == 2
+    assert len(place_tests([Test.of(found.test) for found in tests])) == 2
     other = patch_of(root, "c", {"core.py": RIGHT})
     cells = run_patch(other, "", tests, engine).cells
     assert [cell.verdict for cell in cells] == [Verdict.PASS, Verdict.PASS]
