@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from pytest_brt.execute.layout import files_of
 from pytest_brt.guard.changes import Touched
 from pytest_brt.project.pytest_config import USUAL, CollectionPatterns, read_config
-from pytest_brt.pysource.parse import is_constant, parse, parse_or_empty
+from pytest_brt.pysource.parse import is_constant, parse
 
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -104,15 +104,8 @@ def read_tests(
     path: str, text: str, collected: CollectionPatterns = USUAL
 ) -> tuple[ExistingTest, ...]:
     """Return the test functions of a file; none when it cannot be parsed."""
-    lines = text.splitlines()
-    return tuple(
-        ExistingTest(
-            path=path,
-            node="::".join(names),
-            source="\n".join(lines[function.lineno - 1 : function.end_lineno]),
-        )
-        for names, function, _ in _functions(parse_or_empty(text), collected)
-    )
+    tests, _ = _parts(text, collected)
+    return tuple(ExistingTest(path=path, node=n, source=code) for n, code in tests.items())
 
 
 def altered_tests(
@@ -124,10 +117,10 @@ def altered_tests(
     are.
     """
     old, old_rest = _parts(before or "", collected)
-    new, new_rest = _parts(after, collected)
+    _, new_rest = _parts(after, collected)
     everything = before is not None and old_rest != new_rest
     tests = read_tests(path, after, collected)
-    return tuple(t for t in tests if everything or old.get(t.node) != new.get(t.node))
+    return tuple(t for t in tests if everything or old.get(t.node) != t.source)
 
 
 _Body = list[ast.stmt]

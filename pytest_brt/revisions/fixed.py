@@ -57,8 +57,8 @@ def find_fix(
         if hopeless or time.monotonic() >= deadline or has_bug(place):
             break
     fixed = [place for place, state in states.items() if state is False]
-    buggy = next((place for place, state in states.items() if state), None)
-    if buggy is None:
+    buggy = max(states, key=lambda place: states[place] is True, default=0)
+    if not states.get(buggy):
         if not fixed:
             return None
         oldest = history.described(line[max(fixed)])

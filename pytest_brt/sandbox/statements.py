@@ -87,8 +87,9 @@ def _read(script: Script, result: ProcessResult, paths: PathMap, each: float) ->
             evaluable=seen.index in evaluable,
         )
         raised = paths.raised(event.raised) if event.raised else None
-        texts = {"stdout": paths.text(seen.stdout), "stderr": paths.text(seen.stderr)}
-        observed.append(replace(seen, value=value, raised=raised, **texts))
+        stdout, stderr = paths.text(seen.stdout), paths.text(seen.stderr)
+        told = replace(seen, value=value, raised=raised, stdout=stdout, stderr=stderr)
+        observed.append(told)
     is_whole = len(observed) >= len(script.statements)
     late = f"timed out after {each:g} s"
     ended = late if result.timed_out else status_words(result.status)

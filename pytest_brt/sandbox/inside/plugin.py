@@ -5,6 +5,7 @@ imported too early, an error under ``filterwarnings = error``.
 """
 
 import atexit
+import functools
 import inspect
 import os
 import sys
@@ -33,27 +34,6 @@ def path_of(item):
     return item.nodeid.partition("::")[0]
 
 
-class ChangedModules:
-    """From where the modules were imported that a patch changes."""
-
-    def __init__(self, files):
-        self.files = files
-        self.real = {}
-
-    def origins(self):
-        """Return path and origin of each module that was imported by one of its names."""
-        found = []
-        for path, names in self.files:
-            for module in filter(None, map(sys.modules.get, names)):
-                spec = getattr(module, "__spec__", None)
-                origin = getattr(spec, "origin", None) or getattr(module, "__file__", None)
-                if isinstance(origin, str):
-                    if origin not in self.real:
-                        self.real[origin] = os.path.realpath(origin)
-                    found.append([path, self.real[origin]])
-        return found
-
-
 class Plugin:
     """Reports to the tool what pytest does, as it happens."""
 
@@ -69,7 +49,9 @@ class Plugin:
         #: Files of tests each of which is run in a fork: they are to leave nothing to another.
         self.isolated = frozenset(order["isolated"])
         self.own_files = start.own_files()
-        self.modules = ChangedModules(order["changed"])
+        #: Path and names of each module that is changed.
+        self.changed = order["changed"]
+        self.realpath = functools.lru_cache(None)(os.path.realpath)
         self.monitor = lines.LineMonitor([os.path.join(order["folder"], p) for p in order["watch"]])
         #: Whether the body of the running test ran code of the project; None when not known.
         self.used = None
@@ -196,9 +178,20 @@ class Plugin:
             node=nodeid,
             code=int(self.failed),
             lines=self.monitor.take(),
-            origins=self.modules.origins(),
+            origins=self.origins(),
             cpu=cpu_seconds() - self.began,
         )
+
+    def origins(self):
+        """Return path and origin of each changed module that was imported by one of its names."""
+        found = []
+        for path, names in self.changed:
+            for module in filter(None, map(sys.modules.get, names)):
+                spec = getattr(module, "__spec__", None)
+                origin = getattr(spec, "origin", None) or getattr(module, "__file__", None)
+                if isinstance(origin, str):
+                    found.append([path, self.realpath(origin)])
+        return found
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_call(self, item):
