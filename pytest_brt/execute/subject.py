@@ -107,12 +107,10 @@ def find_subject(
     return replace(
         asked,
         python_version=answer.version,
-        pytest_version=_version(answer.pytest),
         found=found,
         source_roots=roots,
         packages=packages(root, roots),
         test_root=suite_folder(root, ini.testpaths, ini.collected),
-        env=tuple(sorted(extra.items())),
         pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.keys, *extra)),
         ini=ini.file,
         warnings=ini.filterwarnings if "error" in " ".join(ini.filterwarnings) else (),
@@ -208,16 +206,6 @@ def _choose(root: Path, python: str | None) -> tuple[str, str]:
 def _python_in(folder: Path) -> Path | None:
     python = folder / "bin/python"
     return python if os.access(python, os.X_OK) else None
-
-
-def _version(text: str) -> tuple[int, int]:
-    """Return major and minor of a version text.
-
-    >>> _version("8.4.2"), _version("9.0.0rc1")
-    ((8, 4), (9, 0))
-    """
-    match = re.match(r"(\d+)\.(\d+)", text)
-    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def _pytest_args(

@@ -26,8 +26,7 @@ class Interpreter:
     """What `inside/interpreter.py` reports."""
 
     version: tuple[int, int]
-    #: Version of pytest, and why it cannot be imported.
-    pytest: str
+    #: Why pytest cannot be imported.
     problem: str
     #: Name and distribution of each plugin of pytest.
     plugins: tuple[tuple[str, str], ...]
