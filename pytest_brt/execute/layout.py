@@ -34,8 +34,9 @@ def source_roots(root: Path, extra: tuple[str, ...] = ()) -> tuple[str, ...]:
 
 def packages(root: Path, roots: tuple[str, ...]) -> tuple[str, ...]:
     """Return the top-level import names below the source roots, tests left out."""
-    declared = [name for name in roots if name != "."]
-    return tuple(sorted(find_layout(scan_tree(root), declared).packages()))
+    files = scan_tree(root)
+    layouts = [find_layout(files, [entry.removeprefix(".")]) for entry in roots]
+    return tuple(sorted({name for layout in layouts for name in layout.packages()}))
 
 
 def suite_folder(

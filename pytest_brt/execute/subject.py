@@ -161,20 +161,12 @@ def _installed(paths: tuple[str, ...], root: Path) -> Iterator[str]:
     Not those that hold links to the sources, as setuptools' strict installs make in "build".
     """
     for path in paths:
-        place = (root / path).resolve()
         # An entry may be the word by which a finder is called, which is no folder.
-        if _is_outside(path, root) or not place.is_dir() or not place.is_relative_to(root):
-            continue
-        inner = place.relative_to(root)
-        if not any(is_ignored_folder(part, top=True) for part in inner.parts):
-            yield inner.as_posix()
-
-
-def _is_outside(path: str, root: Path) -> bool:
-    real = Path(os.path.normpath(path))
-    folders = (folder for folder in (real, *real.parents) if folder != root)
-    outside = not real.is_relative_to(root) or any(map(is_environment, folders))
-    return real.is_absolute() and outside
+        place = (root / path).resolve()
+        inner = [folder for folder in (place, *place.parents) if folder.is_relative_to(root)]
+        is_other = any(is_ignored_folder(f.name, top=True) or is_environment(f) for f in inner[:-1])
+        if inner and place.is_dir() and not is_other:
+            yield place.relative_to(root).as_posix()
 
 
 def _choose(root: Path, python: str | None) -> tuple[str, str]:

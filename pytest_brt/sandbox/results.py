@@ -102,8 +102,10 @@ class Reading:
     def runs(self) -> dict[str, TestRun]:
         """Return what the items did that were begun, by their nodes."""
         items = items_of(self.result.events)
-        last = next(reversed(items), "")
-        return {node: self._run_of(item, is_last=node == last) for node, item in items.items()}
+        last, finish = next(reversed(items), ""), self.result.first("finish")
+        return {
+            node: self._run_of(item, finish, is_last=node == last) for node, item in items.items()
+        }
 
     def without_items(self, path: str) -> TestRun:
         """Return what became of a file none of whose tests was begun."""
@@ -111,14 +113,14 @@ class Reading:
         run = self._not_begun(path, printed)
         return replace(run, seconds=self.result.seconds, output=printed[-_MOST_OUTPUT:])
 
-    def _run_of(self, item: Item, *, is_last: bool) -> TestRun:
+    def _run_of(self, item: Item, finish: Event | None, *, is_last: bool) -> TestRun:
         end = item.ends[0] if item.ends else None
         path, _, node = self.paths.text(item.node).partition("::")
         run = self._of_phases(item.phases, path)
         is_over = end is not None and (item.joined is not None or not item.is_forked)
         if not item.is_forked and run.verdict is Verdict.PASS:  # and its process, or goes on
-            is_over &= not (self.result.timed_out if self.result.first("finish") else is_last)
-        if why_not := self._contradiction(item):
+            is_over &= not (self.result.timed_out if finish else is_last)
+        if why_not := self._contradiction(item, finish):
             run = _run(Verdict.TAMPERED, CauseCode.CONTRADICTION, why_not)
         elif not is_over:
             is_late = self.result.timed_out and not item.joined
@@ -201,11 +203,11 @@ class Reading:
             text += f" ({place.path}:{place.line})"
         return replace(_run(verdict, code, text), raised=raised)
 
-    def _contradiction(self, item: Item) -> str:
+    def _contradiction(self, item: Item, announced: Event | None) -> str:
         """Return what no plugin of ours reports, if anything."""
         if self.result.flooded or item.is_odd:
             return "events from two processes, or none that can be read"
-        status, announced = self.result.status, self.result.first("finish")
+        status = self.result.status
         if item.is_forked:
             announced = next(iter(item.ends), None) if item.joined else None
             status = item.joined.code if item.joined else 0
