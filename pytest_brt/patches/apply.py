@@ -144,13 +144,11 @@ def _read_names(diff: bytes, root: Path) -> tuple[int, dict[str, bool]]:
     """
     marked = _mark_ends(diff)  # its counts may be wrong
     names = {depth: _named(marked, depth, "--recount") for depth in (1, 0)}
+    if place := _place_before(names[1], root):
+        names[1 + place] = _named(marked, 1 + place, "--recount")
     depth = max(names, key=lambda depth: (_known(names[depth], root), len(names[depth])))
     if not names[depth]:
         raise _refusal(diff, _numstat(diff, 1).stderr, {})
-    place = _place_before(names[1], root)
-    if place and not _known(names[depth], root):
-        depth = 1 + place
-        names[depth] = _named(marked, depth, "--recount")
     for path in names[depth]:
         _check_path(path, root)
     return depth, names[depth]

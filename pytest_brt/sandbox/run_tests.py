@@ -53,7 +53,8 @@ class Runner:
         self.sandbox = sandbox.for_folders(python_folders(subject.python, subject.root))
         self.limits = limits
         self._jobs = jobs
-        self._turns = BoundedSemaphore(jobs)
+        #: Who holds one may run a tree.
+        self.turns = BoundedSemaphore(jobs)
         self._alone = Lock()
         with name_full_disk():
             self.scratch = Scratch(self.sandbox.user)
@@ -97,7 +98,7 @@ class Runner:
             each=min(self.limits.seconds, test_seconds),
             total=min(self.limits.row_seconds, seconds),
         )
-        with self.turn():
+        with self.turns:
             runs = tree.run(tests)
         short = [test for test in tests if any(run.cause.code in _SHORT for run in runs[test.id])]
         if short and (self._jobs > 1 or os.getloadavg()[0] > (os.cpu_count() or 1)):
@@ -106,21 +107,15 @@ class Runner:
         return tuple(run for test in tests for run in runs[test.id])
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Wait until fewer than `jobs` trees are run."""
-        with self._turns:
-            yield
-
-    @contextmanager
     def _turn_alone(self) -> Iterator[None]:
         """Wait until nothing is run, and have it so."""
         with self._alone:
             for _ in range(self._jobs):
-                self._turns.acquire()
+                self.turns.acquire()
         try:
             yield
         finally:
-            self._turns.release(self._jobs)
+            self.turns.release(self._jobs)
 
     def run_script(
         self,

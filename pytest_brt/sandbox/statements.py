@@ -66,7 +66,7 @@ def run_statements(runner: Runner, script: Script) -> ScriptResult:
         "calls_from": script.calls_from,
         "warnings": subject.warnings,
     }
-    with runner.turn():
+    with runner.turns:
         result, view = runner.run_script("statements", deadlines, order, script.changes)
     if not result.first("start"):
         output = result.output.strip().splitlines() or [status_words(result.status)]
