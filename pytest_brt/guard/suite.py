@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from pytest_brt.execute.layout import files_of
@@ -67,18 +69,16 @@ class TestFiles:
         says more than one that all know. The `hints` are names that candidate tests use.
         """
         touched = tuple(pool)
-        changed = sorted({path for part in touched for path in part.files})
+        changed = {path for part in touched for path in part.files}
         words = {path: frozenset(_WORD.findall(text)) for path, text in self.texts.items()}
-
-        def rarity(name: str) -> float:
-            having = sum(name in known for known in words.values())
-            return 0.2 + math.log((len(words) + 1) / (having + 1)) if having else 0.0
-
-        weights = {name: rarity(name) * _HINT for name in hints}
+        having = Counter(chain.from_iterable(words.values()))
         # As in "from pkg.core import walk".
         parts = {part for path in changed for part in PurePosixPath(path).with_suffix("").parts}
-        for name in parts.union(*(part.names for part in touched)):
-            weights[name] = rarity(name)
+        names = parts.union(*(part.names for part in touched))
+        weights = {
+            name: weight * (0.2 + math.log((len(words) + 1) / (having[name] + 1)))
+            for name, weight in {**dict.fromkeys(hints, _HINT), **dict.fromkeys(names, 1.0)}.items()
+        }
 
         def distance(path: str) -> tuple[float, str]:
             place = max((_closeness(path, file) for file in changed), default=0.0)
