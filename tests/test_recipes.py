@@ -46,15 +46,15 @@ ASK_REPLAY = """\
 import sys
 from pathlib import Path
 from pytest_brt.sandbox.available import open_sandbox
-from pytest_brt.execute.engine import LocalEngine
-from pytest_brt.execute.engine import Limits
+from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.sandbox.limits import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.report.load import read_issue
 from pytest_brt.reproduce.replay import replay
 
 sandbox = open_sandbox("auto")
 subject = find_subject(Path(sys.argv[1]), python=sys.executable, env={}, sandbox=sandbox)
-engine = LocalEngine(subject, sandbox, limits=Limits())
+engine = Runner(subject, sandbox, limits=Limits())
 text = "double\\n\\n`double(2)` gives 5.\\n\\nIt should return a `str`.\\n"
 try:
     tests = replay(read_issue(text, "issue.md"), engine=engine).tests

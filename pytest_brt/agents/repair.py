@@ -16,11 +16,11 @@ from pytest_brt.agents.shown import numbered, report_text
 from pytest_brt.agents.trials import RepairWork, Trial
 from pytest_brt.agents.workspace import Observation, Refused
 from pytest_brt.errors import FixProblem, ModelProblem
-from pytest_brt.execute.engine import Row, TestTarget, target_of
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Reply, Request
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.parse import decode
+from pytest_brt.sandbox.placing import Test
 from pytest_brt.types import (
     FileChange,
     Finished,
@@ -74,8 +74,8 @@ def run_tests(env: RepairWork, which: str = "failing") -> Observation:
     """Run the "failing" tests, or "all" tests of the project, on the code as it is."""
     if which.strip().lower() == "all":
         return _ran("", env.run_suite())
-    targets = tuple(target_of(judged.test) for judged in env.failing)
-    return _ran("", env.engine.run(Row(targets=targets)).runs if targets else ())
+    tests = [Test.of(judged.test) for judged in env.failing]
+    return _ran("", env.engine.run(tests) if tests else ())
 
 
 def _ran(path: str, runs: Sequence[TestRun]) -> Observation:
@@ -216,11 +216,9 @@ def test(env: RepairWork, path: str) -> Observation:
     if not is_test_path(path):
         raise Refused(f"{path} is not a test file. Name one, as in tests/test_x.py.")
     is_given = env.given is not None and path == env.given.test.path
-    target = (
-        target_of(env.given.test) if env.given and is_given else TestTarget(id="test", path=path)
-    )
+    target = Test.of(env.given.test) if env.given and is_given else Test(id="test", path=path)
     changes = tuple(change for change in env.changes if not is_test_path(change.path))
-    return _ran(path, env.engine.run(Row(changes=changes, targets=(target,))).runs)
+    return _ran(path, env.engine.run([target], changes))
 
 
 def finish(env: RepairWork) -> Observation:

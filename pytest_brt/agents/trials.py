@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from pytest_brt.agents.workspace import Workspace
 from pytest_brt.codec import content_id
-from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.oracle.patch_values import is_value, showing, values_of
 from pytest_brt.patches import canonical_diff
 from pytest_brt.pysource.normal_form import patch_key
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     Author,
     FileChange,
@@ -58,7 +59,7 @@ class Trial:
 class RepairWork(Workspace):
     """What an agent that repairs works with."""
 
-    engine: Engine
+    engine: Runner
     #: Tests that fail because of the bug, the most trusted first.
     failing: tuple[JudgedTest, ...]
     check: Check
@@ -102,8 +103,8 @@ class RepairWork(Workspace):
         if key in self._known:
             return self._known[key]
         tests = (*(judged.test for judged in self.failing), *showing(self.failing))
-        row = Row(changes=changes, targets=tuple(map(target_of, tests)), test_seconds=_SECONDS)
-        runs = self.engine.run(row).runs if tests else ()
+        own = [*map(Test.of, tests)]
+        runs = self.engine.run(own, changes, test_seconds=_SECONDS) if tests else ()
         green = {run.test for run in runs if run.verdict is Verdict.PASS}
         # One of several that a model wrote may well demand something wrong.
         trusted = [one for one in self.failing if one.test.origin.author is Author.PERSON]

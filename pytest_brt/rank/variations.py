@@ -14,11 +14,13 @@ from itertools import islice
 from pathlib import Path
 
 from pytest_brt.edit.source_text import indented
-from pytest_brt.execute.engine import Engine, Observed, Program
 from pytest_brt.oracle.patch_values import accepted, is_written
 from pytest_brt.pysource.parse import IMPORTS, tree_of
 from pytest_brt.rank.calls import Call, call_of, variations
 from pytest_brt.report.match import is_steady
+from pytest_brt.sandbox.events import StatementResult
+from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.sandbox.statements import Script, run_statements
 from pytest_brt.types import FileChange, Given, JudgedTest, Telling
 
 #: Patches that are compared.
@@ -42,7 +44,7 @@ class Outcome:
 
 
 def find_difference(
-    tests: Sequence[JudgedTest], changes: Changes, engine: Engine, seconds: float
+    tests: Sequence[JudgedTest], changes: Changes, engine: Runner, seconds: float
 ) -> Telling | None:
     """Return the smallest call found that gives different results on patches, None for none.
 
@@ -73,7 +75,7 @@ def find_difference(
 
 
 def find_special_cases(
-    tests: Sequence[JudgedTest], changes: Changes, sound: Collection[str], engine: Engine,
+    tests: Sequence[JudgedTest], changes: Changes, sound: Collection[str], engine: Runner,
     seconds: float,
 ) -> dict[str, str]:  # fmt: skip
     """Return the patches that handle the reported input alone, each with a call that shows it.
@@ -132,7 +134,7 @@ def _varied(
             yield judged, variations(call)
 
 
-def _gives_again(call: Call, patches: Changes, engine: Engine) -> tuple[Given, ...]:
+def _gives_again(call: Call, patches: Changes, engine: Runner) -> tuple[Given, ...]:
     """Return what a call gives alone, twice the same; () where that does not differ."""
     names: dict[tuple[str, str], list[str]] = {}
     for name, changes in patches.items():
@@ -149,12 +151,12 @@ def _gives_again(call: Call, patches: Changes, engine: Engine) -> tuple[Given, .
 
 
 def outcomes(
-    calls: Sequence[Call], changes: tuple[FileChange, ...], engine: Engine
+    calls: Sequence[Call], changes: tuple[FileChange, ...], engine: Runner
 ) -> list[Outcome | None]:
     """Return what each call gives on a tree; None where that cannot be told or compared."""
     statements = tuple(line for call in calls for line in call.statements)
-    program = Program(statements=statements, changes=changes, statement_share=_SHARE)
-    seen = {one.index: one for one in engine.observe(program).observed}
+    program = Script(statements=statements, changes=changes, statement_share=_SHARE)
+    seen = {one.index: one for one in run_statements(engine, program).observed}
     results, begin = [], 0
     for call in calls:
         end = begin + len(call.statements)
@@ -164,7 +166,7 @@ def outcomes(
     return results
 
 
-def _outcome(parts: Sequence[Observed | None], *, prints: bool) -> Outcome | None:
+def _outcome(parts: Sequence[StatementResult | None], *, prints: bool) -> Outcome | None:
     """Return what a call gives; None where its set-up fails, as it does for impossible values."""
     *setup, last = parts
     if last is None or any(part is None or part.raised is not None for part in setup):

@@ -10,7 +10,6 @@ from pytest_brt.types import (
     ChangesNothing,
     LeftOutFiles,
     LeftOutKind,
-    Mending,
     NamesTestTools,
     NeedsBuild,
     NotExercised,
@@ -26,8 +25,8 @@ _NAMES = 5
 def remark_sentence(remark: Remark) -> str:
     """Return a remark as it stands beside a patch."""
     match remark:
-        case AppliedLeniently(mendings=mendings):
-            return f"applied leniently: {', '.join(map(mending_words, mendings))}"
+        case AppliedLeniently():
+            return "applied leniently: its counts, blanks or line ends differ from the tree's"
         case LeftOutFiles(what=what, paths=paths):
             return f"touches {left_out_words(what)}: left out {file_names(paths)}"
         case ChangesNothing():
@@ -58,19 +57,6 @@ def warning_words(remark: Remark) -> str:
             return "may handle only the reported input"
         case _:
             return ""
-
-
-def mending_words(mending: Mending) -> str:
-    """Return what was done to a diff, as in "line ends converted"."""
-    match mending:
-        case Mending.COUNTS:
-            return "hunk counts corrected"
-        case Mending.LINE_ENDS:
-            return "line ends converted"
-        case Mending.BLANKS:
-            return "differences in blanks ignored"
-        case _:
-            assert_never(mending)
 
 
 def left_out_words(kind: LeftOutKind) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from pytest_brt.agents.shown import cut, report_text
 from pytest_brt.errors import Overflowed
-from pytest_brt.execute.engine import Program
 from pytest_brt.localise.host_files import nearest_test_file
 from pytest_brt.localise.query import query_of
 from pytest_brt.localise.suspects import Function, files_of, find_suspects
@@ -20,6 +19,7 @@ from pytest_brt.project.index import Index
 from pytest_brt.pysource.parse import IMPORTS
 from pytest_brt.reproduce.code_shown import Wanted, named_lines, show_code, show_tests
 from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.sandbox.statements import Script, run_statements
 from pytest_brt.types import Frame, Issue, Place, Raised
 
 #: Statements whose results are told, and characters of each result.
@@ -171,7 +171,7 @@ def _imports(
     wanted = [name for name in dict.fromkeys(names) if name not in known]
     ways = tuple(filter(None, (find_import(name, index) for name in wanted[:_IMPORTS])))
     if bench is not None and findings.is_observed and ways:
-        did = bench.engine.observe(Program(statements=ways)).observed
+        did = run_statements(bench.engine, Script(statements=ways)).observed
         ways = tuple(ways[one.index] for one in did if one.raised is None)
     return tuple(dict.fromkeys([*own, *ways, "import pytest"]))
 

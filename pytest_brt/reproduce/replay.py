@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from pytest_brt.codec import content_id
-from pytest_brt.execute.engine import Engine
 from pytest_brt.observe.run_snippets import ObservedReport, Reports
 from pytest_brt.oracle.draft import Draft
 from pytest_brt.oracle.judge import Rating, judge, run_tests
@@ -19,6 +18,7 @@ from pytest_brt.oracle.write_test import complete_test, slug, write_test
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.reproduce.why_not import why_not
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     Attempt,
     CandidateTest,
@@ -55,7 +55,7 @@ def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
 def replay(
     issue: Issue,
     *,
-    engine: Engine,
+    engine: Runner,
     repeat: int = 2,
     keep: int | None = None,
     index: int = 0,
@@ -122,7 +122,7 @@ class _Maker:
     """Makes tests for one report, and judges them."""
 
     observed: ObservedReport
-    engine: Engine
+    engine: Runner
     #: Runs on the unpatched tree that must agree.
     repeat: int
     #: Where the tests are put; "" is where the project has its own.

@@ -141,7 +141,7 @@ class Run:
                 for rank in self._ranks(case, lacking)
             ),
             tellings=tuple(self._tellings.values()),
-            sandbox=self.workbench.engine.level,
+            sandbox=self.workbench.engine.sandbox.isolation,
             repairs=tuple(_results(self._repairs.values())),
             localised=tuple(self._localised.values()),
             not_run=tuple(filter(None, missing)),

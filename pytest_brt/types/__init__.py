@@ -64,7 +64,6 @@ from pytest_brt.types.remark import AppliedLeniently as AppliedLeniently
 from pytest_brt.types.remark import ChangesNothing as ChangesNothing
 from pytest_brt.types.remark import LeftOutFiles as LeftOutFiles
 from pytest_brt.types.remark import LeftOutKind as LeftOutKind
-from pytest_brt.types.remark import Mending as Mending
 from pytest_brt.types.remark import NamesTestTools as NamesTestTools
 from pytest_brt.types.remark import NeedsBuild as NeedsBuild
 from pytest_brt.types.remark import NotExercised as NotExercised

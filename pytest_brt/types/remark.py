@@ -7,14 +7,6 @@ from enum import StrEnum
 from pytest_brt.types.fact import Fact
 
 
-class Mending(StrEnum):
-    """What was done to a diff to make it apply."""
-
-    COUNTS = "hunk-counts"
-    LINE_ENDS = "line-ends"
-    BLANKS = "blanks"
-
-
 class LeftOutKind(StrEnum):
     """What a candidate fix does not change."""
 
@@ -29,9 +21,7 @@ class LeftOutKind(StrEnum):
 
 
 class AppliedLeniently(Fact, frozen=True, kw_only=True):
-    """The diff had to be mended."""
-
-    mendings: tuple[Mending, ...]
+    """Its counts, or blanks or ends of lines, are not those of the tree."""
 
 
 class LeftOutFiles(Fact, frozen=True, kw_only=True):

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.pysource.parse import parse
 from pytest_brt.rank.calls import Call, call_of, variations
 from pytest_brt.rank.variations import find_difference, find_special_cases, saying, stumbles
 from pytest_brt.render.values import given_sentence, telling_sentence
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     FileChange,
     Frame,
@@ -38,7 +39,7 @@ CHANCE = HEAD + "import random\n    return 1536.0 + random.random()\n"
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
     root = tmp_path_factory.mktemp("telling") / "project"
     write_tree(root, {"core.py": CORE})
     engine = open_on(root)
@@ -54,14 +55,14 @@ def asking(body: str, head: str = "from core import size\n\n\ndef test_size():\n
 SIZE = asking("assert size('1.5KB') == 1536.0")
 
 
-def found(engine: Engine, seconds: float = 60.0, **patches: str) -> Telling | None:
+def found(engine: Runner, seconds: float = 60.0, **patches: str) -> Telling | None:
     changes = {
         name: (FileChange(path="core.py", content=text.encode()),) for name, text in patches.items()
     }
     return find_difference((SIZE,), changes, engine, seconds)
 
 
-def test_patches_that_pass_the_same_tests_are_told_apart_by_a_call_near_it(engine: Engine) -> None:
+def test_patches_that_pass_the_same_tests_are_told_apart_by_a_call_near_it(engine: Runner) -> None:
     telling = found(engine, a=RIGHT, b=ROUNDED, c=LITERAL)
     assert telling is not None
     assert telling.test == "t0"
@@ -70,7 +71,7 @@ def test_patches_that_pass_the_same_tests_are_told_apart_by_a_call_near_it(engin
     assert len(telling.gives) > 1
 
 
-def test_what_the_bug_test_asks_is_tried_first(engine: Engine) -> None:
+def test_what_the_bug_test_asks_is_tried_first(engine: Runner) -> None:
     telling = found(engine, a=RIGHT, d=HEAD + "return 7\n")
     assert telling is not None
     assert telling.expression == "size('1.5KB')"
@@ -79,15 +80,15 @@ def test_what_the_bug_test_asks_is_tried_first(engine: Engine) -> None:
     assert given_sentence(telling, telling.gives[1]) == "size('1.5KB') gives 7 (d)"
 
 
-def test_patches_that_do_the_same_are_not_told_apart(engine: Engine) -> None:
+def test_patches_that_do_the_same_are_not_told_apart(engine: Runner) -> None:
     assert found(engine, a=RIGHT, b=RIGHT + "# the same\n") is None
 
 
-def test_what_differs_by_chance_tells_nothing(engine: Engine) -> None:
+def test_what_differs_by_chance_tells_nothing(engine: Runner) -> None:
     assert found(engine, a=CHANCE, b=CHANCE + "# the same\n") is None
 
 
-def test_nothing_is_tried_when_the_time_is_over(engine: Engine) -> None:
+def test_nothing_is_tried_when_the_time_is_over(engine: Runner) -> None:
     assert found(engine, 0.0, a=RIGHT, b=LITERAL) is None
 
 
@@ -101,7 +102,7 @@ def test_nothing_is_tried_when_the_time_is_over(engine: Engine) -> None:
     ],
 )  # fmt: skip
 def test_what_a_person_calls_right_becomes_a_test(
-    engine: Engine, given: Given, passing: str
+    engine: Runner, given: Given, passing: str
 ) -> None:
     telling = Telling(
         issue="",
@@ -114,11 +115,8 @@ def test_what_a_person_calls_right_becomes_a_test(
     assert made.review is Review.ACCEPTED
     assert made.test.name == "test_size_as_you_said"
     change = FileChange(path="core.py", content=passing.encode())
-    targets = (target_of(replace(made.test, path="test_said.py")),)
-    verdicts = [
-        engine.run(Row(changes=changes, targets=targets)).runs[0].verdict
-        for changes in ((), (change,))
-    ]
+    targets = (Test.of(replace(made.test, path="test_said.py")),)
+    verdicts = [engine.run(targets, changes)[0].verdict for changes in ((), (change,))]
     assert verdicts == [Verdict.FAIL, Verdict.PASS]
 
 
@@ -152,7 +150,7 @@ PRINTING = asking(
 )
 
 
-def test_what_a_test_has_printed_counts_where_it_looks_at_that(engine: Engine) -> None:
+def test_what_a_test_has_printed_counts_where_it_looks_at_that(engine: Runner) -> None:
     call = call_of(PRINTING.test)
     assert call == Call(
         setup=("from core import size",),
@@ -169,10 +167,8 @@ def test_what_a_test_has_printed_counts_where_it_looks_at_that(engine: Engine) -
     (right,) = [given for given in telling.gives if "a" in given.patches]
     made = saying(PRINTING, telling, right)
     assert "def test_size_as_you_said(capsys):" in (made.test.source or "")
-    targets = (target_of(replace(made.test, path="test_said.py")),)
-    verdicts = [
-        engine.run(Row(changes=c, targets=targets)).runs[0].verdict for c in changes.values()
-    ]
+    targets = (Test.of(replace(made.test, path="test_said.py")),)
+    verdicts = [engine.run(targets, c)[0].verdict for c in changes.values()]
     assert verdicts == [Verdict.PASS, Verdict.FAIL]
 
 
@@ -203,7 +199,7 @@ def test_variations_are_python_different_and_begin_with_the_call_itself(value: o
         parse("\n".join(one.statements))
 
 
-def special(engine: Engine, *sound: str, **patches: str) -> dict[str, str]:
+def special(engine: Runner, *sound: str, **patches: str) -> dict[str, str]:
     changes = {
         name: (FileChange(path="core.py", content=text.encode()),) for name, text in patches.items()
     }
@@ -222,7 +218,7 @@ SWALLOWING = (
 
 
 def test_a_patch_that_still_raises_for_other_inputs_handles_the_reported_one_alone(
-    engine: Engine,
+    engine: Runner,
 ) -> None:
     shown = special(engine, right=RIGHT, literal=LITERAL)
     assert set(shown) == {"literal"}
@@ -230,15 +226,15 @@ def test_a_patch_that_still_raises_for_other_inputs_handles_the_reported_one_alo
     assert shown["literal"].endswith(" still raises ValueError")
 
 
-def test_one_answer_for_all_is_no_proof_that_another_patch_is_special(engine: Engine) -> None:
+def test_one_answer_for_all_is_no_proof_that_another_patch_is_special(engine: Runner) -> None:
     assert special(engine, swallowing=SWALLOWING, literal=LITERAL) == {}
 
 
-def test_what_breaks_existing_tests_is_no_proof_either(engine: Engine) -> None:
+def test_what_breaks_existing_tests_is_no_proof_either(engine: Runner) -> None:
     assert special(engine, "literal", right=RIGHT, literal=LITERAL) == {}
 
 
-def test_a_refusal_in_other_words_is_none_of_the_bug(engine: Engine) -> None:
+def test_a_refusal_in_other_words_is_none_of_the_bug(engine: Runner) -> None:
     assert special(engine, right=RIGHT, refusing=REFUSING) == {}
 
 

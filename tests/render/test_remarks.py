@@ -7,13 +7,12 @@ from typing import get_args
 import pytest
 
 from pytest_brt.codec import from_json, to_json
-from pytest_brt.render.remarks import left_out_words, mending_words, remark_sentence, warning_words
+from pytest_brt.render.remarks import left_out_words, remark_sentence, warning_words
 from pytest_brt.types import (
     AppliedLeniently,
     ChangesNothing,
     LeftOutFiles,
     LeftOutKind,
-    Mending,
     NamesTestTools,
     NeedsBuild,
     NotExercised,
@@ -23,7 +22,7 @@ from pytest_brt.types import (
 )
 
 REMARKS: list[Remark] = [
-    AppliedLeniently(mendings=tuple(Mending)),
+    AppliedLeniently(),
     *(LeftOutFiles(what=kind, paths=("a", "b")) for kind in LeftOutKind),
     ChangesNothing(),
     NeedsBuild(paths=("setup.py",)),
@@ -45,7 +44,6 @@ def test_no_two_remarks_have_the_same_sentence() -> None:
 
 
 def test_every_kind_has_its_words() -> None:
-    assert len({mending_words(mending) for mending in Mending}) == len(Mending)
     assert len({left_out_words(kind) for kind in LeftOutKind}) == len(LeftOutKind)
 
 

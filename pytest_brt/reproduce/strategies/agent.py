@@ -11,7 +11,6 @@ from pytest_brt.agents.outcomes import describe_runs
 from pytest_brt.agents.prompts import system_and_user
 from pytest_brt.agents.shown import cut, report_text
 from pytest_brt.agents.workspace import Observation, Refused, Workspace
-from pytest_brt.execute.engine import Row, target_of, worst
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import refusal, run_tests
 from pytest_brt.project.index import Index
@@ -23,6 +22,8 @@ from pytest_brt.reproduce.prompt import Findings, gather
 from pytest_brt.reproduce.rate import judge_written
 from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.strategy import Workbench, seed_of
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import most_severe
 from pytest_brt.types import (
     Attempt,
     CandidateTest,
@@ -130,8 +131,8 @@ def test(env: TestWork, path: str) -> Observation:
     own = {test.id: test for test in env.written.get(path, ())}
     if not own:
         raise Refused(f"There is no test of yours in {path}. Write one with edit first.")
-    runs = env.bench.engine.run(Row(targets=tuple(map(target_of, own.values())))).runs
-    verdict, facts = worst(runs).verdict, env.bench.facts(env.issue)
+    runs = env.bench.engine.run([*map(Test.of, own.values())])
+    verdict, facts = most_severe(runs).verdict, env.bench.facts(env.issue)
     failing = [run for run in runs if run.verdict is Verdict.FAIL]
     # Of several tests one that stands is enough.
     refusals = [refusal(own[run.test], (run,), facts) for run in failing]
