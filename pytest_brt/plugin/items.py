@@ -12,12 +12,9 @@ from typing import Any, TypeVar
 
 import pytest
 
-from pytest_brt.answers import answer_issue, bug_tests
-from pytest_brt.codec import to_json
 from pytest_brt.errors import ModelProblem
 from pytest_brt.plugin.collection import PROGRESS, GoalMissed, OwnItem, Status
-from pytest_brt.render.answer import issue_sentence
-from pytest_brt.render.entries import attempt_entry, judged_entry, patch_entry, repair_entry
+from pytest_brt.render.answer import answer_issue, bug_tests
 from pytest_brt.render.ranking import shortcoming
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import AttemptKey, Case
@@ -100,10 +97,6 @@ class Work(OwnItem):
             for line in lines:
                 show(reporter, f"  {line}")
 
-    def keep(self, record: object) -> None:
-        """Put `record` on the report, where other people's reporters find it."""
-        self.user_properties.append(("brt", to_json(record)))
-
 
 class AttemptItem(Work):
     """One run of one strategy on one issue."""
@@ -127,8 +120,6 @@ class AttemptItem(Work):
     def tell(self, result: Attempt) -> None:
         """Keep the attempt; the last one at a report says no when none reproduced it."""
         self.attempt = result
-        tests = tuple(judged_entry(judged, result.issue) for judged in result.tests)
-        self.keep({"attempt": attempt_entry(result, self.name), "tests": tests})
         sure, possible = bug_tests(result.tests)
         if sure:
             said = any(test.judgement.reproduces for test in sure)
@@ -144,9 +135,7 @@ class AttemptItem(Work):
         if len(made) < len(found) or any(bug_tests(attempt.tests)[0] for attempt in made):
             raise GoalMissed("this run found no bug test; the report is judged by all of them")
         possible = bug_tests(test for attempt in made for test in attempt.tests)[1]
-        raise GoalMissed(
-            issue_sentence(answer_issue(made)), POSSIBLE if possible else NOT_REPRODUCED
-        )
+        raise GoalMissed(answer_issue(made).text, POSSIBLE if possible else NOT_REPRODUCED)
 
 
 class PatchItem(Work):
@@ -161,7 +150,6 @@ class PatchItem(Work):
 
     def tell(self, result: PatchResult) -> None:
         """Keep the row; a patch that does not fix the bug says why."""
-        self.keep(patch_entry(result))
         if result.refused is not None:
             raise GoalMissed(result.refused.text, NOT_APPLIED)
         if not (result.verdicts or result.passes_own):
@@ -181,7 +169,6 @@ class RepairItem(Work):
 
     def tell(self, result: Repair) -> None:
         """Keep the repair, and wait for its rows; a miss says why there is no fix."""
-        self.keep(repair_entry(result, self.name))
         for row in [self.work.row(self.case, fix.patch) for fix in result.fixes]:
             result_of(row)
         if not result.fixes:

@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 from pytest_brt import __version__
-from pytest_brt.answers import bug_tests
 from pytest_brt.codec import content_id
 from pytest_brt.edit.source_text import Edit
 from pytest_brt.errors import BrtError, StoreProblem
@@ -37,8 +36,8 @@ from pytest_brt.plugin.items import (
 )
 from pytest_brt.plugin.options import TYPED, Write, read_options
 from pytest_brt.plugin.stdout import write_report
-from pytest_brt.plugin.summary import Summary, header
-from pytest_brt.render.answer import reviewed
+from pytest_brt.plugin.summary import header, show_summary
+from pytest_brt.render.answer import bug_tests, reviewed
 from pytest_brt.render.report import Ranking, Report
 from pytest_brt.render.words import count
 from pytest_brt.run.futures import Run
@@ -54,7 +53,7 @@ from pytest_brt.run.pool import DaemonPool
 from pytest_brt.sandbox.workspace import HeldFolder
 from pytest_brt.shown import on_a_line
 from pytest_brt.store import write_bytes
-from pytest_brt.types import Leader, OnlyOne, RunRecord
+from pytest_brt.types import RunRecord, Status
 
 
 def command_again(
@@ -81,11 +80,7 @@ NO_LEADER = 7
 
 def _is_led(ranking: Ranking) -> bool:
     """Say whether some patch leads without doubt."""
-    match ranking.answer:
-        case OnlyOne() | Leader(doubt=None):
-            return True
-        case _:
-            return False
+    return ranking.answer.status in (Status.BEST, Status.ONLY)
 
 
 class Session(OwnCollection):
@@ -370,8 +365,7 @@ class Session(OwnCollection):
         if self.report is None:
             return
         is_told, self._is_told = self._is_told, False
-        summary = Summary(terminalreporter, self.options)
-        summary.show(self.report, self.edits, self.closing)
+        show_summary(terminalreporter, self.report, self.edits, self.closing)
         terminalreporter.flush()
         self._is_told = is_told
 

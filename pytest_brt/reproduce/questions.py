@@ -26,8 +26,7 @@ from pytest_brt.pysource.parse import Function, called_name, covers, parse
 from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.prompt import Findings, fitted
 from pytest_brt.reproduce.rate import with_odds
-from pytest_brt.types import COUNTS, Issue, JudgedTest, Place
-from pytest_brt.types.clue import NamedByModel
+from pytest_brt.types import COUNTS, Issue, JudgedTest, Note, Place
 
 #: Demands that are asked about, characters of a quotation, tokens of one in an answer.
 _CLAIMS, _QUOTED, _TOKENS = 8, 240, 90
@@ -236,5 +235,7 @@ def _named(name: str, places: Sequence[Place], index: Index) -> Iterator[Place]:
     for one in () if known or not function else index.definitions(function):
         if one.path == path:
             place = Place(path=path, function=one.qualname, line=one.line, end_line=one.end_line)
-            known.append(replace(place, clues=(NamedByModel(),)))
+            known.append(
+                replace(place, clues=(Note(code="named-by-model", text="the model names it"),))
+            )
     yield from known[:1]

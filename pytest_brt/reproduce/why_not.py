@@ -10,8 +10,7 @@ from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.oracle.draft import shorten, simple
 from pytest_brt.render.words import count
 from pytest_brt.report.statements import MOST_STATEMENTS
-from pytest_brt.types import JudgedTest, Verdict
-from pytest_brt.types.no_test import NoTestCode, NoTestReason
+from pytest_brt.types import JudgedTest, Note, Verdict
 from pytest_brt.types.report import ClaimKind, ClaimRole, LeftOut, Reading
 
 #: Code that a shell gives to Python, on the command line or below it.
@@ -25,7 +24,7 @@ _PYTHON_2 = frozenset((
 _MOST = 3
 
 
-def why_not(observed: ObservedReport, tests: Sequence[JudgedTest]) -> tuple[NoTestReason, ...]:
+def why_not(observed: ObservedReport, tests: Sequence[JudgedTest]) -> tuple[Note, ...]:
     """Return why no bug test was found, the weightiest first; () when one was."""
     if any(item.judgement.candidate for item in tests):
         return ()
@@ -38,15 +37,15 @@ def why_not(observed: ObservedReport, tests: Sequence[JudgedTest]) -> tuple[NoTe
     reasons += map(_left_out, observed.reading.left_out)
     if len(ran) >= MOST_STATEMENTS:
         text = f"only the first {MOST_STATEMENTS} statements of the report are run"
-        reasons.append(NoTestReason(code=NoTestCode.UNREADABLE_CODE, text=text))
+        reasons.append(Note(code="unreadable-code", text=text))
     return tuple(reasons)
 
 
-def _no_code(reading: Reading) -> NoTestReason:
+def _no_code(reading: Reading) -> Note:
     for number, line in enumerate(reading.issue.text.split("\n"), 1):
         if _SHELL.search(line):
-            return NoTestReason(
-                code=NoTestCode.UNREADABLE_CODE,
+            return Note(
+                code="unreadable-code",
                 text=f"the report's code is given to Python by a shell (line {number})",
                 hint="add the code to the report in a block of its own, without the command",
             )
@@ -55,34 +54,34 @@ def _no_code(reading: Reading) -> NoTestReason:
     give = " what they give (or the traceback),"
     if has_traceback:
         text, give = "the report has a traceback, but no Python code that leads to it", ""
-    return NoTestReason(
-        code=NoTestCode.NO_CODE,
+    return Note(
+        code="no-code",
         text=text,
         hint="add to the report a few lines of Python that show the bug,"
         f"{give} and what they should give",
     )
 
 
-def _left_out(lines: LeftOut) -> NoTestReason:
+def _left_out(lines: LeftOut) -> Note:
     where = f"line {lines.line} of the report is not Python 3 and was"
     if lines.end_line > lines.line:
         where = f"lines {lines.line} to {lines.end_line} of the report are not Python 3 and were"
-    return NoTestReason(
-        code=NoTestCode.UNREADABLE_CODE,
+    return Note(
+        code="unreadable-code",
         text=f"{where} left out: {lines.code!r}",
         hint="add to the report what these lines are in Python 3",
     )
 
 
-def _undefined(ran: Sequence[Observation]) -> Iterator[NoTestReason]:
+def _undefined(ran: Sequence[Observation]) -> Iterator[Note]:
     names = sorted({name for one in ran for name in one.missing})
     if not names:
         return
     is_old = _PYTHON_2.issuperset(names)
     whose = "only Python 2" if is_old else "neither it nor the project"
     listed = ", ".join(names[: 2 * _MOST])
-    yield NoTestReason(
-        code=NoTestCode.UNDEFINED_NAMES,
+    yield Note(
+        code="undefined-names",
         text=f"the report's code uses names that {whose} defines: {listed}",
         hint="write the report's code for Python 3"
         if is_old
@@ -90,18 +89,18 @@ def _undefined(ran: Sequence[Observation]) -> Iterator[NoTestReason]:
     )
 
 
-def _ended(ran: Sequence[Observation]) -> list[NoTestReason]:
+def _ended(ran: Sequence[Observation]) -> list[Note]:
     reasons = []
     for one in ran:
         if one.ended:
             share = ", a third of --brt-timeout" if one.timed_out else ""
             where = f"line {one.statement.line}: {one.ended}{share}"
             text = f"{where}: {shorten(one.source)!r}"
-            reasons.append(NoTestReason(code=NoTestCode.ENDED, text=text))
+            reasons.append(Note(code="ended", text=text))
     return reasons[:_MOST]
 
 
-def _raised(ran: Sequence[Observation]) -> list[NoTestReason]:
+def _raised(ran: Sequence[Observation]) -> list[Note]:
     """Return the exceptions that the report does not speak of."""
     reasons = []
     for one in ran:
@@ -119,31 +118,31 @@ def _raised(ran: Sequence[Observation]) -> list[NoTestReason]:
             )
         elif simple(raised.type) in ("ImportError", "NameError"):
             hint = "check the name, and that this is the version the report is about"
-        reasons.append(NoTestReason(code=NoTestCode.RAISES, text=text, hint=hint))
+        reasons.append(Note(code="raises", text=text, hint=hint))
     return reasons[:_MOST]
 
 
-def _of_tests(tests: Sequence[JudgedTest]) -> Iterator[NoTestReason]:
+def _of_tests(tests: Sequence[JudgedTest]) -> Iterator[Note]:
     """Yield what the tests do that were made: they pass, or are refused."""
     for item in tests:
         if item.test.is_reporters:
             passes = item.judgement.verdict is Verdict.PASS
             does = "passes on this tree" if passes else f"was of no use: {item.judgement.reason}"
-            code = NoTestCode.PASSES if passes else NoTestCode.REFUSED
-            yield NoTestReason(code=code, text=f"the report's own test {item.test.name} {does}")
+            code = "passes" if passes else "refused"
+            yield Note(code=code, text=f"the report's own test {item.test.name} {does}")
     made = [item for item in tests if not item.test.is_reporters]
     passing = [item for item in made if item.judgement.verdict is Verdict.PASS]
     if passing:
         text = f"passing on this tree: {count(len(passing), 'test')} made from the report"
         hint = "check that this is the version the report is about"
-        yield NoTestReason(code=NoTestCode.PASSES, text=text, hint=hint)
+        yield Note(code="passes", text=text, hint=hint)
     for item in made[:_MOST]:
         if item not in passing:
             text = f"{item.test.name} reproduces nothing: {item.judgement.reason}"
-            yield NoTestReason(code=NoTestCode.REFUSED, text=text)
+            yield Note(code="refused", text=text)
 
 
-def _not_stated(observed: ObservedReport, ran: Sequence[Observation]) -> NoTestReason:
+def _not_stated(observed: ObservedReport, ran: Sequence[Observation]) -> Note:
     """Return why nothing could be compared: what the report says, or does not say, of results."""
     reading = observed.reading
     stated = [claim for claim in reading.claims_of(ClaimKind.VALUE, ClaimRole.EXPECTED)]
@@ -151,27 +150,27 @@ def _not_stated(observed: ObservedReport, ran: Sequence[Observation]) -> NoTestR
     results = [(one, result) for one in ran for result in results_of(one)]
     given = [c for c in stated if any(result.quoted_by(c.text) for _, result in results)]
     if stated and len(given) == len(stated):
-        return NoTestReason(
-            code=NoTestCode.PASSES,
+        return Note(
+            code="passes",
             text=f"the code already gives what the report expects: {texts}",
             hint="add to the report what is wrong, or check that this is the version it is about",
         )
     if stated:
-        return NoTestReason(
-            code=NoTestCode.NOT_STATED,
+        return Note(
+            code="not-stated",
             text=f"could not compare what the code gives with what the report expects: {texts}",
             hint="add to the report a call and the value it should return, written as Python "
             "shows it: '`f(1)` should return `2`'",
         )
     claims = [claim for claim in reading.claims_of(ClaimKind.VALUE) if claim.text]
     if any(result.quoted_by(claim.text) for claim in claims for _, result in results):
-        return NoTestReason(
-            code=NoTestCode.NOT_STATED,
+        return Note(
+            code="not-stated",
             text="the code does what the report shows, but the report does not say what is wrong",
             hint="add to the report the right value, as in 'should return 3' or 'Expected: 3'",
         )
-    return NoTestReason(
-        code=NoTestCode.NOT_STATED,
+    return Note(
+        code="not-stated",
         text="it is unclear which result of the report's code is wrong, and what the right one is",
         hint="add to the report the exact wrong output or exception, below the code, or "
         "'Expected:' and the right value",

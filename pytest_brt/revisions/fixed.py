@@ -10,8 +10,8 @@ from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.oracle.draft import simple
 from pytest_brt.oracle.report_facts import ASSERTIONS
 from pytest_brt.patches.history import History, Revision
-from pytest_brt.types import CandidateTest, TestRun, Verdict
-from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
+from pytest_brt.render.words import listed
+from pytest_brt.types import CandidateTest, Fix, TestRun, Verdict
 
 #: Untestable revisions in a row, on the way back, after which the rest is not tried.
 _MOST_UNTESTABLE = 3
@@ -39,7 +39,7 @@ def find_fix(
     search = _Search(history, engine, test, say, history.first_parents())
     line = search.line
     if line and history.changes_to(line[0]) and search.has_bug(0):
-        return FixedHere()
+        return Fix(code="fixed-here", text="fixed by what is not committed yet")
     fixed, place = 0, 1
     while (
         place < len(line) and time.monotonic() < deadline and search.untestable < _MOST_UNTESTABLE
@@ -53,7 +53,9 @@ def find_fix(
         if not tried:
             return None
         oldest = history.described(line[max(tried)])
-        return NeverSeen(revisions=len(tried), oldest=f"{oldest.short} {oldest.about}")
+        older = "an older revision" if len(tried) == 1 else f"{len(tried)} older revisions"
+        text = f"nor in {older}, back to {oldest.short} {oldest.about}"
+        return Fix(code="never-seen", text=text)
     buggy = place
     while time.monotonic() < deadline:
         untried = [place for place in range(fixed + 1, buggy) if place not in search.states]
@@ -65,9 +67,12 @@ def find_fix(
             fixed, buggy = (fixed, middle) if has_bug else (middle, buggy)
     first, last = (history.described(line[place]) for place in (buggy - 1, fixed))
     if first != last:
-        return FixedAmong(first=first.short, last=last.short, commits=buggy - fixed)
+        text = f"fixed by one of the {buggy - fixed} commits from {first.short} to {last.short}"
+        return Fix(code="fixed-among", text=text)
     files = history.changed_files(last)[:_FILES]
-    return FixedBy(commit=last.short, about=last.about, files=files)
+    changed = f", which changed {listed(files)}" if files else ""
+    text = f"fixed by {last.short} ({last.about}){changed}"
+    return Fix(code="fixed-by", text=text, commit=last.short)
 
 
 @dataclass(slots=True)

@@ -15,7 +15,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from pytest_brt.answers import answer_ranking
 from pytest_brt.once import Once
 from pytest_brt.reproduce.order import without_repeats
 from pytest_brt.reproduce.strategy import Workbench
@@ -25,7 +24,6 @@ from pytest_brt.types import (
     Attempt,
     JudgedTest,
     Localised,
-    NoLeader,
     NotRun,
     Patch,
     PatchResult,
@@ -34,6 +32,7 @@ from pytest_brt.types import (
     RunRecord,
     Telling,
     distinct,
+    tied,
 )
 
 if TYPE_CHECKING:  # what patches need is a quarter of the package: a run without any imports none
@@ -147,8 +146,8 @@ class Run:
         It ends within seconds; what is found is in the record.
         """
         ranks = self._ranks(case, None) if not self._not_run(case) else ()
-        answer = answer_ranking(ranks) if len(ranks) > 1 else None
-        if not isinstance(answer, NoLeader):
+        leading = tied(ranks)
+        if len(leading) < 2:
             return
         from pytest_brt.patches import apply_patch
         from pytest_brt.rank.telling import find_telling
@@ -159,7 +158,7 @@ class Run:
         changes = {
             rank.name: apply_patch(rank.result.patch, root).changes
             for rank in ranks
-            if rank.name in answer.patches
+            if rank in leading
         }
         telling = find_telling(self.tests(case), changes, engine, _TELLING_SECONDS)
         if telling is not None:

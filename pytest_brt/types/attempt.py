@@ -3,151 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from pytest_brt.types.candidate import JudgedTest
 from pytest_brt.types.cost import Cost
 from pytest_brt.types.dialogue import Ending, Trajectory
-from pytest_brt.types.fact import Fact
-from pytest_brt.types.fixed import Fix
-from pytest_brt.types.no_test import NoTestReason
-from pytest_brt.types.outcome import Verdict
-
-
-class _Note(Fact, frozen=True, kw_only=True):
-    """What all notes have."""
-
-    #: The strategy whose note it is, where another one tried several; else "".
-    by: str = ""
-
-
-class VerdictCount(Fact, frozen=True, kw_only=True):
-    """How many tests did the same."""
-
-    verdict: Verdict
-    tests: int
-
-
-class Shortened(_Note, frozen=True, kw_only=True):
-    """A part of the prompt was shortened or left out, to fit the context."""
-
-    part: str
-    left_out: bool
-
-
-class SamplesDrawn(_Note, frozen=True, kw_only=True):
-    """What became of a model's samples."""
-
-    samples: int
-    #: Of these so many had no test that parses.
-    unreadable: int
-    #: Different tests, and what they do; nothing of those that did not run.
-    tests: int
-    verdicts: tuple[VerdictCount, ...]
-
-
-class StopReason(StrEnum):
-    """Why no further samples were drawn."""
-
-    ALLOWED = "allowed"
-    NONE_FAILS = "none-fails"
-    #: So many fail alike, and more do not change that.
-    AGREE = "agree"
-    TIME = "time"
-
-
-class SamplingStopped(_Note, frozen=True, kw_only=True):
-    """No further samples were drawn."""
-
-    why: StopReason
-    samples: int
-    #: Samples of the largest group that fails alike.
-    alike: int
-
-
-class DialogueEnded(_Note, frozen=True, kw_only=True):
-    """How a dialogue with a model ended."""
-
-    ending: Ending
-    steps: int
-    #: More of it, in words; or "".
-    said: str
-    wrote: bool
-
-
-class PlansFailed(_Note, frozen=True, kw_only=True):
-    """No passing test could be turned into one that fails as reported."""
-
-    said: str
-
-
-class Untried(StrEnum):
-    """What an attempt may still try."""
-
-    LIBRO = "libro"
-    INVERT = "invert"
-    AGENT = "agent"
-    SAMPLES = "samples"
-    #: Of the agent.
-    RUNS = "runs"
-
-
-class NotTried(_Note, frozen=True, kw_only=True):
-    """There was no time for these."""
-
-    what: tuple[Untried, ...]
-
-
-class ModelFailed(_Note, frozen=True, kw_only=True):
-    """The model could not be asked, or not in time; `said` is its error."""
-
-    said: str
-
-
-class Question(StrEnum):
-    """What a model is asked about besides tests."""
-
-    PLACE = "place"
-    TESTS = "tests"
-
-
-class NotAsked(_Note, frozen=True, kw_only=True):
-    """The model could not be asked this; `said` is its error."""
-
-    question: Question
-    said: str
-
-
-class WithoutModel(_Note, frozen=True, kw_only=True):
-    """The model never answered, and there is a result without it; `said` is its error."""
-
-    said: str
-
-
-class ModelGaveNothing(_Note, frozen=True, kw_only=True):
-    """Nothing that the model wrote stands."""
-
-    #: It wrote tests that can be run.
-    wrote: bool
-
-
-class Interrupted(_Note, frozen=True, kw_only=True):
-    """The attempt was not at its end."""
-
-
-AttemptNote = (
-    Shortened
-    | SamplesDrawn
-    | SamplingStopped
-    | DialogueEnded
-    | PlansFailed
-    | NotTried
-    | ModelFailed
-    | NotAsked
-    | WithoutModel
-    | ModelGaveNothing
-    | Interrupted
-)
+from pytest_brt.types.note import Fix, Note
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,8 +21,8 @@ class Attempt:
     #: Every test considered, best first.
     tests: tuple[JudgedTest, ...]
     #: Why the report's own code gave no bug test, in order; () when it gave one.
-    misses: tuple[NoTestReason, ...] = ()
-    notes: tuple[AttemptNote, ...] = ()
+    misses: tuple[Note, ...] = ()
+    notes: tuple[Note, ...] = ()
     #: Tests that pass, of what the report complains about: only where no other was found.
     settled: tuple[JudgedTest, ...] = ()
     #: What made the first of them pass, as far as that was looked for.

@@ -13,7 +13,7 @@ from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.pysource.parse import parse
 from pytest_brt.rank.calls import Call, call_of, varied
 from pytest_brt.rank.telling import find_telling, saying
-from pytest_brt.render.values import given_sentence, telling_sentence
+from pytest_brt.render.ranking import given_sentence, telling_sentence
 from pytest_brt.types import FileChange, Given, JudgedTest, Review, Telling, Verdict
 from tests.support.projects import open_on
 from tests.support.rows import judged

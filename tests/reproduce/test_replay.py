@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from pytest_brt.types.no_test import NoTestCode
 
 from pytest_brt.execute.engine import Engine
 from pytest_brt.report.load import read_issue
 from pytest_brt.reproduce.replay import replay
 from pytest_brt.types import Attempt, Evidence, JudgedTest, OracleKind
-from pytest_brt.types.no_test import NoTestCode
 
 
 def attempt(engine: Engine, text: str) -> Attempt:

@@ -10,14 +10,24 @@ from pytest_brt.agents.specs import BRT_AGENT
 from pytest_brt.agents.write_tests import TestWork
 from pytest_brt.oracle.judge import refusal, run_tests
 from pytest_brt.project.index import Index
+from pytest_brt.render.words import count
 from pytest_brt.reproduce.extract import Extractor, in_folder
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import Findings, gather
 from pytest_brt.reproduce.rate import judge_written
 from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.strategy import Workbench, seed_of
-from pytest_brt.types import Attempt, CandidateTest, Ending, Issue, Origin, TestsWritten
-from pytest_brt.types.attempt import DialogueEnded
+from pytest_brt.types import Attempt, CandidateTest, Ending, Issue, Note, Origin, TestsWritten
+
+#: How a dialogue ended, for people.
+_ENDED = {
+    Ending.FINISH: "the model ended it",
+    Ending.STEPS: "its steps ran out",
+    Ending.TOKENS: "the context is full",
+    Ending.TIME: "time limit reached",
+    Ending.LOOP: "stopped: repeated the same action",
+    Ending.ERROR: "the model failed",
+}
 
 #: Characters of the code that the first messages show, at most.
 _CODE = 8_000
@@ -89,7 +99,9 @@ def write_tests(
     small = [reduce_test(one, bench.engine, bench.repeat, facts) for one in judged]
     ending, steps = trajectory.ending, len(trajectory.steps)
     is_good = ending is Ending.FINISH and any(one.judgement.candidate for one in small)
-    note = DialogueEnded(ending=ending, steps=steps, said=trajectory.reason, wrote=bool(tests))
+    more = f" ({trajectory.reason})" if trajectory.reason else ""
+    text = f"{count(steps, 'step')}: {_ENDED[ending]}{more}"
+    note = Note(code="dialogue-ended", text=text if tests else f"{text}; no test was written")
     return Attempt(
         issue=issue.id,
         strategy=spec.name,

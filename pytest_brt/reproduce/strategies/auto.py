@@ -12,12 +12,11 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-import msgspec
-
 from pytest_brt.agents.specs import AUTO_AGENT
 from pytest_brt.errors import ModelProblem, OutOfTime, Overflowed
 from pytest_brt.observe.functions_run import functions_run
 from pytest_brt.project.index import Index
+from pytest_brt.render.words import count
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import gather, with_places
 from pytest_brt.reproduce.questions import Judge, claims_of, likeliest_places, with_opinion
@@ -27,17 +26,7 @@ from pytest_brt.reproduce.strategies.agent import write_tests
 from pytest_brt.reproduce.strategies.invert import inverted
 from pytest_brt.reproduce.strategies.libro import Libro
 from pytest_brt.reproduce.strategy import KEEP, Workbench
-from pytest_brt.types import Attempt, AttemptNote, Issue, JudgedTest, OracleKind, Trajectory
-from pytest_brt.types.attempt import (
-    ModelFailed,
-    NotAsked,
-    NotTried,
-    Question,
-    SamplingStopped,
-    StopReason,
-    Untried,
-    WithoutModel,
-)
+from pytest_brt.types import Attempt, Issue, JudgedTest, Note, OracleKind, Trajectory
 
 #: Samples at most, and of each batch; those without a failing test that are enough to stop.
 MOST, _BATCHES, _HOPELESS = 48, (4, 4, 8, 8, 16), 16
@@ -69,9 +58,9 @@ class _Auto:
         self.facts = bench.facts(issue)
         self.first = replay(issue, number, bench)
         self.tests: list[JudgedTest] = []
-        self.notes: list[AttemptNote] = []
+        self.notes: list[Note] = []
         self.trajectories: list[Trajectory] = []
-        self.late: list[Untried] = []
+        self.late: list[str] = []
         #: Why the model could not be asked.
         self.problem: ModelProblem | None = None
         observed = bench.observed(issue)
@@ -92,9 +81,9 @@ class _Auto:
         if not self._is_enough() and not self.bench.over:
             self._find_places()
         ways = {
-            Untried.LIBRO: self._libro,
-            Untried.INVERT: self._invert,
-            Untried.AGENT: self._agent,
+            "libro": self._libro,
+            "invert": self._invert,
+            "agent": self._agent,
         }
         for name, way in ways.items():
             if not self._is_enough():
@@ -103,9 +92,11 @@ class _Auto:
         if self.problem is not None and not self.bench.model.usage.is_answered:
             if not self.tests:
                 raise self.problem
-            self.notes.append(WithoutModel(said=str(self.problem)))
+            text = f"without the model: {self.problem}"
+            self.notes.append(Note(code="without-model", text=text))
         if self.late:
-            self.notes.append(NotTried(what=tuple(self.late)))
+            text = f"more time (--brt-budget) would add: {', '.join(self.late)}"
+            self.notes.append(Note(code="not-tried", text=text))
         # The model was asked about all of them by now: what the best do not need is cut.
         best = sorted(self._candidates(), key=lambda item: -item.judgement.confidence)
         for item in best[:KEEP]:
@@ -130,7 +121,7 @@ class _Auto:
     def _take(self, by: str, made: Attempt) -> None:
         self.tests += made.tests
         self.trajectories += made.trajectories
-        self.notes += [msgspec.structs.replace(note, by=by) for note in made.notes]
+        self.notes += [replace(note, text=f"{by}: {note.text}") for note in made.notes]
         self.bench.found(self._result())
 
     # -- what the model says --
@@ -145,13 +136,14 @@ class _Auto:
             seen = bench.observed(self.issue).observations
             findings = with_places(findings, places, bench.engine, seen=seen, host=bench.host)
         except ModelProblem as problem:
-            self._not_asked(Question.PLACE, problem)
+            self._not_asked("where the bug may be", problem)
         self.findings = self.judge.findings = findings
 
-    def _not_asked(self, question: Question, problem: ModelProblem) -> None:
+    def _not_asked(self, what: str, problem: ModelProblem) -> None:
         if not isinstance(problem, OutOfTime | Overflowed):
             self.problem = problem
-            self.notes.append(NotAsked(question=question, said=str(problem)))
+            text = f"the model was not asked {what}: {problem}"
+            self.notes.append(Note(code="not-asked", text=text))
 
     def _ask_about_tests(self) -> None:
         """Ask about the likeliest new tests, the shortest of equals, until one stands."""
@@ -164,7 +156,7 @@ class _Auto:
             try:
                 opinion = self.judge.opinion(item)
             except ModelProblem as problem:
-                self._not_asked(Question.TESTS, problem)
+                self._not_asked("about its tests", problem)
                 return
             self.tests[self.tests.index(item)] = with_opinion(item, opinion, self.facts)
 
@@ -182,14 +174,14 @@ class _Auto:
 
     # -- the strategies --
 
-    def _try(self, name: Untried, way: Callable[[Workbench], None]) -> None:
+    def _try(self, name: str, way: Callable[[Workbench], None]) -> None:
         """Let one strategy use its share of the time; its failure leaves others their chance."""
         bench = self.bench
         if bench.over:
             self.late.append(name)
             return
         bench.say(f"trying {name}")
-        if name is not Untried.AGENT and not math.isinf(bench.deadline):
+        if name != "agent" and not math.isinf(bench.deadline):
             deadline = time.monotonic() + (bench.deadline - time.monotonic()) * _SHARE
             model = bench.model.paid_by(bench.model.usage.part(deadline))
             bench = replace(bench, model=model, deadline=deadline)
@@ -199,25 +191,24 @@ class _Auto:
             self.late.append(name)
         except ModelProblem as problem:
             self.problem = problem
-            self.notes.append(ModelFailed(by=name, said=str(problem)))
+            self.notes.append(Note(code="model-failed", text=f"{name}: {problem}"))
 
     def _libro(self, bench: Workbench) -> None:
         """Draw samples, batch by batch, until more would not tell anything new."""
         work = Libro(bench, self.findings, in_auto=True)
         most = bench.samples or MOST
         shares = [0.0]
-        why: StopReason | None = None
+        why = ""
         try:
-            while why is None:
+            while not why:
                 size = _BATCHES[min(len(shares), len(_BATCHES)) - 1]
                 work.draw(min(size, most - work.samples))
                 shares.append((work.leading() + 1) / (work.samples + 2))
                 why = _why_stop(work, abs(shares[-1] - shares[-2]), most)
         finally:
             notes = [*work.notes, *([work.outcome()] if work.samples else [])]
-            if why is not None:
-                alike = work.leading()
-                notes.append(SamplingStopped(why=why, samples=work.samples, alike=alike))
+            if why:
+                notes.append(Note(code="sampling-stopped", text=why))
             made = Attempt(
                 issue=self.issue.id, strategy="libro", index=0, tests=work.tests(), notes=(*notes,)
             )
@@ -229,7 +220,7 @@ class _Auto:
     def _agent(self, bench: Workbench) -> None:
         for number in range(_RUNS):
             if bench.over:
-                self.late.append(Untried.RUNS)
+                self.late.append("more runs of the agent")
                 return
             made = write_tests(AUTO_AGENT, number, bench, self.findings, self._refused())
             self._take("agent", made)
@@ -249,13 +240,13 @@ class _Auto:
         return list(dict.fromkeys(told))[:_REFUSED]
 
 
-def _why_stop(work: Libro, moved: float, most: int) -> StopReason | None:
-    """Return why no further samples are drawn, None where some are."""
+def _why_stop(work: Libro, moved: float, most: int) -> str:
+    """Return why no further samples are drawn, "" where some are."""
     leading = work.leading()
     if work.samples >= most:
-        return StopReason.ALLOWED
+        return f"limit of {count(work.samples, 'sample')} reached"
     if not leading and work.samples >= _HOPELESS:
-        return StopReason.NONE_FAILS
+        return f"none of {count(work.samples, 'sample')} fails as the report says"
     if work.samples >= _LEAST and leading >= _AGREE and moved < _STILL:
-        return StopReason.AGREE
-    return StopReason.TIME if work.bench.over else None
+        return f"{leading} of {work.samples} samples fail alike, and more do not change that"
+    return "time limit reached" if work.bench.over else ""

@@ -16,8 +16,7 @@ from pytest_brt.reproduce.extract import Extractor
 from pytest_brt.reproduce.prompt import Findings, fitted, gather
 from pytest_brt.reproduce.rate import judge_written
 from pytest_brt.reproduce.strategy import Workbench, seed_of
-from pytest_brt.types import Attempt, Ending, Issue, JudgedTest, Origin, Verdict
-from pytest_brt.types.attempt import PlansFailed
+from pytest_brt.types import Attempt, Ending, Issue, JudgedTest, Note, Origin, Verdict
 
 #: Plans, each told of those before, and versions of a passing test and of a turned one for each.
 _PLANS, _VERSIONS = 3, 3
@@ -52,7 +51,7 @@ def inverted(number: int, bench: Workbench, findings: Findings) -> Attempt:
         strategy="invert",
         index=number,
         tests=(found,) if found is not None else (),
-        notes=(PlansFailed(said=said),) if found is None else (),
+        notes=(Note(code="plans-failed", text=said),) if found is None else (),
         endings=(Ending.FINISH if found is not None else ending,),
     )
 
