@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
@@ -66,9 +68,38 @@ def take_jobs(options: Any) -> None:
 
 
 def register_mode(config: pytest.Config) -> None:
-    """Register the plugin of the mode that was asked for."""
-    declare_hooks(config.pluginmanager)
-    from pytest_brt.plugin.collection import open_mode
-    from pytest_brt.plugin.session import Session
+    """Register the plugin of a run of ours.
 
-    config.pluginmanager.register(open_mode(config, Session), "brt-session")
+    Raises:
+        UsageError: an input cannot be used, with what to do about it.
+    """
+    import pytest
+
+    from pytest_brt.errors import BrtError
+    from pytest_brt.plugin.session import Session
+    from pytest_brt.sandbox.process import hear_of_ends
+    from pytest_brt.shown import in_a_log, on_a_line
+
+    declare_hooks(config.pluginmanager)
+    _heed_signals()
+    hear_of_ends()  # git is asked before there is a sandbox
+    try:
+        config.pluginmanager.register(Session(config), "brt-session")
+    except BrtError as error:
+        # pytest shows it after "ERROR: ", and names of files may be a stranger's.
+        raise pytest.UsageError(in_a_log(on_a_line(str(error)))) from None
+    except KeyboardInterrupt:
+        raise pytest.exit.Exception("interrupted before anything was run", 2) from None
+
+
+def _heed_signals() -> None:
+    """End like a run that is interrupted where a job is cancelled, or its terminal closed.
+
+    That is with what was found, and with everything cleared away.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Under nohup it is ignored.
+    if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        signal.signal(signal.SIGHUP, signal.default_int_handler)
