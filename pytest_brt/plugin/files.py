@@ -204,7 +204,6 @@ class Files:
             python=f"{'.'.join(map(str, subject.python_version))} ({subject.found})",
             sandbox=record.sandbox,
             tree=self.tree,
-            seed=self._options.seed,
         )
         return build_report(record, setting, exit_code)
 

@@ -85,7 +85,6 @@ def read_inputs(
         steps=options.steps,
         buggy=tuple(dict.fromkeys(place.partition(":")[0] for place in buggy)),
         host=host,
-        seed=options.seed,
         cache=cache,
     )
     remote = _remote(options) if options.executor else None

@@ -68,7 +68,6 @@ class Write(StrEnum):
 
 
 _Count = Annotated[int, Meta(ge=1, description="a number of at least 1")]
-_Number = Annotated[int, Meta(ge=0, description="a number of at least 0")]
 _Megabytes = Annotated[int, Meta(ge=64, description="a number of at least 64")]
 
 
@@ -102,7 +101,6 @@ class Options:
     steps: _Count | None = None
     buggy_file: tuple[str, ...] = ()
     test_file: str = ""
-    seed: _Number = 0
     mark: str = ""
     #: Megabytes.
     memory: _Megabytes = 2048

@@ -49,8 +49,6 @@ class Setting:
     sandbox: str
     #: SHA-256 of the project's files before the run.
     tree: str
-    #: Of everything that is drawn.
-    seed: int
 
     @property
     def facts(self) -> str:

@@ -31,7 +31,6 @@ SETTING = Setting(
     python="3.12 (the project's .venv)",
     sandbox="ns",
     tree="0" * 64,
-    seed=0,
 )
 
 
