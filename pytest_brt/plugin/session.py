@@ -112,6 +112,8 @@ class Session:
         self.report: Report | None = None
         #: What was not reached of what was asked for, "" for nothing.
         self.unreached = ""
+        #: Arguments that name no item.
+        self._unknown: list[str] = []
         #: Lines for the end of the summary, as in "JSON report: out.json".
         self.closing: list[str] = []
         #: Whether the tests were kept for the next run.
@@ -148,10 +150,18 @@ class Session:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection(self, session: pytest.Session) -> bool:
-        """Collect our items and nothing else, by hooks that reporters listen to."""
+        """Collect our items and nothing else, by hooks that reporters listen to.
+
+        Raises:
+            UsageError: an argument is neither the id nor the file of an item.
+        """
         hook, config = session.config.hook, session.config
         cases = Cases.from_parent(session, name="reports and patches", items=self._items)
         report = hook.pytest_make_collect_report(collector=cases)
+        for argument in self._unknown:
+            raise pytest.UsageError(
+                f"{argument!r}: test paths are not accepted here (use --brt-tests PATH)"
+            )
         hook.pytest_collectreport(report=report)
         items: list[pytest.Item] = [*report.result]
         hook.pytest_collection_modifyitems(session=session, config=config, items=items)
@@ -161,14 +171,10 @@ class Session:
         return True
 
     def _items(self, parent: pytest.Collector) -> Iterator[Work]:
-        """Yield the items, or those among the arguments, so that a shown id can be run again.
-
-        Raises:
-            UsageError: an argument is neither the id nor the file of one.
-        """
+        """Yield the items, or those among the arguments, so that a shown id can be run again."""
         asked = self.config.args if self.config.args_source.name == "ARGS" else []
         asked = [argument for argument in asked if argument not in self._more]
-        wanted = {argument: False for argument in asked}
+        wanted = dict.fromkeys(asked, False)
         for path, (case, patch) in self.inputs.paths.items():
             file = on_a_line(self._file_of(path, patch))
             for name, make in work_on(parent, self.run, self.inputs.progress, case, patch):
@@ -178,11 +184,7 @@ class Session:
                 if ids or not asked:
                     title = name or on_a_line(patch.name if patch else file)
                     yield make(name=title, nodeid=node, path=path)
-        for argument, is_found in wanted.items():
-            if not is_found:
-                raise pytest.UsageError(
-                    f"{argument!r}: test paths are not accepted here (use --brt-tests PATH)"
-                )
+        self._unknown = [text for text, is_found in wanted.items() if not is_found]
 
     def _file_of(self, path: Path, patch: Patch | None) -> str:
         """Return how a file is called in ids: from the project; what was made here by its name."""

@@ -6,9 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
-from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -24,20 +22,6 @@ def declare_hooks(manager: pytest.PytestPluginManager) -> None:
         manager.add_hookspecs(hookspec)
 
 
-class _UnrewrittenModules:
-    """Finds our modules before pytest, which rewrites the asserts of plugins, would.
-
-    What it makes of them it can only keep where it may write: in an image, or in an environment
-    of somebody else, each run would compile all of them again.
-    """
-
-    @staticmethod
-    def find_spec(
-        name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        return PathFinder.find_spec(name, path, target) if name.startswith("pytest_brt.") else None
-
-
 def set_apart(config: pytest.Config, args: list[str]) -> None:
     """Keep the project's conftests, addopts and ini away from our own session.
 
@@ -49,9 +33,14 @@ def set_apart(config: pytest.Config, args: list[str]) -> None:
 
         keep_stdout(config)  # before pytest begins to capture
     # From here on nothing is imported from the project, whatever its modules are called.
-    theirs = {"", os.getcwd(), *map(str, config.getini("pythonpath"))}  # noqa: PTH109
+    added = [str(path) for path in config.getini("pythonpath")]
+    before = sys.path[:]
+    for path in added:  # pytest put it there, and would take it away in the end
+        if path in before:
+            before.remove(path)
+    config.add_cleanup(lambda: sys.path.__setitem__(slice(None), before))
+    theirs = {"", os.getcwd(), *added}  # noqa: PTH109
     sys.path[:] = [path for path in sys.path if path not in theirs]
-    sys.meta_path.insert(0, _UnrewrittenModules())
     from pytest_brt.plugin.project_settings import drop_project_settings
 
     drop_project_settings(config, args)
@@ -81,7 +70,7 @@ def register_mode(config: pytest.Config) -> None:
     from pytest_brt.shown import in_a_log, on_a_line
 
     declare_hooks(config.pluginmanager)
-    _heed_signals()
+    _heed_signals(config)
     hear_of_ends()  # git is asked before there is a sandbox
     try:
         config.pluginmanager.register(Session(config), "brt-session")
@@ -92,14 +81,16 @@ def register_mode(config: pytest.Config) -> None:
         raise pytest.exit.Exception("interrupted before anything was run", 2) from None
 
 
-def _heed_signals() -> None:
+def _heed_signals(config: pytest.Config) -> None:
     """End like a run that is interrupted where a job is cancelled, or its terminal closed.
 
     That is with what was found, and with everything cleared away.
     """
     if threading.current_thread() is not threading.main_thread():
         return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    # Under nohup it is ignored.
-    if sys.platform != "win32" and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-        signal.signal(signal.SIGHUP, signal.default_int_handler)
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # Under nohup it is ignored.
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+            config.add_cleanup(partial(signal.signal, number, signal.SIG_DFL))
