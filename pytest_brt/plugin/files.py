@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -16,14 +16,12 @@ from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
 from pytest_brt.plugin.cases import given_test_file
 from pytest_brt.plugin.options import Options, Write
-from pytest_brt.render.answer import MORE
 from pytest_brt.render.report import Report, Setting
 from pytest_brt.reproduce.strategy import KEEP
 from pytest_brt.store import write_text
 from pytest_brt.types import (
     Attempt,
     CandidateTest,
-    Ending,
     Issue,
     JudgedTest,
     Repair,
@@ -163,16 +161,6 @@ def _step(steps: Sequence[Step], root: Path) -> dict[str, object]:
     }
 
 
-def _why_no_patch(repairs: Iterable[Repair]) -> str:
-    """Return why repairs without a fix came to nothing."""
-    dialogues = [repair.trajectory for repair in repairs if repair.trajectory is not None]
-    if any(talk.steps for talk in dialogues):
-        return "no fix passes the tests"
-    if any(talk.ending is Ending.TOKENS for talk in dialogues):
-        return f"the first prompt does not fit the model; {MORE[Ending.TOKENS]}"
-    return "no fix was tried"
-
-
 class Files:
     """Knows what is to be written, and writes it when the run is over."""
 
@@ -219,7 +207,7 @@ class Files:
     def _patches(self, record: RunRecord) -> str:
         """Write the fixes that were found, in place of those that an earlier run put there."""
         from pytest_brt.agents.patch_files import write_fixes
-        from pytest_brt.render.words import count, listed
+        from pytest_brt.render.words import count
 
         repaired = {repair.issue for repair in record.repairs}
         issue = next((issue for issue in record.issues if issue.id in repaired), None)
@@ -231,12 +219,10 @@ class Files:
         found = distinct(record.repairs)
         write_fixes(folder, found, issue)
         if not found:
-            return f"no patch was written: {_why_no_patch(record.repairs)}"
+            notes = [note for repair in record.repairs for note in repair.notes]
+            return f"no patch was written: {next(iter(notes), 'no fix passes the tests')}"
         many = count(len(found), "patch")
-        broken = [fix.patch.name for fix, _ in found if fix.broken]
-        verb = "breaks" if len(broken) == 1 else "break"
-        wrong = f"; {listed(broken)} {verb} existing tests" if broken else ""
-        return f"{many} in {folder}, not applied ('git apply FILE' applies one){wrong}"
+        return f"{many} in {folder}, not applied ('git apply FILE' applies one)"
 
     def _changed(self, _record: RunRecord) -> str:
         if contents_of(Path(self._engine.subject.root), CODE) == self._code:
