@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 import threading
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -88,9 +87,14 @@ def _heed_signals(config: pytest.Config) -> None:
     """
     if threading.current_thread() is not threading.main_thread():
         return
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        # Under nohup it is ignored.
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
-            config.add_cleanup(partial(signal.signal, number, signal.SIG_DFL))
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # Under nohup one is ignored.
+    ours = [n for name in names if signal.getsignal(n := getattr(signal, name)) is signal.SIG_DFL]
+
+    def give_back() -> None:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+    config.add_cleanup(give_back)
+    for number in ours:
+        signal.signal(number, signal.default_int_handler)
