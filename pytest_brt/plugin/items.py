@@ -122,7 +122,7 @@ class Work(pytest.Item):
                     not self._is_unheard()
                 ):  # where no model ever answered, nothing of ours is broken
                     raise
-                self._end(NOT_REPRODUCED, str(problem))
+                self._end(NO_PATCH if self.goal[0] is _repair else NOT_REPRODUCED, str(problem))
                 return
             self.seconds = result.seconds
             outcome = self._judge(result)
