@@ -100,8 +100,9 @@ def _lines(examined: Examined, report: str) -> Iterator[str]:
     for one in examined.findings:
         said = one.said or ("not checked" if one.answer is None else "")
         yield f"  {_ANSWERS[one.answer]:4} {_ASKED[one.question]}{said and f': {said}'}"
-    comes_to = "is" if examined.is_bug_test else "may be"
-    if any(one.answer is False for one in examined.findings):
-        comes_to = "is not"
-    read = ": read it" if comes_to == "may be" else ""
-    yield f"  This {comes_to} a bug test for {report}{read}."
+    if examined.is_bug_test:
+        yield f"  This is a bug test for {report}."
+    elif any(one.answer is False for one in examined.findings):
+        yield f"  This is not a bug test for {report}."
+    else:
+        yield f"  This may be a bug test for {report}: read it."

@@ -59,11 +59,11 @@ _NOT_A_DIFF = (
 
 
 class Mending(StrEnum):
-    """What was done to a diff to make it apply, in words."""
+    """What was done to a diff to make it apply."""
 
-    COUNTS = "hunk counts corrected"
-    LINE_ENDS = "line ends converted"
-    BLANKS = "differences in blanks ignored"
+    COUNTS = "hunk-counts-corrected"
+    LINE_ENDS = "line-ends-converted"
+    BLANKS = "differences-in-blanks-ignored"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,13 +104,16 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     passed_over = set(chain.from_iterable(left_out.values()))
     kept = tuple(change for change in changes if change.path not in passed_over)
     if left_out and not kept:
-        kinds = (f"{_listed(paths)} ({kind})" for kind, paths in left_out.items())
+        kinds = (f"{_listed(paths)} ({kind.replace('-', ' ')})" for kind, paths in left_out.items())
         text = f"nothing is left to apply: left out {', '.join(kinds)}"
         raise PatchProblem(RefusalCode.ONLY_LEFT_OUT, text)
-    text = f"applied leniently: {', '.join(mendings)}"
+    text = f"applied leniently: {', '.join(mendings).replace('-', ' ')}"
     placing = [Note(code="applied-leniently", text=text)] if mendings and changes else []
     files = [
-        Note(code="left-out-files", text=f"touches {kind}: left out {_listed(paths)}")
+        Note(
+            code="left-out-files",
+            text=f"touches {kind.replace('-', ' ')}: left out {_listed(paths)}",
+        )
         for kind, paths in left_out.items()
     ]
     return AppliedPatch(changes=kept, remarks=(*placing, *files, *_code_remarks(kept, before)))

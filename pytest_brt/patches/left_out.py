@@ -15,16 +15,16 @@ from pytest_brt.types import FileChange
 
 
 class LeftOutKind(StrEnum):
-    """What a candidate fix does not change, in words."""
+    """What a candidate fix does not change."""
 
     TESTS = "tests"
-    PYTEST_CONFIGURATION = "pytest configuration"
+    PYTEST_CONFIGURATION = "pytest-configuration"
     #: Such as ``sitecustomize.py``.
-    STARTUP_CODE = "code that Python starts by itself"
-    INSTALLED_CODE = "installed code"
+    STARTUP_CODE = "startup-code"
+    INSTALLED_CODE = "installed-code"
     #: Such as caches.
-    TOOL_FILES = "what tools keep"
-    BINARY_FILES = "binary files"
+    TOOL_FILES = "tool-files"
+    BINARY_FILES = "binary-files"
 
 
 _CONFIGURATION = frozenset(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import compress
 
 from pytest_brt.render.report import PatchEntry, TestEntry
 from pytest_brt.render.words import listed
 from pytest_brt.types import Author, Verdict
+
+_HEADS = ("rank", "patch", "bug tests", "existing tests", "EPR", "score", "group", "note")
 
 
 def table(patches: Sequence[PatchEntry], *, whole: bool = False) -> list[tuple[str, ...]]:
@@ -15,19 +18,9 @@ def table(patches: Sequence[PatchEntry], *, whole: bool = False) -> list[tuple[s
     What no patch has has no column; it is `whole` with all figures.
     """
     weighted = any(patch.score is not None for patch in patches)
-    wanted = {
-        "rank": True,
-        "patch": True,
-        "bug tests": True,
-        "existing tests": any(patch.existing for patch in patches),
-        "EPR": whole,
-        "score": weighted,
-        "group": weighted and whole,
-        "note": True,
-    }
-    heads = tuple(head for head, is_wanted in wanted.items() if is_wanted)
-    rows = (dict(zip(wanted, _cells(patch), strict=True)) for patch in patches)
-    return [heads, *(tuple(row[head] for head in heads) for row in rows)]
+    existing = any(patch.existing for patch in patches)
+    wanted = (True, True, True, existing, whole, weighted, weighted and whole, True)
+    return [tuple(compress(row, wanted)) for row in (_HEADS, *map(_cells, patches))]
 
 
 def _cells(patch: PatchEntry) -> tuple[str, ...]:

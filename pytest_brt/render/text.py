@@ -124,12 +124,13 @@ class _Summary:
 
     def _considered(self, tests: Sequence[TestEntry]) -> Iterator[Line]:
         failing = candidates(tests)
-        parts = {
-            "bug tests": [test for test in failing if test.counts],
-            "possible bug tests, less certain": [test for test in failing if not test.counts],
-            "other tests that were tried": [test for test in tests if not test.candidate],
-        }
-        for title, some in parts.items():
+        unsure = [test for test in failing if not test.counts]
+        parts = (
+            ("bug tests", [test for test in failing if test.counts]),
+            ("possible bug tests, less certain", unsure),
+            ("other tests that were tried", [test for test in tests if not test.candidate]),
+        )
+        for title, some in parts:
             if some:
                 yield Line(text=f"  {title}:")
             for test in some:

@@ -19,11 +19,11 @@ Apply = Callable[[str], AppliedPatch]
 
 
 def lenient(mending: Mending) -> Note:
-    return Note(code="applied-leniently", text=f"applied leniently: {mending}")
+    return Note(code="applied-leniently", text=f"applied leniently: {mending.replace('-', ' ')}")
 
 
 def left_out(kind: LeftOutKind, path: str) -> Note:
-    return Note(code="left-out-files", text=f"touches {kind}: left out {path!r}")
+    return Note(code="left-out-files", text=f"touches {kind.replace('-', ' ')}: left out {path!r}")
 
 
 @pytest.mark.parametrize(
