@@ -95,19 +95,17 @@ def test_ids_tell_contents_apart(one: list[str], other: list[str]) -> None:
 AT_ONCE = """
 import sys, threading
 from pytest_brt.codec import from_json, to_json
-from pytest_brt.execute.engine import RowResult
 from pytest_brt.types import Cause, TestRun, Verdict
 
 run = TestRun(test="t", node="n", verdict=Verdict.PASS, cause=Cause(code="passed", text=""))
-result = RowResult(runs=(run,))
-text = to_json(result)
+text = to_json(run)
 sys.setswitchinterval(1e-6)
 gate = threading.Barrier(16)
 read = []
 
 def read_it():
     gate.wait()
-    read.append(from_json(text, RowResult) == result)
+    read.append(from_json(text, TestRun) == run)
 
 threads = [threading.Thread(target=read_it) for _ in range(16)]
 for thread in threads:

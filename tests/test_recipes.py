@@ -46,15 +46,15 @@ ASK_REPLAY = """\
 import sys
 from pathlib import Path
 from pytest_brt.sandbox.available import open_sandbox
-from pytest_brt.execute.engine import LocalEngine
-from pytest_brt.execute.engine import Limits
+from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.sandbox.limits import Limits
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.report.load import read_issue
 from pytest_brt.reproduce.replay import replay
 
 sandbox = open_sandbox("auto")
 subject = find_subject(Path(sys.argv[1]), python=sys.executable, env={}, sandbox=sandbox)
-engine = LocalEngine(subject, sandbox, limits=Limits())
+engine = Runner(subject, sandbox, limits=Limits())
 text = "double\\n\\n`double(2)` gives 5.\\n\\nIt should return a `str`.\\n"
 try:
     tests = replay(read_issue(text, "issue.md"), engine=engine).tests
@@ -140,7 +140,7 @@ def test_an_oracle_is_a_row_a_rule_and_its_name(copy: Path, tmp_path: Path) -> N
     oracles = copy / "oracle"
     (oracles / "result_type.py").write_text(RULE, "utf-8")
     put(oracles / "oracles.py", "ORACLES = (", "from .result_type import result_type\n")
-    put(oracles / "oracles.py", "ORACLES = (", "ORACLES = (result_type, ")
+    put(oracles / "oracles.py", "does_not_raise, no_traceback,", "result_type, ")
     out = run(copy, "-c", ASK_REPLAY, str(make_project(tmp_path / "project")))
     assert "True returns another type" in out
     assert "def test_double_2():" in out, "another was right more often"

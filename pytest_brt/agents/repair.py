@@ -16,11 +16,11 @@ from pytest_brt.agents.shown import numbered, report_text
 from pytest_brt.agents.trials import Trial, Trials
 from pytest_brt.agents.workspace import Observation, Refused, Workspace
 from pytest_brt.errors import FixProblem, ModelProblem
-from pytest_brt.execute.engine import Row, TestTarget, target_of
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Reply, Request
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.parse import decode
+from pytest_brt.sandbox.placing import Test
 from pytest_brt.types import (
     FileChange,
     Finished,
@@ -95,8 +95,8 @@ def run_tests(env: RepairWork, which: str = "failing") -> Observation:
     """Run the "failing" tests, or "all" tests of the project, on the code as it is."""
     if which.strip().lower() == "all":
         return _ran("", env.run_suite())
-    targets = tuple(target_of(judged.test) for judged in env.trials.failing)
-    return _ran("", env.trials.engine.run(Row(targets=targets)).runs if targets else ())
+    targets = tuple(Test.of(judged.test) for judged in env.trials.failing)
+    return _ran("", env.trials.engine.run(targets) if targets else ())
 
 
 def _ran(path: str, runs: Sequence[TestRun]) -> Observation:
@@ -243,13 +243,13 @@ def _near(env: RepairWork, path: str, text: str) -> str:
 
 def test(env: RepairWork, path: str) -> Observation:
     """Run a test file on the code as you changed it."""
-    target = TestTarget(id="test", path=env.find(path))
+    target = Test(id="test", path=env.find(path))
     if env.given is not None and target.path == env.given.test.path:
-        target = target_of(env.given.test)
+        target = Test.of(env.given.test)
     if not is_test_path(target.path):
         raise Refused(f"{path} is not a test file. Name one, as in tests/test_x.py.")
     changes = tuple(change for change in env.changes if not is_test_path(change.path))
-    return _ran(target.path, env.trials.engine.run(Row(changes=changes, targets=(target,))).runs)
+    return _ran(target.path, env.trials.engine.run([target], changes))
 
 
 def finish(env: RepairWork) -> Observation:

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_brt.codec import content_id
-from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.oracle.patch_values import is_value, showing, values_of
 from pytest_brt.patches import canonical_diff
 from pytest_brt.pysource.normal_form import patch_key
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     Author,
     FileChange,
@@ -64,7 +65,7 @@ class Trial:
 class Trials:
     """Tries the fixes of one report, each program once."""
 
-    engine: Engine
+    engine: Runner
     #: Tests that fail because of the bug, the most trusted first.
     failing: tuple[JudgedTest, ...]
     check: Check
@@ -95,8 +96,8 @@ class Trials:
         if key in self._known:
             return self._known[key]
         tests = (*(judged.test for judged in self.failing), *showing(self.failing))
-        row = Row(changes=changes, targets=tuple(map(target_of, tests)), test_seconds=_SECONDS)
-        runs = self.engine.run(row).runs if tests else ()
+        own = [*map(Test.of, tests)]
+        runs = self.engine.run(own, changes, test_seconds=_SECONDS) if tests else ()
         green = {run.test for run in runs if run.verdict is Verdict.PASS}
         # One of several that a model wrote may well demand something wrong.
         trusted = [one for one in self.failing if one.test.origin.author is Author.PERSON]

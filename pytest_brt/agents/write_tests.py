@@ -10,10 +10,11 @@ from pytest_brt.agents.prompts import system_and_user
 from pytest_brt.agents.shown import cut, report_text
 from pytest_brt.agents.workspace import Observation, Refused, Workspace
 from pytest_brt.edit.source_text import new_file
-from pytest_brt.execute.engine import Engine, Row, target_of, worst
 from pytest_brt.model.request import Request
 from pytest_brt.project.pytest_config import USUAL
 from pytest_brt.pysource.parse import decode
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner, most_severe
 from pytest_brt.types import (
     CandidateTest,
     Effect,
@@ -39,7 +40,7 @@ class TestWork(Workspace):
 
     __test__ = False
 
-    engine: Engine
+    engine: Runner
     #: Makes tests of a reply with code, for a test file: path and reply → tests, problems.
     extract: Callable[[str, str], tuple[list[CandidateTest], list[str]]]
     #: Says why a test that ran cannot be a bug test, "" where it can.
@@ -117,8 +118,8 @@ def test(env: TestWork, path: str) -> Observation:
     own = {test.id: test for test in env.written.get(path, ())}
     if not own:
         raise Refused(f"There is no test of yours in {path}. Write one with edit first.")
-    runs = env.engine.run(Row(targets=tuple(map(target_of, own.values())))).runs
-    verdict = worst(runs).verdict
+    runs = env.engine.run([*map(Test.of, own.values())])
+    verdict = most_severe(runs).verdict
     failing = [run for run in runs if run.verdict is Verdict.FAIL]
     # Of several tests one that stands is enough.
     objection = min((env.objection(own[run.test], (run,)) for run in failing), key=len, default="")

@@ -11,12 +11,12 @@ from pathlib import Path
 from pytest_brt.cli.project import add_project_options, open_engine
 from pytest_brt.codec import to_json
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Engine
 from pytest_brt.oracle.judge import examine
 from pytest_brt.oracle.report_facts import ReportFacts, read_facts
 from pytest_brt.report.load import load_issue
 from pytest_brt.report.statements import read_report
 from pytest_brt.reproduce.user_tests import each_test, load_targets
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.types.finding import Check, Examined
 
@@ -72,7 +72,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _examined(
-    given: str, engine: Engine, facts: ReportFacts, arguments: argparse.Namespace
+    given: str, engine: Runner, facts: ReportFacts, arguments: argparse.Namespace
 ) -> list[Examined]:
     """Return what was found of each test of a file, or of one of them.
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from pytest_brt.cli.project import add_project_options, open_engine
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import TestTarget
 from pytest_brt.patches.history import History
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.words import count
 from pytest_brt.revisions.gate import Gate, Gated, GateProof, changed_tests, split_range
+from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.process import hear_of_ends
 from pytest_brt.shown import on_a_line, say
 
@@ -71,7 +71,7 @@ def _gate(arguments: argparse.Namespace) -> int:
     return 0 if proven and GateProof.FAILS_AFTER not in proofs else 1
 
 
-def _look(gate: Gate, test: TestTarget) -> Gated:
+def _look(gate: Gate, test: Test) -> Gated:
     """Run a test on both trees, and say what it does."""
     gated = gate.look(test)
     run = gated.after if gated.proof is GateProof.FAILS_AFTER else gated.before

@@ -6,10 +6,11 @@ import argparse
 from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Limits, LocalEngine
 from pytest_brt.execute.subject import demand_project, find_subject
 from pytest_brt.plugin.options import read_pair
 from pytest_brt.sandbox.available import open_sandbox
+from pytest_brt.sandbox.limits import Limits
+from pytest_brt.sandbox.run_tests import Runner
 
 
 def add_project_options(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +31,7 @@ def add_project_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--net", choices=("none", "host"), default="none", help="default: none")
 
 
-def open_engine(arguments: argparse.Namespace) -> LocalEngine:
+def open_engine(arguments: argparse.Namespace) -> Runner:
     """Return an engine for the project at ``--root``; close it when done.
 
     Raises:
@@ -44,4 +45,4 @@ def open_engine(arguments: argparse.Namespace) -> LocalEngine:
     demand_project(root)
     sandbox = open_sandbox(arguments.sandbox, net=arguments.net, shown=arguments.show)
     subject = find_subject(root, python=arguments.python, env=env, sandbox=sandbox)
-    return LocalEngine(subject, sandbox, limits=Limits(seconds=arguments.timeout))
+    return Runner(subject, sandbox, limits=Limits(seconds=arguments.timeout))

@@ -9,8 +9,9 @@ from pathlib import Path
 from pytest_brt.cli.project import add_project_options, open_engine
 from pytest_brt.edit.xfail import marked_tests, unmark
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.render.causes import run_words
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import say
 from pytest_brt.store import write_bytes
 from pytest_brt.types import Verdict
@@ -36,7 +37,7 @@ def _unmark(arguments: argparse.Namespace) -> int:
         return max(_unmark_file(test, root, engine) for test in arguments.tests)
 
 
-def _unmark_file(test: str, root: Path, engine: Engine) -> int:
+def _unmark_file(test: str, root: Path, engine: Runner) -> int:
     file, _, node = test.partition("::")
     path = (root / file).resolve()
     if not path.is_file() or not path.is_relative_to(root):
@@ -51,8 +52,8 @@ def _unmark_file(test: str, root: Path, engine: Engine) -> int:
     left = 0
     for name in nodes:
         without = unmark(place, data, name)
-        target = TestTarget(id=name, path=place, source=without.decode(), node=name)
-        run = engine.run(Row(targets=(target,))).runs[0]
+        target = Test(id=name, path=place, source=without.decode(), node=name)
+        run = engine.run([target])[0]
         if run.verdict is Verdict.PASS:
             data = without
             say(f"{place}::{name}: unmarked, it passes")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from pytest_brt.edit.import_order import with_sorted_imports
+from pytest_brt.edit.line_width import fitted
 from pytest_brt.edit.place_test import place
 from pytest_brt.edit.source_text import WIDTH, Edit, new_file, read_source, slug
 from pytest_brt.edit.xfail import mark_xfail
@@ -38,7 +39,7 @@ def plan_edit(
     if host:
         before = (root / host).read_bytes()
         try:
-            placed = place(tests[0].source or "", host, before)
+            placed = place(fitted(tests[0].source or ""), host, before)
         except EditProblem:
             return plan_edit(tests[:1], issue, root, mark=mark)
         after = _finished(host, before, placed.edit.after, placed.nodes, reason, root)
@@ -48,7 +49,7 @@ def plan_edit(
     content, nodes = placed.edit.after, list(placed.nodes)
     for test in tests[1:]:
         try:
-            placed = place(test.source or "", path, content)
+            placed = place(fitted(test.source or ""), path, content)
         except EditProblem:
             continue  # its names clash with those before it; the report shows it all the same
         content = placed.edit.after
@@ -82,7 +83,7 @@ def _with_origin(test: CandidateTest, issue: Issue) -> str:
     comment = textwrap.fill(
         f"A test for {about}.", WIDTH, initial_indent="# ", subsequent_indent="# "
     )
-    return f"{comment}\n\n{test.source or ''}"
+    return f"{comment}\n\n{fitted(test.source or '')}"
 
 
 def _free_path(root: Path, path: str, content: bytes) -> str:

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from pytest_brt.errors import SubjectProblem
 from pytest_brt.execute.layout import (
-    NOT_PRODUCT,
     packages,
     source_roots,
     suite_folder,
 )
+from pytest_brt.project.layout import is_ignored_folder
 from pytest_brt.project.pytest_config import PytestConfig, read_config
 from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Sandbox
@@ -107,12 +107,10 @@ def find_subject(
     return replace(
         asked,
         python_version=answer.version,
-        pytest_version=_version(answer.pytest),
         found=found,
         source_roots=roots,
         packages=packages(root, roots),
         test_root=suite_folder(root, ini.testpaths, ini.collected),
-        env=tuple(sorted(extra.items())),
         pytest_args=_pytest_args(root, ini, answer.plugins, (*ini.keys, *extra)),
         ini=ini.file,
         warnings=ini.filterwarnings if "error" in " ".join(ini.filterwarnings) else (),
@@ -163,19 +161,12 @@ def _installed(paths: tuple[str, ...], root: Path) -> Iterator[str]:
     Not those that hold links to the sources, as setuptools' strict installs make in "build".
     """
     for path in paths:
-        place = (root / path).resolve()
         # An entry may be the word by which a finder is called, which is no folder.
-        if _is_outside(path, root) or not place.is_dir() or not place.is_relative_to(root):
-            continue
-        if not NOT_PRODUCT & set(place.relative_to(root).parts):
+        place = (root / path).resolve()
+        inner = [folder for folder in (place, *place.parents) if folder.is_relative_to(root)]
+        is_other = any(is_ignored_folder(f.name, top=True) or is_environment(f) for f in inner[:-1])
+        if inner and place.is_dir() and not is_other:
             yield place.relative_to(root).as_posix()
-
-
-def _is_outside(path: str, root: Path) -> bool:
-    real = Path(os.path.normpath(path))
-    folders = (folder for folder in (real, *real.parents) if folder != root)
-    outside = not real.is_relative_to(root) or any(map(is_environment, folders))
-    return real.is_absolute() and outside
 
 
 def _choose(root: Path, python: str | None) -> tuple[str, str]:
@@ -207,16 +198,6 @@ def _choose(root: Path, python: str | None) -> tuple[str, str]:
 def _python_in(folder: Path) -> Path | None:
     python = folder / "bin/python"
     return python if os.access(python, os.X_OK) else None
-
-
-def _version(text: str) -> tuple[int, int]:
-    """Return major and minor of a version text.
-
-    >>> _version("8.4.2"), _version("9.0.0rc1")
-    ((8, 4), (9, 0))
-    """
-    match = re.match(r"(\d+)\.(\d+)", text)
-    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def _pytest_args(

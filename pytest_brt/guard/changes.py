@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
-from pytest_brt.guard.changed_lines import edits, statement_starts
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.text import changed_size
@@ -64,7 +65,8 @@ def changed_places(before: str, after: str) -> tuple[set[str], set[int]]:
     r"""Return which functions and classes of `before` change, and which lines of it matter.
 
     These are the lines that are replaced; of a function to which something is added, all lines; and
-    all of the file where something changes outside of functions.
+    all of the file where something changes outside of functions. A line within a statement counts
+    as the statement's first line too, which is what Python reports.
 
     >>> changed_places("def f():\n    a()\n    b()\n", "def f():\n    a()\n    c()\n")
     ({'f'}, {3})
@@ -75,9 +77,8 @@ def changed_places(before: str, after: str) -> tuple[set[str], set[int]]:
     old = before.splitlines()
     names: set[str] = set()
     lines: set[int] = set()
-    for edit in edits(old, after.splitlines()):
-        replaced = range(edit.old_start + 1, edit.old_end + 1)
-        for line in replaced or [edit.old_start]:
+    for replaced in _replaced(old, after.splitlines()):
+        for line in replaced or [replaced.start - 1]:
             around = [d for d in definitions if first_line(d) <= line <= (d.end_lineno or 0)]
             names.update(node.name for node in around)
             inner = max(around, key=lambda node: node.lineno, default=None)
@@ -85,4 +86,31 @@ def changed_places(before: str, after: str) -> tuple[set[str], set[int]]:
                 lines.update(range(1, len(old) + 1))
             else:
                 lines.update(replaced or range(inner.lineno, (inner.end_lineno or 0) + 1))
-    return names, lines | statement_starts(before, lines)
+    starts: dict[int, int] = {}
+    for node in ast.walk(tree):  # a statement comes before those in it
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            end = body[0].lineno if body else (node.end_lineno or node.lineno) + 1
+            starts |= dict.fromkeys(lines.intersection(range(node.lineno, end)), node.lineno)
+    return names, lines.union(starts.values())
+
+
+def _replaced(old: list[str], new: list[str]) -> Iterator[range]:
+    """Yield which lines of a text are replaced in another one, from 1; none before what is added.
+
+    A patch changes little of a file, and comparing takes time that grows with its square.
+    """
+    same = _shared(old, new)
+    before, after = old[same:], new[same:]
+    tail = _shared(before[::-1], after[::-1])
+    before, after = before[: len(before) - tail], after[: len(after) - tail]
+    matcher = difflib.SequenceMatcher(a=before, b=after, autojunk=False)
+    for kind, start, end, _, _ in matcher.get_opcodes():
+        if kind != "equal":
+            yield range(same + start + 1, same + end + 1)
+
+
+def _shared(one: list[str], other: list[str]) -> int:
+    """Return how many lines two texts begin with in common."""
+    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return sum(1 for _ in pairs)

@@ -6,22 +6,21 @@ and those tests come first that execute what the patches change.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain, zip_longest
 from pathlib import Path
 
 from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import StoreProblem
-from pytest_brt.execute.engine import Engine, Row, TestTarget, worst
 from pytest_brt.guard.changes import Touched
 from pytest_brt.guard.suite import ExistingTest, TestFiles, read_tests
 from pytest_brt.once import Once
 from pytest_brt.render.words import count
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner, most_severe
 from pytest_brt.store import write_text
 from pytest_brt.types import (
     ChosenBy,
@@ -42,13 +41,10 @@ SILENT = 5.0
 #: Verdicts that mean that something is wrong: what is left out on purpose, or expected to fail, is
 #: not.
 _BROKEN = (Verdict.FAIL, Verdict.BROKEN, Verdict.TIMEOUT, Verdict.CRASH)
-#: Files that are run first, to see how long the rest takes, where there are more than a few.
-_FIRST_FILES, _FEW_FILES = 4, 12
 #: Seconds that each test takes besides its own: reporting it.
 _LEAST = 0.001
-#: How many times as long as alone what runs may take at most. In a container the load may be that
-#: of the whole machine, of which we have a small part.
-_MOST_CROWDED = 4.0
+#: How many times as long as its CPU seconds what runs may take, and wall-clock seconds in any case.
+_MOST_CROWDED, _LEAST_WALL = 4.0, 5.0
 #: From this version on it costs nothing to watch lines.
 _WATCHES_CHEAPLY = (3, 12)
 
@@ -94,7 +90,7 @@ class Selection:
     total: int = 0
 
     @property
-    def targets(self) -> tuple[TestTarget, ...]:
+    def targets(self) -> tuple[Test, ...]:
         """The tests as the engine runs them."""
         return targets_of(self.tests)
 
@@ -117,19 +113,16 @@ class Guard:
     pool are compared on the same tests.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Runner) -> None:
         self.root = Path(engine.subject.root)
         self.files = TestFiles(self.root)
         self._engine = engine
-        #: What files do on the unpatched tree, and whether that is all; by files, and what is
-        #: watched.
-        self._known: Once[tuple[frozenset[str], tuple[str, ...]], tuple[list[TestRun], bool]] = (
-            Once()
-        )
-        #: What tests do on the unpatched tree in another order.
-        self._again: Once[str, Verdict] = Once()
+        #: What files do on the unpatched tree, by files, and what is watched.
+        self._known: Once[tuple[frozenset[str], tuple[str, ...]], tuple[TestRun, ...]] = Once()
+        #: Whether tests pass on the unpatched tree in another order.
+        self._again: Once[str, bool] = Once()
 
-    def near(self, touched: Touched, most: int) -> tuple[TestTarget, ...]:
+    def near(self, touched: Touched, most: int) -> tuple[Test, ...]:
         """Return tests of the nearest files, those first that speak of what is touched."""
         texts = self.files.texts
         paths = self.files.nearest([touched])[:8]
@@ -151,8 +144,7 @@ class Guard:
             SubjectProblem: the interpreter cannot be started at all.
         """
         chosen = self.select((touched,), allowance=allowance, hints=hints)
-        row = Row(changes=changes, targets=chosen.targets)
-        runs = self._engine.run(row).runs if chosen.tests else ()
+        runs = self._engine.run(chosen.targets, changes)
         return self.judge(changes, touched, chosen, runs)
 
     def select(
@@ -175,14 +167,11 @@ class Guard:
         files = self.files.nearest(pool, hints)
         changed = tuple(sorted({path for touched in pool for path in touched.files}))
         is_cheap = self._engine.subject.python_version >= _WATCHES_CHEAPLY
-        # Where others want the processors too, the same work takes longer.
-        seconds = allowance * _crowding()
-        watch = changed if is_cheap else ()
-        chosen = self._choose(files, watch, pool, allowance, seconds)
+        chosen = self._choose(files, changed if is_cheap else (), pool, allowance)
         if chosen.is_whole or is_cheap or not chosen.tests:
             return chosen
         say("the existing tests take too long to be run with each patch: watching their lines")
-        return self._choose(files, changed, pool, allowance, seconds)
+        return self._choose(files, changed, pool, allowance)
 
     def _choose(
         self,
@@ -190,17 +179,23 @@ class Guard:
         watch: tuple[str, ...],
         pool: Sequence[Touched],
         allowance: float,
-        seconds: float,
     ) -> Selection:
-        """Choose tests from what files do on the unpatched tree, each run once for all that ask."""
+        """Choose tests from what files do on the unpatched tree, each run once for all that ask.
+
+        Where not all can be afforded, those come first that run what a patch changes.
+        """
         key = (frozenset(files), watch)
-        runs, is_whole = self._known.get(key, lambda: self._run_files(files, watch, allowance))
-        known = self._tests(runs)
+        runs = self._known.get(key, lambda: self._run_files(files, watch, allowance))
+        timely = [run for run in runs if run.cause.code is not CauseCode.TREE_TOO_SLOW]
+        known = self._tests(timely)
         passing = [test for test in known if test.run.verdict is Verdict.PASS]
         failing = [test for test in known if test.run.verdict in _BROKEN]
-        lost = [run for run in runs if not run.node and run.cause.is_uncollected]
-        is_whole = is_whole and sum(test.seconds for test in passing) <= seconds
-        tests = passing if is_whole else list(_affordable(_in_turns(passing, pool), seconds))
+        lost = [run for run in timely if not run.node and run.cause.is_uncollected]
+        is_whole = len(timely) == len(runs) and sum(t.seconds for t in passing) <= allowance
+        is_whole &= bool(runs) or not files
+        if not is_whole:
+            is_far = {t.name: not any(c.is_run(t.executed) for c in pool) for t in passing}
+            passing.sort(key=lambda test: is_far[test.name])
         shortfalls: list[Note] = []
         if lost:
             more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
@@ -221,7 +216,7 @@ class Guard:
         counts = {path: self.files.count(path) for path in files}
         counts |= Counter(test.path for test in known)
         return Selection(
-            tests=tuple(tests),
+            tests=tuple(passing if is_whole else _affordable(passing, allowance)),
             failing=tuple(
                 FailsBefore(test=name, cause=run.cause, raised=run.raised_briefly)
                 for name, run in named
@@ -234,32 +229,21 @@ class Guard:
 
     def _run_files(
         self, files: Sequence[str], watch: tuple[str, ...], allowance: float
-    ) -> tuple[list[TestRun], bool]:
-        """Run files on the unpatched tree, nearest first, as many as the time allows."""
-        runs: list[TestRun] = []
-        left = LOOKING * allowance
-        first = len(files) if len(files) <= _FEW_FILES else _FIRST_FILES
-        for batch in filter(None, (files[:first], files[first:])):
-            if left <= 0:
-                return runs, False
-            targets = tuple(TestTarget(id=path, path=path) for path in batch)
-            done = self._engine.run(Row(targets=targets, seconds=max(5.0, left * 4), watch=watch))
-            runs += done.runs
-            left -= sum(run.cpu or run.seconds for run in done.runs)
-        timely = [run for run in runs if run.cause.code is not CauseCode.TREE_TOO_SLOW]
-        return timely, len(timely) == len(runs)
+    ) -> tuple[TestRun, ...]:
+        """Run files on the unpatched tree, nearest first, as far as the time allows."""
+        seconds = max(_LEAST_WALL, LOOKING * allowance * _MOST_CROWDED)
+        targets = [Test(id=path, path=path) for path in (files if allowance else ())]
+        return self._engine.run(targets, seconds=seconds, watch=watch)
 
     def _tests(self, runs: Iterable[TestRun]) -> list[BaselineTest]:
         """Return what each test did, its parameters together; what is no test is left out."""
-        found: dict[tuple[str, str], list[TestRun]] = {}
-        for run in runs:
-            if run.node and self.files.collected.has_node(run.node):
-                found.setdefault((run.test, run.node.partition("[")[0]), []).append(run)
         tests: list[BaselineTest] = []
-        for (path, node), cases in found.items():
-            run = replace(worst(cases), output="")
-            raised = run.raised_briefly  # thousands would fill the memory
-            tests.append(BaselineTest(path=path, node=node, run=replace(run, raised=raised)))
+        for run in _results(runs).values():
+            if run.node and self.files.collected.has_node(run.node):
+                # Thousands with all that is known of them would fill the memory.
+                brief = replace(run, output="", raised=run.raised_briefly)
+                node = run.node.partition("[")[0]
+                tests.append(BaselineTest(path=run.test, node=node, run=brief))
         return tests
 
     def judge(
@@ -270,12 +254,8 @@ class Guard:
         runs: Sequence[TestRun],
     ) -> Guarded:
         """Return which of the chosen tests a patch makes fail, from their runs with its changes."""
-        results = _results(chosen.tests, runs)
-        failed = [
-            test
-            for test in chosen.tests
-            if test.name in results and results[test.name].verdict in _BROKEN
-        ]
+        results = _results_of(chosen.tests, runs)
+        failed = [t for t in chosen.tests if t.name in results and _is_broken(results[t.name])]
         confirmed = self._confirm(changes, failed)
         reached = chosen.reaching(touched)
         by = ChosenBy.COVERAGE if reached else ChosenBy.NAMES
@@ -305,25 +285,23 @@ class Guard:
         """
         again = self._run_again(changes, failed)
         for test in failed:
-            if again[test.name] not in _BROKEN:
+            if not _is_broken(again.get(test.name)):
                 again |= self._run_again(changes, [test])
-        still = {test.name: test for test in failed if again[test.name] in _BROKEN}
+        still = {test.name: test for test in failed if _is_broken(again.get(test.name))}
 
-        def without(names: Sequence[str]) -> list[Verdict]:
-            verdicts = self._run_again((), [still[name] for name in names])
-            return [verdicts[name] for name in names]
+        def passing(names: Sequence[str]) -> list[bool]:
+            runs = self._run_again((), [still[name] for name in names])
+            return [name in runs and runs[name].verdict is Verdict.PASS for name in names]
 
-        before = zip(still, self._again.get_all(still, without), strict=True)
-        return frozenset(name for name, verdict in before if verdict is Verdict.PASS)
+        before = zip(still, self._again.get_all(still, passing), strict=True)
+        return frozenset(name for name, passes in before if passes)
 
     def _run_again(
         self, changes: tuple[FileChange, ...], tests: Sequence[BaselineTest]
-    ) -> dict[str, Verdict]:
+    ) -> dict[str, TestRun]:
         """Return what tests do in reverse order, under another hash seed."""
-        row = Row(changes=changes, targets=targets_of(tests), hash_seed=1, reverse=True)
-        results = _results(tests, self._engine.run(row).runs if tests else ())
-        known = {name: run.verdict for name, run in results.items()}
-        return {test.name: known.get(test.name, Verdict.INVALID) for test in tests}
+        runs = self._engine.run(targets_of(tests), changes, hash_seed=1, reverse=True)
+        return _results_of(tests, runs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -348,28 +326,12 @@ def keep_selection(file: Path | None, key: str, work: Callable[[], Selection]) -
     return selection
 
 
-def targets_of(tests: Iterable[BaselineTest | ExistingTest]) -> tuple[TestTarget, ...]:
+def targets_of(tests: Iterable[BaselineTest | ExistingTest]) -> tuple[Test, ...]:
     """Return tests as the engine runs them: those of a file together, called as the file."""
     nodes: dict[str, list[str]] = {}
     for test in tests:
         nodes.setdefault(test.path, []).append(test.node)
-    return tuple(
-        TestTarget(id=path, path=path, nodes=tuple(group)) for path, group in nodes.items()
-    )
-
-
-def _in_turns(passing: Sequence[BaselineTest], pool: Sequence[Touched]) -> Iterator[BaselineTest]:
-    """Yield the tests that run what a patch changes, the first for each patch and so on.
-
-    The others come last.
-    """
-    executed = [(test, test.executed) for test in passing]
-    queues = [
-        [test for test, lines in executed if touched.is_run(lines)]
-        for touched in dict.fromkeys(pool)
-    ]
-    ordered = filter(None, chain.from_iterable(zip_longest(*queues)))
-    yield from {test.name: test for test in chain(ordered, passing)}.values()
+    return tuple(Test(id=path, path=path, nodes=tuple(group)) for path, group in nodes.items())
 
 
 def _affordable(tests: Iterable[BaselineTest], seconds: float) -> Iterator[BaselineTest]:
@@ -381,23 +343,25 @@ def _affordable(tests: Iterable[BaselineTest], seconds: float) -> Iterator[Basel
             yield test
 
 
-def _crowding() -> float:
-    """Return how many times as long as alone what runs now may take: others want the CPUs too."""
-    waiting = os.getloadavg()[0]
-    return min(max(1.0, waiting / (os.cpu_count() or 1)), _MOST_CROWDED)
+def _is_broken(run: TestRun | None) -> bool:
+    """Return whether a test ran and something is wrong."""
+    return run is not None and run.verdict in _BROKEN
 
 
-def _results(tests: Sequence[BaselineTest], runs: Iterable[TestRun]) -> dict[str, TestRun]:
+def _results(runs: Iterable[TestRun]) -> dict[str, TestRun]:
     """Return what each test did by its name, the worst of its parameters.
 
-    Where its file as a whole could not be run, that is what it did; one that did not run is not
-    there.
+    A file that could not be run as a whole is there by its path.
     """
-    by_node: dict[tuple[str, str], list[TestRun]] = {}
+    groups: dict[str, list[TestRun]] = {}
     for run in runs:
-        by_node.setdefault((run.test, run.node.partition("[")[0]), []).append(run)
-    groups = {
-        test.name: by_node.get((test.path, test.node)) or by_node.get((test.path, ""))
-        for test in tests
-    }
-    return {name: worst(group) for name, group in groups.items() if group}
+        node = run.node.partition("[")[0]
+        groups.setdefault(f"{run.test}::{node}" if node else run.test, []).append(run)
+    return {name: most_severe(group) for name, group in groups.items()}
+
+
+def _results_of(tests: Iterable[BaselineTest], runs: Iterable[TestRun]) -> dict[str, TestRun]:
+    """Return what some tests did by their names; one that did not run is not there."""
+    results = _results(runs)
+    found = ((test.name, results.get(test.name) or results.get(test.path)) for test in tests)
+    return {name: run for name, run in found if run is not None}

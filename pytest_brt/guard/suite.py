@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from pytest_brt.execute.layout import files_of
 from pytest_brt.guard.changes import Touched
 from pytest_brt.project.pytest_config import USUAL, CollectionPatterns, read_config
-from pytest_brt.pysource.parse import is_constant, parse, parse_or_empty
+from pytest_brt.pysource.parse import is_constant, parse
 
 _DEFINED = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -67,18 +69,16 @@ class TestFiles:
         says more than one that all know. The `hints` are names that candidate tests use.
         """
         touched = tuple(pool)
-        changed = sorted({path for part in touched for path in part.files})
+        changed = {path for part in touched for path in part.files}
         words = {path: frozenset(_WORD.findall(text)) for path, text in self.texts.items()}
-
-        def rarity(name: str) -> float:
-            having = sum(name in known for known in words.values())
-            return 0.2 + math.log((len(words) + 1) / (having + 1)) if having else 0.0
-
-        weights = {name: rarity(name) * _HINT for name in hints}
+        having = Counter(chain.from_iterable(words.values()))
         # As in "from pkg.core import walk".
         parts = {part for path in changed for part in PurePosixPath(path).with_suffix("").parts}
-        for name in parts.union(*(part.names for part in touched)):
-            weights[name] = rarity(name)
+        names = parts.union(*(part.names for part in touched))
+        weights = {
+            name: weight * (0.2 + math.log((len(words) + 1) / (having[name] + 1)))
+            for name, weight in {**dict.fromkeys(hints, _HINT), **dict.fromkeys(names, 1.0)}.items()
+        }
 
         def distance(path: str) -> tuple[float, str]:
             place = max((_closeness(path, file) for file in changed), default=0.0)
@@ -104,15 +104,8 @@ def read_tests(
     path: str, text: str, collected: CollectionPatterns = USUAL
 ) -> tuple[ExistingTest, ...]:
     """Return the test functions of a file; none when it cannot be parsed."""
-    lines = text.splitlines()
-    return tuple(
-        ExistingTest(
-            path=path,
-            node="::".join(names),
-            source="\n".join(lines[function.lineno - 1 : function.end_lineno]),
-        )
-        for names, function, _ in _functions(parse_or_empty(text), collected)
-    )
+    tests, _ = _parts(text, collected)
+    return tuple(ExistingTest(path=path, node=n, source=code) for n, code in tests.items())
 
 
 def altered_tests(
@@ -124,10 +117,10 @@ def altered_tests(
     are.
     """
     old, old_rest = _parts(before or "", collected)
-    new, new_rest = _parts(after, collected)
+    _, new_rest = _parts(after, collected)
     everything = before is not None and old_rest != new_rest
     tests = read_tests(path, after, collected)
-    return tuple(t for t in tests if everything or old.get(t.node) != new.get(t.node))
+    return tuple(t for t in tests if everything or old.get(t.node) != t.source)
 
 
 _Body = list[ast.stmt]

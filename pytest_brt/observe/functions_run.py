@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.observe.run_snippets import ObservedReport
 from pytest_brt.project.index import Index
 from pytest_brt.pysource.parse import IMPORTS
+from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.sandbox.statements import Script, run_statements
 
 
 def functions_run(
-    observed: ObservedReport, index: Index, engine: Engine
+    observed: ObservedReport, index: Index, engine: Runner
 ) -> frozenset[tuple[str, str]]:
     """Return path and qualified name of what the statements of a report run, imports left out.
 
@@ -23,7 +24,7 @@ def functions_run(
     if not rest:
         return frozenset()
     before = (*prelude, *imports)
-    program = Program(statements=(*before, *rest), calls_from=len(before))
-    called = engine.observe(program).called
+    program = Script(statements=(*before, *rest), calls_from=len(before))
+    called = run_statements(engine, program).called
     around = [(path, index.definition_at(path, line)) for path, line in called]
     return frozenset((path, place.qualname if place else "") for path, place in around)

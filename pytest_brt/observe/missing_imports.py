@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.project.definitions import read_facts
 from pytest_brt.project.imports import import_candidates, project_candidates, standard_candidates
 from pytest_brt.project.layout import is_test_path, is_vendored, module_names, scan_tree
 from pytest_brt.pysource.names import Use
 from pytest_brt.pysource.parse import parses
+from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.sandbox.statements import Script, run_statements
 from pytest_brt.types.subject import Subject
 
 #: Files that are searched, nearest to the root first, and bytes of one: larger ones are data.
@@ -28,7 +29,7 @@ _MODULES, _USUAL, _LETTERS = 2, 3, 3
 class ImportResolver:
     """Knows how names are imported: those that were asked for, by trying it in the project."""
 
-    engine: Engine
+    engine: Runner
     #: Modules that the report imports with a star; they come first.
     stars: tuple[str, ...] = ()
     #: The report's own imports, by the name they bind.
@@ -52,7 +53,7 @@ class ImportResolver:
 
     def works(self, statement: str) -> bool:
         """Say whether an import statement can be run."""
-        observed = self.engine.observe(Program(statements=(statement,))).observed
+        observed = run_statements(self.engine, Script(statements=(statement,))).observed
         return bool(observed) and observed[0].raised is None
 
     def imports_for(self, names: Iterable[str]) -> tuple[str, ...]:
@@ -95,8 +96,8 @@ class ImportResolver:
         flat = [(name, statement) for name, several in proposals.items() for statement in several]
         if not flat:
             return
-        program = Program(statements=tuple(statement for _, statement in flat))
-        for observed in self.engine.observe(program).observed:
+        program = Script(statements=tuple(statement for _, statement in flat))
+        for observed in run_statements(self.engine, program).observed:
             name, statement = flat[observed.index]
             if observed.raised is None:
                 self.known.setdefault(name, statement)

@@ -7,12 +7,14 @@ import re
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from pytest_brt.execute.engine import Engine, Observed, Program
 from pytest_brt.observe.missing_imports import ImportResolver
 from pytest_brt.once import Once
 from pytest_brt.pysource.names import Names, names_of, uses_in
 from pytest_brt.pysource.parse import IMPORTS, parse
 from pytest_brt.report.statements import read_report
+from pytest_brt.sandbox.events import StatementResult
+from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.sandbox.statements import Script, run_statements
 from pytest_brt.types import Issue, Raised
 from pytest_brt.types.report import Reading, Statement
 
@@ -28,7 +30,7 @@ class Observation:
     statement: Statement
     names: Names
     #: None when it was not run, or ended the process.
-    result: Observed | None
+    result: StatementResult | None
     #: "", or how it ended the process: "timed out after 20 s".
     ended: str = ""
     timed_out: bool = False
@@ -66,7 +68,7 @@ class Reports:
         """Return what a report says."""
         return self._readings.get(issue.id, lambda: read_report(issue))
 
-    def observed(self, issue: Issue, engine: Engine) -> ObservedReport:
+    def observed(self, issue: Issue, engine: Runner) -> ObservedReport:
         """Return what the statements of a report do.
 
         Raises:
@@ -76,7 +78,7 @@ class Reports:
         return self._observed.get(issue.id, lambda: run_snippets(reading, engine))
 
 
-def run_snippets(reading: Reading, engine: Engine) -> ObservedReport:
+def run_snippets(reading: Reading, engine: Runner) -> ObservedReport:
     """Run the statements of a report in one namespace, in order.
 
     Names that nothing in the report binds are imported first, and modules that its code takes for
@@ -90,7 +92,7 @@ def run_snippets(reading: Reading, engine: Engine) -> ObservedReport:
     return observed if full == reading else _run(full, engine)
 
 
-def _run(reading: Reading, engine: Engine) -> ObservedReport:
+def _run(reading: Reading, engine: Runner) -> ObservedReport:
     sources = [statement.source for statement in reading.statements]
     names = [names_of(source) for source in sources]
     imports = ImportResolver(
@@ -123,14 +125,14 @@ def _run(reading: Reading, engine: Engine) -> ObservedReport:
 
 
 def _run_all(
-    sources: list[str], prelude: tuple[str, ...], skipped: set[int], engine: Engine
-) -> tuple[dict[int, Observed], dict[int, tuple[str, bool]]]:
+    sources: list[str], prelude: tuple[str, ...], skipped: set[int], engine: Runner
+) -> tuple[dict[int, StatementResult], dict[int, tuple[str, bool]]]:
     """Return what each statement did, and how some ended the process, without `skipped` ones."""
-    results: dict[int, Observed] = {}
+    results: dict[int, StatementResult] = {}
     ended: dict[int, tuple[str, bool]] = {}
     for _ in range(_RESTARTS):
         order = [at for at in range(len(sources)) if at not in skipped and at not in ended]
-        run = engine.observe(Program(statements=(*prelude, *(sources[at] for at in order))))
+        run = run_statements(engine, Script(statements=(*prelude, *(sources[at] for at in order))))
         for observed in run.observed[len(prelude) :]:
             results.setdefault(order[observed.index - len(prelude)], observed)
         stopped = len(run.observed) - len(prelude)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.observe.run_snippets import ObservedReport
 from pytest_brt.oracle.comparison import quoted
 from pytest_brt.oracle.draft import Draft, simple
@@ -15,6 +14,8 @@ from pytest_brt.project.pytest_config import scripts_of
 from pytest_brt.report.match import messages_agree
 from pytest_brt.report.sessions import shell_commands
 from pytest_brt.report.tracebacks import final_exception
+from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.sandbox.statements import Script, run_statements
 from pytest_brt.types import BlockKind, OracleKind, Raised
 from pytest_brt.types.subject import Subject
 
@@ -66,11 +67,11 @@ def _words(line: str) -> list[str]:
         return []
 
 
-def _ends_in(command: str, engine: Engine) -> Raised | None:
+def _ends_in(command: str, engine: Runner) -> Raised | None:
     """Return the exception in which a command ends on the unpatched tree."""
     run = f"run({command}, stdin=DEVNULL, capture_output=True, encoding='utf-8', errors='replace')"
     statements = ("import sys", "from subprocess import DEVNULL, run", f"{run}.stderr[-6000:]")
-    results = engine.observe(Program(statements=statements, statement_share=2 / 3)).observed
+    results = run_statements(engine, Script(statements=statements, statement_share=2 / 3)).observed
     value = results[-1].value if results else None
     return final_exception(value.text) if value else None
 

@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.oracle.assertions import asserts_reported_bug
 from pytest_brt.oracle.draft import simple
 from pytest_brt.oracle.environment_errors import not_set_up
@@ -25,6 +24,8 @@ from pytest_brt.oracle.report_facts import (
     shows_exception,
 )
 from pytest_brt.render.causes import failure_words, run_words
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     CandidateTest,
     Evidence,
@@ -61,7 +62,7 @@ class Rating:
 
 
 def run_tests(
-    tests: Sequence[CandidateTest], engine: Engine, repeat: int, *, deadline: float = math.inf
+    tests: Sequence[CandidateTest], engine: Runner, repeat: int, *, deadline: float = math.inf
 ) -> dict[str, tuple[TestRun, ...]]:
     """Run every test on the unpatched tree; those that fail `repeat` times, with other hash seeds.
 
@@ -73,12 +74,11 @@ def run_tests(
     runs: dict[str, list[TestRun]] = {test.id: [] for test in tests}
     waiting = list(tests)
     for seed in range(max(1, repeat)):
-        targets = tuple(map(target_of, waiting))
+        targets = tuple(map(Test.of, waiting))
         if not targets:
             break
-        share = None if math.isinf(deadline) else (deadline - time.monotonic()) / len(targets)
-        seconds = None if share is None else max(_LEAST, share)
-        for run in engine.run(Row(targets=targets, hash_seed=seed, test_seconds=seconds)).runs:
+        seconds = max(_LEAST, (deadline - time.monotonic()) / len(targets))
+        for run in engine.run(targets, hash_seed=seed, test_seconds=seconds):
             runs[run.test].append(run)
         waiting = [t for t in waiting if any(r.verdict is Verdict.FAIL for r in runs[t.id])]
     return {test: tuple(found) for test, found in runs.items()}

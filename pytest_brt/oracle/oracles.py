@@ -67,7 +67,9 @@ def _with_value(index: int, one: Observation) -> Iterator[Draft]:
     shown = [result for result in results_of(one) if result.can_compare]
     complaints = one.statement.claims_of(ClaimKind.VALUE, *WRONG)
     comes = any(result.quoted_by(claim.text) for claim in complaints for result in shown)
-    for claim in one.statement.claims_of(ClaimKind.VALUE):
+    claims = one.statement.claims_of(ClaimKind.VALUE)
+    # That what is wanted comes out says more than that what is reported does not.
+    for claim in sorted(claims, key=lambda claim: claim.role is not ClaimRole.EXPECTED):
         text = claim.text.strip()
         wanted = claim.role is ClaimRole.EXPECTED
         least = Match.EXACT if wanted else Match.SQUEEZED

@@ -63,7 +63,9 @@ def _stated(index: int, one: Observation) -> Iterator[Draft]:
 
 def _in_place_of_exception(one: Observation) -> tuple[Result, ...]:
     """Return the result that a statement has where it no longer raises."""
-    expression = evaluated_expression(one.source) if one.raised else ""
+    if one.raised is None:
+        return ()
+    expression = printed_argument(one.source) or evaluated_expression(one.source)
     return (Result(form=Form.VALUE, expression=expression, text=""),) if expression else ()
 
 

@@ -12,8 +12,6 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 
@@ -58,23 +56,12 @@ _NOT_A_DIFF = (
 )
 
 
-class Mending(StrEnum):
-    """What was done to a diff to make it apply."""
-
-    COUNTS = "hunk-counts-corrected"
-    LINE_ENDS = "line-ends-converted"
-    BLANKS = "differences-in-blanks-ignored"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _File:
-    """A file of the tree as it is, or as the patch makes it."""
-
-    content: bytes
-    executable: bool
-
-
-_Files = Mapping[str, _File]
+_LENIENT = Note(
+    code="applied-leniently",
+    text="applied leniently: its counts, blanks or line ends differ from the tree's",
+)
+#: Files of the tree as they are, or as the patch makes them.
+_Files = Mapping[str, FileChange]
 
 
 def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatch:
@@ -94,10 +81,15 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
         UsageProblem: git is not installed.
     """
     diff = _diff_of(patch.text)
-    depth, paths, binary = _read_names(diff, root)
-    before = _read_files([*paths, *_MOVED.findall(patch.text)], root)
-    after, mendings = _apply(diff, before, [depth, *(f"--exclude={path}" for path in binary)])
-    changes = _changes(before, after)
+    depth, names = _read_names(diff, root)
+    binary = tuple(path for path, is_binary in names.items() if is_binary)
+    before = _read_files([*(names.keys() - binary), *_MOVED.findall(patch.text)], root)
+    after, is_lenient = _apply(diff, before, depth, [f"--exclude={path}" for path in binary])
+    changes = [
+        after.get(path) or FileChange(path=path, content=None)
+        for path in sorted({*before, *after})
+        if after.get(path) != before.get(path)
+    ]
     left_out = {} if whole else _left_out(changes, before)
     if binary:
         left_out[LeftOutKind.BINARY_FILES] = list(binary)
@@ -107,16 +99,16 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
         kinds = (f"{_listed(paths)} ({kind.replace('-', ' ')})" for kind, paths in left_out.items())
         text = f"nothing is left to apply: left out {', '.join(kinds)}"
         raise PatchProblem(RefusalCode.ONLY_LEFT_OUT, text)
-    text = f"applied leniently: {', '.join(mendings).replace('-', ' ')}"
-    placing = [Note(code="applied-leniently", text=text)] if mendings and changes else []
-    files = [
+    remarks = [
         Note(
             code="left-out-files",
             text=f"touches {kind.replace('-', ' ')}: left out {_listed(paths)}",
         )
         for kind, paths in left_out.items()
     ]
-    return AppliedPatch(changes=kept, remarks=(*placing, *files, *_code_remarks(kept, before)))
+    if is_lenient and changes:
+        remarks.insert(0, _LENIENT)
+    return AppliedPatch(changes=kept, remarks=(*remarks, *_code_remarks(kept, before)))
 
 
 def _listed(paths: Sequence[str]) -> str:
@@ -150,8 +142,8 @@ def _unsafe(path: str, fault: str) -> PatchProblem:
     return PatchProblem(RefusalCode.UNSAFE_PATH, f"unsafe path: {path!r}{fault}")
 
 
-def _read_names(diff: bytes, root: Path) -> tuple[str, list[str], list[str]]:
-    """Return git's option for how much of the names is left out, and the files and binary files.
+def _read_names(diff: bytes, root: Path) -> tuple[int, dict[str, bool]]:
+    """Return how many parts of the names are left out, and the files, and whether each is binary.
 
     Names begin with a letter of git's, with nothing, or with the project's place in a repository.
     Those are right by which most of the files, or their folders, are there.
@@ -159,32 +151,25 @@ def _read_names(diff: bytes, root: Path) -> tuple[str, list[str], list[str]]:
     Raises:
         PatchProblem: git cannot read the diff, or a path is unsafe.
     """
-    names = {depth: named for depth in (1, 0) if (named := _named(diff, depth))}
-    if not names:
+    marked = _mark_ends(diff)  # its counts may be wrong
+    names = {depth: _named(marked, depth, "--recount") for depth in (1, 0)}
+    if place := _place_before(names[1], root):
+        names[1 + place] = _named(marked, 1 + place, "--recount")
+    depth = max(names, key=lambda depth: (_known(names[depth], root), len(names[depth])))
+    if not names[depth]:
         raise _refusal(diff, _numstat(diff, 1).stderr, {})
-    depth = max(names, key=lambda depth: _known(names[depth], root))
-    place = _place_before(names.get(1, {}), root)
-    if place and not _known(names[depth], root):
-        depth = 1 + place
-        names[depth] = _named(diff, depth)
     for path in names[depth]:
         _check_path(path, root)
-    binary = [path for path, is_binary in names[depth].items() if is_binary]
-    return f"-p{depth}", [path for path in names[depth] if path not in binary], binary
+    return depth, names[depth]
 
 
 def _numstat(diff: bytes, depth: int, *options: str) -> subprocess.CompletedProcess[bytes]:
     return run_git(Path("/"), "apply", "--numstat", "-z", f"-p{depth}", *options, stdin=diff)
 
 
-def _named(diff: bytes, depth: int, *, recount: bool = False) -> dict[str, bool]:
-    """Return the files that a diff names, and whether each is binary; none if it is unreadable.
-
-    Its counts may be wrong.
-    """
-    reply = _numstat(_mark_ends(diff), depth, "--recount") if recount else _numstat(diff, depth)
-    if reply.returncode and not recount:
-        return _named(diff, depth, recount=True)
+def _named(diff: bytes, depth: int, *options: str) -> dict[str, bool]:
+    """Return the files that a diff names, and whether each is binary; none if it is unreadable."""
+    reply = _numstat(diff, depth, *options)
     fields = (field.split(b"\t", 2) for field in reply.stdout.split(b"\0") if field)
     return {} if reply.returncode else {decode(path): added == b"-" for added, _, path in fields}
 
@@ -236,13 +221,14 @@ def _check_path(path: str, root: Path) -> None:
 
 def _read_files(paths: Sequence[str], root: Path) -> _Files:
     """Return the files that exist of those that are named."""
-    files: dict[str, _File] = {}
+    files: dict[str, FileChange] = {}
     for path in dict.fromkeys(paths):
         _check_path(path, root)
         place = root / path
         try:
             is_executable = bool(place.lstat().st_mode & stat.S_IXUSR)
-            files[path] = _File(content=read_bounded(place), executable=is_executable)
+            content = read_bounded(place)
+            files[path] = FileChange(path=path, content=content, executable=is_executable)
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -254,44 +240,40 @@ def _read_files(paths: Sequence[str], root: Path) -> _Files:
 # -- what git makes of it -------------------------------------------------------------------------
 
 
-def _apply(
-    diff: bytes, before: _Files, options: Sequence[str]
-) -> tuple[_Files, tuple[Mending, ...]]:
-    """Return the files as a diff makes them, and what it took.
+def _apply(diff: bytes, before: _Files, depth: int, options: Sequence[str]) -> tuple[_Files, bool]:
+    """Return the files as a diff makes them, and whether that took leniency.
 
     Raises:
         PatchProblem: it does not apply.
     """
     _check_bare_hunks(diff, before)
-    complaints: list[bytes] = []
+    complaint = b""
     with tempfile.TemporaryDirectory(prefix="brt-apply-") as name:
         folder = Path(name)
         for path, file in before.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_bytes(file.content)
+            (folder / path).write_bytes(file.content or b"")
             (folder / path).chmod(0o755 if file.executable else 0o644)
-        for text, lenient, mendings in _attempts(diff, int(options[0][2:])):
-            words = ("apply", "--whitespace=nowarn", *options, *lenient)
+        for text, lenient in _attempts(diff, depth):
+            words = ("apply", "--whitespace=nowarn", f"-p{depth}", *options, *lenient)
             reply = run_git(folder, *words, stdin=text)
             if not reply.returncode:
-                return _read_back(folder, before, mendings)
-            complaints.append(reply.stderr)
-    raise _refusal(diff, complaints[0], before)
+                # Of a mail, all lines end so.
+                is_mail = diff.count(b"\r\n") == diff.count(b"\n")
+                after, is_turned = _read_back(folder, before)
+                return after, is_turned or bool(lenient) or (text != diff and not is_mail)
+            complaint = complaint or reply.stderr
+    raise _refusal(diff, complaint, before)
 
 
-def _attempts(
-    diff: bytes, depth: int
-) -> Iterator[tuple[bytes, tuple[str, ...], tuple[Mending, ...]]]:
-    """Yield what is tried in turn: a text, options of git, and what that passes over."""
+def _attempts(diff: bytes, depth: int) -> Iterator[tuple[bytes, tuple[str, ...]]]:
+    """Yield what is tried in turn: a text, and options by which git is lenient."""
     marked = _mark_ends(diff)
     # Where counts are too small, git takes the rest of a hunk for prose.
-    if _named(diff, depth) == _named(diff, depth, recount=True):
-        yield diff, (), ()
-        if b"\r\n" in diff:  # as a mail has all lines
-            is_mail = diff.count(b"\r\n") == diff.count(b"\n")
-            yield diff.replace(b"\r\n", b"\n"), (), () if is_mail else (Mending.LINE_ENDS,)
-    yield marked, ("--recount",), (Mending.COUNTS,)
-    yield marked, ("--recount", "--ignore-whitespace"), (Mending.BLANKS,)
+    if _named(diff, depth) == _named(marked, depth, "--recount"):
+        yield diff, ()
+        yield diff.replace(b"\r\n", b"\n"), ()
+    yield marked, ("--recount", "--ignore-whitespace")
 
 
 def _mark_ends(diff: bytes) -> bytes:
@@ -330,7 +312,7 @@ def _check_bare_hunks(diff: bytes, before: _Files) -> None:
         if line.startswith("--- "):
             path = next((name for name in before if line.rstrip().endswith(name)), "")
         bare = _BARE.match(line)
-        if bare and path and before[path].content.count(b"\n") != int(bare[1]):
+        if bare and path and (before[path].content or b"").count(b"\n") != int(bare[1]):
             raise _adrift(path, number)
 
 
@@ -342,35 +324,21 @@ def _adrift(path: str, line: int) -> PatchProblem:
     return PatchProblem(RefusalCode.HUNK_ADRIFT, text)
 
 
-def _read_back(
-    folder: Path, before: _Files, mendings: tuple[Mending, ...]
-) -> tuple[_Files, tuple[Mending, ...]]:
-    """Return the files that are in a folder now; those with CRLF keep it."""
-    after: dict[str, _File] = {}
-    for place in sorted(folder.rglob("*")):
-        if place.is_file():
-            path = place.relative_to(folder).as_posix()
-            content = place.read_bytes()
-            old = before[path].content if path in before else b""
-            has_crlf = old.count(b"\r\n") == old.count(b"\n") > 0
-            if has_crlf and content.count(b"\r\n") < content.count(b"\n"):
-                content = content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
-                mendings = (Mending.LINE_ENDS,)
-            is_executable = bool(place.stat().st_mode & stat.S_IXUSR)
-            after[path] = _File(content=content, executable=is_executable)
-    return after, mendings
-
-
-def _changes(before: _Files, after: _Files) -> list[FileChange]:
-    """Return what is different, by path."""
-    changes: list[FileChange] = []
-    for path in sorted({*before, *after}):
-        new = after.get(path)
-        if new is None:
-            changes.append(FileChange(path=path, content=None))
-        elif new != before.get(path):
-            changes.append(FileChange(path=path, content=new.content, executable=new.executable))
-    return changes
+def _read_back(folder: Path, before: _Files) -> tuple[_Files, bool]:
+    """Return the files that are in a folder now, and whether one was given its CRLF back."""
+    after: dict[str, FileChange] = {}
+    is_turned = False
+    for place in filter(Path.is_file, folder.rglob("*")):
+        path = place.relative_to(folder).as_posix()
+        content = place.read_bytes()
+        old = (before[path].content if path in before else None) or b""
+        has_crlf = old.count(b"\r\n") == old.count(b"\n") > 0
+        if has_crlf and content.count(b"\r\n") < content.count(b"\n"):
+            content = content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+            is_turned = True
+        is_executable = bool(place.stat().st_mode & stat.S_IXUSR)
+        after[path] = FileChange(path=path, content=content, executable=is_executable)
+    return after, is_turned
 
 
 # -- what is said of it ---------------------------------------------------------------------------
@@ -403,7 +371,7 @@ def _hunk_missing(diff: bytes, path: str, meant: int, before: _Files) -> PatchPr
                     continue
                 line = (hunk[0].diff_line_no or 1) - 1
                 removed = encode("".join(line.value for line in hunk if line.is_removed))
-                is_here = path in before and removed in before[path].content
+                is_here = path in before and removed in (before[path].content or b"")
                 if is_here and not any(line.is_context for line in hunk):
                     return _adrift(path, line)
                 where = f" {number} (line {line} of the patch, meant for line {meant} of the file)"
@@ -432,7 +400,7 @@ def _code_remarks(changes: Sequence[FileChange], before: _Files) -> Iterator[Not
         if change.content is not None and change.path.endswith(".py"):
             old = before.get(change.path)
             error = _syntax_error(change.content)
-            if error and not (old and _syntax_error(old.content)):
+            if error and not (old and _syntax_error(old.content or b"")):
                 # As text that can be printed, whatever bytes the name has.
                 name = change.path.encode(errors="backslashreplace").decode()
                 text = f"syntax error after applying: {name}:{error.lineno or 1}: {error.msg}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from email.parser import BytesHeaderParser
 from email.utils import parseaddr
@@ -41,15 +41,11 @@ class Proposals:
         """All of them, in the order in which they were named."""
         return tuple(self.files.values())
 
-    def add(self, folder: Path, patches: Iterable[Patch]) -> None:
-        """Take patches whose files lie in `folder`."""
-        known = {patch.name for patch in self.patches}
-        for patch in patches:
-            if patch.name in known:
-                raise UsageProblem(f"two patches are both called {patch.name!r} (rename one)")
-            known.add(patch.name)
-            file = Path(os.path.abspath(folder / patch.file))  # noqa: PTH100 - follows no link
-            self.files[file] = patch
+    def add(self, file: Path, patch: Patch) -> None:
+        """Take a patch that is in a file."""
+        if any(patch.name == known.name for known in self.patches):
+            raise UsageProblem(f"two patches are both called {patch.name!r} (rename one)")
+        self.files[Path(os.path.abspath(file))] = patch  # noqa: PTH100 - follows no link
 
 
 def is_elsewhere(source: str) -> bool:
@@ -76,53 +72,49 @@ def read_proposals(sources: Sequence[str], root: Path, scratch: Path) -> Proposa
     """
     proposals = Proposals()
     paths = [Path(source) for source in sources if not is_elsewhere(source)]
-    if paths:
-        folder = _common_folder(paths)
-        proposals.add(folder, read_patches(*paths))
-    for source in filter(is_elsewhere, sources):
-        folder = scratch / f"patches-{len(proposals.files)}"
-        folder.mkdir(parents=True)
+    for patch in read_patches(*paths) if paths else ():
+        proposals.add(_common_folder(paths) / patch.file, patch)
+    for number, source in enumerate(filter(is_elsewhere, sources)):
+        folder = scratch / f"patches-{number}"
         address = find_address(source)
         if address is None:
-            _add_branches(proposals, source.removeprefix(_BRANCHES), History(root), folder)
+            diffs = _diffs_of_branches(source.removeprefix(_BRANCHES), History(root))
         else:
             known = complete(address, root)
             name = f"{'' if address.text.startswith('#') else known.repository}#{known.number}"
-            _add(proposals, folder, known.stem, name, read_diff(known), read_author(known))
+            diffs = {known.stem: (name, read_diff(known), read_author(known))}
+        for stem, (name, diff, author) in diffs.items():
+            file = folder / f"{stem}.diff"
+            if not diff:
+                proposals.unchanged.append(name)
+                continue
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(diff)
+            proposals.add(file, replace(_read(file, folder), name=name, source=author))
     return proposals
 
 
-def _add_branches(proposals: Proposals, pattern: str, history: History, folder: Path) -> None:
-    """Add what each branch that matches changed since it left the commit that is checked out.
+def _diffs_of_branches(pattern: str, history: History) -> dict[str, tuple[str, bytes, str]]:
+    """Return of each branch that matches its name, its changes since it left HEAD, its author.
 
     Raises:
         UsageProblem: no branch matches, or none of those that do changes anything.
     """
-    diffs = {name: history.diff_of(name) for name in history.branches(pattern)}
+    diffs = {
+        name: (name, history.diff_of(name), history.author_of(name))
+        for name in history.branches(pattern)
+    }
     if not diffs:
         raise UsageProblem(
             f"no branch is called {pattern!r} in {str(history.root)!r} (see 'git branch --all'; "
             "* and ? stand for parts of a name)"
         )
-    if not any(diffs.values()):
+    if not any(diff for _, diff, _ in diffs.values()):
         raise UsageProblem(
             f"{', '.join(diffs)}: nothing is changed there since the commit that is checked out "
             "(check out the buggy commit first)"
         )
-    proposals.unchanged += [name for name, diff in diffs.items() if not diff]
-    for name, diff in diffs.items():
-        if diff:
-            _add(proposals, folder, name, name, diff, history.author_of(name))
-
-
-def _add(
-    proposals: Proposals, folder: Path, stem: str, name: str, diff: bytes, author: str
-) -> None:
-    """Add a patch that is in no file of the user's: pytest collects one in `folder`."""
-    file = folder / f"{stem}.diff"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(diff)
-    proposals.add(folder, [replace(_read(file, folder), name=name, source=author)])
+    return diffs
 
 
 def read_patches(*paths: Path) -> tuple[Patch, ...]:
@@ -146,10 +138,11 @@ def read_patches(*paths: Path) -> tuple[Patch, ...]:
             f"no patches in {str(folder)!r} (looked for *.diff and *.patch in it and in its "
             "folders)"
         )
-    folders = {patch.name: patch.name.rpartition("/")[0] for patch in patches}
-    if len(set(folders.values())) < 2:
-        return tuple(patches)
-    return tuple(replace(patch, source=patch.source or folders[patch.name]) for patch in patches)
+    folders = [patch.name.rpartition("/")[0] for patch in patches]
+    if len({*folders}) > 1:
+        pairs = zip(patches, folders, strict=True)
+        patches = [replace(patch, source=patch.source or folder) for patch, folder in pairs]
+    return tuple(patches)
 
 
 def _common_folder(paths: Sequence[Path]) -> Path:
@@ -180,11 +173,10 @@ def _files(folder: Path) -> list[Path]:
     found: list[Path] = []
     for at, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        ours = [name for name in names if name.casefold().endswith(SUFFIXES)]
-        found += [Path(at, name) for name in ours if not name.startswith(".")]
-    own = folder.resolve()
+        shown = [name for name in names if not name.startswith(".")]
+        found += [Path(at, name) for name in shown if name.casefold().endswith(SUFFIXES)]
     for path in found:
-        if not path.resolve().is_relative_to(own):
+        if not path.resolve().is_relative_to(folder.resolve()):
             raise UsageProblem(
                 f"the patch {str(path)!r} is a link that leads out of its folder (copy the file)"
             )

@@ -12,12 +12,12 @@ from pytest_brt import __version__
 from pytest_brt.codec import to_json
 from pytest_brt.edit.source_text import Edit
 from pytest_brt.errors import StoreProblem
-from pytest_brt.execute.engine import Engine
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
 from pytest_brt.plugin.cases import given_test_file
 from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.report import Report, Setting
 from pytest_brt.reproduce.strategy import KEEP
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import write_text
 from pytest_brt.types import (
     Attempt,
@@ -164,7 +164,7 @@ def _step(steps: Sequence[Step], root: Path) -> dict[str, object]:
 class Files:
     """Knows what is to be written, and writes it when the run is over."""
 
-    def __init__(self, options: Options, engine: Engine, command: str = "") -> None:
+    def __init__(self, options: Options, engine: Runner, command: str = "") -> None:
         """Read what must be read before anything runs."""
         self._options = options
         self._engine = engine

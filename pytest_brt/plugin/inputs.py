@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Engine, Limits, LocalEngine
 from pytest_brt.execute.subject import demand_project, find_subject
 from pytest_brt.model.model import Backend, Model
 from pytest_brt.model.replies import Replies
@@ -24,6 +23,8 @@ from pytest_brt.reproduce.strategy import REPEAT, Strategy, Workbench
 from pytest_brt.run.plan import Case, Plan, Remote
 from pytest_brt.run.progress import Progress
 from pytest_brt.sandbox.available import open_sandbox
+from pytest_brt.sandbox.limits import Limits
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import LastRun, load_last_run
 from pytest_brt.types import JudgedTest, Review
 
@@ -180,7 +181,7 @@ def open_models(options: Options, cache: Path | None, root: Path) -> tuple[Model
     return model, replace(opened(options.edit_model), usage=model.usage)
 
 
-def open_project(config: pytest.Config, options: Options) -> Engine:
+def open_project(config: pytest.Config, options: Options) -> Runner:
     """Return an engine for the project that pytest was started in; close it when done.
 
     Raises:
@@ -192,11 +193,11 @@ def open_project(config: pytest.Config, options: Options) -> Engine:
         config.rootpath, python=options.python, env=dict(options.env), sandbox=sandbox
     )
     limits = Limits(seconds=options.timeout, memory_mb=options.memory)
-    return LocalEngine(subject, sandbox, limits=limits, jobs=options.jobs)
+    return Runner(subject, sandbox, limits=limits, jobs=options.jobs)
 
 
 def _given(
-    config: pytest.Config, options: Options, engine: Engine, last: LastRun | None
+    config: pytest.Config, options: Options, engine: Runner, last: LastRun | None
 ) -> Callable[[], tuple[JudgedTest, ...]] | None:
     """Return what finds the tests that no strategy makes; None when there are none."""
     if not options.tests and last is None:

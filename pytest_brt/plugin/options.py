@@ -23,7 +23,7 @@ from pytest_brt.plugin.option_list import (
     destination,
 )
 from pytest_brt.plugin.project_settings import raw_settings, setting_texts
-from pytest_brt.sandbox.conditions import memory_for
+from pytest_brt.sandbox.limits import memory_for
 from pytest_brt.sandbox.shown import find_outside
 
 if TYPE_CHECKING:

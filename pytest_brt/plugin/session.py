@@ -340,7 +340,13 @@ class Session:
             self.options, replies=None, report=(), jobs=1, budget=1.0, memory=1, executor=""
         )
         by = self.inputs.earlier.digest if self.inputs.earlier else ""
-        facts = (self.written.tree, repr(engine.subject), engine.level, repr(decisive), by)
+        facts = (
+            self.written.tree,
+            repr(engine.subject),
+            engine.sandbox.isolation,
+            repr(decisive),
+            by,
+        )
         return open_journal(folder, content_id(__version__, *facts))
 
     def _print(self, _record: RunRecord) -> None:

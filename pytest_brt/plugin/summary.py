@@ -27,9 +27,11 @@ def header(inputs: Inputs, options: Options, verbosity: int) -> list[str]:
     asked = "" if model.name == "none" else f"; model {model.name}"
     lines = [
         f"brt: {strategies}; python {version} ({subject.found}){asked}; "
-        f"sandbox {engine.level}; {options.jobs} jobs"
+        f"sandbox {engine.sandbox.isolation}; {options.jobs} jobs"
     ]
-    lines += [f"brt: sandbox {engine.level}: {remark}" for remark in engine.remarks]
+    lines += [
+        f"brt: sandbox {engine.sandbox.isolation}: {remark}" for remark in engine.sandbox.remarks
+    ]
     if inputs.earlier:
         said = reviewed(inputs.earlier.tests)
         lines.append(

@@ -15,7 +15,6 @@ from pathlib import Path
 from textwrap import dedent
 
 from pytest_brt.codec import content_id
-from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.guard import Touched
 from pytest_brt.guard.suite import altered_tests
 from pytest_brt.oracle.judge import Rating, judge, refused
@@ -26,6 +25,8 @@ from pytest_brt.project.layout import is_test_path
 from pytest_brt.project.pytest_config import CollectionPatterns, read_config
 from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.pysource.parse import parse_or_empty
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     CandidateTest,
     Evidence,
@@ -145,7 +146,7 @@ def _candidate(path: str, node: str, source: str, support: tuple[FileChange, ...
 def judge_brought(
     tests: Sequence[CandidateTest],
     pool: Sequence[Touched],
-    engine: Engine,
+    engine: Runner,
     facts: ReportFacts | None,
     repeat: int,
 ) -> tuple[JudgedTest, ...]:
@@ -161,17 +162,14 @@ def judge_brought(
     runs: dict[str, list[TestRun]] = {test.id: [] for test in tests}
     waiting = list(tests)
     for seed in range(max(1, repeat)):
-        for conftests, group in by_conftests(waiting).items():
-            row = Row(
-                changes=conftests,
-                targets=tuple(map(target_of, group)),
-                hash_seed=seed,
-                test_seconds=_EACH,
-                seconds=_ALL,
-                watch=watch,
-            )
-            for run in engine.run(row).runs:
-                runs[run.test].append(run)
+        for run in engine.run(
+            [*map(Test.of, waiting)],
+            hash_seed=seed,
+            test_seconds=_EACH,
+            seconds=_ALL,
+            watch=watch,
+        ):
+            runs[run.test].append(run)
         waiting = [test for test in waiting if _fails(runs[test.id])]
     # Where no line of any test was seen, none could be.
     seen = any(run.ran for found in runs.values() for run in found)
@@ -205,20 +203,6 @@ def _judged(
 def _runs_a_change(run: TestRun, pool: Sequence[Touched]) -> bool:
     ran = {path: int(lines, 16) for path, lines in run.ran}
     return any(touched.is_run(ran) for touched in pool)
-
-
-def by_conftests(
-    tests: Iterable[CandidateTest],
-) -> dict[tuple[FileChange, ...], list[CandidateTest]]:
-    """Return tests by the conftest files that come with them.
-
-    Those must be there before pytest starts, so each group is run in a row of its own.
-    """
-    groups: dict[tuple[FileChange, ...], list[CandidateTest]] = {}
-    for test in tests:
-        conftests = tuple(file for file in test.support if Path(file.path).name == "conftest.py")
-        groups.setdefault(conftests, []).append(test)
-    return groups
 
 
 def is_own(judged: JudgedTest, patch: Patch) -> bool:

@@ -1,4 +1,4 @@
-"""The calls that bug tests make, and calls near them."""
+"""The calls that bug tests make, and variations of them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from pytest_brt.pysource.parse import Function, is_constant, is_test_class, parse_or_empty
 from pytest_brt.types import CandidateTest
@@ -13,8 +14,8 @@ from pytest_brt.types import CandidateTest
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set)
 #: The fixture of tests that look at what is printed.
 _PRINTED = "capsys"
-#: Letters of a text of which each is left out in turn.
-_LETTERS = 40
+#: Variations of one literal, and of a call.
+_EACH, _MOST = 12, 48
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,26 +81,27 @@ def _asked(node: ast.stmt, *, whole: bool) -> ast.stmt | ast.expr | None:
     return node.value if isinstance(node, ast.Expr) else None
 
 
-def varied(call: Call) -> list[Call]:
-    """Return a call, then those in which a literal has a value near its own, small ones first."""
-    found = {call.statements: call}
+def variations(call: Call) -> tuple[Call, ...]:
+    """Return a call, then those in which one literal has a value near its own, small ones first."""
+    calls = {call.statements: call}
     for number, statement in enumerate(call.statements):
-        for text in _variants(statement):
+        for text in _with_one_changed(statement):
             statements = [*call.statements]
             statements[number] = text
             one = replace(call, setup=tuple(statements[:-1]), expression=statements[-1])
-            found.setdefault(one.statements, one)
-    first, *others = found.values()
-    return [first, *sorted(others, key=lambda one: (one.size, one.statements))]
+            calls.setdefault(one.statements, one)
+    first, *others = calls.values()
+    others.sort(key=lambda one: (one.size, one.statements))
+    return (first, *others[:_MOST])
 
 
-def _variants(statement: str) -> Iterator[str]:
+def _with_one_changed(statement: str) -> Iterator[str]:
     """Yield a statement with one of its literals changed."""
     tree = parse_or_empty(statement)
     if any(isinstance(node, ast.Import | ast.ImportFrom) for node in tree.body):
         return
     for place, node in enumerate(ast.walk(tree)):
-        for other in _near(node):
+        for other in islice(_near(node), _EACH):
             copied = deepcopy(tree)
             yield ast.unparse(_Replacing(list(ast.walk(copied))[place], other).visit(copied))
 
@@ -149,7 +151,7 @@ def _values_near(value: object) -> list[bool | int | float | str | bytes | None]
 def _texts_near(text: str) -> list[bool | int | float | str | bytes | None]:
     """Return texts made of one: without a part of it, doubled, in other letters, empty."""
     words = text.split(" ")
-    without_word = [" ".join(words[:at] + words[at + 1 :]) for at in range(len(words))]
-    without_letter = [text[:at] + text[at + 1 :] for at in range(min(len(text), _LETTERS))]
-    whole = ["", text.upper(), text.lower(), text[::-1], text * 2, f" {text}", f"{text} "]
-    return [*whole, *without_word, *without_letter]
+    fewer = [" ".join(words[:at] + words[at + 1 :]) for at in range(len(words))]
+    middle = len(text) // 2
+    shorter = [text[1:], text[:-1], text[:middle] + text[middle + 1 :]]
+    return ["", *shorter, *fewer[:4], text * 2, text.upper(), text.lower(), f" {text}", text[::-1]]

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_brt.execute.engine import Engine, Row, TestTarget, target_of
 from pytest_brt.guard import Touched, touched_by
 from pytest_brt.oracle.environment_errors import missing_here
 from pytest_brt.oracle.patch_values import is_value, showing, values_of
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.pysource.normal_form import patch_key
-from pytest_brt.rank.brought import by_conftests, is_own
+from pytest_brt.rank.brought import is_own
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.singled_out import singled_out
 from pytest_brt.rank.testers import named_testers
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     Author,
     Cell,
@@ -55,7 +56,7 @@ def run_patch(
     patch: Patch,
     issue: str,
     tests: tuple[JudgedTest, ...],
-    engine: Engine,
+    engine: Runner,
     *,
     guarding: Guarding | None = None,
     share: Sharing = lambda _, work: work(),
@@ -113,18 +114,15 @@ def _run(
     changes: tuple[FileChange, ...],
     touched: Touched,
     tests: tuple[JudgedTest, ...],
-    engine: Engine,
+    engine: Runner,
     guarding: Guarding | None,
 ) -> Ran:
     candidates = tuple(judged for judged in tests if judged.judgement.candidate)
     chosen = guarding.choose(name, touched, candidates) if guarding is not None else None
     existing = chosen.targets if chosen is not None else ()
-    found = [
-        engine.run(Row(changes=(*changes, *group.changes), targets=group.targets))
-        for group in _groups(candidates, existing)
-    ]
+    shown = [*(judged.test for judged in candidates), *showing(candidates)]
+    ran = engine.run([*map(Test.of, shown), *existing], changes)
     bug_tests = {judged.test.id for judged in candidates}
-    ran = [run for result in found for run in result.runs]
     runs = [run for run in ran if run.test in bug_tests]
     remarks: list[Note] = []
     if runs and all(run.exercised is False for run in runs):
@@ -139,20 +137,6 @@ def _run(
         remarks=tuple(remarks),
         guarded=guarded,
     )
-
-
-def _groups(candidates: Sequence[JudgedTest], existing: Sequence[TestTarget]) -> Iterator[Row]:
-    """Yield the rows, without what the patch changes: one for nearly all, with existing tests too.
-
-    Tests with a conftest of their own need others.
-    """
-    tests = [*(judged.test for judged in candidates), *showing(candidates)]
-    groups = by_conftests(tests)
-    first = (*map(target_of, groups.pop((), ())), *existing)
-    if first:
-        yield Row(targets=first)
-    for conftests, group in groups.items():
-        yield Row(changes=conftests, targets=tuple(map(target_of, group)))
 
 
 def _cell(run: TestRun) -> Cell:

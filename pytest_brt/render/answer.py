@@ -55,7 +55,7 @@ _WORDS = {
     Verdict.SKIP: ("is skipped", "are skipped"),
 }
 #: Codes of notes that an answer may be incomplete for.
-WARNINGS = ("interrupted", "not-tried", "without-model")
+WARNINGS = ("interrupted", "not-tried", "put-at-top", "without-model")
 #: Measured tests from which on a share of them says something.
 _MANY = 10
 

@@ -108,7 +108,7 @@ _SAME_AS = re.compile(
 _CALLED_FINE = re.compile(
     r"(§\d+§) (?:is|are|looks) (?:right|correct|fine|ok(?:ay)?|good|expected)\b", re.IGNORECASE
 )
-_ERROR = re.compile(r"\b(?:rais|throw|error|exception|message)|\bsays?\b", re.IGNORECASE)
+_ERROR = re.compile(r"\b(?:rais|throw|error|exception|message)|\bsay\b", re.IGNORECASE)
 _DENIED = re.compile(r"n['’]t\b|\bnot\b|\bno\b|\bwithout\b", re.IGNORECASE)
 #: Words of a comment that says of the line beside it that it is right or wrong.
 _MARK = 4

@@ -82,8 +82,10 @@ class _Walk:
             if block.kind is BlockKind.HEADING:
                 self.section = section_role(block.text) if number else ClaimRole.SHOWN
             for sentence in sentences(block):
-                self._read_sentence(sentence, is_title=not number)
-                self.above = sentence.text if block.kind is BlockKind.PROSE else ""
+                states_value = self._read_sentence(sentence, is_title=not number)
+                # What is right stands in it already: what comes below it is what happens.
+                introduces = block.kind is BlockKind.PROSE and not states_value
+                self.above = sentence.text if introduces else ""
             return
         role = role_of(self.above) if self.above else ClaimRole.SHOWN
         role = self.section if role is ClaimRole.SHOWN else role
@@ -157,13 +159,15 @@ class _Walk:
 
     # -- sentences --
 
-    def _read_sentence(self, sentence: Sentence, *, is_title: bool) -> None:
+    def _read_sentence(self, sentence: Sentence, *, is_title: bool) -> bool:
+        """Take in what a sentence claims; say whether it states a right value."""
         for code in sentence.code if not is_title else ():
             if is_runnable(code) or binds_call(code):
                 self._add_inline(code, sentence.line)
         self.right += held_for_right(sentence)
         is_first = not self.statements
-        for code, claim in claims_in(sentence, self.section):
+        claims = claims_in(sentence, self.section)
+        for code, claim in claims:
             subject = code or self._assigned_name(sentence)
             if subject:
                 self._add_inline(subject, sentence.line, claim)
@@ -173,6 +177,10 @@ class _Walk:
                     self._claim(at, claim)
             elif is_first:
                 self.pending.append(claim)
+        return any(
+            claim.role is ClaimRole.EXPECTED and claim.kind is ClaimKind.VALUE
+            for _, claim in claims
+        )
 
     def _assigned_name(self, sentence: Sentence) -> str:
         """Return the name in a sentence that the last block assigns something to, "" for none."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 from pytest_brt.agents.shown import report_text
 from pytest_brt.errors import Overflowed
-from pytest_brt.execute.engine import Engine, Program
 from pytest_brt.localise.host_files import nearest_test_file
 from pytest_brt.localise.query import query_of
 from pytest_brt.localise.suspects import Function, files_of, find_suspects
@@ -19,6 +18,8 @@ from pytest_brt.project.imports import find_import
 from pytest_brt.project.index import Index
 from pytest_brt.pysource.parse import IMPORTS
 from pytest_brt.reproduce.code_shown import Wanted, named_lines, show_code, show_tests
+from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.sandbox.statements import Script, run_statements
 from pytest_brt.types import Issue, Place
 
 #: Statements whose results are told, and characters of each result.
@@ -102,7 +103,7 @@ def gather(
     issue: Issue,
     index: Index,
     *,
-    engine: Engine | None = None,
+    engine: Runner | None = None,
     observed: ObservedReport | None = None,
     ran: Collection[Function] = (),
     buggy: Sequence[str] = (),
@@ -141,7 +142,7 @@ def gather(
 def with_places(
     findings: Findings,
     places: tuple[Place, ...],
-    engine: Engine | None,
+    engine: Runner | None,
     *,
     seen: Sequence[Observation] = (),
     host: str = "",
@@ -156,7 +157,7 @@ def with_places(
 
 
 def _imports(
-    findings: Findings, seen: Sequence[Observation], engine: Engine | None
+    findings: Findings, seen: Sequence[Observation], engine: Runner | None
 ) -> tuple[str, ...]:
     """Return imports that work: the report's own, of the places, of names that the report has."""
     index, issue = findings.index, findings.issue
@@ -169,7 +170,7 @@ def _imports(
     wanted = [name for name in dict.fromkeys(names) if name and name not in known]
     ways = list(filter(None, (find_import(name, index) for name in wanted[:_IMPORTS])))
     if engine is not None and ways:
-        did = engine.observe(Program(statements=tuple(ways))).observed
+        did = run_statements(engine, Script(statements=tuple(ways))).observed
         ways = [ways[one.index] for one in did if one.raised is None]
     return tuple(dict.fromkeys([*own, *ways, "import pytest"]))
 

@@ -10,14 +10,14 @@ import ast
 from dataclasses import replace
 
 from pytest_brt.codec import content_id
-from pytest_brt.execute.engine import Engine
 from pytest_brt.oracle.judge import failing_line, failure_key, refusal, run_tests
 from pytest_brt.oracle.report_facts import ReportFacts
 from pytest_brt.pysource.parse import Function, covers, parse, parses
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import JudgedTest
 
 
-def reduce_test(item: JudgedTest, engine: Engine, repeat: int, facts: ReportFacts) -> JudgedTest:
+def reduce_test(item: JudgedTest, engine: Runner, repeat: int, facts: ReportFacts) -> JudgedTest:
     """Return a candidate without assertions that its failure does not need.
 
     The shorter test is run and held against the rules; the longer one stays where it fails

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from pytest_brt.codec import content_id
-from pytest_brt.execute.engine import Engine
 from pytest_brt.observe.run_snippets import ObservedReport, Reports
 from pytest_brt.oracle.draft import Draft
 from pytest_brt.oracle.judge import Rating, judge, run_tests
@@ -19,15 +18,18 @@ from pytest_brt.oracle.write_test import complete_test, slug, write_test
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.reproduce.why_not import why_not
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     Attempt,
     CandidateTest,
     Evidence,
     Issue,
     JudgedTest,
+    Note,
     Oracle,
     OracleKind,
     Origin,
+    TestRun,
     Verdict,
 )
 
@@ -53,7 +55,7 @@ def attempt(issue: Issue, index: int, bench: Workbench) -> Attempt:
 def replay(
     issue: Issue,
     *,
-    engine: Engine,
+    engine: Runner,
     repeat: int = 2,
     keep: int | None = None,
     index: int = 0,
@@ -78,11 +80,13 @@ def replay(
     drafts = ask_oracles(observed)
     maker = _Maker(observed=observed, engine=engine, repeat=repeat)
     judged = maker.judge_all(drafts, progress)
+    notes: tuple[Note, ...] = ()
     if judged and all(item.judgement.verdict is Verdict.BROKEN for item in judged):
         # Among the project's own tests their conftest.py may need what is not installed.
         top = _Maker(observed=observed, engine=engine, repeat=repeat, folder=".")
         moved = top.judge_all(drafts, progress)
         if any(item.judgement.verdict is not Verdict.BROKEN for item in moved):
+            notes = (_put_at_top(engine.subject.test_root, judged[0].judgement.runs[0]),)
             maker, judged = top, moved
     if not any(item.judgement.candidate for item in judged):
         # The set-up may be in statements that no name leads to.
@@ -96,9 +100,18 @@ def replay(
         index=index,
         tests=kept,
         misses=why_not(observed, kept),
+        notes=notes,
         settled=() if is_found else maker.passing(already_right(observed)),
         seconds=time.monotonic() - begin,
     )
+
+
+def _put_at_top(folder: str, run: TestRun) -> Note:
+    """Say why tests are not among the project's own."""
+    text = run.cause.text
+    is_plain = "conftest" in text
+    reason = text if is_plain else f"no test can be run in {folder!r} ({text})"
+    return Note(code="put-at-top", text=f"placed in the project root, because {reason}")
 
 
 #: A test, and the evidence that it rests on.
@@ -110,7 +123,7 @@ class _Maker:
     """Makes tests for one report, and judges them."""
 
     observed: ObservedReport
-    engine: Engine
+    engine: Runner
     #: Runs on the unpatched tree that must agree.
     repeat: int
     #: Where the tests are put; "" is where the project has its own.

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_brt.codec import content_id
-from pytest_brt.execute.engine import Engine
 from pytest_brt.model.model import Model
 from pytest_brt.observe.run_snippets import ObservedReport, Reports
 from pytest_brt.oracle.report_facts import ReportFacts, read_facts
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import Journal
 from pytest_brt.types import Attempt, Issue
 from pytest_brt.types.report import Reading
@@ -34,7 +34,7 @@ def seed_of(*parts: object) -> int:
 class Workbench:
     """All that an attempt may use; shared by the attempts of one pytest run."""
 
-    engine: Engine
+    engine: Runner
     #: Loaded when it is first asked; raises ModelProblem then when there is none.
     model: Model
     #: Says in a few words what is being done; for `-v`.

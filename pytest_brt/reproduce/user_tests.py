@@ -9,10 +9,11 @@ from pathlib import Path
 from pytest_brt.bounded import bounded_text
 from pytest_brt.codec import content_id
 from pytest_brt.errors import EditProblem, UsageProblem
-from pytest_brt.execute.engine import Engine, TestTarget
 from pytest_brt.execute.layout import files_of
 from pytest_brt.oracle.judge import Rating, judge, refused, run_tests
 from pytest_brt.project.pytest_config import USUAL, read_config
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     CandidateTest,
     JudgedTest,
@@ -27,7 +28,7 @@ from pytest_brt.types import (
 
 def load_targets(
     paths: Iterable[str], root: Path, test_root: str, by: str = "--brt-tests"
-) -> tuple[TestTarget, ...]:
+) -> tuple[Test, ...]:
     """Return the test files at `paths` (files, or folders of test files) as targets.
 
     They are given `by` this option or command, which a complaint names.
@@ -38,7 +39,7 @@ def load_targets(
     Raises:
         UsageProblem: a path does not exist, cannot be read as text, or holds no test file.
     """
-    targets: list[TestTarget] = []
+    targets: list[Test] = []
     for path in paths:
         given = Path(path)
         if not given.exists():
@@ -57,7 +58,7 @@ def _test_files(folder: Path, root: Path) -> list[Path]:
     return [folder / name for name in sorted(names)]
 
 
-def read_target(file: Path, root: Path, test_root: str, option: str) -> TestTarget:
+def read_target(file: Path, root: Path, test_root: str, option: str) -> Test:
     """Return one file that `option` names as a target; see `load_targets`."""
     try:
         source = bounded_text(file)
@@ -70,7 +71,7 @@ def read_target(file: Path, root: Path, test_root: str, option: str) -> TestTarg
     else:
         place = (Path(test_root) / file.name).as_posix()
     source = _without_marks(place, source)
-    return TestTarget(id=content_id(place, source), path=place, source=source)
+    return Test(id=content_id(place, source), path=place, source=source)
 
 
 def _without_marks(path: str, source: str) -> str:
@@ -88,9 +89,7 @@ def _without_marks(path: str, source: str) -> str:
     return data.decode() if data != source.encode() else source
 
 
-def judge_given(
-    targets: tuple[TestTarget, ...], engine: Engine, repeat: int
-) -> tuple[JudgedTest, ...]:
+def judge_given(targets: tuple[Test, ...], engine: Runner, repeat: int) -> tuple[JudgedTest, ...]:
     """Run the files on the unpatched tree and return each test found in them, judged.
 
     A candidate fails every time; what it fails of is the business of who wrote it.
@@ -102,7 +101,7 @@ def judge_given(
 
 
 def each_test(
-    targets: tuple[TestTarget, ...], engine: Engine, repeat: int
+    targets: tuple[Test, ...], engine: Runner, repeat: int
 ) -> Iterator[tuple[CandidateTest, tuple[TestRun, ...]]]:
     """Run the files on the unpatched tree and yield each test found in them, with its runs."""
     files = tuple(_test(target, "") for target in targets)
@@ -118,7 +117,7 @@ def _as_before(judgement: Judgement) -> Rating:
     return Rating(confidence=judgement.confidence, evidence=evidence)
 
 
-def _test(target: TestTarget, node: str) -> CandidateTest:
+def _test(target: Test, node: str) -> CandidateTest:
     """Return a file of tests, or the one of them that `node` names, as a test."""
     return CandidateTest(
         id=content_id(target.path, target.source or "", node) if node else target.id,
@@ -131,7 +130,7 @@ def _test(target: TestTarget, node: str) -> CandidateTest:
     )
 
 
-def rejudge(tests: tuple[JudgedTest, ...], engine: Engine, repeat: int) -> tuple[JudgedTest, ...]:
+def rejudge(tests: tuple[JudgedTest, ...], engine: Runner, repeat: int) -> tuple[JudgedTest, ...]:
     """Run tests of an earlier run again on the tree as it is now.
 
     What was a candidate stays one only if it still fails; its confidence is kept, but a person who

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Engine, Row, TestTarget
 from pytest_brt.guard.suite import altered_tests
 from pytest_brt.patches.history import History, Revision
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.project.pytest_config import read_config
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import TestRun, Verdict
 
 
@@ -54,7 +55,7 @@ def split_range(text: str) -> tuple[str, str]:
     return base, head or "HEAD"
 
 
-def changed_tests(history: History, base: Revision, head: Revision) -> tuple[TestTarget, ...]:
+def changed_tests(history: History, base: Revision, head: Revision) -> tuple[Test, ...]:
     """Return the test functions that `head` adds or changes, by file and in their order."""
     found = []
     collected = read_config(history.root).collected
@@ -64,7 +65,7 @@ def changed_tests(history: History, base: Revision, head: Revision) -> tuple[Tes
             continue
         before = None if change.content is None else change.content.decode("utf-8", "replace")
         found += [
-            TestTarget(id=test.name, path=change.path, source=text, node=test.node)
+            Test(id=test.name, path=change.path, source=text, node=test.node)
             for test in altered_tests(change.path, before, text, collected)
         ]
     return tuple(found)
@@ -73,7 +74,7 @@ def changed_tests(history: History, base: Revision, head: Revision) -> tuple[Tes
 class Gate:
     """Runs changed tests on the head, and on the head with all but its tests undone."""
 
-    def __init__(self, history: History, engine: Engine, base: Revision, head: Revision) -> None:
+    def __init__(self, history: History, engine: Runner, base: Revision, head: Revision) -> None:
         """Read both trees."""
         self._engine = engine
         self._head = history.changes_to(head)
@@ -81,7 +82,7 @@ class Gate:
         undone = {change.path: change for change in (*self._head, *back)}
         self._base = tuple(undone.values())
 
-    def look(self, test: TestTarget) -> Gated:
+    def look(self, test: Test) -> Gated:
         """Run one test on both trees, twice where it proves something: it must do so each time.
 
         Raises:
@@ -94,9 +95,9 @@ class Gate:
         is_same = again.proof in (GateProof.PROVEN, GateProof.FAILS_AFTER)
         return again if is_same else replace(again, proof=GateProof.UNSTABLE)
 
-    def _once(self, test: TestTarget, seed: int) -> Gated:
+    def _once(self, test: Test, seed: int) -> Gated:
         after, before = (
-            self._engine.run(Row(changes=changes, targets=(test,), hash_seed=seed)).runs[0]
+            self._engine.run([test], changes, hash_seed=seed)[0]
             for changes in (self._head, self._base)
         )
         return Gated(proof=prove(before, after), before=before, after=after)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, wait
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -22,8 +23,10 @@ from pytest_brt.run.attempts import Attempting
 from pytest_brt.run.plan import AttemptKey, Case, Plan, Remote
 from pytest_brt.types import (
     Attempt,
+    FileChange,
     JudgedTest,
     Localised,
+    Note,
     NotRun,
     Patch,
     PatchResult,
@@ -31,6 +34,7 @@ from pytest_brt.types import (
     Repair,
     RunRecord,
     Telling,
+    Verdict,
     distinct,
     tied,
 )
@@ -41,8 +45,8 @@ if TYPE_CHECKING:  # what patches need is a quarter of the package: a run withou
     from pytest_brt.rank.matrix import Ran
     from pytest_brt.run.repairs import Repairing
 
-#: Wall-clock seconds for telling the leading patches of a case apart.
-_TELLING_SECONDS = 10.0
+#: Wall-clock seconds within which a variation of a call may be begun.
+_VARIATION_SECONDS = 10.0
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -73,6 +77,8 @@ class Run:
         self._repairs: dict[AttemptKey, Future[Repair]] = {}
         self._localised: dict[str, Localised] = {}
         self._tellings: dict[str, Telling] = {}
+        #: By issue: the patches that handle the reported input alone, each with what shows it.
+        self._special: dict[str, dict[str, str]] = {}
         self._attempting = Attempting(plan, workbench)
         self._repairing: Repairing | None = None
 
@@ -134,35 +140,56 @@ class Run:
                 for rank in self._ranks(case, lacking)
             ),
             tellings=tuple(self._tellings.values()),
-            sandbox=self.workbench.engine.level,
+            sandbox=self.workbench.engine.sandbox.isolation,
             repairs=tuple(_results(self._repairs.values())),
             localised=tuple(self._localised.values()),
             not_run=tuple(filter(None, missing)),
         )
 
     def tell_apart(self, case: Case) -> None:
-        """Look for a call on which the leading patches of a case differ, if all were run.
+        """Try the patches of a case on variations of what its bug tests call, if all were run.
 
         It ends within seconds; what is found is in the record.
         """
         ranks = self._ranks(case, None) if not self._not_run(case) else ()
-        leading = tied(ranks)
-        if len(leading) < 2:
+        if len(ranks) < 2:
             return
-        from pytest_brt.patches import apply_patch
-        from pytest_brt.rank.telling import find_telling
+        self._special[case.issue_id] = self._special_cases(case, ranks)
+        leaders = tied(self._ranks(case, None))
+        if len(leaders) < 2:
+            return
+        from pytest_brt.rank.variations import find_difference
 
-        engine = self.workbench.engine
-        root = Path(engine.subject.root)
         self.workbench.say("looking for a call on which the leading patches differ")
-        changes = {
-            rank.name: apply_patch(rank.result.patch, root).changes
-            for rank in ranks
-            if rank in leading
-        }
-        telling = find_telling(self.tests(case), changes, engine, _TELLING_SECONDS)
+        telling = find_difference(
+            self.tests(case), self._changes(leaders), self.workbench.engine, _VARIATION_SECONDS
+        )
         if telling is not None:
             self._tellings[case.issue_id] = telling
+
+    def _special_cases(self, case: Case, ranks: Sequence[Rank]) -> dict[str, str]:
+        """Return the patches that handle the reported input alone, each with what shows it."""
+        from pytest_brt.rank.variations import find_special_cases, stumbles
+
+        engine = self.workbench.engine
+        candidates = [judged for judged in self.tests(case) if judged.judgement.candidate]
+        tests = [one for one in candidates if stumbles(one, Path(engine.subject.root))]
+        passing = [
+            rank
+            for rank in ranks
+            if tests and all(rank.result.verdicts.get(one.test.id) is Verdict.PASS for one in tests)
+        ]
+        sound = [rank.name for rank in passing if not rank.result.regressions]
+        if len(passing) < 2 or not sound:
+            return {}
+        self.workbench.say("trying the patches that pass on variations of the report's call")
+        return find_special_cases(tests, self._changes(passing), sound, engine, _VARIATION_SECONDS)
+
+    def _changes(self, ranks: Sequence[Rank]) -> dict[str, tuple[FileChange, ...]]:
+        from pytest_brt.patches import apply_patch
+
+        root = Path(self.workbench.engine.subject.root)
+        return {rank.name: apply_patch(rank.result.patch, root).changes for rank in ranks}
 
     def localise(self, case: Case) -> None:
         """Look for the places where the bug of a report may be; they are in the record.
@@ -344,7 +371,12 @@ class Run:
     def _ranks(self, case: Case, lacking: NotRun | None) -> tuple[Rank, ...]:
         left_out = lacking.patches if lacking else ()
         rows = self._asked(case).items()
-        results = tuple(row.result() for name, row in rows if name not in left_out)
+        special = self._special.get(case.issue_id, {})
+        results = tuple(
+            _singling_out(row.result(), special.get(name, ""))
+            for name, row in rows
+            if name not in left_out
+        )
         if not results:
             return ()
         from pytest_brt.rank.standing import without_separation
@@ -365,6 +397,15 @@ class Run:
         asked = self._asked(case)
         names = tuple(name for name, row in asked.items() if not _succeeded(row))
         return NotRun(issue=case.issue_id, patches=names, of=len(asked)) if names else None
+
+
+def _singling_out(result: PatchResult, call: str) -> PatchResult:
+    """Return the result of a patch that handles the reported input alone, as a call shows."""
+    if not call or result.special:
+        return result
+    text = f"may handle only the reported input: {call}"
+    remarks = (*result.remarks, Note(code="singles-out-input", text=text))
+    return replace(result, special=(call,), remarks=remarks)
 
 
 def _succeeded(future: Future[T]) -> bool:

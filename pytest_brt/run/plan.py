@@ -12,9 +12,9 @@ from pytest_brt.types import Issue, JudgedTest, Patch
 
 if TYPE_CHECKING:  # only a run that ranks, repairs or localises imports what that needs
     from pytest_brt.agents.loop import Agent
-    from pytest_brt.execute.engine import Limits
     from pytest_brt.run.repairs import RepairPlan
     from pytest_brt.run.workers import Workers
+    from pytest_brt.sandbox.limits import Limits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,6 @@ from pytest_brt.agents.repair import RepairWork
 from pytest_brt.agents.repairing import run_repair
 from pytest_brt.agents.trials import Trials
 from pytest_brt.errors import ModelProblem, OutOfTime
-from pytest_brt.execute.engine import Row, TestTarget, target_of
 from pytest_brt.guard import Guard, Touched, touched_by
 from pytest_brt.localise.ochiai import rank_lines
 from pytest_brt.localise.suspects import Function, find_suspects, given_places
@@ -28,6 +27,7 @@ from pytest_brt.rank.guarding import hints_of
 from pytest_brt.reproduce.prompt import gather
 from pytest_brt.reproduce.questions import Judge
 from pytest_brt.reproduce.strategy import Workbench, seed_of
+from pytest_brt.sandbox.placing import Test
 from pytest_brt.types import (
     Attempt,
     FileChange,
@@ -132,8 +132,8 @@ class Repairing:
             return guard.check(changes, touched, allowance=allowance, hints=hints)
 
         def run_suite() -> Sequence[TestRun]:
-            targets = tuple(TestTarget(id=path, path=path) for path in guard.files.texts)
-            return engine.run(Row(targets=targets, seconds=_SUITE)).runs if targets else ()
+            targets = tuple(Test(id=path, path=path) for path in guard.files.texts)
+            return engine.run(targets, seconds=_SUITE) if targets else ()
 
         given = self.plan.given
         places = given_places(given, index) if given else ()
@@ -160,10 +160,10 @@ class Repairing:
         names = frozenset(name for place in first for name in place.function.split(".") if name)
         touched = Touched(files=paths, names=names)
         near = self._guard.near(touched, _NEARBY) if first else ()
-        own = [target_of(judged.test) for judged in failing]
+        own = [Test.of(judged.test) for judged in failing]
         files = tuple(sorted(path for path in index.layout.files if not is_test_path(path)))
-        row = Row(targets=(*own, *near), watch=files, seconds=_WATCHING)
-        runs, ids = engine.run(row).runs, {target.id for target in own}
+        runs = engine.run((*own, *near), watch=files, seconds=_WATCHING)
+        ids = {target.id for target in own}
         bad = [run for run in runs if run.verdict is Verdict.FAIL and run.test in ids]
         lines = rank_lines(bad, [run for run in runs if run.verdict is Verdict.PASS])[:_LINES]
         if lines:

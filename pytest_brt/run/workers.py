@@ -11,11 +11,12 @@ from importlib import import_module
 from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Limits, LocalEngine
 from pytest_brt.guard import Guard, Selection
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.sandbox.available import open_sandbox
+from pytest_brt.sandbox.limits import Limits
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import JudgedTest, Patch, PatchResult
 from pytest_brt.types.subject import Subject
 
@@ -49,7 +50,7 @@ def run_task(task: PatchTask) -> PatchResult:
     if not Path(task.subject.root).is_dir():
         raise UsageProblem(f"--brt-executor: a worker has no folder {task.subject.root!r}")
     sandbox = open_sandbox(task.sandbox, net=task.net, shown=task.show)
-    with closing(LocalEngine(task.subject, sandbox, limits=task.limits)) as engine:
+    with closing(Runner(task.subject, sandbox, limits=task.limits)) as engine:
         guarding = None
         if task.selection is not None:
             guarding = Guarding(guard=Guard(engine), patches=(), chosen=task.selection)

@@ -86,7 +86,13 @@ def _try(sandbox: Sandbox) -> str:
         if sandbox.user is not None:
             os.chown(folder, sandbox.user, -1)
         view = View(
-            root=folder, copy=folder, tree=folder, env={}, tools=folder, tools_inside="/run/brt"
+            root=folder,
+            copy=folder,
+            tree=folder,
+            env={},
+            temporary=folder,
+            tools=folder,
+            tools_inside="/run/brt",
         )
         deadlines = Deadlines(start=_PATIENCE, each=_PATIENCE, total=_PATIENCE)
         argv = ["/bin/sh", "-c", f": > {folder}/written"]

@@ -14,6 +14,7 @@ import msgspec
 
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem
+from pytest_brt.types import Raised
 
 _Text = Annotated[str, msgspec.Meta(max_length=20_000)]
 #: pytest makes it of parameters.
@@ -57,8 +58,8 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReportedStatement:
-    """What one statement did, but for what it raised."""
+class StatementResult:
+    """What one statement did."""
 
     index: _Whole
     value: Value | None = None
@@ -69,6 +70,8 @@ class ReportedStatement:
     #: It used what is there to ask one: a model, or a request of the test client.
     may_ask: bool = False
     seconds: _Seconds = 0.0
+    #: Made of what its event tells of that.
+    raised: Raised | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +99,7 @@ class Event:
     #: Path of each changed module that was imported, and from where.
     origins: tuple[tuple[_Text, _Text], ...] = ()
     index: _Whole = -1
-    observed: ReportedStatement | None = None
+    observed: StatementResult | None = None
     #: File and first line of each function that was called.
     called: tuple[tuple[_Text, _Whole], ...] = ()
 

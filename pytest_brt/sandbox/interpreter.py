@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, closing
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_brt.codec import from_json
 from pytest_brt.errors import StoreProblem, SubjectProblem
-from pytest_brt.sandbox.conditions import Limits
+from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.process import Deadlines
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox, View
 from pytest_brt.sandbox.shown import SYSTEM, is_below
-from pytest_brt.sandbox.view import PathMap, make_view
-from pytest_brt.sandbox.workspace import name_full_disk
+from pytest_brt.sandbox.view import PathMap
 from pytest_brt.types.subject import Subject
 
 #: Seconds within which an interpreter must have said what it is.
@@ -27,8 +26,7 @@ class Interpreter:
     """What `inside/interpreter.py` reports."""
 
     version: tuple[int, int]
-    #: Version of pytest, and why it cannot be imported.
-    pytest: str
+    #: Why pytest cannot be imported.
     problem: str
     #: Name and distribution of each plugin of pytest.
     plugins: tuple[tuple[str, str], ...]
@@ -46,12 +44,8 @@ def ask_interpreter(subject: Subject, sandbox: Sandbox) -> Interpreter:
     """
     python = f"{subject.python!r} in the sandbox '{sandbox.isolation}'"
     deadlines = Deadlines(start=_PATIENCE, each=_PATIENCE, total=_PATIENCE)
-    with ExitStack() as held:
-        held.enter_context(name_full_disk())
-        runner = held.enter_context(closing(Runner(subject, sandbox, Limits(memory_mb=1 << 20))))
-        workspace = held.enter_context(runner.scratch.workspace(Path(subject.root)))
-        view = make_view(subject, sandbox, runner.scratch, workspace)
-        result = runner.run_script("interpreter", view, deadlines, {"folder": view.tree})
+    with closing(Runner(subject, sandbox, Limits(memory_mb=1 << 20))) as runner:
+        result, view = runner.run_script("interpreter", deadlines, {})
     if result.timed_out:
         raise SubjectProblem(
             f"{python} did not answer within {_PATIENCE:.0f} s (choose another: --brt-python)"

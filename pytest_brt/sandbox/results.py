@@ -43,14 +43,14 @@ class Item:
     node: str
     phases: list[Event] = field(default_factory=list)
     #: That it was through with all its phases.
-    end: Event | None = None
+    ends: list[Event] = field(default_factory=list)
+    #: The processes that reported this.
+    pids: set[int] = field(default_factory=set)
+    is_forked: bool = False
     #: How the fork ended in which it ran.
     joined: Event | None = None
-    is_forked: bool = False
-    #: More than one process reported of it, or what cannot be read.
+    #: What cannot be read was reported meanwhile.
     is_odd: bool = False
-    #: No other one was begun after it.
-    is_last: bool = False
 
 
 def items_of(events: Iterable[Event]) -> dict[str, Item]:
@@ -59,41 +59,33 @@ def items_of(events: Iterable[Event]) -> dict[str, Item]:
     An item that runs in a fork has one process of its own, and all others the first one.
     """
     items: dict[str, Item] = {}
-    reporter, own = 0, 0
-    current = ""
+    own, current = 0, Item(node="")
     for event in events:
-        if event.event == "start":
-            reporter = own = own or event.pid
-        elif event.event == "fork":
-            items[event.node] = Item(node=event.node, is_forked=True)
-            reporter = 0
-        elif event.event == "joined" and event.node in items:
-            items[event.node].joined = event
-            reporter = own
-        elif event.event == "unreadable" and current in items:
-            items[current].is_odd = True
-        elif event.event in ("begin", "phase", "end"):
-            current = event.node
-            item = items.setdefault(current, Item(node=current))
-            reporter = reporter or event.pid
-            item.is_forked &= reporter != own
-            item.is_odd |= event.pid != reporter
-            if event.event == "phase":
-                item.phases.append(event)
-            elif event.event == "end":
-                item.is_odd |= item.end is not None
-                item.end = event
-    for item in [*items.values()][-1:]:
-        item.is_last = True
+        if event.event == "unreadable":
+            current.is_odd = True
+        elif event.event == "start":
+            own = own or event.pid
+        elif event.event in ("fork", "joined", "begin", "phase", "end"):
+            current = items.setdefault(event.node, Item(node=event.node))
+            if event.event == "fork":
+                current.is_forked = True
+            elif event.event == "joined":
+                current.joined = event
+            else:
+                current.pids.add(event.pid)
+                current.phases += [event] if event.event == "phase" else []
+                current.ends += [event] if event.event == "end" else []
+    for item in items.values():
+        item.is_forked &= own not in item.pids  # there may have been too many processes for it
+        reporters = item.pids if item.is_forked else {own, *item.pids}
+        item.is_odd |= len(reporters) > 1 or len(item.ends) > 1
     return items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What one process reported of the tests of a file, and what must be known besides."""
+    """What one process reported of tests, and what must be known besides."""
 
-    test: str
-    path: str
     result: ProcessResult
     paths: PathMap
     #: Seconds that a test had.
@@ -101,156 +93,162 @@ class Reading:
     #: Modules of the project were changed.
     is_patched: bool = False
 
-    def run(
-        self, verdict: Verdict, code: CauseCode, words: str, info: ExceptionInfo | None = None
-    ) -> TestRun:
-        """Return a run of which no more is known, with an exception behind the words for it."""
-        raised = self.paths.raised(info) if info else None
-        if info and info.denied and code is not CauseCode.NOT_COLLECTED:
-            code = CauseCode.SHORT if info.denied in _OF_MACHINE else CauseCode.DENIED
-        if info and info.denied:
-            words = f"{_REFUSED.get(info.denied, f'sandbox: {info.denied}')}: {words}"
-        text = words + (briefly(raised) if raised else "")
-        place = raised.in_project if raised and code is CauseCode.RAISED else None
-        if place:
-            text += f" ({place.path}:{place.line})"
-        cause = Cause(code=code, text=shorten(" ".join(text.split())))
-        return TestRun(test=self.test, node="", verdict=verdict, cause=cause, raised=raised)
+    @property
+    def collected(self) -> tuple[str, ...] | None:
+        """The items that are to be run, None where it did not come to that."""
+        event = self.result.first("collected")
+        return event.nodes if event else None
 
-    def run_of(self, item: Item) -> TestRun:
-        """Return what one item did."""
-        run = self._of_phases(item.phases)
-        if why_not := self._contradiction(item):
-            run = self._tampered(why_not)
-        elif not self._is_over(item, passed=run.verdict is Verdict.PASS):
-            run = self._cut_short(item)
-        elif item.end is not None:
-            run = self._with_origins(run, item.end)
+    def runs(self) -> dict[str, TestRun]:
+        """Return what the items did that were begun, by their nodes."""
+        items = items_of(self.result.events)
+        last, finish = next(reversed(items), ""), self.result.first("finish")
+        return {
+            node: self._run_of(item, finish, is_last=node == last) for node, item in items.items()
+        }
+
+    def without_items(self, path: str) -> TestRun:
+        """Return what became of a file none of whose tests was begun."""
+        printed = self.paths.text(self.result.output)
+        run = self._not_begun(path, printed)
+        return replace(run, seconds=self.result.seconds, output=printed[-_MOST_OUTPUT:])
+
+    def _run_of(self, item: Item, finish: Event | None, *, is_last: bool) -> TestRun:
+        end = item.ends[0] if item.ends else None
+        path, _, node = self.paths.text(item.node).partition("::")
+        run = self._of_phases(item.phases, path)
+        is_over = end is not None and (item.joined is not None or not item.is_forked)
+        if not item.is_forked and run.verdict is Verdict.PASS:  # and its process, or goes on
+            is_over &= not (self.result.timed_out if finish else is_last)
+        if why_not := self._contradiction(item, finish):
+            run = _run(Verdict.TAMPERED, CauseCode.CONTRADICTION, why_not)
+        elif not is_over:
+            is_late = self.result.timed_out and not item.joined
+            late = f"did not end within {self.seconds:g} s" if is_late else ""
+            status = item.joined.code if item.joined else self.result.status
+            place = item.node if item.is_forked else ""
+            run = self._ended_early(status, late, "before the test's end", place)
+        elif end is not None:
+            run = self._with_origins(run, end)
         printed = [phase.output for phase in item.phases if phase.output]
-        if not printed and item.end is None:
+        if not printed and end is None:
             printed = [self.paths.text(self.result.output)]
-        lines = item.end.lines.items() if item.end else ()
-        named = ((self.paths.relative(path), numbers) for path, numbers in lines)
+        lines = end.lines.items() if end else ()
+        named = ((self.paths.relative(file), numbers) for file, numbers in lines)
         return replace(
             run,
-            node=self.paths.text(item.node.partition("::")[2]),
+            node=node,
             seconds=sum(phase.duration for phase in item.phases),
             used_project=next((p.used for p in item.phases[::-1] if p.when == "call"), None),
             output="".join(printed[-1:])[-_MOST_OUTPUT:],
-            ran=tuple((path, f"{sum(1 << n for n in lines):x}") for path, lines in named if path),
-            cpu=item.end.cpu if item.end else 0.0,
+            ran=tuple((file, f"{sum(1 << n for n in lines):x}") for file, lines in named if file),
+            cpu=end.cpu if end else 0.0,
         )
 
-    def without_items(self, file: str) -> TestRun:
-        """Return what became of a file, as it was called, none of whose tests was begun."""
-        printed = self.paths.text(self.result.output)
-        run = self._not_begun(file, printed)
-        return replace(run, seconds=self.result.seconds, output=printed[-_MOST_OUTPUT:])
-
-    def _of_phases(self, phases: list[Event]) -> TestRun:
+    def _of_phases(self, phases: list[Event], path: str) -> TestRun:
         """Return the verdict that the phases of an item amount to."""
         for phase in phases:
             hides = phase.outcome == "passed" and phase.raised is not None
             if hides or phase.outcome not in ("passed", "failed", "skipped"):
                 said = f"{phase.when} reported as {phase.outcome!r} though it raised"
-                return self._tampered(said)
+                return _run(Verdict.TAMPERED, CauseCode.CONTRADICTION, said)
         for phase in phases:
             if phase.outcome == "failed":
-                return self._failure(phase)
+                return self._failure(phase, path)
             if phase.outcome == "skipped" and phase.when != "teardown":
                 if phase.xfail:
                     text = phase.reason or "expected to fail"
-                    return self.run(Verdict.XFAIL, CauseCode.EXPECTED_FAILURE, text)
-                return self.run(Verdict.SKIP, CauseCode.SKIPPED, phase.reason or "skipped")
+                    return _run(Verdict.XFAIL, CauseCode.EXPECTED_FAILURE, text)
+                return _run(Verdict.SKIP, CauseCode.SKIPPED, phase.reason or "skipped")
         if [phase.when for phase in phases] != ["setup", "call", "teardown"]:
-            return self._tampered("phases are missing or out of order")
+            said = "phases are missing or out of order"
+            return _run(Verdict.TAMPERED, CauseCode.CONTRADICTION, said)
         marked = ", though marked as expected to fail" if phases[1].xfail else ""
-        return self.run(Verdict.PASS, CauseCode.PASSED, f"passed{marked}")
+        return _run(Verdict.PASS, CauseCode.PASSED, f"passed{marked}")
 
-    def _failure(self, phase: Event) -> TestRun:
+    def _failure(self, phase: Event, path: str) -> TestRun:
+        """Return what a phase of a test of the file at `path` comes to, or its collection."""
         info = phase.raised
         if phase.when in _AROUND:
             code, words = _AROUND[phase.when]
-            return self.run(Verdict.BROKEN, code, f"{words}: {'' if info else phase.text}", info)
+            text = f"{words}: {'' if info else phase.text}"
+            return self._raising(Verdict.BROKEN, code, text, info)
         if info is None:
-            return self.run(Verdict.FAIL, CauseCode.RAISED, _last_line(phase.text) or "failed")
+            return _run(Verdict.FAIL, CauseCode.RAISED, _last_line(phase.text) or "failed")
         # The innermost frame that is not a library's.
-        paths = [self.paths.relative(path) for path, _, _ in info.frames]
-        innermost = next(filter(None, reversed(paths)), self.path)
-        is_own = innermost == self.path or is_test_path(innermost)
-        if is_own and not info.denied:
+        paths = [self.paths.relative(name) for name, _, _ in info.frames]
+        innermost = next(filter(None, reversed(paths)), path)
+        if (innermost == path or is_test_path(innermost)) and not info.denied:
             if _OWN_FAULTS.intersection((info.type, *info.bases)):
                 words = "error in the test itself: "
-                return self.run(Verdict.BROKEN, CauseCode.OWN_ERROR, words, info)
+                return self._raising(Verdict.BROKEN, CauseCode.OWN_ERROR, words, info)
             if info.about_project:
                 words = "does not fit the project: "
-                return self.run(Verdict.FAIL, CauseCode.MISMATCH, words, info)
-        return self.run(Verdict.FAIL, CauseCode.RAISED, "", info)
+                return self._raising(Verdict.FAIL, CauseCode.MISMATCH, words, info)
+        return self._raising(Verdict.FAIL, CauseCode.RAISED, "", info)
 
-    def _tampered(self, text: str) -> TestRun:
-        return self.run(Verdict.TAMPERED, CauseCode.CONTRADICTION, text)
+    def _raising(
+        self, verdict: Verdict, code: CauseCode, words: str, info: ExceptionInfo | None
+    ) -> TestRun:
+        """Return a run that an exception ended, with words before it."""
+        if info is None:
+            return _run(verdict, code, words)
+        raised = self.paths.raised(info)
+        if info.denied and code is not CauseCode.NOT_COLLECTED:
+            code = CauseCode.SHORT if info.denied in _OF_MACHINE else CauseCode.DENIED
+        if info.denied:
+            words = f"{_REFUSED.get(info.denied, f'sandbox: {info.denied}')}: {words}"
+        text = words + briefly(raised)
+        if code is CauseCode.RAISED and (place := raised.in_project):
+            text += f" ({place.path}:{place.line})"
+        return replace(_run(verdict, code, text), raised=raised)
 
-    def _contradiction(self, item: Item) -> str:
+    def _contradiction(self, item: Item, announced: Event | None) -> str:
         """Return what no plugin of ours reports, if anything."""
         if self.result.flooded or item.is_odd:
             return "events from two processes, or none that can be read"
-        status, announced = self.result.status, self.result.first("finish")
+        status = self.result.status
         if item.is_forked:
-            status, announced = (item.joined.code, item.end) if item.joined else (0, None)
+            announced = next(iter(item.ends), None) if item.joined else None
+            status = item.joined.code if item.joined else 0
         if announced and not self.result.timed_out and status != announced.code:
             return f"{status_words(status)}, but pytest said {announced.code}"
         return ""
 
-    def _is_over(self, item: Item, *, passed: bool) -> bool:
-        """Return whether an item came to its end, and its process did, or went on to the next."""
-        if item.end is None or item.is_forked:
-            return item.end is not None and item.joined is not None
-        if not passed:
-            return True
-        return not (self.result.timed_out if self.result.first("finish") else item.is_last)
-
-    def _cut_short(self, item: Item) -> TestRun:
-        """Return what becomes of an item that did not come to its end."""
-        node = item.node if item.is_forked else ""
-        status = item.joined.code if item.joined else self.result.status
-        is_late = self.result.timed_out and not item.joined
-        late = f"did not end within {self.seconds:g} s" if is_late else ""
-        return self._ended_early(status, late, "before the test's end", node)
-
     def _ended_early(self, status: int, late: str, when: str, node: str = "") -> TestRun:
         """Return how a process ended too early; `late` says that it took too long."""
         if self.result.disk_full:
-            return self.run(Verdict.INVALID, CauseCode.DISK_FULL, "the disk was full")
+            return _run(Verdict.INVALID, CauseCode.DISK_FULL, "the disk was full")
         for event in self.result.events:
             if event.event == "broken_off" and event.node == node:
                 words = "broke off the run: "
-                return self.run(Verdict.BROKEN, CauseCode.BROKEN_OFF, words, event.raised)
+                return self._raising(Verdict.BROKEN, CauseCode.BROKEN_OFF, words, event.raised)
+        if late and self.result.is_overdue:
+            text = "the tests together did not end in time"
+            return _run(Verdict.TIMEOUT, CauseCode.TREE_TOO_SLOW, text)
         if late:
-            if self.result.is_overdue:
-                text = "the tests together did not end in time"
-                return self.run(Verdict.TIMEOUT, CauseCode.TREE_TOO_SLOW, text)
-            return self.run(Verdict.TIMEOUT, CauseCode.TOO_SLOW, late)
+            return _run(Verdict.TIMEOUT, CauseCode.TOO_SLOW, late)
         # The kernel kills what takes too much memory, and others may have taken it.
         code = CauseCode.SHORT if status == -signal.SIGKILL else CauseCode.ENDED
-        return self.run(Verdict.CRASH, code, f"{status_words(status)} {when}")
+        return _run(Verdict.CRASH, code, f"{status_words(status)} {when}")
 
-    def _not_begun(self, file: str, printed: str) -> TestRun:
+    def _not_begun(self, path: str, printed: str) -> TestRun:
         result = self.result
         if not result.first("start") and not result.disk_full:
             text = f"sandbox: could not be set up: {_last_line(printed)}"
-            return self.run(Verdict.INVALID, CauseCode.NOT_STARTED, text)
+            return _run(Verdict.INVALID, CauseCode.NOT_STARTED, text)
         for event in result.events:
-            if event.event == "file_failed" and _concerns(event.node, file):
-                return self._failure(event)
-            if event.event == "file_skipped" and _concerns(event.node, file):
-                return self.run(Verdict.SKIP, CauseCode.SKIPPED, event.text or "skipped")
+            if event.event == "file_failed" and _concerns(event.node, path):
+                return self._failure(event, path)
+            if event.event == "file_skipped" and _concerns(event.node, path):
+                return _run(Verdict.SKIP, CauseCode.SKIPPED, event.text or "skipped")
         is_early = not printed.strip() or result.status < 0 or result.first("broken_off")
         if result.timed_out or result.disk_full or is_early:
             late = "did not end while being collected" if result.timed_out else ""
             return self._ended_early(result.status, late, "while being collected")
-        if result.first("collected"):
-            return self.run(Verdict.BROKEN, CauseCode.NO_TEST, "no test found")
-        return self.run(Verdict.BROKEN, CauseCode.NOT_COLLECTED, _why_not_collected(printed))
+        if self.collected is not None:
+            return _run(Verdict.BROKEN, CauseCode.NO_TEST, "no test found")
+        return _run(Verdict.BROKEN, CauseCode.NOT_COLLECTED, _why_not_collected(printed))
 
     def _with_origins(self, run: TestRun, end: Event) -> TestRun:
         """Return the run, or INVALID where other code than the patched was imported."""
@@ -258,9 +256,15 @@ class Reading:
             if self.paths.relative(origin) != path:
                 where = self.paths.text(origin)
                 text = f"other code than the patched {path} was imported: {where}"
-                return self.run(Verdict.INVALID, CauseCode.OTHER_CODE, text)
+                return _run(Verdict.INVALID, CauseCode.OTHER_CODE, text)
         # Whether changed lines were executed is not known, where a changed module was imported.
         return replace(run, exercised=None if end.origins or not self.is_patched else False)
+
+
+def _run(verdict: Verdict, code: CauseCode, text: str) -> TestRun:
+    """Return a run of which no more is known."""
+    cause = Cause(code=code, text=shorten(" ".join(text.split())))
+    return TestRun(test="", node="", verdict=verdict, cause=cause)
 
 
 def status_words(status: int) -> str:

@@ -1,24 +1,26 @@
-"""Runs tests on a private copy of the project: a pytest process, and another when that one dies."""
+"""Runs tests on private copies of the project: a pytest process, and another when that one dies."""
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import BoundedSemaphore, Lock
 
 from pytest_brt.project.layout import is_test_path, module_names
-from pytest_brt.sandbox.conditions import Conditions, Limits, PlacedTest, Test, place_tests
+from pytest_brt.sandbox.limits import Limits
+from pytest_brt.sandbox.placing import Test, place_tests
 from pytest_brt.sandbox.process import Deadlines, ProcessResult, run_process
-from pytest_brt.sandbox.results import Item, Reading, items_of
+from pytest_brt.sandbox.results import Reading
 from pytest_brt.sandbox.sandbox import Sandbox, View
 from pytest_brt.sandbox.shown import python_folders
 from pytest_brt.sandbox.view import PathMap, make_view
 from pytest_brt.sandbox.workspace import NoRoom, Scratch, name_full_disk
-from pytest_brt.types import Cause, TestRun, Verdict
+from pytest_brt.types import Cause, FileChange, TestRun, Verdict
 from pytest_brt.types.cause import CauseCode
 from pytest_brt.types.subject import Subject
 
@@ -37,7 +39,7 @@ _MOST_SEVERE = (
 )  # fmt: skip
 
 #: What each test did, by its id: one run for each item of a whole file.
-Runs = dict[str, tuple[TestRun, ...]]
+_Runs = dict[str, list[TestRun]]
 
 
 class Runner:
@@ -51,7 +53,8 @@ class Runner:
         self.sandbox = sandbox.for_folders(python_folders(subject.python, subject.root))
         self.limits = limits
         self._jobs = jobs
-        self._turns = BoundedSemaphore(jobs)
+        #: Who holds one may run a tree.
+        self.turns = BoundedSemaphore(jobs)
         self._alone = Lock()
         with name_full_disk():
             self.scratch = Scratch(self.sandbox.user)
@@ -60,213 +63,206 @@ class Runner:
         """Remove what was written."""
         self.scratch.close()
 
-    def run(self, tests: Sequence[Test], conditions: Conditions) -> Runs:
-        """Run tests on one tree; return what each did.
+    def run(
+        self,
+        tests: Sequence[Test],
+        changes: Sequence[FileChange] = (),
+        *,
+        hash_seed: int = 0,
+        reverse: bool = False,
+        test_seconds: float = math.inf,
+        seconds: float = math.inf,
+        watch: Sequence[str] = (),
+    ) -> tuple[TestRun, ...]:
+        """Run tests on the tree with `changes` and return what each did, in their order.
 
-        A test that was short of time, memory or disk while others ran is run once more, alone, and
-        that counts.
+        A test with a `node`, or one that could not be collected, has one run; a whole file, and
+        `nodes`, have one for each test in it. A test that was short of time, memory or disk while
+        others ran is run once more, alone, and that counts.
+
+        Args:
+            tests: ids are all different.
+            changes: of the project's tree, as a patch makes them.
+            hash_seed: PYTHONHASHSEED.
+            reverse: the last test is run first.
+            test_seconds: wall-clock seconds of one test, where that is to be less than usual.
+            seconds: the same of all tests.
+            watch: files of which each test is to tell the lines that it executes; where Python is
+                older than 3.12, tests that execute much of them take several times as long.
         """
-        with self.turn():
-            runs = self._run_if_room(tests, conditions)
+        tree = _Tree(
+            runner=self,
+            changes=tuple(changes),
+            order={"reverse": reverse, "watch": watch},
+            hash_seed=hash_seed,
+            each=min(self.limits.seconds, test_seconds),
+            total=min(self.limits.row_seconds, seconds),
+        )
+        with self.turns:
+            runs = tree.run(tests)
         short = [test for test in tests if any(run.cause.code in _SHORT for run in runs[test.id])]
-        is_busy = os.getloadavg()[0] > (os.cpu_count() or 1)
-        if not short or not (self._jobs > 1 or is_busy):
-            return runs
-        with self._turn_alone():
-            return runs | self._run_if_room(short, conditions)
-
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Wait until fewer than `jobs` trees are run."""
-        with self._turns:
-            yield
+        if short and (self._jobs > 1 or os.getloadavg()[0] > (os.cpu_count() or 1)):
+            with self._turn_alone():
+                runs |= tree.run(short)
+        return tuple(run for test in tests for run in runs[test.id])
 
     @contextmanager
     def _turn_alone(self) -> Iterator[None]:
         """Wait until nothing is run, and have it so."""
         with self._alone:
             for _ in range(self._jobs):
-                self._turns.acquire()
+                self.turns.acquire()
         try:
             yield
         finally:
-            self._turns.release(self._jobs)
+            self.turns.release(self._jobs)
 
     def run_script(
-        self, name: str, view: View, deadlines: Deadlines, order: dict[str, object]
-    ) -> ProcessResult:
-        """Run one of our scripts in the project's interpreter."""
-        return run_process(
-            self.sandbox,
-            [self.subject.python, f"{view.tools_inside}/start.py", name],
-            view,
-            deadlines,
-            order={**order, "processes": most_tasks(self.sandbox)},
-            limits=self.limits.of_processes,
-        )
+        self,
+        name: str,
+        deadlines: Deadlines,
+        order: Mapping[str, object],
+        changes: Iterable[FileChange] = (),
+        *,
+        seed: int = 0,
+        compiles: bool = False,
+    ) -> tuple[ProcessResult, View]:
+        """Run one of our scripts in the project's interpreter, on a private copy with changes.
 
-    def _run_if_room(self, tests: Sequence[Test], conditions: Conditions) -> Runs:
+        With `compiles`, the bytecode of the copy is kept for others.
+
+        Raises:
+            NoRoom: the disk is full.
+        """
+        with name_full_disk(), self.scratch.workspace(Path(self.subject.root)) as copy:
+            copy.write(changes)
+            view = make_view(
+                self.subject, self.sandbox, self.scratch, copy, seed=seed, compiles=compiles
+            )
+            result = run_process(
+                self.sandbox,
+                [self.subject.python, f"{view.tools_inside}/start.py", name],
+                view,
+                deadlines,
+                order={
+                    **order,
+                    "folder": view.tree,
+                    "packages": self.subject.packages,
+                    "processes": most_tasks(self.sandbox),
+                },
+                limits=self.limits.of_processes,
+            )
+            if compiles:
+                copy.keep_bytecode(self.scratch.bytecode)
+        return result, view
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tree:
+    """A tree, and how tests are run on it."""
+
+    runner: Runner
+    changes: tuple[FileChange, ...]
+    order: Mapping[str, object]
+    hash_seed: int
+    #: Wall-clock seconds of one test, and of all.
+    each: float
+    total: float
+
+    def run(self, tests: Sequence[Test]) -> _Runs:
         """Run tests; where there is no room for a copy, that is what is known of each."""
+        last = time.monotonic() + self.total
+        runs: _Runs = {}
         try:
-            with name_full_disk():
-                return self._run(tests, conditions)
+            for group in place_tests(tests):
+                runs |= self._run_group(group, last)
         except NoRoom:
             cause = Cause(code=CauseCode.DISK_FULL, text="the disk was full")
             invalid = TestRun(test="", node="", verdict=Verdict.INVALID, cause=cause)
-            return {t.id: (replace(invalid, test=t.id, node=t.node),) for t in tests}
+            return {t.id: [replace(invalid, test=t.id, node=t.node)] for t in tests}
+        return runs
 
-    def _run(self, tests: Sequence[Test], conditions: Conditions) -> Runs:
-        last = time.monotonic() + min(self.limits.row_seconds, conditions.seconds or 1e9)
-        runs: Runs = {}
-        waiting = place_tests(tests)
-        while waiting:
-            batch = self._run_batch(waiting.pop(0), conditions, last)
-            halves = batch.halves() if time.monotonic() < last else []
-            waiting = [*halves, *waiting]
-            if not halves:
-                runs |= batch.runs()
-        return {test.id: runs[test.id] for test in tests}
-
-    def _run_batch(self, tests: list[PlacedTest], conditions: Conditions, last: float) -> _Batch:
-        """Run tests that lie in one tree, in a new process after each that died."""
-        seconds = min(self.limits.seconds, conditions.test_seconds or self.limits.seconds)
-        changed = self._changed_modules(conditions)
-        batch = _Batch(tests=tests, seconds=seconds, is_patched=bool(changed))
+    def _run_group(self, tests: Sequence[Test], last: float) -> _Runs:
+        """Run tests that lie in one copy, in a new process after each that died."""
+        done: dict[str, TestRun] = {}
         for _ in range(_MOST_PROCESSES):
-            deadlines = Deadlines(
-                start=max(self.limits.start_seconds, seconds),
-                each=seconds,
-                total=max(1.0, last - time.monotonic()),
-            )
-            result, view = self._run_process(batch, conditions, deadlines)
-            if not batch.add(result, view) or time.monotonic() >= last:
+            reading = self._run_process(tests, done, last)
+            runs = reading.runs()
+            done |= runs
+            left = [node for node in reading.collected or () if node not in done]
+            if not (runs and left) or time.monotonic() >= last:
                 break
-        return batch
+        if not done and reading.collected is None and time.monotonic() < last:
+            half, rest = _halves(tests, is_known=reading.result.status == _USAGE_ERROR)
+            if rest:
+                return self._run_group(half, last) | self._run_group(rest, last)
+        return {test.id: _runs_of(test, done, left, reading) for test in tests}
 
     def _run_process(
-        self, batch: _Batch, conditions: Conditions, deadlines: Deadlines
-    ) -> tuple[ProcessResult, View]:
+        self, tests: Sequence[Test], done: Mapping[str, TestRun], last: float
+    ) -> Reading:
         """Run what is not done yet by one pytest, on a copy of its own."""
-        files = {placed.path: placed for placed in batch.tests}
-        own = all(placed.test.source is None for placed in batch.tests)
+        runner = self.runner
+        roots = runner.subject.source_roots
+        paths = [change.path for change in self.changes if not is_test_path(change.path)]
+        changed = [(path, names) for path in paths if (names := module_names(path, roots))]
+        brought = [test.path for test in tests if test.source is not None]
         # Elsewhere than in a root of its own, each copy has another path, and bytecode names it.
-        compiles = own and not conditions.changes and self.sandbox.has_own_root
-        compiles = compiles and not self.scratch.bytecode.exists()
-        with self.scratch.workspace(Path(self.subject.root)) as workspace:
-            workspace.write(conditions.changes)
-            workspace.write(file for placed in batch.tests for file in placed.files)
-            view = make_view(
-                self.subject,
-                self.sandbox,
-                self.scratch,
-                workspace,
-                seed=conditions.hash_seed,
-                compiles=compiles,
-            )
-            order: dict[str, object] = {
-                "folder": view.tree,
-                "arguments": [*files, *pytest_options(self.subject, view)],
-                "tests": [*batch.files.items()],
-                "done": [*batch.reported],
-                "reverse": conditions.reverse,
-                "isolated": [p.path for p in batch.tests if p.test.source is not None],
-                "packages": self.subject.packages,
-                "changed": self._changed_modules(conditions),
-                "watch": conditions.watch,
-            }
-            result = self.run_script("plugin", view, deadlines, order)
-            if compiles:
-                workspace.keep_bytecode(self.scratch.bytecode)
-            return result, view
-
-    def _changed_modules(self, conditions: Conditions) -> list[tuple[str, tuple[str, ...]]]:
-        """Return path and names of each module of the project that is changed."""
-        roots = self.subject.source_roots
-        paths = [change.path for change in conditions.changes if not is_test_path(change.path)]
-        return [(path, names) for path in paths if (names := module_names(path, roots))]
-
-
-@dataclass(slots=True, kw_only=True)
-class _Batch:
-    """What the processes reported of some tests that lie in one tree."""
-
-    tests: Sequence[PlacedTest]
-    #: Seconds that a test has.
-    seconds: float
-    #: Modules of the project are changed.
-    is_patched: bool
-    #: The items that were begun, and the process that reported of each.
-    reported: dict[str, tuple[Item, ProcessResult]] = field(default_factory=dict)
-    #: Those that were collected, and not begun yet.
-    left: list[str] = field(default_factory=list)
-    view: View | None = None
-    last: ProcessResult = field(default_factory=ProcessResult)
-
-    @property
-    def files(self) -> dict[str, list[str] | None]:
-        """The files of the tests, and the nodes wanted below each, None for all of them."""
-        files: dict[str, list[str] | None] = {}
-        for placed in self.tests:
-            names = placed.test.names
-            known = files.setdefault(placed.path, [])
-            files[placed.path] = [*known, *names] if names and known is not None else None
-        return files
-
-    def add(self, result: ProcessResult, view: View) -> bool:
-        """Take in what a process reported; return whether another one may do what is left."""
-        items = items_of(result.events)
-        self.reported |= {node: (item, result) for node, item in items.items()}
-        collected = result.first("collected")
-        self.left = [n for n in (collected.nodes if collected else ()) if n not in self.reported]
-        self.last, self.view = result, view
-        return bool(items and self.left)
-
-    def halves(self) -> list[list[PlacedTest]]:
-        """Return the tests in two parts, of which one may be well; [] where that is known.
-
-        A file that ends the process, or a conftest that cannot be imported, ends all of them.
-        """
-        paths = list(self.files)
-        folders = {path.rpartition("/")[0] for path in paths}
-        is_known = self.last.status == _USAGE_ERROR and len(folders) == 1
-        if self.reported or self.last.first("collected") or len(paths) == 1 or is_known:
-            return []
-        half = frozenset(paths[: len(paths) // 2])
-        return [
-            [placed for placed in self.tests if placed.path in half],
-            [placed for placed in self.tests if placed.path not in half],
-        ]
-
-    def runs(self) -> Runs:
-        """Return what each test did, by its id; what was not begun was too late."""
-        return {placed.test.id: tuple(self._runs_of(placed)) for placed in self.tests}
-
-    def _runs_of(self, placed: PlacedTest) -> list[TestRun]:
-        test = placed.test
-        runs = [
-            self._reading(placed, result).run_of(item)
-            for node, (item, result) in self.reported.items()
-            if placed.has(node)
-        ]
-        cause = Cause(code=CauseCode.TREE_TOO_SLOW, text="the tests together did not end in time")
-        late = TestRun(test=test.id, node="", verdict=Verdict.TIMEOUT, cause=cause)
-        left = filter(placed.has, self.left)
-        runs += [replace(late, node=node.partition("::")[2]) for node in left]
-        if not runs:
-            whole = self._reading(placed, self.last).without_items(placed.path)
-            runs = [replace(whole, node=test.node)]
-        return [replace(most_severe(runs), node=test.node)] if test.node else runs
-
-    def _reading(self, placed: PlacedTest, result: ProcessResult) -> Reading:
-        assert self.view is not None, "a process has reported of the tests"
-        return Reading(
-            test=placed.test.id,
-            path=placed.test.path,
-            result=result,
-            paths=PathMap(view=self.view, alias=placed.alias),
-            seconds=self.seconds,
-            is_patched=self.is_patched,
+        compiles = runner.sandbox.has_own_root and not (brought or self.changes)
+        compiles = compiles and not runner.scratch.bytecode.exists()
+        files: dict[str, list[str]] = {test.path: [] for test in tests}
+        for test in tests:
+            files[test.path] += test.names or ("",)
+        deadlines = Deadlines(
+            start=max(runner.limits.start_seconds, self.each),
+            each=self.each,
+            total=max(1.0, last - time.monotonic()),
         )
+        order = {
+            **self.order,
+            "options": runner.subject.pytest_args,
+            "has_settings": bool(runner.subject.ini),
+            "tests": [*files.items()],
+            "done": [*done],
+            "isolated": brought,
+            "changed": changed,
+        }
+        own = [file for test in tests for file in test.files.values()]
+        result, view = runner.run_script(
+            "plugin",
+            deadlines,
+            order,
+            (*self.changes, *own),
+            seed=self.hash_seed,
+            compiles=compiles,
+        )
+        return Reading(
+            result=result, paths=PathMap(view=view), seconds=self.each, is_patched=bool(changed)
+        )
+
+
+def _halves(tests: Sequence[Test], *, is_known: bool) -> tuple[list[Test], list[Test]]:
+    """Return tests in two parts, of which one may be well; the second is empty where none can be.
+
+    A file that ends the process, or a conftest that cannot be imported, ends all of them: that is
+    known of those in one folder.
+    """
+    paths = [*dict.fromkeys(test.path for test in tests)]
+    folders = {path.rpartition("/")[0] for path in paths}
+    half = paths if is_known and len(folders) == 1 else paths[: (len(paths) + 1) // 2]
+    return [t for t in tests if t.path in half], [t for t in tests if t.path not in half]
+
+
+def _runs_of(
+    test: Test, done: Mapping[str, TestRun], left: Sequence[str], reading: Reading
+) -> list[TestRun]:
+    """Return what a test did; what was collected and not begun was too late."""
+    cause = Cause(code=CauseCode.TREE_TOO_SLOW, text="the tests together did not end in time")
+    late = TestRun(test=test.id, node="", verdict=Verdict.TIMEOUT, cause=cause)
+    runs = [replace(run, test=test.id) for node, run in done.items() if test.has(node)]
+    runs += [replace(late, node=node.partition("::")[2]) for node in left if test.has(node)]
+    runs = runs or [replace(reading.without_items(test.path), test=test.id)]
+    return [replace(most_severe(runs), node=test.node)] if test.node else runs
 
 
 def most_severe(runs: Sequence[TestRun]) -> TestRun:
@@ -284,14 +280,6 @@ def most_severe(runs: Sequence[TestRun]) -> TestRun:
         cpu=sum(run.cpu for run in runs),
         ran=tuple((path, f"{executed:x}") for path, executed in lines.items()),
     )
-
-
-def pytest_options(subject: Subject, view: View) -> list[str]:
-    """Return pytest's options for every run: the project's own, without its selection."""
-    options = ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
-    options += ["--rootdir", view.tree, "--confcutdir", view.tree, "--tb=short", "-q"]
-    options += ["--continue-on-collection-errors", *subject.pytest_args]
-    return options if subject.ini else [*options, "-c", f"{view.tools_inside}/empty.ini"]
 
 
 def most_tasks(sandbox: Sandbox) -> int:

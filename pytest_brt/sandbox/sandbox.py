@@ -50,8 +50,8 @@ class View:
     shown: tuple[tuple[str, str], ...] = ()
     #: Virtual environments of the project, of which no copy is made.
     environments: tuple[tuple[str, str], ...] = ()
-    #: Other folders that it may write.
-    writable: tuple[tuple[str, str], ...] = ()
+    #: The folder of what it writes elsewhere.
+    temporary: str
     #: The folder of our scripts, and where the process finds it.
     tools: str
     tools_inside: str
@@ -127,7 +127,7 @@ class Sandbox:
             "argv": argv,
             "env": dict(view.env),
             "readable": [*system, *shown, view.tools],
-            "writable": [view.copy, *(real for real, _ in view.writable)],
+            "writable": [view.copy, view.temporary],
             "landlock": self.isolation is Isolation.LANDLOCK,
             "libraries": str(Path(libraries.origin or "").parents[1]) if libraries else "",
             "filter": self.filter.hex(),
@@ -172,7 +172,6 @@ def _view_options(view: View) -> list[str]:
     mounts = [("--ro-bind", real, named) for real, named in view.shown]
     mounts += [("--ro-bind", view.tools, view.tools_inside), ("--bind", view.copy, view.root)]
     mounts += [("--ro-bind", real, named) for real, named in view.environments]
-    mounts += [("--bind", real, named) for real, named in view.writable]
     options: list[str] = []
     # Folders on the way are made for their owner alone, if they are not made first.
     places = [*SYSTEM]

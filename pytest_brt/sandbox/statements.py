@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem
-from pytest_brt.sandbox.events import ReportedStatement
+from pytest_brt.sandbox.events import StatementResult
 from pytest_brt.sandbox.process import Deadlines, ProcessResult
 from pytest_brt.sandbox.results import status_words
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.sandbox.view import PathMap, make_view
-from pytest_brt.sandbox.workspace import name_full_disk
-from pytest_brt.types import FileChange, Raised
+from pytest_brt.sandbox.view import PathMap
+from pytest_brt.types import FileChange
 
 #: Seconds for starting Python and importing the project, at least.
 _START = 60.0
@@ -33,13 +31,6 @@ class Script:
     statement_share: float = 1 / 3
     #: Number of the statement from which on it is noted which functions are called.
     calls_from: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatementResult(ReportedStatement):
-    """What one statement did."""
-
-    raised: Raised | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,18 +61,13 @@ def run_statements(runner: Runner, script: Script) -> ScriptResult:
     each = max(runner.limits.seconds * script.statement_share, _EACH)
     total = max(runner.limits.seconds, each)
     deadlines = Deadlines(start=_START, each=each, total=_START + total)
-    workspace = runner.scratch.workspace(Path(subject.root))
-    with runner.turn(), name_full_disk(), workspace as copy:
-        copy.write(script.changes)
-        view = make_view(subject, runner.sandbox, runner.scratch, copy)
-        order: dict[str, object] = {
-            "folder": f"{view.writable[0][1]}/{copy.work.name}",
-            "statements": script.statements,
-            "packages": subject.packages,
-            "calls_from": script.calls_from,
-            "warnings": subject.warnings,
-        }
-        result = runner.run_script("statements", view, deadlines, order)
+    order: dict[str, object] = {
+        "statements": script.statements,
+        "calls_from": script.calls_from,
+        "warnings": subject.warnings,
+    }
+    with runner.turns:
+        result, view = runner.run_script("statements", deadlines, order, script.changes)
     if not result.first("start"):
         output = result.output.strip().splitlines() or [status_words(result.status)]
         raise SandboxProblem(f"{subject.python!r} does not start in the sandbox: {output[-1]}")
@@ -92,26 +78,26 @@ def _read(script: Script, result: ProcessResult, paths: PathMap, each: float) ->
     evaluable = {event.index for event in result.events if event.event == "evaluable"}
     observed: list[StatementResult] = []
     for event in result.events:
-        reported = event.observed
-        if reported is None:
+        if (seen := event.observed) is None:
             continue
-        value = reported.value
-        if value is not None:
-            text, shown = paths.text(value.text), paths.text(value.repr)
-            value = replace(value, repr=shown, text=text, evaluable=reported.index in evaluable)
-        fields = {name: getattr(reported, name) for name in ReportedStatement.__slots__}
-        fields |= {name: paths.text(fields[name]) for name in ("stdout", "stderr")}
+        value = seen.value and replace(
+            seen.value,
+            repr=paths.text(seen.value.repr),
+            text=paths.text(seen.value.text),
+            evaluable=seen.index in evaluable,
+        )
         raised = paths.raised(event.raised) if event.raised else None
-        observed.append(StatementResult(**{**fields, "value": value}, raised=raised))
-    ended = ""
-    if len(observed) < len(script.statements):
-        late = f"timed out after {each:g} s"
-        ended = late if result.timed_out else status_words(result.status)
+        stdout, stderr = paths.text(seen.stdout), paths.text(seen.stderr)
+        told = replace(seen, value=value, raised=raised, stdout=stdout, stderr=stderr)
+        observed.append(told)
+    is_whole = len(observed) >= len(script.statements)
+    late = f"timed out after {each:g} s"
+    ended = late if result.timed_out else status_words(result.status)
     finish = result.first("finish")
     called = ((paths.relative(path), line) for path, line in finish.called) if finish else ()
     return ScriptResult(
         observed=tuple(observed),
-        ended=ended,
-        timed_out=bool(ended) and result.timed_out,
+        ended="" if is_whole else ended,
+        timed_out=result.timed_out and not is_whole,
         called=frozenset((path, line) for path, line in called if path is not None),
     )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.sandbox.events import ExceptionInfo
+from pytest_brt.sandbox.placing import ALIAS
 from pytest_brt.sandbox.sandbox import Sandbox, View
 from pytest_brt.sandbox.shown import interpreter_folders, own_import_folders, shows_too_much
 from pytest_brt.sandbox.workspace import Scratch, Workspace
@@ -19,8 +21,8 @@ from pytest_brt.types.subject import Subject
 _PASSED_ON = (
     "PATH", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "PYTHONUTF8", "PYTHONCOERCECLOCALE",
 )  # fmt: skip
-#: Where our scripts, and the folders beside a copy, lie in a root of its own.
-_TOOLS, _BESIDE = "/run/brt", "/tmp/brt"
+#: Where our scripts lie in a root of its own.
+_TOOLS = "/run/brt"
 
 
 def make_view(
@@ -59,7 +61,7 @@ def make_view(
         env=env,
         shown=tuple(dict.fromkeys(_shown_folders(subject, sandbox, env))),
         environments=tuple((path, path) for path in workspace.environments),
-        writable=((str(workspace.temporary), _BESIDE if own else folder),),
+        temporary=folder,
         tools=str(scratch.tools),
         tools_inside=_TOOLS if own else str(scratch.tools),
     )
@@ -81,9 +83,6 @@ class PathMap:
     """Maps paths as processes name them to the project's own."""
 
     view: View
-    #: Name of a test file's own, without its suffix, and what it stands for: several tests may
-    #: want the same file.
-    alias: tuple[str, str] = ("", "")
 
     def relative(self, path: str) -> str | None:
         """Return a path relative to the project, or None when it lies elsewhere."""
@@ -96,10 +95,8 @@ class PathMap:
         return plain[len(self.view.root) + 1 :]
 
     def text(self, text: str) -> str:
-        """Return a text in which the private copy is called by the project's own path."""
-        alias, name = self.alias
-        plain = text.replace(alias, name) if alias else text
-        return plain.replace(self.view.tree, self.view.root)
+        """Return a text with the project's own path for the copy, and as tests call their files."""
+        return re.sub(f"{ALIAS}[0-9]+", "", text).replace(self.view.tree, self.view.root)
 
     def raised(self, info: ExceptionInfo) -> Raised:
         """Return an exception with its paths made the project's."""

@@ -116,13 +116,13 @@ class Workspace:
         """Copy the project without what tools keep; pipes and the like are no part of it."""
         self.user = user
         self.copy = folder / "tree"
-        #: For what tests write, where they have no /tmp of their own; for statements to run in.
-        self.temporary, self.work = folder / "tmp", folder / "tmp/work"
+        #: For what is written elsewhere, where processes have no /tmp of their own.
+        self.temporary = folder / "tmp"
         #: Virtual environments of the project, which are not copied.
         self.environments: list[str] = []
         if user is not None:
             _let_enter(folder, user)
-        for path in (self.copy, self.temporary, self.work):
+        for path in (self.copy, self.temporary):
             path.mkdir()
             self._own(path)
         self._copy(root, self.copy)

@@ -15,7 +15,6 @@ class Subject:
     #: Absolute path of the interpreter that runs it.
     python: str
     python_version: tuple[int, int] = (0, 0)
-    pytest_version: tuple[int, int] = (0, 0)
     #: How the interpreter was found, for the header.
     found: str = ""
     #: Folders put on the import path, relative to the root ("src", "."), in order.

@@ -63,6 +63,6 @@ def test_it_is_shown_and_written_once_it_is_accepted(project: pytest.Pytester) -
     result = run(project, "--brt-write=new")
     result.stdout.fnmatch_lines(["written: *"])
     again = run(project, "--brt-write=new")
-    again.stdout.fnmatch_lines(["already there: *test_clamp_is_odd.py"])
+    again.stdout.fnmatch_lines(["already there: *test_clamp_odd.py"])
     again.stdout.no_fnmatch_line("written: *")
-    assert [path.name for path in project.path.rglob("test_*.py")] == ["test_clamp_is_odd.py"]
+    assert [path.name for path in project.path.rglob("test_*.py")] == ["test_clamp_odd.py"]

@@ -257,7 +257,7 @@ def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
     project.makepyfile(
         echo_plugin='''
         from pytest_brt.oracle.judge import Rating, judge
-        from pytest_brt.execute.engine import Row, TestTarget
+        from pytest_brt.sandbox.placing import Test
         from pytest_brt.reproduce.strategy import Strategy
         from pytest_brt.types import (
             Attempt, CandidateTest, JudgedTest, Oracle, OracleKind, Origin,
@@ -277,8 +277,8 @@ def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
             asked = Request(messages=(Message("user", "Which value?"),))
             source = SOURCE.format(value=workbench.model.text(asked))
             path, name = "tests/test_echo.py", "test_echo"
-            target = TestTarget(id="echo", path=path, source=source, node=name)
-            runs = workbench.engine.run(Row(targets=(target,))).runs
+            target = Test(id="echo", path=path, source=source, node=name)
+            runs = workbench.engine.run([target])
             test = CandidateTest(
                 id="echo", name="test_echo", issue=issue.id, origin=Origin(strategy="echo"),
                 oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Echoed."),

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pytest_brt.execute.engine import Engine, Row, RowResult
 from pytest_brt.guard import Guard, touched_by
-from pytest_brt.types import ChosenBy, FileChange, Guarded, Verdict
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.types import ChosenBy, FileChange, Guarded, TestRun, Verdict
 from pytest_brt.types.cause import CauseCode
 from tests.support.projects import open_on, run_one
 from tests.support.trees import write_tree
@@ -49,7 +51,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def engine(root: Path) -> Iterator[Engine]:
+def engine(root: Path) -> Iterator[Runner]:
     engine = open_on(root)
     yield engine
     engine.close()
@@ -99,42 +101,35 @@ RIGHT = CORE.replace("n * 2 + 1", "n * 2")
 BREAKING = CORE.replace("return n * 2 + 1", "return str(n * 2)")
 
 
-def test_the_budget_bounds_what_runs_and_says_so(engine: Engine, root: Path) -> None:
+def test_the_budget_bounds_what_runs_and_says_so(engine: Runner, root: Path) -> None:
     found = check(Guard(engine), root, BREAKING, allowance=0.0)
     assert (found.ran, found.regressions) == (0, ())
     assert [note.code for note in found.shortfalls] == ["budget-spent"]
 
 
-class Counting:
-    """The real engine, counting what it runs on the unpatched tree, and rows run again."""
+class Counting(Runner):
+    """The real runner, counting what it runs on the unpatched tree, and what it runs again."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.subject = engine.subject
-        self.level = engine.level
-        self.remarks = engine.remarks
-        self._engine = engine
+    def __init__(self, runner: Runner) -> None:
+        vars(self).update(vars(runner))  # who made that closes it
         self.plain: list[str] = []
         self.processes = 0
         self.again = 0
 
-    def run(self, row: Row) -> RowResult:
-        if not row.changes and not row.hash_seed:
-            self.plain += [target.path for target in row.targets]
+    def run(
+        self, tests: Sequence[Test], changes: Sequence[FileChange] = (), **how: Any
+    ) -> tuple[TestRun, ...]:
+        if not changes and not how.get("hash_seed"):
+            self.plain += [test.path for test in tests]
             self.processes += 1
-        self.again += row.hash_seed > 0
-        return self._engine.run(row)
-
-    def observe(self, program: object) -> object:
-        return self._engine.observe(program)  # type: ignore[arg-type]
-
-    def close(self) -> None:
-        pass
+        self.again += how.get("hash_seed", 0) > 0
+        return super().run(tests, changes, **how)
 
 
-def test_the_unpatched_tree_is_run_once_for_all_patches(engine: Engine, root: Path) -> None:
+def test_the_unpatched_tree_is_run_once_for_all_patches(engine: Runner, root: Path) -> None:
     """All tests of the file are run there in one process."""
     counting = Counting(engine)
-    guard = Guard(counting)  # type: ignore[arg-type]
+    guard = Guard(counting)
     with ThreadPoolExecutor(3) as pool:
         found = list(pool.map(lambda after: check(guard, root, after), (RIGHT, BREAKING, RIGHT)))
     assert counting.processes == 1
@@ -142,9 +137,9 @@ def test_the_unpatched_tree_is_run_once_for_all_patches(engine: Engine, root: Pa
     assert [len(item.regressions) for item in found] == [1, 2, 1]
 
 
-def test_new_failures_are_named_and_confirmed_with_each_patch(engine: Engine, root: Path) -> None:
+def test_new_failures_are_named_and_confirmed_with_each_patch(engine: Runner, root: Path) -> None:
     counting = Counting(engine)
-    guard = Guard(counting)  # type: ignore[arg-type]
+    guard = Guard(counting)
     found, later = (check(guard, root, after) for after in (BREAKING, f"{BREAKING}\n\nMORE = 1\n"))
     assert [regression.test for regression in found.regressions] == [
         "tests/test_pkg.py::test_double_is_a_number",
@@ -163,7 +158,7 @@ def test_new_failures_are_named_and_confirmed_with_each_patch(engine: Engine, ro
     assert counting.again == 3  # with each patch, and once without
 
 
-def test_a_test_that_fails_by_chance_is_no_regression(engine: Engine, root: Path) -> None:
+def test_a_test_that_fails_by_chance_is_no_regression(engine: Runner, root: Path) -> None:
     # It fails under the first hash seed and passes under the second, on the patched tree only.
     flaky = CORE.replace(
         "return n * 2 + 1", "import os\n    return n * 2 + (os.environ['PYTHONHASHSEED'] != '0')"
@@ -232,7 +227,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> tuple[Guarded, Counting]:
     write_tree(root, {"pkg/__init__.py": "", "pkg/core.py": CORE, **tests})
     with closing(open_on(root)) as engine:
         counting = Counting(engine)
-        return check(Guard(counting), root, BREAKING), counting  # type: ignore[arg-type]
+        return check(Guard(counting), root, BREAKING), counting
 
 
 def test_a_file_that_cannot_be_imported_is_tried_no_further(odd: tuple[Guarded, Counting]) -> None:
@@ -270,7 +265,7 @@ def test_a_failure_that_the_unpatched_tree_shows_too_is_no_regression(
     assert name not in {test.test for test in found.regressions}
 
 
-def test_a_cell_that_says_nothing_is_no_regression(engine: Engine, root: Path) -> None:
+def test_a_cell_that_says_nothing_is_no_regression(engine: Runner, root: Path) -> None:
     """Other code than the patched is imported, which is no doing of the patch."""
     old = "import os, sys\nsys.path.insert(0, os.path.join(os.path.dirname(__file__), 'old'))\n"
     changes = (

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.engine import Engine, Row, target_of
 from pytest_brt.oracle.patch_values import showing, stating, weak_assertion
 from pytest_brt.patches import canonical_diff
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.render.ranking import notes_of
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import FileChange, JudgedTest, OracleKind, Patch, Review, Value, Verdict
 from tests.support.projects import open_on
 from tests.support.rows import judged
@@ -23,7 +24,7 @@ CORE = "def name(n):\n    return f'Max({n})'\n"
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
     root = tmp_path_factory.mktemp("values") / "project"
     write_tree(root, {"core.py": CORE})
     engine = open_on(root)
@@ -41,17 +42,17 @@ def weak(assertion: str, kind: OracleKind = OracleKind.GONE) -> JudgedTest:
 NAME = weak("assert name(2) != 'Max(2)'")
 
 
-def patch(engine: Engine, body: str) -> Patch:
+def patch(engine: Runner, body: str) -> Patch:
     changes = (FileChange(path="core.py", content=f"def name(n):\n    {body}\n".encode()),)
     text = canonical_diff(changes, Path(engine.subject.root))
     return Patch(id=body, name=f"{body[7:12]}.diff", text=text)
 
 
-def given(engine: Engine, body: str, test: JudgedTest = NAME) -> tuple[Value, ...]:
+def given(engine: Runner, body: str, test: JudgedTest = NAME) -> tuple[Value, ...]:
     return run_patch(patch(engine, body), "", (test,), engine).values
 
 
-def test_each_patch_shows_what_it_gives(engine: Engine) -> None:
+def test_each_patch_shows_what_it_gives(engine: Runner) -> None:
     (value,) = given(engine, "return 'max(2)'")
     assert value == Value(test="t0", expression="name(2)", before="Max(2)", text="max(2)")
     (value,) = given(engine, "raise KeyError(n)")
@@ -60,7 +61,7 @@ def test_each_patch_shows_what_it_gives(engine: Engine) -> None:
     assert (value.expression, value.before, value.text) == ("name(2)", "'Max(2)'", "2")
 
 
-def test_patches_are_grouped_by_what_they_give(engine: Engine) -> None:
+def test_patches_are_grouped_by_what_they_give(engine: Runner) -> None:
     bodies = ("return 'max(2)'", "return 'max' + '(2)'", "return 'Max(2)' + ''", "return None")
     results = [run_patch(patch(engine, body), "", (NAME,), engine) for body in bodies]
     named = [
@@ -102,7 +103,7 @@ def test_one_that_is_no_candidate_shows_none() -> None:
     ],
 )
 def test_a_value_that_is_called_right_becomes_a_test(
-    engine: Engine, assertion: str, body: str
+    engine: Runner, assertion: str, body: str
 ) -> None:
     test = weak(assertion)
     (value,) = given(engine, body, test)
@@ -110,7 +111,7 @@ def test_a_value_that_is_called_right_becomes_a_test(
     assert (stated.review, stated.test.oracle.kind) == (Review.ACCEPTED, OracleKind.EQUALS)
     assert stated.test.name == "test_a_as_you_said"
     right = FileChange(path="core.py", content=f"def name(n):\n    {body}\n".encode())
-    target = target_of(stated.test)
+    target = Test.of(stated.test)
     for changes, verdict in (((), Verdict.FAIL), ((right,), Verdict.PASS)):
-        (run,) = engine.run(Row(changes=changes, targets=(target,))).runs
+        (run,) = engine.run([target], changes)
         assert run.verdict is verdict

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.engine import Engine
 from pytest_brt.guard import touched_of
 from pytest_brt.patches import canonical_diff
 from pytest_brt.rank.brought import (
-    by_conftests,
     find_brought,
     is_own,
     judge_brought,
@@ -20,6 +18,8 @@ from pytest_brt.rank.brought import (
 )
 from pytest_brt.rank.matrix import run_patch
 from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.sandbox.placing import Test, place_tests
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import Evidence, FileChange, JudgedTest, Patch, Verdict
 from tests.support.projects import open_on
 from tests.support.trees import write_tree
@@ -51,7 +51,7 @@ PATCHES = {
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
     root = tmp_path_factory.mktemp("brought") / "project"
     write_tree(root, {"core.py": CORE, "tests/test_core.py": SUITE, "pkg/__init__.py": ""})
     with closing(open_on(root)) as engine:
@@ -70,13 +70,13 @@ def pool(root: Path) -> list[Patch]:
     ]
 
 
-def judged(engine: Engine, patches: list[Patch]) -> tuple[JudgedTest, ...]:
+def judged(engine: Runner, patches: list[Patch]) -> tuple[JudgedTest, ...]:
     root = Path(engine.subject.root)
     tests = find_brought(patches, root)
     return judge_brought(tests, tuple(touched_of(patches, root)), engine, None, 2)
 
 
-def reasons(engine: Engine, *patches: Patch) -> dict[str, str]:
+def reasons(engine: Runner, *patches: Patch) -> dict[str, str]:
     """Return why each test has no vote, "" for one that has."""
     return {
         found.test.name: "" if found.judgement.candidate else found.judgement.reason
@@ -84,7 +84,7 @@ def reasons(engine: Engine, *patches: Patch) -> dict[str, str]:
     }
 
 
-def test_the_right_patch_is_first_by_the_tests_of_all_without_any_report(engine: Engine) -> None:
+def test_the_right_patch_is_first_by_the_tests_of_all_without_any_report(engine: Runner) -> None:
     patches = pool(Path(engine.subject.root))
     tests = judged(engine, patches)
     assert [found.test.name for found in tests] == [
@@ -102,7 +102,7 @@ def test_the_right_patch_is_first_by_the_tests_of_all_without_any_report(engine:
     assert own.verdict is Verdict.PASS
 
 
-def test_equal_tests_are_one_that_speaks_of_none_who_brought_it(engine: Engine) -> None:
+def test_equal_tests_are_one_that_speaks_of_none_who_brought_it(engine: Runner) -> None:
     root = Path(engine.subject.root)
     renamed = HALF.replace("test_half", "test_other").replace("'", '"')
     patches = [
@@ -117,7 +117,7 @@ def test_equal_tests_are_one_that_speaks_of_none_who_brought_it(engine: Engine) 
     assert not is_own(found, stranger)
 
 
-def test_what_a_test_must_not_be(engine: Engine) -> None:
+def test_what_a_test_must_not_be(engine: Runner) -> None:
     root = Path(engine.subject.root)
     new_name = f"{RIGHT}\n\ndef size(text):\n    return parse(text)\n"
     tests = {
@@ -138,7 +138,7 @@ def test_what_a_test_must_not_be(engine: Engine) -> None:
     }
 
 
-def test_a_script_that_asserts_is_a_test_and_one_that_prints_is_none(engine: Engine) -> None:
+def test_a_script_that_asserts_is_a_test_and_one_that_prints_is_none(engine: Runner) -> None:
     root = Path(engine.subject.root)
     call = "from core import parse\n"
     files = {
@@ -157,7 +157,7 @@ def test_a_script_that_asserts_is_a_test_and_one_that_prints_is_none(engine: Eng
     ).cells[0].verdict is Verdict.PASS  # fmt: skip
 
 
-def test_fixtures_and_data_come_along(engine: Engine) -> None:
+def test_fixtures_and_data_come_along(engine: Runner) -> None:
     root = Path(engine.subject.root)
     fixture = "import pytest\n\n\n@pytest.fixture\ndef half():\n    return '0.5 KB'\n"
     test = "from core import parse\n\n\ndef test_fixture(half):\n    assert parse(half) == 512\n"
@@ -173,7 +173,7 @@ def test_fixtures_and_data_come_along(engine: Engine) -> None:
     )
     tests = judged(engine, [with_conftest, with_data])
     assert [found.judgement.candidate for found in tests] == [True, True]
-    assert len(by_conftests(found.test for found in tests)) == 2
+    assert len(place_tests([Test.of(found.test) for found in tests])) == 2
     other = patch_of(root, "c", {"core.py": RIGHT})
     cells = run_patch(other, "", tests, engine).cells
     assert [cell.verdict for cell in cells] == [Verdict.PASS, Verdict.PASS]

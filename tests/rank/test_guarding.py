@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.engine import Engine, Row
 from pytest_brt.guard import LOOKING, Guard, touched_by
 from pytest_brt.rank.guarding import EACH, Guarding, hints_of
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch
 from tests.support.projects import open_on
 from tests.support.rows import judged
@@ -32,7 +32,7 @@ def test_triple():
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
     root = tmp_path_factory.mktemp("guarding") / "project"
     write_tree(root, {"core.py": CORE, "tests/test_core.py": SUITE})
     engine = open_on(root)
@@ -45,18 +45,18 @@ def candidate(source: str) -> JudgedTest:
     return replace(found, test=replace(found.test, source=source))
 
 
-def look(engine: Engine, guarding: Guarding, name: str, tests: tuple[JudgedTest, ...]) -> Guarded:
+def look(engine: Runner, guarding: Guarding, name: str, tests: tuple[JudgedTest, ...]) -> Guarded:
     """Correct one function and return what the guard says of that."""
     factor = {"double": 2, "triple": 3}[name]
     after = CORE.replace(f"n * {factor} + 1", f"n * {factor}").encode()
     changes = (FileChange(path="core.py", content=after),)
     touched = touched_by(changes, Path(engine.subject.root))
     chosen = guarding.choose(name, touched, tests)
-    runs = engine.run(Row(changes=changes, targets=chosen.targets)).runs
+    runs = engine.run(chosen.targets, changes)
     return guarding.guard.judge(changes, touched, chosen, runs)
 
 
-def test_the_seconds_are_shared_between_the_patches_and_the_search(engine: Engine) -> None:
+def test_the_seconds_are_shared_between_the_patches_and_the_search(engine: Runner) -> None:
     patches = tuple(Patch(id=name, name=name, text="") for name in "abcdefg")
     usual = Guarding(guard=Guard(engine), patches=patches)
     assert usual.seconds((judged(0),)) == EACH

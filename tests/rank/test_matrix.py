@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.engine import Engine, target_of
 from pytest_brt.guard import Guard
 from pytest_brt.patches import canonical_diff
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import run_patch
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     FileChange,
     JudgedTest,
@@ -32,7 +33,7 @@ RIGHT = SOURCE.replace(CLAMP, FIXES["a-right"])
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
     root = tmp_path_factory.mktemp("matrix") / "project"
     suite = "from interval import clamp\n\n\ndef test_clamp():\n    assert clamp(-1, 0, 10) == 0\n"
     write_tree(root, {"interval/__init__.py": SOURCE, "tests/test_old.py": suite, "doc.md": "x\n"})
@@ -57,12 +58,12 @@ CLAMPS = candidate(0, "assert clamp(5, 0, 10) == 5")
 MEANS = candidate(1, "assert mean([]) == 0")
 
 
-def run(engine: Engine, text: str, *tests: JudgedTest, guard: bool = False) -> PatchResult:
+def run(engine: Runner, text: str, *tests: JudgedTest, guard: bool = False) -> PatchResult:
     guarding = Guarding(guard=Guard(engine), patches=()) if guard else None
     return run_patch(patch(text), "issue", tests, engine, guarding=guarding)
 
 
-def test_a_row_has_a_cell_per_candidate_in_their_order(engine: Engine) -> None:
+def test_a_row_has_a_cell_per_candidate_in_their_order(engine: Runner) -> None:
     other = replace(MEANS, judgement=replace(MEANS.judgement, candidate=False))
     found = run(engine, diff_of(RIGHT), CLAMPS, MEANS)
     assert [(cell.test, cell.verdict) for cell in found.cells] == [
@@ -76,14 +77,14 @@ def test_a_row_has_a_cell_per_candidate_in_their_order(engine: Engine) -> None:
     assert [cell.test for cell in run(engine, diff_of(RIGHT), other, CLAMPS).cells] == ["t0"]
 
 
-def test_a_patch_that_does_not_apply_has_the_reason_and_nothing_else(engine: Engine) -> None:
+def test_a_patch_that_does_not_apply_has_the_reason_and_nothing_else(engine: Runner) -> None:
     found = run(engine, diff_of("x\n", before="y\n"), CLAMPS)
     assert found.refused
     assert found.refused.code is RefusalCode.HUNK_MISSING
     assert (found.cells, found.guarded, found.seconds) == ((), None, 0.0)
 
 
-def test_a_patch_of_files_that_are_left_out_alone_is_no_patch(engine: Engine) -> None:
+def test_a_patch_of_files_that_are_left_out_alone_is_no_patch(engine: Runner) -> None:
     suite = "--- a/tests/test_old.py\n+++ b/tests/test_old.py\n@@ -1,2 +1,2 @@\n"
     head, rest = "-from interval import clamp\n", " \n"
     other = f"{suite}{head}+from interval import mean as clamp\n{rest}"
@@ -97,7 +98,7 @@ def test_a_patch_of_files_that_are_left_out_alone_is_no_patch(engine: Engine) ->
     assert [cell.verdict for cell in nothing.cells] == [Verdict.FAIL]
 
 
-def test_without_candidates_only_existing_tests_are_run(engine: Engine) -> None:
+def test_without_candidates_only_existing_tests_are_run(engine: Runner) -> None:
     found = run(engine, diff_of(RIGHT), guard=True)
     assert (found.applies, found.cells) == (True, ())
     assert found.guarded is not None
@@ -105,13 +106,13 @@ def test_without_candidates_only_existing_tests_are_run(engine: Engine) -> None:
     assert found.normal
 
 
-def test_patches_that_are_written_differently_are_equal_after_normalisation(engine: Engine) -> None:
+def test_patches_that_are_written_differently_are_equal_after_normalisation(engine: Runner) -> None:
     comment = RIGHT.replace("def clamp", "# a word\ndef clamp")
     keys = [run(engine, diff_of(text)).normal for text in (RIGHT, comment, SOURCE + "x = 1\n")]
     assert keys[0] == keys[1] != keys[2]
 
 
-def test_a_patch_that_no_test_reaches_is_said(engine: Engine) -> None:
+def test_a_patch_that_no_test_reaches_is_said(engine: Runner) -> None:
     reached = run(engine, diff_of(RIGHT), CLAMPS, MEANS)
     assert "not-exercised" not in [note.code for note in reached.remarks]
     module = "--- /dev/null\n+++ b/interval/unused.py\n@@ -0,0 +1 @@\n+x = 1\n"
@@ -120,7 +121,7 @@ def test_a_patch_that_no_test_reaches_is_said(engine: Engine) -> None:
     assert "not-exercised" in [note.code for note in found.remarks]
 
 
-def test_existing_tests_are_run_beside_the_candidates(engine: Engine) -> None:
+def test_existing_tests_are_run_beside_the_candidates(engine: Runner) -> None:
     always = SOURCE.replace(CLAMP, "    return 5\n")
     found = run(engine, diff_of(always), CLAMPS, guard=True)
     assert found.guarded is not None
@@ -131,12 +132,12 @@ def test_existing_tests_are_run_beside_the_candidates(engine: Engine) -> None:
 
 
 def test_a_test_is_run_as_it_was_written() -> None:
-    target = target_of(CLAMPS.test)
+    target = Test.of(CLAMPS.test)
     assert (target.id, target.path, target.node) == ("t0", "tests/test_brt_0.py", "test_a")
     assert target.source == CLAMPS.test.source
 
 
-def test_a_patch_for_the_reported_input_only_is_remarked(engine: Engine) -> None:
+def test_a_patch_for_the_reported_input_only_is_remarked(engine: Runner) -> None:
     literal = SOURCE.replace(CLAMP, "    if value == 5:\n        return 5\n" + CLAMP)
     found = run(engine, diff_of(literal), CLAMPS)
     assert found.special == ("value == 5",)

@@ -163,6 +163,19 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
         """,
         [("total([1, 2])", ["actual ", "shown 4"])],
     ),
+    "what happens, below a sentence that states what should": (
+        """
+        Totals
+
+        `total([1])` should return `1`:
+
+        ```
+        >>> total([1])
+        2
+        ```
+        """,
+        [("total([1])", ["shown 2", "expected 1"])],
+    ),
     "a name that the last block assigns": (
         """
         Totals

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_brt.execute.engine import Engine
+from pytest_brt.sandbox.run_tests import Runner
 from tests.reproduce.project import open_project
 
 
 @pytest.fixture(scope="session")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
     """Return an engine that nobody changes: one for all files, as each takes a second."""
     engine = open_project(tmp_path_factory.mktemp("replay") / "project")
     yield engine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pytest_brt.execute.engine import Engine
+from pytest_brt.sandbox.run_tests import Runner
 from tests.support.projects import open_on
 from tests.support.trees import write_tree
 
@@ -69,6 +69,6 @@ def make_project(root: Path) -> Path:
     return root
 
 
-def open_project(root: Path) -> Engine:
+def open_project(root: Path) -> Runner:
     """Return an engine for the project in `root`."""
     return open_on(make_project(root))

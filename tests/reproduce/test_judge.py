@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.execute.engine import Engine
 from pytest_brt.oracle.environment_errors import missing_here
 from pytest_brt.oracle.judge import Rating, examine, run_tests
 from pytest_brt.oracle.judge import judge as judge_by
 from pytest_brt.oracle.report_facts import ReportFacts
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     CandidateTest,
     Frame,
@@ -48,7 +48,7 @@ def judge(
     return judge_by(test, runs, facts or ReportFacts(text=""), rating)
 
 
-def judged_on(engine: Engine, test: CandidateTest, repeat: int) -> JudgedTest:
+def judged_on(engine: Runner, test: CandidateTest, repeat: int) -> JudgedTest:
     return judge(test, run_tests([test], engine, repeat)[test.id])
 
 
@@ -154,7 +154,7 @@ def test_a_crash_is_no_bug_of_a_report_about_values() -> None:
     assert judge(written(OracleKind.WRITTEN), crash, about_a_crash).judgement.candidate
 
 
-def test_hash_order_is_found_out(engine: Engine) -> None:
+def test_hash_order_is_found_out(engine: Runner) -> None:
     source = "import sys\n\n\ndef test_a():\n    assert sys.flags.hash_randomization\n"
     judged = judged_on(engine, written(source=source), 2)
     assert judged.judgement.verdict is Verdict.FLAKY
@@ -171,7 +171,7 @@ def test_hash_order_is_found_out(engine: Engine) -> None:
         ("first([])", ""),
     ],
 )
-def test_only_what_the_project_does_is_a_bug_of_it(engine: Engine, body: str, reason: str) -> None:
+def test_only_what_the_project_does_is_a_bug_of_it(engine: Runner, body: str, reason: str) -> None:
     source = f"from pkg import double, first\n\n\ndef test_a():\n    {body}\n"
     judged = judged_on(engine, written(OracleKind.WRITTEN, source=source), 1)
     assert judged.judgement.candidate is (not reason)
@@ -186,7 +186,7 @@ def test_what_is_not_set_up_here_is_no_bug() -> None:
     )
 
 
-def test_what_passes_runs_once(engine: Engine) -> None:
+def test_what_passes_runs_once(engine: Runner) -> None:
     judged = judged_on(engine, written(source="def test_a():\n    pass\n"), 3)
     assert len(judged.judgement.runs) == 1
     assert judged.judgement.reason == "passes on this tree"

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.execute.engine import Engine
 from pytest_brt.report.load import read_issue
 from pytest_brt.reproduce.replay import replay
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import Attempt, Evidence, JudgedTest, OracleKind
 
 
-def attempt(engine: Engine, text: str) -> Attempt:
+def attempt(engine: Runner, text: str) -> Attempt:
     return replay(read_issue(f"# pkg is off\n\n{text}\n", "report.md"), engine=engine)
 
 
-def candidates(engine: Engine, text: str) -> list[JudgedTest]:
+def candidates(engine: Runner, text: str) -> list[JudgedTest]:
     return [item for item in attempt(engine, text).tests if item.judgement.candidate]
 
 
@@ -28,7 +28,7 @@ IndexError: list index out of range
 ```"""
 
 
-def test_an_exception_that_the_report_shows_must_not_come(engine: Engine) -> None:
+def test_an_exception_that_the_report_shows_must_not_come(engine: Runner) -> None:
     (made,) = candidates(engine, CRASH)
     assert (made.test.oracle.kind, made.judgement.evidence) == (
         OracleKind.NO_RAISE,
@@ -37,12 +37,12 @@ def test_an_exception_that_the_report_shows_must_not_come(engine: Engine) -> Non
     assert made.judgement.reproduces
 
 
-def test_exceptions_that_the_function_is_said_to_raise_may_come(engine: Engine) -> None:
+def test_exceptions_that_the_function_is_said_to_raise_may_come(engine: Runner) -> None:
     (made,) = candidates(engine, CRASH)
     assert "    except TooLarge:\n        pass\n" in (made.test.source or "")
 
 
-def test_where_an_exception_may_be_wanted_a_crash_is_believed_less(engine: Engine) -> None:
+def test_where_an_exception_may_be_wanted_a_crash_is_believed_less(engine: Runner) -> None:
     (made,) = candidates(engine, f"{CRASH}\n\nIt should raise an error that says why.")
     assert made.judgement.evidence is Evidence.EXCEPTION
     assert not made.judgement.counts
@@ -60,30 +60,30 @@ def test_where_an_exception_may_be_wanted_a_crash_is_believed_less(engine: Engin
         ("```python\ndouble(2) <-- wrong\n```", OracleKind.GONE, "assert double(2) != 5"),
     ],
 )
-def test_oracles(engine: Engine, text: str, kind: OracleKind, asserted: str) -> None:
+def test_oracles(engine: Runner, text: str, kind: OracleKind, asserted: str) -> None:
     made = candidates(engine, text)
     assert made, attempt(engine, text).misses
     assert made[0].test.oracle.kind is kind
     assert asserted in (made[0].test.source or "")
 
 
-def test_what_the_report_calls_right_anywhere_is_not_forbidden(engine: Engine) -> None:
+def test_what_the_report_calls_right_anywhere_is_not_forbidden(engine: Runner) -> None:
     text = "```python\ndouble(2)\n```\n```\n5\n```\n\n`double(2)` returns `5`, that works fine."
     assert candidates(engine, text) == []
 
 
-def test_of_two_shown_results_the_one_of_the_title_comes_first(engine: Engine) -> None:
+def test_of_two_shown_results_the_one_of_the_title_comes_first(engine: Runner) -> None:
     text = "# double() is off\n\n```\n>>> double(2)\n5\n>>> check(7)\n7\n```\n"
     made = replay(read_issue(text, "report.md"), engine=engine).tests
     assert "assert double(2) != 5" in (made[0].test.source or "")
 
 
-def test_an_assertion_of_the_report_that_fails_is_a_test(engine: Engine) -> None:
+def test_an_assertion_of_the_report_that_fails_is_a_test(engine: Runner) -> None:
     made = candidates(engine, "```python\nfrom pkg import double\nassert double(1) == 2\n```")
     assert made[0].judgement.evidence is Evidence.OWN_TEST
 
 
-def test_the_set_up_is_all_of_it_where_no_name_leads_to_it(engine: Engine) -> None:
+def test_the_set_up_is_all_of_it_where_no_name_leads_to_it(engine: Runner) -> None:
     text = "```\n>>> import pkg.core\n>>> pkg.core.use(3)\n>>> pkg.steps(2)\n6\n```\n"
     (made,) = candidates(engine, text)
     assert "pkg.core.use(3)" in (made.test.source or "")
@@ -102,14 +102,14 @@ def test_the_set_up_is_all_of_it_where_no_name_leads_to_it(engine: Engine) -> No
         ("`double(2)` should give `5`.", "passes", "already gives"),
     ],
 )
-def test_why_there_is_no_test(engine: Engine, text: str, code: str, words: str) -> None:
+def test_why_there_is_no_test(engine: Runner, text: str, code: str, words: str) -> None:
     made = attempt(engine, text)
     assert not any(item.judgement.candidate for item in made.tests)
     assert made.misses[0].code == code
     assert words in made.misses[0].text
 
 
-def test_code_that_finds_its_own_source_runs_as_in_a_file(engine: Engine) -> None:
+def test_code_that_finds_its_own_source_runs_as_in_a_file(engine: Runner) -> None:
     text = (
         "```python\nimport inspect\nfrom pkg import double\n\ndef f():\n    return 1\n\n"
         "assert 'return 1' in inspect.getsource(f)\ndouble(2)\n```\nThis returns `5`."
@@ -117,6 +117,6 @@ def test_code_that_finds_its_own_source_runs_as_in_a_file(engine: Engine) -> Non
     assert candidates(engine, text)[0].test.oracle.kind is OracleKind.GONE
 
 
-def test_a_bug_that_does_not_show_has_a_test_that_passes(engine: Engine) -> None:
+def test_a_bug_that_does_not_show_has_a_test_that_passes(engine: Runner) -> None:
     made = attempt(engine, "```\n>>> from pkg import check\n>>> check(1)\n2\n```\nThat is wrong.")
     assert [item.test.oracle.kind for item in made.settled] == [OracleKind.GONE]

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.execute.engine import Engine
 from pytest_brt.patches.history import History
 from pytest_brt.revisions.fixed import find_fix, shows_bug
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import CandidateTest, Fix, Raised, TestRun, Verdict
 from tests.support.outcomes import caused
 from tests.support.projects import open_on
@@ -40,7 +40,7 @@ class Project:
     def __init__(self, root: Path) -> None:
         self.repository = Repository(root)
         self.repository.commit("start", pkg_py=TEXTS["broken"])
-        self.engine: Engine = open_on(root)
+        self.engine: Runner = open_on(root)
         self.tried: list[str] = []
 
     def search(

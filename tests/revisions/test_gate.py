@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.execute.engine import Engine
 from pytest_brt.patches.history import History
 from pytest_brt.render.causes import run_words
 from pytest_brt.revisions.gate import Gate, Gated, GateProof, changed_tests, prove, split_range
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import TestRun, Verdict
 from tests.support.outcomes import caused
 from tests.support.projects import open_on
@@ -35,7 +35,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
 
 
 @pytest.fixture(scope="module")
-def engine(repository: Repository) -> Iterator[Engine]:
+def engine(repository: Repository) -> Iterator[Runner]:
     engine = open_on(repository.root)
     yield engine
     engine.close()
@@ -47,7 +47,7 @@ def changed(repository: Repository) -> list[tuple[str, str]]:
     return [(test.path, test.node) for test in found]
 
 
-def gated(repository: Repository, engine: Engine) -> dict[str, Gated]:
+def gated(repository: Repository, engine: Runner) -> dict[str, Gated]:
     history = History(repository.root)
     base, head = history.revision("HEAD~1"), history.revision("HEAD")
     gate = Gate(history, engine, base, head)
@@ -84,7 +84,7 @@ def test_a_file_that_is_no_utf_8_was_there_before_all_the_same(repository: Repos
 
 
 def test_a_fix_with_its_test_is_proven_and_other_tests_are_not(
-    repository: Repository, engine: Engine
+    repository: Repository, engine: Runner
 ) -> None:
     repository.commit("base", pkg_py=WRONG, tests__test_a_py=IMPORT + ZERO)
     repository.commit("fix", pkg_py=RIGHT, tests__test_a_py=IMPORT + ZERO + TWO)
@@ -94,7 +94,7 @@ def test_a_fix_with_its_test_is_proven_and_other_tests_are_not(
     assert found["test_two"].after.verdict is Verdict.PASS
 
 
-def test_what_is_not_committed_does_not_count(repository: Repository, engine: Engine) -> None:
+def test_what_is_not_committed_does_not_count(repository: Repository, engine: Runner) -> None:
     repository.commit("base", pkg_py=WRONG, tests__test_a_py=IMPORT + ZERO)
     repository.commit("only a test", tests__test_a_py=IMPORT + ZERO + TWO)
     (repository.root / "pkg.py").write_text(RIGHT, encoding="utf-8")
@@ -105,7 +105,7 @@ def test_what_is_not_committed_does_not_count(repository: Repository, engine: En
 
 
 def test_helpers_of_tests_stay_when_the_change_is_undone(
-    repository: Repository, engine: Engine
+    repository: Repository, engine: Runner
 ) -> None:
     source = "from help_here import four\nfrom pkg import double\n\n\n"
     test = f"import sys\nsys.path.insert(0, 'tests')\n{source}{TWO.replace('4', 'four()')}"
@@ -120,7 +120,7 @@ def test_helpers_of_tests_stay_when_the_change_is_undone(
 
 
 def test_a_test_of_what_the_change_brings_cannot_be_run_before(
-    repository: Repository, engine: Engine
+    repository: Repository, engine: Runner
 ) -> None:
     repository.commit("base", pkg_py=RIGHT, tests__test_a_py=IMPORT + ZERO)
     half = "from pkg import half\n\n\ndef test_half():\n    assert half(4) == 2\n"
@@ -130,7 +130,7 @@ def test_a_test_of_what_the_change_brings_cannot_be_run_before(
     assert (result.proof, result.before.verdict) == (GateProof.UNTESTABLE, Verdict.BROKEN)
 
 
-def test_a_proof_must_come_out_every_time(repository: Repository, engine: Engine) -> None:
+def test_a_proof_must_come_out_every_time(repository: Repository, engine: Runner) -> None:
     """What a string hashes to is the same for all runs of one seed, and another with the next."""
     first = subprocess.run(
         [sys.executable, "-c", "print(hash('a'))"],

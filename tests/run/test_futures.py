@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock
+from typing import Any
 
 import pytest
 
 from pytest_brt.errors import ModelProblem
-from pytest_brt.execute.engine import Engine, Row, RowResult, TestTarget
 from pytest_brt.model.model import Backend, Model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Request, Usage
@@ -20,10 +20,13 @@ from pytest_brt.render.entries import build_report
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import AttemptKey, Case, Plan
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import Journal
 from pytest_brt.types import (
     Attempt,
     CandidateTest,
+    FileChange,
     Issue,
     Note,
     NotRun,
@@ -33,6 +36,7 @@ from pytest_brt.types import (
     Patch,
     Standing,
     Status,
+    TestRun,
     Verdict,
 )
 from tests.render.pages import SETTING
@@ -60,8 +64,8 @@ class Counting:
             self.asked.append(index)
         if index == 1:
             raise ModelProblem("gone")
-        target = TestTarget(id=f"t{index}", path="tests/test_it.py", source=TEST, node="test_it")
-        runs = workbench.engine.run(Row(targets=(target,))).runs
+        target = Test(id=f"t{index}", path="tests/test_it.py", source=TEST, node="test_it")
+        runs = workbench.engine.run([target])
         test = CandidateTest(
             id=target.id,
             name="test_it",
@@ -76,7 +80,7 @@ class Counting:
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
     root = tmp_path_factory.mktemp("futures")
     write_tree(root, {"interval/__init__.py": SOURCE})
     opened = open_on(root, sandbox="auto")
@@ -84,14 +88,14 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     opened.close()
 
 
-def bench_of(engine: Engine) -> Workbench:
+def bench_of(engine: Runner) -> Workbench:
     kept = Replies(None)
     model = Model(backend=Backend(None), usage=Usage(), replies=kept, unfinished=kept)
     return Workbench(engine=engine, repeat=1, model=model, say=lambda text: None)
 
 
 def make(
-    engine: Engine,
+    engine: Runner,
     strategy: Strategy,
     pool: Executor,
 ) -> Run:
@@ -105,7 +109,7 @@ def make(
 
 
 @pytest.mark.parametrize("jobs", [1, 4])
-def test_rows_pull_their_attempts_and_nothing_runs_twice(engine: Engine, jobs: int) -> None:
+def test_rows_pull_their_attempts_and_nothing_runs_twice(engine: Runner, jobs: int) -> None:
     counting = Counting()
     with ThreadPoolExecutor(jobs) as pool:
         run = make(engine, Strategy(attempt=counting.attempt), pool)
@@ -119,27 +123,26 @@ def test_rows_pull_their_attempts_and_nothing_runs_twice(engine: Engine, jobs: i
     assert counting.asked == [0]
     assert [rank.result.patch.name for rank in record.ranks] == ["a-right.diff", "c-wrong.diff"]
     assert [rank.epr for rank in record.ranks] == [1.0, 0.0]
-    assert record.sandbox == engine.level
+    assert record.sandbox == engine.sandbox.isolation
     assert record.not_run == ()
 
 
-class Rows:
-    """An engine that remembers which contents of the patched file it was asked to test."""
+class Rows(Runner):
+    """A runner that remembers which contents of the patched file it was asked to test."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.subject, self.level = engine.subject, engine.level
-        self.remarks = engine.remarks
+    def __init__(self, runner: Runner) -> None:
+        vars(self).update(vars(runner))  # who made that closes it
         self.contents: list[bytes] = []
-        self.observe, self.close = engine.observe, engine.close
 
-    def run(self, row: Row) -> RowResult:
-        self.contents += [change.content or b"" for change in row.changes]
-        return self.engine.run(row)
+    def run(
+        self, tests: Sequence[Test], changes: Sequence[FileChange] = (), **how: Any
+    ) -> tuple[TestRun, ...]:
+        self.contents += [change.content or b"" for change in changes]
+        return super().run(tests, changes, **how)
 
 
 @pytest.mark.parametrize("jobs", [1, 3])
-def test_equal_patches_are_run_once_and_each_has_the_result(engine: Engine, jobs: int) -> None:
+def test_equal_patches_are_run_once_and_each_has_the_result(engine: Runner, jobs: int) -> None:
     rows = Rows(engine)
     right = SOURCE.replace(CLAMP, FIXES["a-right"])
     commented = diff_of(right.replace("def clamp", "# Both ends count.\ndef clamp"))
@@ -160,7 +163,7 @@ def test_equal_patches_are_run_once_and_each_has_the_result(engine: Engine, jobs
     assert ranks["copy.diff"].copies == ("a-right.diff",)
 
 
-def test_patches_that_were_not_run_are_named_and_nobody_leads(engine: Engine) -> None:
+def test_patches_that_were_not_run_are_named_and_nobody_leads(engine: Runner) -> None:
     pool = ThreadPoolExecutor(1)
     run = make(engine, Strategy(attempt=Counting().attempt), pool)
     (case,) = run.plan.cases
@@ -183,7 +186,7 @@ def test_patches_that_were_not_run_are_named_and_nobody_leads(engine: Engine) ->
     assert ranking.answer.text == "No answer yet: 1 of 2 patches was not run."
 
 
-def test_an_attempt_that_broke_leaves_the_others(engine: Engine) -> None:
+def test_an_attempt_that_broke_leaves_the_others(engine: Runner) -> None:
     with ThreadPoolExecutor(2) as pool:
         run = make(engine, Strategy(attempt=Counting().attempt, runs=2), pool)
         (case,) = run.plan.cases
@@ -195,7 +198,7 @@ def test_an_attempt_that_broke_leaves_the_others(engine: Engine) -> None:
     assert [rank.epr for rank in record.ranks] == [1.0]
 
 
-def test_a_model_s_attempt_without_a_test_says_what_to_do(engine: Engine) -> None:
+def test_a_model_s_attempt_without_a_test_says_what_to_do(engine: Runner) -> None:
     notes = (Note(code="model-failed", text="n"),)
 
     def nothing(issue: Issue, index: int, workbench: Workbench) -> Attempt:
@@ -221,7 +224,7 @@ def test_a_model_s_attempt_without_a_test_says_what_to_do(engine: Engine) -> Non
             assert [note.code for note in made.notes] == told
 
 
-def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Engine, tmp_path: Path) -> None:
+def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Runner, tmp_path: Path) -> None:
     def late(issue: Issue, index: int, workbench: Workbench) -> Attempt:
         workbench.model.complete(Request(messages=()))
         raise AssertionError("the model was asked")

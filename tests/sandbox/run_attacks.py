@@ -19,7 +19,8 @@ from pathlib import Path
 
 from pytest_brt.render.causes import run_words
 from pytest_brt.sandbox.available import open_sandbox
-from pytest_brt.sandbox.conditions import Conditions, Limits, Test
+from pytest_brt.sandbox.limits import Limits
+from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import TestRun
 from pytest_brt.types.subject import Subject
@@ -131,7 +132,7 @@ def main() -> None:
         def run(name: str) -> TestRun:
             source = filled(ATTACKS[name].source, words)
             test = Test(id=name, path="tests/test_h.py", source=source, node="test_a")
-            return runner.run([test], Conditions())[name][0]
+            return runner.run([test])[0]
 
         try:
             with ThreadPoolExecutor(2) as pool:

@@ -10,7 +10,8 @@ import pytest
 
 from pytest_brt.render.causes import run_words
 from pytest_brt.sandbox.available import open_sandbox
-from pytest_brt.sandbox.conditions import Conditions, Limits, Test
+from pytest_brt.sandbox.limits import Limits
+from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.statements import Script, run_statements
 from pytest_brt.types import FileChange, TestRun, Verdict
@@ -61,8 +62,7 @@ def runs(runner: Runner) -> dict[str, TestRun]:
         Test(id=name, path="tests/test_x.py", source=f"{source}\n", node="test_a")
         for name, (source, _, _) in CASES.items()
     ]
-    found = runner.run(tests, Conditions())
-    return {name: one for name, (one,) in found.items()}
+    return {run.test: run for run in runner.run(tests)}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -82,22 +82,21 @@ def test_paths_are_those_of_the_project(runs: dict[str, TestRun]) -> None:
     assert runs["fails"].used_project is False
 
 
-def run_file(runner: Runner, source: str, conditions: Conditions) -> dict[str, TestRun]:
+def run_file(
+    runner: Runner, source: str, changes: tuple[FileChange, ...] = (), watch: tuple[str, ...] = ()
+) -> dict[str, TestRun]:
     """Return what the tests of a file of the project did, by their nodes."""
     change = FileChange(path="tests/test_many.py", content=source.encode())
     tests = [Test(id="file", path="tests/test_many.py")]
-    changed = Conditions(
-        changes=(*conditions.changes, change), watch=conditions.watch, reverse=conditions.reverse
-    )
-    found = runner.run(tests, changed)
-    return {run.node: run for run in found["file"]}
+    found = runner.run(tests, (*changes, change), watch=watch)
+    return {run.node: run for run in found}
 
 
 def test_a_test_that_ends_its_process_hides_no_other(runner: Runner) -> None:
     source = (
         "import os\ndef test_f(): os._exit(0)\ndef test_f_two(): assert 0\ndef test_f_3(): pass\n"
     )
-    runs = run_file(runner, source, Conditions())
+    runs = run_file(runner, source)
     assert {node: run.verdict for node, run in runs.items()} == {
         "test_f": Verdict.CRASH,
         "test_f_two": Verdict.FAIL,
@@ -110,7 +109,7 @@ def test_lines_that_are_watched_are_told(runner: Runner) -> None:
         "from pkg.core import Thing, divide\ndef test_a(): divide(1, 1)\n"
         "def test_b(): Thing().name()\n"
     )
-    runs = run_file(runner, source, Conditions(watch=("pkg/core.py",)))
+    runs = run_file(runner, source, watch=("pkg/core.py",))
     lines = {node: {name: int(bits, 16) for name, bits in run.ran} for node, run in runs.items()}
     assert lines["test_a"] == {"pkg/core.py": 1 << 2}
     assert lines["test_b"] == {"pkg/core.py": 1 << 7}
@@ -123,7 +122,7 @@ def test_other_code_than_the_patched_is_no_result(runner: Runner) -> None:
         "sys.modules['pkg.core'] = importlib.util.module_from_spec(spec)\ndef test_a(): pass\n"
     )
     patch = FileChange(path="pkg/core.py", content=b"x = 1\n")
-    run = run_file(runner, source, Conditions(changes=(patch,)))["test_a"]
+    run = run_file(runner, source, (patch,))["test_a"]
     assert run.verdict is Verdict.INVALID
     assert "/usr/lib/core.py" in run_words(run)
 
@@ -143,8 +142,7 @@ def test_tests_that_bring_different_conftests_do_not_meet(runner: Runner) -> Non
                 support=(conftest,),
             )
         )
-    found = runner.run(tests, Conditions())
-    assert {one.verdict for (one,) in found.values()} == {Verdict.PASS}
+    assert {run.verdict for run in runner.run(tests)} == {Verdict.PASS}
 
 
 def test_bug_tests_leave_each_other_nothing(runner: Runner) -> None:
@@ -153,8 +151,7 @@ def test_bug_tests_leave_each_other_nothing(runner: Runner) -> None:
         Test(id=f"{n}", path="tests/test_s.py", source=f"{sets}# {n}\n", node="test_a")
         for n in range(3)
     ]
-    found = runner.run(tests, Conditions())
-    assert {one.verdict for (one,) in found.values()} == {Verdict.PASS}
+    assert {run.verdict for run in runner.run(tests)} == {Verdict.PASS}
 
 
 def test_statements_tell_values_and_how_they_end(runner: Runner) -> None:

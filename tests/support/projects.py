@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -9,9 +10,11 @@ from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 
-from pytest_brt.execute.engine import Engine, Limits, LocalEngine, Row, RowResult, TestTarget
 from pytest_brt.execute.subject import find_subject
 from pytest_brt.sandbox.available import open_sandbox
+from pytest_brt.sandbox.limits import Limits
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import FileChange, TestRun
 
 CORE = """\
@@ -45,26 +48,25 @@ def open_on(
     shown: Sequence[str] = (),
     seconds: float = 60.0,
     jobs: int = 1,
-) -> LocalEngine:
+) -> Runner:
     """Return an engine for the project in `root`."""
     opened = open_sandbox(sandbox, net=net, shown=shown)
     subject = find_subject(root, python=python, env=env or {}, sandbox=opened)
-    return LocalEngine(subject, opened, limits=Limits(seconds=seconds), jobs=jobs)
+    return Runner(subject, opened, limits=Limits(seconds=seconds), jobs=jobs)
 
 
 def run_one(
-    engine: Engine,
+    engine: Runner,
     source: str,
     *,
     changes: tuple[FileChange, ...] = (),
     node: str = "test_a",
-    seconds: float | None = None,
+    seconds: float = math.inf,
 ) -> TestRun:
     """Run one test of a module of its own, for `seconds` at most, and return what it did."""
-    target = TestTarget(id="t", path="tests/test_brt_x.py", source=source, node=node)
-    result = engine.run(Row(targets=(target,), changes=changes, test_seconds=seconds))
-    assert len(result.runs) == 1, result
-    return result.runs[0]
+    target = Test(id="t", path="tests/test_brt_x.py", source=source, node=node)
+    (run,) = engine.run([target], changes, test_seconds=seconds)
+    return run
 
 
 #: What the process of a test calls itself when it is at work.
@@ -73,7 +75,7 @@ AT_WORK = f"at-work-{os.getpid()}"
 SAYS_SO = f"__import__('ctypes').CDLL(None).prctl(15, {AT_WORK.encode()!r})  # PR_SET_NAME"
 
 
-def wait_at_work(row: Future[RowResult], *, but: int = 0) -> int:
+def wait_at_work(row: Future[tuple[TestRun, ...]], *, but: int = 0) -> int:
     """Wait until a test says that it is at work, and return its process; 0 when the row is over.
 
     That with the number `but` is not meant.

@@ -2,6 +2,7 @@
 
 import errno
 import re
+import reprlib
 import sys
 from traceback import walk_tb
 
@@ -77,30 +78,23 @@ def is_about_project(error, packages):
     if named.group("module"):
         return belongs(named.group("module"), packages)
     wanted = next(filter(None, named.groups())).split(".")[0]
-    for module in [module for name, module in list(sys.modules.items()) if belongs(name, packages)]:
-        space = dict(getattr(module, "__dict__", {}))
-        kinds = [kind for kind in space.values() if isinstance(kind, type)]
-        for value in [space.get(wanted)] + [kind for kind in kinds if wanted in vars(kind)]:
-            if belongs(getattr(value, "__module__", None), packages):
-                return True
-    return False
+    modules = [module for name, module in list(sys.modules.items()) if belongs(name, packages)]
+    spaces = [dict(getattr(module, "__dict__", {})) for module in modules]
+    kinds = [kind for space in spaces for kind in space.values() if isinstance(kind, type)]
+    values = [space.get(wanted) for space in spaces] + [k for k in kinds if wanted in vars(k)]
+    return any(belongs(getattr(value, "__module__", None), packages) for value in values)
 
 
-def plain(value, depth=2):
-    """Return a value in a few words without running any code of the project.
+class Plain(reprlib.Repr):
+    """Values in a few words.
 
-    The representation of a value that is not built in could do anything: it is named by type.
+    The representation of what is not built in could do anything: it is named by its type.
     """
-    kind = type(value)
-    if kind in (int, float, complex, bool, str, bytes, type(None)):
-        return text_of(value, repr, VALUE_LIMIT)
-    if kind in (list, tuple, set, frozenset, dict) and depth:
-        pairs = value.items() if kind is dict else ((item,) for item in value)
-        shown = [": ".join(plain(part, depth - 1) for part in pair) for pair in list(pairs)[:4]]
-        more = ["..."] if len(value) > len(shown) else []
-        start, end = {list: "[]", tuple: "()", dict: "{}"}.get(kind, (kind.__name__ + "(", ")"))
-        return (start + ", ".join(shown + more) + end)[:VALUE_LIMIT]
-    return "<%s>" % kind.__name__
+
+    def repr_instance(self, value, level):
+        """Return a value that is no container, text or whole number."""
+        is_simple = type(value) in (float, complex, bool, bytes, type(None))
+        return repr(value)[:VALUE_LIMIT] if is_simple else "<%s>" % type(value).__name__
 
 
 def values_of(frames, packages):
@@ -108,7 +102,9 @@ def values_of(frames, packages):
     for frame in reversed(frames):
         if belongs(frame.f_globals.get("__name__"), packages):
             names = [name for name in frame.f_code.co_varnames if name in frame.f_locals]
-            return [[name, plain(frame.f_locals[name])] for name in names[:VALUES]]
+            plain = Plain()
+            plain.maxlevel, plain.maxstring, plain.maxlong = 2, VALUE_LIMIT, VALUE_LIMIT
+            return [[n, plain.repr(frame.f_locals[n])[:VALUE_LIMIT]] for n in names[:VALUES]]
     return []
 
 

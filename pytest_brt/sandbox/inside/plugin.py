@@ -5,6 +5,7 @@ imported too early, an error under ``filterwarnings = error``.
 """
 
 import atexit
+import functools
 import inspect
 import os
 import sys
@@ -33,34 +34,13 @@ def path_of(item):
     return item.nodeid.partition("::")[0]
 
 
-class ChangedModules:
-    """From where the modules were imported that a patch changes."""
-
-    def __init__(self, files):
-        self.files = files
-        self.real = {}
-
-    def origins(self):
-        """Return path and origin of each module that was imported by one of its names."""
-        found = []
-        for path, names in self.files:
-            for module in filter(None, map(sys.modules.get, names)):
-                spec = getattr(module, "__spec__", None)
-                origin = getattr(spec, "origin", None) or getattr(module, "__file__", None)
-                if isinstance(origin, str):
-                    if origin not in self.real:
-                        self.real[origin] = os.path.realpath(origin)
-                    found.append([path, self.real[origin]])
-        return found
-
-
 class Plugin:
     """Reports to the tool what pytest does, as it happens."""
 
     def __init__(self, order, events):
         self.events = events
-        #: Node ids below each file that are wanted, None for all of them.
-        self.nodes = {path: nodes and frozenset(nodes) for path, nodes in order["tests"]}
+        #: Node ids below each file that are wanted, "" for all of them.
+        self.nodes = {path: frozenset(nodes) for path, nodes in order["tests"]}
         self.places = {path: place for place, path in enumerate(self.nodes)}
         self.files = frozenset(os.path.join(order["folder"], path) for path in self.nodes)
         self.done = frozenset(order["done"])
@@ -69,7 +49,9 @@ class Plugin:
         #: Files of tests each of which is run in a fork: they are to leave nothing to another.
         self.isolated = frozenset(order["isolated"])
         self.own_files = start.own_files()
-        self.modules = ChangedModules(order["changed"])
+        #: Path and names of each module that is changed.
+        self.changed = order["changed"]
+        self.realpath = functools.lru_cache(None)(os.path.realpath)
         self.monitor = lines.LineMonitor([os.path.join(order["folder"], p) for p in order["watch"]])
         #: Whether the body of the running test ran code of the project; None when not known.
         self.used = None
@@ -120,8 +102,8 @@ class Plugin:
         """Return whether an item is to be run: by whole names, as --deselect takes beginnings."""
         path, _, node = item.nodeid.partition("::")
         wanted = self.nodes.get(path, frozenset())
-        chosen = wanted is None or node in wanted or node.partition("[")[0] in wanted
-        return chosen and item.nodeid not in self.done
+        chosen = wanted.intersection(("", node, node.partition("[")[0]))
+        return bool(chosen) and item.nodeid not in self.done
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
@@ -196,9 +178,20 @@ class Plugin:
             node=nodeid,
             code=int(self.failed),
             lines=self.monitor.take(),
-            origins=self.modules.origins(),
+            origins=self.origins(),
             cpu=cpu_seconds() - self.began,
         )
+
+    def origins(self):
+        """Return path and origin of each changed module that was imported by one of its names."""
+        found = []
+        for path, names in self.changed:
+            for module in filter(None, map(sys.modules.get, names)):
+                spec = getattr(module, "__spec__", None)
+                origin = getattr(spec, "origin", None) or getattr(module, "__file__", None)
+                if isinstance(origin, str):
+                    found.append([path, self.realpath(origin)])
+        return found
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_call(self, item):
@@ -248,8 +241,17 @@ class Plugin:
 
 
 def main(order, events):
-    """Run pytest; in a fork it does not come back here."""
-    sys.argv[:] = ["pytest"] + order["arguments"]
-    code = int(pytest.main(order["arguments"], plugins=[Plugin(order, events)]))
+    """Run pytest with the project's own options, but for its selection.
+
+    In a fork it does not come back here.
+    """
+    plugin = Plugin(order, events)
+    arguments = [*plugin.nodes, "--rootdir", order["folder"], "--confcutdir", order["folder"]]
+    arguments += ["-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:faulthandler", "-q"]
+    arguments += ["--tb=short", "--continue-on-collection-errors", *order["options"]]
+    if not order["has_settings"]:
+        arguments += ["-c", os.path.join(start.HERE, "empty.ini")]
+    sys.argv[:] = ["pytest", *arguments]
+    code = int(pytest.main(arguments, plugins=[plugin]))
     events.send("finish", code=code)
     sys.exit(code)

@@ -240,7 +240,10 @@ class Session:
 
 
 def main(order, events):
-    """Run what the order says, telling of each statement as it ends."""
+    """Run what the order says in a folder that is empty, telling of each statement as it ends."""
+    folder = os.path.join(tempfile.gettempdir(), "work")
+    os.makedirs(folder, exist_ok=True)
+    os.chdir(folder)
     sys.argv[:] = [""]
     sys.path.insert(0, "")
     session = Session(events, order["packages"], order["statements"], order["warnings"])

@@ -1,0 +1,92 @@
+"""Tests to be run, and where their files are put."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from pytest_brt.types import CandidateTest, FileChange
+
+#: What comes before a number in the name of a test file whose own another test has.
+ALIAS = "__brt"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Test:
+    """One test, some tests of a file, or all of a file."""
+
+    #: pytest must not take this for a test class.
+    __test__: ClassVar[bool] = False
+
+    id: str
+    #: Test file, relative to the project.
+    path: str
+    #: Content to put at `path` first; None when the tree already holds it. Such a test runs in a
+    #: fork, so that it leaves nothing to another one.
+    source: str | None = None
+    #: Other files to put there.
+    support: tuple[FileChange, ...] = ()
+    #: Node below the file ("test_a", "TestX::test_y[1]"); "" for all of them, or for `nodes`.
+    node: str = ""
+    #: The nodes that are meant, where there are several.
+    nodes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, test: CandidateTest) -> Test:
+        """Return a test of a bug as it is run."""
+        return cls(
+            id=test.id, path=test.path, source=test.source, support=test.support, node=test.name
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The nodes that are meant; none for all of the file."""
+        return self.nodes or ((self.node,) if self.node else ())
+
+    @property
+    def files(self) -> dict[str, FileChange]:
+        """The files that it brings, by path."""
+        files = {file.path: file for file in self.support}
+        if self.source is not None:
+            content = self.source.encode("utf-8", "surrogatepass")
+            files[self.path] = FileChange(path=self.path, content=content)
+        return files
+
+    def has(self, node: str) -> bool:
+        """Return whether an item of pytest is meant."""
+        path, _, below = node.partition("::")
+        names = self.names
+        return path == self.path and (
+            not names or below in names or below.partition("[")[0] in names
+        )
+
+
+def place_tests(tests: Sequence[Test]) -> list[list[Test]]:
+    """Return tests in groups that can lie in one tree together, each source at a path of its own.
+
+    Two tests may bring the same file with different content, and a conftest is for its own alone.
+    """
+    groups: list[tuple[dict[str, FileChange], list[Test]]] = []
+    sources: defaultdict[str, dict[str | None, int]] = defaultdict(dict)
+    for test in tests:
+        known = sources[test.path] if test.source is not None else {}
+        number = known.setdefault(test.source, len(known))
+        path = f"{test.path.removesuffix('.py')}{ALIAS}{number}.py" if number else test.path
+        placed = replace(test, path=path)
+        files = placed.files
+        fitting = (group for group in groups if _fits(group[0], files))
+        brought, group = next(fitting, ({}, []))
+        if not group:
+            groups.append((brought, group))
+        brought |= files
+        group.append(placed)
+    return [group for _, group in groups]
+
+
+def _fits(brought: Mapping[str, FileChange], files: Mapping[str, FileChange]) -> bool:
+    """Return whether files can lie beside others without changing what these are for."""
+    names = [{path for path in one if path.endswith("conftest.py")} for one in (brought, files)]
+    shared = brought.keys() & files.keys()
+    return names[0] == names[1] and all(brought[path] == files[path] for path in shared)
