@@ -12,12 +12,10 @@ import sys
 from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
-from types import UnionType
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 
-import pytest_brt.types
 from pytest_brt.render.report import Report
 
 SCHEMA = Path(inspect.getfile(Report)).with_name("report.schema.json")
@@ -36,25 +34,8 @@ Where a model was asked in dialogues, `FILE.trajectories.jsonl` beside it has a 
 and `steps`, each with its `action`, `arguments`, `reply` and `observation`, whether it was carried
 out (`done`), its `seconds` without those of the model, and the `diffs` that it made of the project.
 
-What was found stands there twice: as a *fact*, to decide by (an object whose `kind` says which of
-several, such as `Leader`), and in words, to show. The words may change with any version.
-
-The same objects ride on pytest's own reports: each item has one user property `brt` whose value is
-JSON text (an attempt: `attempt` and its `tests`; a patch: as in `patches`, without its place). So
-`--junitxml` and other reporters carry them without further options.
-"""
-FACTS = """
-## Facts
-
-Where a type stands for several facts, they are:
-
-| type | `kind` |
-|---|---|
-{unions}
-What each says:
-
-| `kind` | what it says | keys |
-|---|---|---|
+Decide by `status`, `code` and figures. What is in words (`text`, `note`, …) is for people, and may
+change with any version.
 """
 WORDS = """
 ## Words
@@ -92,8 +73,6 @@ def classes() -> dict[str, type]:
 
 def fields_of(kind: type) -> Iterator[tuple[list[tuple[str, str]], str]]:
     """Yield names and types of the fields that share a comment, and the comment."""
-    if kind.__mro__[1].__name__ == "_Note":
-        yield from fields_of(kind.__mro__[1])
     names: list[tuple[str, str]] = []
     words: list[str] = []
     ended = True
@@ -147,7 +126,7 @@ def shown(kind: str) -> str:
 
 def _linked(name: re.Match[str]) -> str:
     kind = classes().get(name[0])
-    if kind is None or issubclass(kind, Enum) or issubclass(kind, msgspec.Struct):
+    if kind is None or issubclass(kind, Enum):
         return name[0]
     return f"[{name[0]}](#{name[0].lower()})"
 
@@ -166,8 +145,7 @@ def escaped(text: str) -> str:
 def page() -> str:
     """Return docs/json.md."""
     kinds = classes()
-    plain = [k for k in kinds.values() if not issubclass(k, Enum | msgspec.Struct)]
-    facts = [k for k in kinds.values() if issubclass(k, msgspec.Struct)]
+    plain = [k for k in kinds.values() if not issubclass(k, Enum)]
     words = [k for k in kinds.values() if issubclass(k, Enum)]
     order = sorted(plain, key=lambda kind: (kind is not Report, kind.__module__, kind.__name__))
     parts = [HEAD]
@@ -177,15 +155,6 @@ def page() -> str:
             keys = ", ".join(f"`{name}`" for name, _ in names)
             types = ", ".join(dict.fromkeys(shown(name) for _, name in names))
             parts.append(f"| {keys} | {types} | {escaped(text)} |\n")
-    unions = "".join(
-        f"| {name} | {', '.join(f'`{member.__name__}`' for member in get_args(union))} |\n"
-        for name, union in vars(pytest_brt.types).items()
-        if isinstance(union, UnionType) and {*get_args(union)} <= {*facts}
-    )
-    parts.append(FACTS.format(unions=unions))
-    for kind in sorted(facts, key=lambda kind: kind.__name__):
-        keys = ", ".join(f"`{name}`" for group, _ in fields_of(kind) for name, _ in group)
-        parts.append(f"| `{kind.__name__}` | {summary(kind)} | {keys} |\n")
     parts.append(WORDS)
     for kind in sorted(words, key=lambda kind: kind.__name__):
         values = ", ".join(f"`{member.value}`" for member in kind)

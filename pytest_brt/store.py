@@ -20,7 +20,7 @@ from typing import TypeVar
 from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem
-from pytest_brt.types import Cost, JudgedTest, Rank, Review, Telling
+from pytest_brt.types import JudgedTest, Rank, Review, Telling
 
 #: Files of what was kept: the tests that were written last, and the last ranking.
 WRITTEN = "last-run.json"
@@ -103,25 +103,6 @@ def load_last_run(folder: Path, name: str = WRITTEN) -> LastRun:
 def _digest(last: LastRun) -> str:
     text = to_json(replace(last, digest=""))
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def add_spent(folder: Path, model: str, cost: Cost) -> None:
-    """Add what one run spent on a model, so that the next one knows how fast it is here.
-
-    Raises:
-        StoreProblem: the folder cannot be written.
-    """
-    spent = load_spent(folder)
-    spent[model] = spent.get(model, Cost()) + cost
-    write_text(folder / "spent.json", to_json(spent))
-
-
-def load_spent(folder: Path) -> dict[str, Cost]:
-    """Return what earlier runs spent on each model, by its name."""
-    try:
-        return from_json(read_bounded(folder / "spent.json"), dict[str, Cost])
-    except (OSError, StoreProblem):
-        return {}  # it may vanish, and is only for an estimate
 
 
 def write_text(path: Path, text: str) -> None:

@@ -10,13 +10,11 @@ import pytest
 from pytest_brt.errors import StoreProblem
 from pytest_brt.store import (
     LastRun,
-    add_spent,
     load_last_run,
-    load_spent,
     save_last_run,
     write_text,
 )
-from pytest_brt.types import Cost, Review
+from pytest_brt.types import Review
 from tests.support.rows import judged
 
 
@@ -94,13 +92,3 @@ def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreProblem, match=r"cannot write '.*a.json': .+"):
         write_text(tmp_path / "file" / "a.json", "text")
-
-
-def test_what_was_spent_on_a_model_adds_up(tmp_path: Path) -> None:
-    assert load_spent(tmp_path) == {}
-    add_spent(tmp_path, "m", Cost(calls=2, seconds=1.5))
-    add_spent(tmp_path, "m", Cost(calls=1, seconds=0.5))
-    add_spent(tmp_path, "other", Cost(calls=7))
-    assert load_spent(tmp_path) == {"m": Cost(calls=3, seconds=2.0), "other": Cost(calls=7)}
-    (tmp_path / "spent.json").write_text("{", "utf-8")
-    assert load_spent(tmp_path) == {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_brt.render.fixes import fix_source_words, fix_words
+from pytest_brt.render.ranking import fix_words
 from pytest_brt.shown import on_a_line
 from pytest_brt.store import write_text
 from pytest_brt.types import FoundFix, Issue, Repair
@@ -29,7 +29,7 @@ def write_fixes(folder: Path, found: Sequence[tuple[FoundFix, Repair]], issue: I
 
 def with_header(fix: FoundFix, repair: Repair, issue: Issue) -> str:
     """Return the text of a patch: what git reads, below lines for people."""
-    by = f"{repair.strategy}, run {repair.index + 1}, {fix_source_words(fix.source)}"
+    by = f"{repair.strategy}, run {repair.index + 1}, by the {fix.source}"
     lines = [
         f"{_MARK} candidate fix; nothing of it was applied.",
         f"# Report: {issue.title} ({issue.source})",

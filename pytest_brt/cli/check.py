@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -12,13 +13,21 @@ from pytest_brt.codec import to_json
 from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.judge import examine
 from pytest_brt.oracle.report_facts import ReportFacts, read_facts
-from pytest_brt.render.findings import examined_lines
 from pytest_brt.report.load import load_issue
 from pytest_brt.report.statements import read_report
 from pytest_brt.reproduce.user_tests import each_test, load_targets
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import on_a_line, say
-from pytest_brt.types.finding import Examined
+from pytest_brt.types.finding import Check, Examined
+
+_ASKED = {
+    Check.FAILS: "fails on this tree",
+    Check.STEADY: "fails every time",
+    Check.EQUIPPED: "nothing it needs is missing",
+    Check.AS_REPORTED: "fails for the reported reason",
+    Check.HONEST: "does not assert the buggy behaviour",
+}
+_ANSWERS = {True: "yes", False: "no", None: "?"}
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +63,7 @@ def _check(arguments: argparse.Namespace) -> int:
         say(to_json(found, indent=2))
     else:
         for examined in found:
-            for line in examined_lines(examined, issue.source):
+            for line in _lines(examined, issue.source):
                 say(on_a_line(line))
         if len(found) > 1:
             right = sum(examined.is_bug_test for examined in found)
@@ -83,3 +92,17 @@ def _examined(
     if not found:
         raise UsageProblem(f"check: no such test: {given!r}")
     return found
+
+
+def _lines(examined: Examined, report: str) -> Iterator[str]:
+    """Yield a test's name, a line per question, and what that comes to."""
+    yield examined.test
+    for one in examined.findings:
+        said = one.said or ("not checked" if one.answer is None else "")
+        yield f"  {_ANSWERS[one.answer]:4} {_ASKED[one.question]}{said and f': {said}'}"
+    if examined.is_bug_test:
+        yield f"  This is a bug test for {report}."
+    elif any(one.answer is False for one in examined.findings):
+        yield f"  This is not a bug test for {report}."
+    else:
+        yield f"  This may be a bug test for {report}: read it."

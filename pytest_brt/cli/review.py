@@ -7,13 +7,12 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from pytest_brt.answers import bug_tests
 from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.patch_values import stating, weak_assertion
 from pytest_brt.rank.variations import saying
-from pytest_brt.render.answer import how_sure, reviewed
+from pytest_brt.render.answer import bug_tests, how_sure, reviewed
 from pytest_brt.render.causes import run_words
-from pytest_brt.render.values import given_sentence
+from pytest_brt.render.ranking import given_sentence
 from pytest_brt.render.words import count, listed
 from pytest_brt.run.keeping import find_last_run
 from pytest_brt.shown import on_a_line, say
@@ -109,8 +108,7 @@ def _chosen(
 def _show(key: str, judged: JudgedTest) -> None:
     test, judgement = judged.test, judged.judgement
     state = "" if judged.review is Review.OPEN else f", {judged.review}"
-    sure = how_sure(judgement.confidence, judgement.measured)
-    say(on_a_line(f"{key}  {test.name}  ({sure}{state})"))
+    say(on_a_line(f"{key}  {test.name}  ({how_sure(judged)}{state})"))
     say(textwrap.indent(textwrap.fill(test.oracle.sentence, 96), "    "))
     if judgement.runs:
         say(f"    now: {run_words(judgement.runs[0])}")

@@ -18,6 +18,7 @@ from pytest_brt.errors import StoreProblem
 from pytest_brt.guard.changes import Touched
 from pytest_brt.guard.suite import ExistingTest, TestFiles, read_tests
 from pytest_brt.once import Once
+from pytest_brt.render.words import count
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner, most_severe
 from pytest_brt.store import write_text
@@ -26,13 +27,12 @@ from pytest_brt.types import (
     FailsBefore,
     FileChange,
     Guarded,
+    Note,
     Regression,
-    Shortfall,
     TestRun,
     Verdict,
 )
 from pytest_brt.types.cause import CauseCode
-from pytest_brt.types.shortfall import BudgetSpent, FailBefore, NotCollected
 
 #: How many times the seconds of one patch the search on the unpatched tree may take.
 LOOKING = 4.0
@@ -85,7 +85,7 @@ class Selection:
     is_whole: bool = False
     is_watched: bool = False
     #: Why there are no more of them.
-    shortfalls: tuple[Shortfall, ...] = ()
+    shortfalls: tuple[Note, ...] = ()
     #: Tests that the project has, as far as is known.
     total: int = 0
 
@@ -196,13 +196,22 @@ class Guard:
         if not is_whole:
             is_far = {t.name: not any(c.is_run(t.executed) for c in pool) for t in passing}
             passing.sort(key=lambda test: is_far[test.name])
-        shortfalls: list[Shortfall] = []
+        shortfalls: list[Note] = []
         if lost:
-            shortfalls.append(NotCollected(path=lost[0].test, others=len(lost) - 1))
+            more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+            text = f"{lost[0].test}{more} cannot be collected on the unpatched tree"
+            shortfalls.append(Note(code="not-collected", text=text))
         if not is_whole:
-            shortfalls.append(BudgetSpent(seconds=allowance))
+            text = f"the budget of {allowance:g} s a patch allows no more"
+            shortfalls.append(Note(code="budget-spent", text=text))
         if failing:
-            shortfalls.append(FailBefore(tests=len(failing), all_of_them=not passing))
+            left = (
+                "all existing tests near it"
+                if not passing
+                else count(len(failing), "existing test")
+            )
+            text = f"left out, failing without a patch: {left}"
+            shortfalls.append(Note(code="fail-before", text=text))
         named = [*((run.test, run) for run in lost), *((test.name, test.run) for test in failing)]
         counts = {path: self.files.count(path) for path in files}
         counts |= Counter(test.path for test in known)

@@ -11,8 +11,7 @@ from pytest_brt.project.chunks import Chunk
 from pytest_brt.project.definitions import Definition, DefinitionKind
 from pytest_brt.project.index import Index
 from pytest_brt.project.layout import is_test_path
-from pytest_brt.types import Frame
-from pytest_brt.types.clue import CalledWrongly, Clue, FileNamed, OnTraceback
+from pytest_brt.types import Frame, Note
 
 #: What it is worth that a traceback ends here, and that Python says of a function that it was
 #: called with the wrong arguments: each is enough for a place among the suspects.
@@ -35,7 +34,7 @@ class Evidence:
     """What points at a place, and how much."""
 
     score: float
-    clue: Clue
+    clue: Note
 
 
 def on_tracebacks(text: str, index: Index) -> Iterator[tuple[Chunk, Evidence]]:
@@ -50,7 +49,8 @@ def on_tracebacks(text: str, index: Index) -> Iterator[tuple[Chunk, Evidence]]:
         for depth, (frame, chunk) in enumerate(own):
             score = _TRACEBACK * _FRAME_DECAY**depth
             if chunk not in found or found[chunk].score < score:
-                clue = OnTraceback(function=frame.function, depth=depth)
+                text = f"the traceback {'passes' if depth else 'ends'} in {frame.function}"
+                clue = Note(code="on-traceback", text=text)
                 found[chunk] = Evidence(score=score, clue=clue)
     yield from found.items()
 
@@ -73,7 +73,8 @@ def miscalled(text: str, index: Index) -> Iterator[tuple[Chunk, Evidence]]:
     """Yield the functions of which a text says so, if their names are not usual."""
     for name in dict.fromkeys(_CALL.findall(text)):
         for one in _meant(name, index):
-            evidence = Evidence(score=_MISCALLED, clue=CalledWrongly(name=name))
+            text = f"an exception says that {name} is called wrongly"
+            evidence = Evidence(score=_MISCALLED, clue=Note(code="called-wrongly", text=text))
             yield index.chunk_at(one.path, one.line), evidence
 
 
@@ -87,16 +88,16 @@ def _meant(name: str, index: Index) -> list[Definition]:
     return found if len(found) <= _MAX_SHARED else []
 
 
-def named_files(text: str, index: Index) -> dict[str, FileNamed]:
+def named_files(text: str, index: Index) -> dict[str, Note]:
     """Return the files that the text names by path or as a dotted module."""
     frames = {frame.path for frames in frames_of(text) for frame in frames}
-    found: dict[str, FileNamed] = {}
+    found: dict[str, Note] = {}
     for name in _PATH.findall(text):
         path = index.layout.find_path(name)
         if path and name not in frames:
-            found[path] = FileNamed(name=name, is_module=False)
+            found[path] = Note(code="file-named", text=f"the report names {name}")
     for name in _DOTTED.findall(text):
         path = index.layout.path_of(name)
         if path and not path.endswith("__init__.py"):
-            found[path] = FileNamed(name=name, is_module=True)
+            found[path] = Note(code="file-named", text=f"the report names the module {name}")
     return found

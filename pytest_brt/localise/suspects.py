@@ -17,8 +17,7 @@ from pytest_brt.localise.report_frames import Evidence, miscalled, named_files, 
 from pytest_brt.project.chunks import Chunk
 from pytest_brt.project.index import Index, Relevance
 from pytest_brt.project.words import IDENTIFIER, terms_of
-from pytest_brt.types import Issue, Place
-from pytest_brt.types.clue import GivenByUser, RunByReport, SharedWords, SpokenOf
+from pytest_brt.types import Issue, Note, Place
 
 #: What the words of the file are worth beside those of the chunk, the best of each.
 _OF_FILE = 0.5
@@ -77,7 +76,8 @@ def find_suspects(
         clues = [one.clue for one in sorted(evidence.get(chunk, ()), key=lambda one: -one.score)]
         words = dict.fromkeys(spelled.get(term, term) for term in found.reasons(chunk))
         if words:
-            clues.append(SharedWords(words=tuple(words)))
+            text = f"shares {', '.join(words)} with the report"
+            clues.append(Note(code="shared-words", text=text))
         places.append(Place(**chunk._asdict(), score=round(scores[chunk], 4), clues=tuple(clues)))
     return tuple(places)
 
@@ -99,7 +99,8 @@ def _evidence(
     share = _RAN * min(1.0, (_MAX_TELLING / max(len(ran), 1)) ** 0.5)
     for chunk in index.chunks().values() if ran else ():
         if (chunk.path, chunk.function) in ran:
-            evidence[chunk].append(Evidence(score=share, clue=RunByReport()))
+            clue = Note(code="run-by-report", text="the report's code runs it")
+            evidence[chunk].append(Evidence(score=share, clue=clue))
     for chunk, one in (*on_tracebacks(issue.text, index), *miscalled(issue.text, index)):
         evidence[chunk].append(one)
     return evidence
@@ -113,7 +114,8 @@ def _spoken_of(chunk: Chunk, query: Mapping[str, float], index: Index) -> Iterat
     names |= dict.fromkeys(sorted(classes, key=lambda name: weight_of(name, query))[-1:], _CLASS)
     for name, worth in names.items():
         if weight := weight_of(name, query):
-            yield Evidence(score=worth * weight, clue=SpokenOf(name=name))
+            clue = Note(code="spoken-of", text=f"the report speaks of {name}")
+            yield Evidence(score=worth * weight, clue=clue)
 
 
 def _scores(
@@ -186,6 +188,6 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
             )
         around = index.definition_at(path, line) if span else None
         function = around.qualname if around else ""
-        clues = (GivenByUser(),)
+        clues = (Note(code="given-by-user", text="given"),)
         places.append(Place(path=path, function=function, line=line, end_line=end, clues=clues))
     return tuple(places)

@@ -20,22 +20,15 @@ from unidiff.patch import PatchSet
 
 from pytest_brt.bounded import is_file, is_folder, read_bounded
 from pytest_brt.patches.git import run_git
-from pytest_brt.patches.left_out import left_out_kind, needs_build
+from pytest_brt.patches.left_out import LeftOutKind, left_out_kind, needs_build
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.text import decode, encode
 from pytest_brt.pysource.parse import tree_of
-from pytest_brt.render.remarks import file_names, left_out_words
 from pytest_brt.types import (
-    AppliedLeniently,
     AppliedPatch,
-    ChangesNothing,
     FileChange,
-    LeftOutFiles,
-    LeftOutKind,
-    NeedsBuild,
+    Note,
     Patch,
-    Remark,
-    SyntaxErrorAfter,
 )
 from pytest_brt.types.refused import RefusalCode
 
@@ -63,6 +56,10 @@ _NOT_A_DIFF = (
 )
 
 
+_LENIENT = Note(
+    code="applied-leniently",
+    text="applied leniently: its counts, blanks or line ends differ from the tree's",
+)
 #: Files of the tree as they are, or as the patch makes them.
 _Files = Mapping[str, FileChange]
 
@@ -93,17 +90,29 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
         for path in sorted({*before, *after})
         if after.get(path) != before.get(path)
     ]
-    left_out = [] if whole else _left_out(changes, before)
+    left_out = {} if whole else _left_out(changes, before)
     if binary:
-        left_out.append(LeftOutFiles(what=LeftOutKind.BINARY_FILES, paths=binary))
-    passed_over = set(chain.from_iterable(files.paths for files in left_out))
+        left_out[LeftOutKind.BINARY_FILES] = list(binary)
+    passed_over = set(chain.from_iterable(left_out.values()))
     kept = tuple(change for change in changes if change.path not in passed_over)
     if left_out and not kept:
-        kinds = (f"{file_names(kind.paths)} ({left_out_words(kind.what)})" for kind in left_out)
+        kinds = (f"{_listed(paths)} ({kind.replace('-', ' ')})" for kind, paths in left_out.items())
         text = f"nothing is left to apply: left out {', '.join(kinds)}"
         raise PatchProblem(RefusalCode.ONLY_LEFT_OUT, text)
-    placing = [AppliedLeniently()] if is_lenient and changes else []
-    return AppliedPatch(changes=kept, remarks=(*placing, *left_out, *_code_remarks(kept, before)))
+    remarks = [
+        Note(
+            code="left-out-files",
+            text=f"touches {kind.replace('-', ' ')}: left out {_listed(paths)}",
+        )
+        for kind, paths in left_out.items()
+    ]
+    if is_lenient and changes:
+        remarks.insert(0, _LENIENT)
+    return AppliedPatch(changes=kept, remarks=(*remarks, *_code_remarks(kept, before)))
+
+
+def _listed(paths: Sequence[str]) -> str:
+    return ", ".join(map(repr, paths))
 
 
 # -- what git is given ----------------------------------------------------------------------------
@@ -370,7 +379,7 @@ def _hunk_missing(diff: bytes, path: str, meant: int, before: _Files) -> PatchPr
     return PatchProblem(RefusalCode.HUNK_MISSING, text)
 
 
-def _left_out(changes: Sequence[FileChange], before: _Files) -> list[LeftOutFiles]:
+def _left_out(changes: Sequence[FileChange], before: _Files) -> dict[LeftOutKind, list[str]]:
     """Return which of `changes` are no part of a candidate fix."""
     paths: defaultdict[LeftOutKind, list[str]] = defaultdict(list)
     for change in changes:
@@ -378,21 +387,24 @@ def _left_out(changes: Sequence[FileChange], before: _Files) -> list[LeftOutFile
         kind = left_out_kind(change.path, old.content if old else None, change.content)
         if kind is not None:
             paths[kind].append(change.path)
-    return [LeftOutFiles(what=kind, paths=tuple(names)) for kind, names in paths.items()]
+    return dict(paths)
 
 
-def _code_remarks(changes: Sequence[FileChange], before: _Files) -> Iterator[Remark]:
+def _code_remarks(changes: Sequence[FileChange], before: _Files) -> Iterator[Note]:
     if not changes:
-        yield ChangesNothing()
+        yield Note(code="changes-nothing", text="changes nothing")
     built = tuple(change.path for change in changes if needs_build(change))
     if built:
-        yield NeedsBuild(paths=built)
+        yield Note(code="needs-build", text=f"has no effect before a build: {_listed(built)}")
     for change in changes:
         if change.content is not None and change.path.endswith(".py"):
             old = before.get(change.path)
             error = _syntax_error(change.content)
             if error and not (old and _syntax_error(old.content or b"")):
-                yield SyntaxErrorAfter(path=change.path, line=error.lineno or 1, message=error.msg)
+                # As text that can be printed, whatever bytes the name has.
+                name = change.path.encode(errors="backslashreplace").decode()
+                text = f"syntax error after applying: {name}:{error.lineno or 1}: {error.msg}"
+                yield Note(code="syntax-error-after", text=text)
 
 
 def _syntax_error(content: bytes) -> SyntaxError | None:

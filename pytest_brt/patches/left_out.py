@@ -9,8 +9,23 @@ from __future__ import annotations
 import fnmatch
 import re
 import tomllib
+from enum import StrEnum
 
-from pytest_brt.types import FileChange, LeftOutKind
+from pytest_brt.types import FileChange
+
+
+class LeftOutKind(StrEnum):
+    """What a candidate fix does not change."""
+
+    TESTS = "tests"
+    PYTEST_CONFIGURATION = "pytest-configuration"
+    #: Such as ``sitecustomize.py``.
+    STARTUP_CODE = "startup-code"
+    INSTALLED_CODE = "installed-code"
+    #: Such as caches.
+    TOOL_FILES = "tool-files"
+    BINARY_FILES = "binary-files"
+
 
 _CONFIGURATION = frozenset(
     ("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")

@@ -44,7 +44,7 @@ def read_cases(
     issues = dict(_report(config, source, scratch) for source in options.issues)
     if not options.rank_fixes:
         cases = tuple(Case(issue=issue) for issue in issues.values())
-        return cases, _files(issues, cases, {}, scratch), ""
+        return cases, _files(issues, cases, {}), ""
     from pytest_brt.patches.sources import read_proposals  # a report alone needs none of it
 
     sources = (*options.rank_fixes, *more)
@@ -52,11 +52,11 @@ def read_cases(
     cases = _paired(issues, proposals.patches)
     same = ", ".join(proposals.unchanged)
     note = f"{same}: no changes against the commit that is checked out; left out"
-    return cases, _files(issues, cases, proposals.files, scratch), note if same else ""
+    return cases, _files(issues, cases, proposals.files), note if same else ""
 
 
 def _report(config: pytest.Config, source: str, scratch: Path) -> tuple[Path, Issue]:
-    """Return a report and its file; of what is no file, the one to be made of it in `scratch`."""
+    """Return a report and its file; of what is no file, one that could be in `scratch`."""
     address = None if Path(source).exists() else find_address(source)
     if address is not None:
         from pytest_brt.patches.sources import complete
@@ -65,7 +65,7 @@ def _report(config: pytest.Config, source: str, scratch: Path) -> tuple[Path, Is
         issue = load_issue("-", BytesIO(read_report(address)))
         return scratch / f"{address.stem}.md", replace(issue, source=source)
     if source != "-":
-        return _plain("--brt-issue", source), load_issue(source, sys.stdin.buffer)
+        return absolutepath(source), load_issue(source, sys.stdin.buffer)
     capture: Any = config.pluginmanager.getplugin("capturemanager")
     if capture is not None:
         capture.suspend_global_capture(in_=True)
@@ -74,21 +74,6 @@ def _report(config: pytest.Config, source: str, scratch: Path) -> tuple[Path, Is
     finally:
         if capture is not None:
             capture.resume_global_capture()
-
-
-def _is_odd(path: Path) -> bool:
-    """Say whether pytest reads a part of a path as that of a test's name."""
-    return "[" in str(path) or "::" in str(path)
-
-
-def _plain(option: str, source: str | Path) -> Path:
-    path = absolutepath(source)
-    if _is_odd(path):
-        raise UsageProblem(
-            f"{option}: pytest reads '[' and '::' in a path as part of a test's name: "
-            f"{str(source)!r} (rename it; a report can also be given as '-' on stdin)"
-        )
-    return path
 
 
 def more_patches(config: pytest.Config, options: Options) -> tuple[str, ...]:
@@ -139,23 +124,14 @@ def _files(
     issues: Mapping[Path, Issue],
     cases: tuple[Case, ...],
     proposed: Mapping[Path, Patch],
-    scratch: Path,
 ) -> Files:
     paths: Files = {}
     for path, case in zip(issues, cases, strict=False):
-        if not path.exists():  # it came from stdin, or from GitHub
-            path.write_text(case.issue.text if case.issue else "", encoding="utf-8")
         paths[path] = (case, None)
     where = {patch.name: path for path, patch in proposed.items()}
     for case in cases:
         for patch in case.patches:
-            path = where[patch.name]
-            if _is_odd(path):  # one name among many, which a tool chose: no reason to stop
-                from pytest_brt.patches.text import encode
-
-                path = scratch / f"{len(paths)}.diff"
-                path.write_bytes(encode(patch.text))
-            paths[path] = (case, patch)
+            paths[where[patch.name]] = (case, patch)
     return paths
 
 

@@ -189,11 +189,9 @@ class Files:
             command=self._command,
             ended=f"{datetime.now():%Y-%m-%d %H:%M}",
             version=__version__,
-            python=".".join(map(str, subject.python_version)),
-            found=subject.found,
+            python=f"{'.'.join(map(str, subject.python_version))} ({subject.found})",
             sandbox=record.sandbox,
             tree=self.tree,
-            seed=self._options.seed,
         )
         return build_report(record, setting, exit_code)
 
@@ -209,8 +207,7 @@ class Files:
     def _patches(self, record: RunRecord) -> str:
         """Write the fixes that were found, in place of those that an earlier run put there."""
         from pytest_brt.agents.patch_files import write_fixes
-        from pytest_brt.render.fixes import why_no_patch
-        from pytest_brt.render.words import count, listed
+        from pytest_brt.render.words import count
 
         repaired = {repair.issue for repair in record.repairs}
         issue = next((issue for issue in record.issues if issue.id in repaired), None)
@@ -222,12 +219,10 @@ class Files:
         found = distinct(record.repairs)
         write_fixes(folder, found, issue)
         if not found:
-            return f"no patch was written: {why_no_patch(record.repairs)}"
+            notes = [note for repair in record.repairs for note in repair.notes]
+            return f"no patch was written: {next(iter(notes), 'no fix passes the tests')}"
         many = count(len(found), "patch")
-        broken = [fix.patch.name for fix, _ in found if fix.broken]
-        verb = "breaks" if len(broken) == 1 else "break"
-        wrong = f"; {listed(broken)} {verb} existing tests" if broken else ""
-        return f"{many} in {folder}, not applied ('git apply FILE' applies one){wrong}"
+        return f"{many} in {folder}, not applied ('git apply FILE' applies one)"
 
     def _changed(self, _record: RunRecord) -> str:
         if contents_of(Path(self._engine.subject.root), CODE) == self._code:

@@ -15,7 +15,6 @@ from pytest_brt.model.model import Model, open_model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.spec import read_spec
 from pytest_brt.plugin.cases import Files, buggy_places, given_test_file, read_cases
-from pytest_brt.plugin.collection import PROGRESS
 from pytest_brt.plugin.extensions import collect_extensions, lookup
 from pytest_brt.plugin.options import Options
 from pytest_brt.reproduce.registry import STRATEGIES
@@ -25,8 +24,8 @@ from pytest_brt.run.progress import Progress
 from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.store import LastRun, load_last_run, load_spent
-from pytest_brt.types import Cost, JudgedTest, Review
+from pytest_brt.store import LastRun, load_last_run
+from pytest_brt.types import JudgedTest, Review
 
 if TYPE_CHECKING:
     from pytest_brt.run.repairs import RepairPlan
@@ -38,9 +37,9 @@ class Inputs:
 
     plan: Plan
     workbench: Workbench
-    #: What earlier runs here spent on the model.
-    spent: Cost
     paths: Files
+    #: How far the run is.
+    progress: Progress
     #: Which patches are none, and why; "" for none.
     left_out: str
     #: Where the tests come from when they are those of an earlier run.
@@ -76,7 +75,7 @@ def read_inputs(
     except BaseException:
         engine.close()
         raise
-    progress = config.stash.setdefault(PROGRESS, Progress())
+    progress = Progress()
     workbench = Workbench(
         engine=engine,
         model=model,
@@ -86,14 +85,17 @@ def read_inputs(
         steps=options.steps,
         buggy=tuple(dict.fromkeys(place.partition(":")[0] for place in buggy)),
         host=host,
-        seed=options.seed,
         cache=cache,
     )
     remote = _remote(options) if options.executor else None
-    spent = load_spent(cache).get(model.name, Cost()) if cache is not None else Cost()
     plan = replace(plan, given=given, repairs=repairs, remote=remote)
     return Inputs(
-        plan=plan, workbench=workbench, spent=spent, paths=paths, left_out=left_out, earlier=last
+        plan=plan,
+        workbench=workbench,
+        progress=progress,
+        paths=paths,
+        left_out=left_out,
+        earlier=last,
     )
 
 

@@ -1,97 +1,150 @@
-"""What pytest collects in our modes: an item is a unit of work, and waits for its result."""
+"""What pytest shows as tests in our runs: an item is a unit of work, and waits for its result.
+
+It passes once its work is done, whatever came of that, is skipped where a patch does not apply, and
+fails only where we do: what came of all of them is the exit code's, and the summary's, to say.
+"""
 
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from traceback import StackSummary, TracebackException
 from typing import Any, TypeVar
 
 import pytest
 
-from pytest_brt.answers import answer_issue, bug_tests
-from pytest_brt.codec import to_json
-from pytest_brt.errors import ModelProblem
-from pytest_brt.plugin.collection import PROGRESS, GoalMissed, OwnItem, Status
-from pytest_brt.render.answer import issue_sentence
-from pytest_brt.render.entries import attempt_entry, judged_entry, patch_entry, repair_entry
+from pytest_brt.errors import BrtError, ModelProblem
+from pytest_brt.pysource.parse import PARSING
+from pytest_brt.render.answer import bug_tests
 from pytest_brt.render.ranking import shortcoming
 from pytest_brt.run.futures import Run
 from pytest_brt.run.plan import AttemptKey, Case
-from pytest_brt.shown import on_a_line, show
+from pytest_brt.run.progress import Progress
+from pytest_brt.shown import on_a_line, plain, show
 from pytest_brt.types import Attempt, Patch, PatchResult, Repair
 
 T = TypeVar("T")
 
-REPRODUCED = Status(category="reproduced", letter=".", word="REPRODUCED")
-LIKELY = Status(category="possibly reproduced", letter=".", word="POSSIBLY REPRODUCED")
-POSSIBLE = Status(
+#: Seconds of silence after which long work is shown to go on.
+SIGN_OF_LIFE = 10.0
+#: Folders of the packages that run our items.
+_RUNNERS = frozenset({"_pytest", "pluggy"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of an item: how pytest counts it, as a letter, and with ``-v``."""
+
+    category: str
+    letter: str
+    word: str
+    #: What is not reached with it of what was asked for, "" where all is.
+    unmet: str = ""
+
+
+REPRODUCED = Outcome(category="reproduced", letter=".", word="REPRODUCED")
+LIKELY = Outcome(category="possibly reproduced", letter=".", word="POSSIBLY REPRODUCED")
+POSSIBLE = Outcome(
     category="possibly reproduced",
     letter="F",
     word="POSSIBLY REPRODUCED",
     unmet="a report was only possibly reproduced",
 )
-NOT_REPRODUCED = Status(category="not reproduced", letter="F", word="NOT REPRODUCED")
-PASSING = Status(category="passing", letter=".", word="PASSES")
-#: A candidate that does not fix the bug is what a ranking is for: no failure of the run.
-FAILING = Status(category="failing", letter="x", word="FAILS", unmet="no patch passes")
-NOT_APPLIED = Status(category="not applied", letter="x", word="DOES NOT APPLY")
-NO_PATCH = Status(category="without a patch", letter="F", word="NO PATCH")
-DISPUTED = Status(
+NOT_REPRODUCED = Outcome(
+    category="not reproduced",
+    letter="F",
+    word="NOT REPRODUCED",
+    unmet="a report was not reproduced",
+)
+PASSING = Outcome(category="passing", letter=".", word="PASSES")
+FAILING = Outcome(category="failing", letter="x", word="FAILS", unmet="no patch passes")
+UNTRIED = Outcome(
+    category="not tried", letter="x", word="NOT TRIED", unmet="no patch could be ranked"
+)
+REFUSED = Outcome(
+    category="not applied", letter="x", word="DOES NOT APPLY", unmet="no patch could be ranked"
+)
+PATCHED = Outcome(category="patched", letter=".", word="PATCHED")
+NO_PATCH = Outcome(
+    category="without a patch", letter="F", word="NO PATCH", unmet="no patch was found"
+)
+BREAKING = Outcome(
     category="without a patch",
     letter="F",
     word="NO PATCH",
     unmet="every patch that was found breaks existing tests",
 )
 
-#: Seconds of silence after which long work is shown to go on.
-SIGN_OF_LIFE = 10.0
 
+class Work(pytest.Item):
+    """A piece of work that pytest shows as a test."""
 
-class Work(OwnItem):
-    """An item that waits for a future and keeps what it found."""
-
-    #: What is not reached where nothing better came of any such item of a report.
-    nothing: str
-    #: Whether the goal was reached, and what was not.
-    met = False
-    unmet = ""
+    #: What came of it.
+    outcome: Outcome | None = None
+    #: Seconds that the work itself took; waiting for others does not count.
+    seconds: float | None = None
 
     def __init__(
-        self, *, run: Run, case: Case, start: Callable[[], Future[Any]], **kwargs: Any
+        self,
+        *,
+        case: Case,
+        start: Callable[[], Future[Any]],
+        judge: Callable[[Any], Outcome],
+        progress: Progress,
+        **kwargs: Any,
     ) -> None:  # pytest's own arguments
         super().__init__(**kwargs)
-        self.work = run
         self.case = case
         #: Has the work done in the background, once, so that it is ready when its turn comes.
         self.start = start
+        self._judge = judge
+        self._progress = progress
 
-    @abstractmethod
-    def tell(self, result: Any) -> None:
-        """Record the result; raise GoalMissed where the answer is no."""
+    @property
+    def goal(self) -> tuple[Any, str]:
+        """What it is for; it is reached where one such item reaches it."""
+        return getattr(self._judge, "func", self._judge), self.case.issue_id
 
     def runtest(self) -> None:
-        """Wait for the result; raise GoalMissed when there is none to speak of."""
+        """Wait for the result, and say what came of it."""
         # A project's `-W error` is about its own code, not about ours.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            result = result_of(self.start(), self.show)
-            self.seconds = result.seconds
             try:
-                self.tell(result)
-            except GoalMissed as missed:
-                self.unmet = missed.status.unmet if missed.status else ""
-                raise
-            self.met = True
+                result = result_of(self.start(), self.show)
+            except ModelProblem as problem:
+                if (
+                    not self._is_unheard()
+                ):  # where no model ever answered, nothing of ours is broken
+                    raise
+                self._end(NO_PATCH if self.goal[0] is _repair else NOT_REPRODUCED, str(problem))
+                return
+            self.seconds = result.seconds
+            outcome = self._judge(result)
+        refused = getattr(result, "refused", None)
+        self._end(outcome, refused.text if refused else "")
+        if refused:
+            pytest.skip(plain(refused.text))
+
+    def _is_unheard(self) -> bool:
+        plugin: Any = self.config.pluginmanager.getplugin("brt-session")
+        return bool(plugin.unheard)
+
+    def _end(self, outcome: Outcome, reason: str) -> None:
+        self.outcome = outcome
+        said = f"{outcome.category}: {reason}" if reason else outcome.category
+        self.user_properties.append(("brt", plain(said)))
 
     def show(self) -> None:
         """Show what the work has said since: all with ``-v``, else now and then the last."""
         verbosity = self.config.get_verbosity()
-        progress = self.config.stash[PROGRESS]
-        lines = progress.taken() if verbosity > 0 else progress.sign_of_life(SIGN_OF_LIFE)
+        said = self._progress
+        lines = said.taken() if verbosity > 0 else said.sign_of_life(SIGN_OF_LIFE)
         reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
         capture: Any = self.config.pluginmanager.getplugin("capturemanager")
         if not lines or reporter is None or verbosity < 0:
@@ -100,146 +153,118 @@ class Work(OwnItem):
             for line in lines:
                 show(reporter, f"  {line}")
 
-    def keep(self, record: object) -> None:
-        """Put `record` on the report, where other people's reporters find it."""
-        self.user_properties.append(("brt", to_json(record)))
-
-
-class AttemptItem(Work):
-    """One run of one strategy on one issue."""
-
-    nothing = "a report was not reproduced"
-
-    def __init__(self, *, key: AttemptKey, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.key = key
-        self.attempt: Attempt | None = None
-
-    def runtest(self) -> None:
-        """Wait for the attempt; where no model ever answered, nothing of ours is broken."""
-        try:
-            super().runtest()
-        except ModelProblem as problem:
-            if self.work.workbench.model.usage.unheard:  # which the last line says, once for all
-                raise GoalMissed(str(problem), NOT_REPRODUCED) from problem
-            raise
-
-    def tell(self, result: Attempt) -> None:
-        """Keep the attempt; the last one at a report says no when none reproduced it."""
-        self.attempt = result
-        tests = tuple(judged_entry(judged, result.issue) for judged in result.tests)
-        self.keep({"attempt": attempt_entry(result, self.name), "tests": tests})
-        sure, possible = bug_tests(result.tests)
-        if sure:
-            said = any(test.judgement.reproduces for test in sure)
-            self.status = REPRODUCED if said else LIKELY
-            return
-        works = [item for item in self.session.items if isinstance(item, Work)]
-        alike = [item for item in works if item.case.issue_id == self.key.issue]
-        # A repair is what was asked for then, and tests may have been given.
-        if any(isinstance(item, RepairItem) for item in alike):
-            raise GoalMissed("no bug test found")
-        found = [item.attempt for item in alike if isinstance(item, AttemptItem)]
-        made = [attempt for attempt in found if attempt is not None]
-        if len(made) < len(found) or any(bug_tests(attempt.tests)[0] for attempt in made):
-            raise GoalMissed("this run found no bug test; the report is judged by all of them")
-        possible = bug_tests(test for attempt in made for test in attempt.tests)[1]
-        raise GoalMissed(
-            issue_sentence(answer_issue(made)), POSSIBLE if possible else NOT_REPRODUCED
-        )
-
-
-class PatchItem(Work):
-    """One row: all tests on one patch. Its id is the name of the patch."""
-
-    nothing = "no patch could be ranked"
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """Show our own errors as one line; anything else is a defect, without pytest's frames."""
+        if isinstance(excinfo.value, BrtError):
+            return plain(str(excinfo.value))
+        if self.config.getoption("tbstyle", "auto") == "auto":
+            return _defect(excinfo.value)
+        with PARSING:  # pytest parses the source of every frame, while our threads parse too
+            return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         """Return the heading of a failure."""
-        path, line, name = super().reportinfo()
-        return path, line, f"patch {name}"
-
-    def tell(self, result: PatchResult) -> None:
-        """Keep the row; a patch that does not fix the bug says why."""
-        self.keep(patch_entry(result))
-        if result.refused is not None:
-            raise GoalMissed(result.refused.text, NOT_APPLIED)
-        if not (result.verdicts or result.passes_own):
-            raise GoalMissed("no bug test could be run on it")
-        tests = self.work.tests(self.case)
-        trusted = {t.test.id: t.judgement.counts for t in tests if t.judgement.candidate}
-        short = shortcoming(result, trusted)
-        if short:
-            raise GoalMissed(short, FAILING)
-        self.status = PASSING
+        name = self.name if "::" in self.nodeid else f"patch {self.name}"
+        return Path(on_a_line(str(self.path))), None, name
 
 
-class RepairItem(Work):
-    """One run of one repair strategy on one issue, and the rows of the fixes that it found."""
+def _defect(error: BaseException) -> str:
+    """Return an exception that nobody expected, with the frames from our own code on."""
+    told = TracebackException.from_exception(error)
+    link: TracebackException | None = told
+    while link is not None:
+        link.stack = StackSummary.from_list(
+            [frame for frame in link.stack if not _RUNNERS & set(Path(frame.filename).parts)]
+        )
+        link = link.__cause__ or link.__context__
+    head = "internal error in pytest-brt: please report it with what follows (--tb=long shows more)"
+    return f"{head}\n\n{''.join(told.format())}"
 
-    nothing = "no patch was found"
 
-    def tell(self, result: Repair) -> None:
-        """Keep the repair, and wait for its rows; a miss says why there is no fix."""
-        self.keep(repair_entry(result, self.name))
-        for row in [self.work.row(self.case, fix.patch) for fix in result.fixes]:
-            result_of(row)
-        if not result.fixes:
-            raise GoalMissed("; ".join(result.notes) or self.nothing, NO_PATCH)
-        if all(fix.broken for fix in result.fixes):
-            raise GoalMissed("every fix that passes the bug tests breaks existing tests", DISPUTED)
+class Cases(pytest.Collector):
+    """Makes the items of a run: one for each run of a strategy at a report, and for each patch."""
+
+    def __init__(
+        self, *, items: Callable[[pytest.Collector], Iterator[Work]], **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self._items = items
+
+    def collect(self) -> Iterator[Work]:
+        """Yield its items."""
+        return self._items(self)
+
+
+def work_on(
+    parent: pytest.Collector, run: Run, progress: Progress, case: Case, patch: Patch | None
+) -> Iterator[tuple[str, Callable[..., Work]]]:
+    """Yield the name of each item of a report or a patch, "" for the file's, and what makes it."""
+    make = partial(Work.from_parent, parent, case=case, progress=progress)
+    if patch is not None:
+        judge = partial(_patch, run, case)
+        yield "", partial(make, start=partial(run.row, case, patch), judge=judge)
+        return
+    plan = run.plan
+    for key in plan.keys(case):
+        name = _name(key, plan.strategies[key.strategy].runs)
+        yield name, partial(make, start=partial(run.attempt, key), judge=_attempt)
+    for key in plan.repair_keys(case):
+        assert plan.repairs is not None, "it has keys"
+        name = _name(key, plan.repairs.strategies[key.strategy].runs)
+        start = partial(run.repair, case, key)
+        yield name, partial(make, start=start, judge=partial(_repair, run, case))
+
+
+def _name(key: AttemptKey, runs: int) -> str:
+    return f"{key.strategy}-{key.index:02}" if runs > 1 else key.strategy
+
+
+def _attempt(result: Attempt) -> Outcome:
+    sure, possible = bug_tests(result.tests)
+    if sure:
+        return REPRODUCED if any(test.judgement.reproduces for test in sure) else LIKELY
+    return POSSIBLE if possible else NOT_REPRODUCED
+
+
+def _patch(run: Run, case: Case, result: PatchResult) -> Outcome:
+    if result.refused is not None:
+        return REFUSED
+    if not (result.verdicts or result.passes_own):
+        return UNTRIED
+    tests = [judged for judged in run.tests(case) if judged.judgement.candidate]
+    trusted = {judged.test.id: judged.judgement.counts for judged in tests}
+    return FAILING if shortcoming(result, trusted) else PASSING
+
+
+def _repair(run: Run, case: Case, result: Repair) -> Outcome:
+    for row in [run.row(case, fix.patch) for fix in result.fixes]:
+        result_of(row)
+    if not result.fixes:
+        return NO_PATCH
+    return BREAKING if all(fix.broken for fix in result.fixes) else PATCHED
 
 
 def unmet_goals(items: Iterable[pytest.Item]) -> list[str]:
     """Return what was not reached of what the items were for.
 
-    The goals are, for each report, a bug test, a patch that passes, and a fix.
+    The goals are, for each report, a bug test, a patch that passes, and a fix; what is repaired
+    need not be reproduced too, as tests may have been given.
     """
-    goals: dict[tuple[type[Work], str], list[Work]] = {}
+    goals: dict[tuple[Any, str], list[str]] = {}
     for item in items:
-        if isinstance(item, Work):
-            goals.setdefault((type(item), item.case.issue_id), []).append(item)
-    found = []
-    order = (AttemptItem, PatchItem, RepairItem)
-    for kind, issue in sorted(goals, key=lambda goal: order.index(goal[0])):
-        works = goals[kind, issue]
-        # What is repaired need not be reproduced too: tests may have been given.
-        instead = (RepairItem, issue) in goals
-        if any(work.met for work in works) or (kind is AttemptItem and instead):
-            continue
-        found.append(next((work.unmet for work in works if work.unmet), kind.nothing))
-    return list(dict.fromkeys(found))
+        if isinstance(item, Work) and item.outcome is not None:
+            goals.setdefault(item.goal, []).append(item.outcome.unmet)
+    repaired = {issue for kind, issue in goals if kind is _repair}
+    missed = [
+        # What comes nearest to the goal is said.
+        max(said, key=_ORDER.index)
+        for (kind, issue), said in goals.items()
+        if all(said) and not (kind is _attempt and issue in repaired)
+    ]
+    return list(dict.fromkeys(missed))
 
 
-def of_issue(parent: pytest.File, run: Run, case: Case) -> Iterator[Work]:
-    """Yield ``replay``, or ``agent-00``, ``agent-01``, … where it runs often."""
-    plan = run.plan
-    for key in plan.keys(case):
-        name = _name(key, plan.strategies[key.strategy].runs)
-        start = partial(run.attempt, key)
-        yield AttemptItem.from_parent(parent, name=name, run=run, case=case, start=start, key=key)
-    for key in plan.repair_keys(case):
-        assert plan.repairs is not None, "it has keys"
-        name = _name(key, plan.repairs.strategies[key.strategy].runs)
-        repair = partial(run.repair, case, key)
-        yield RepairItem.from_parent(parent, name=name, run=run, case=case, start=repair)
-
-
-def of_patch(parent: pytest.File, run: Run, case: Case, patch: Patch) -> PatchItem:
-    """Return the item of a patch, which is called as its file is."""
-    item: PatchItem = PatchItem.from_parent(
-        parent,
-        name=on_a_line(patch.name),
-        nodeid=parent.nodeid,
-        run=run,
-        case=case,
-        start=partial(run.row, case, patch),
-    )
-    return item
-
-
-def _name(key: AttemptKey, runs: int) -> str:
-    return f"{key.strategy}-{key.index:02}" if runs > 1 else key.strategy
+_ORDER = [one.unmet for one in (NOT_REPRODUCED, POSSIBLE, UNTRIED, FAILING, NO_PATCH, BREAKING)]
 
 
 def result_of(future: Future[T], meanwhile: Callable[[], None] = lambda: None) -> T:

@@ -62,8 +62,6 @@ MORE_OPTIONS = (
      "pkg/core.py:10-20 (default: what the report points at); repeatable"),
     ("--brt-test-file", "issue", "PATH",
      "existing test file to write tests for (default: the one nearest to the report)"),
-    ("--brt-seed", "issue", "N",
-     "seed of everything that is drawn (default: 0)"),
     ("--brt-mark", "issue", "{xfail}",
      "mark written tests as strictly expected to fail until the bug is fixed"),
     ("--brt-memory", "sandbox", "MB",

@@ -12,10 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints
-
-import msgspec
-from msgspec import Meta
+from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.plugin.option_list import (
@@ -67,11 +64,6 @@ class Write(StrEnum):
     INTO = "into"
 
 
-_Count = Annotated[int, Meta(ge=1, description="a number of at least 1")]
-_Number = Annotated[int, Meta(ge=0, description="a number of at least 0")]
-_Megabytes = Annotated[int, Meta(ge=64, description="a number of at least 64")]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """The options of one run; what each means is said in `option_list`."""
@@ -91,21 +83,20 @@ class Options:
     timeout: float = 60.0
     sandbox: str = "auto"
     net: str = "none"
-    jobs: _Count = 1
+    jobs: int = 1
     #: Seconds in which existing tests are run; None for as many as the number of patches asks for.
     guard: float | None = None
     #: Files for what was found, "-" for standard output.
     report: tuple[str, ...] = ()
     edit_model: str = ""
     replies: Path | None = None
-    samples: _Count | None = None
-    steps: _Count | None = None
+    samples: int | None = None
+    steps: int | None = None
     buggy_file: tuple[str, ...] = ()
     test_file: str = ""
-    seed: _Number = 0
     mark: str = ""
     #: Megabytes.
-    memory: _Megabytes = 2048
+    memory: int = 2048
     executor: str = ""
     show: tuple[str, ...] = ()
 
@@ -222,35 +213,22 @@ def read_value(name: str, metavar: str, text: str) -> object:
     Raises:
         ValueError: it says what was expected.
     """
-    if metavar.startswith("{"):
-        _one_of(metavar.strip("{}").split(","), text)
-    if name in _READERS:
-        return _READERS[name](text)
-    kind = get_type_hints(Options, include_extras=True)[name]
-    if get_origin(kind) is tuple:
-        return text
-    try:
-        return msgspec.convert(text, kind, strict=False, dec_hook=_as_path)
-    except msgspec.ValidationError:
-        raise ValueError(f"expected {_expected(kind)}") from None
-
-
-def _as_path(kind: type, text: object) -> object:
-    if kind is Path and isinstance(text, str):
-        return Path(text)
-    raise NotImplementedError
-
-
-def _expected(kind: object) -> str:
-    """Return what the annotation of a field says of its values."""
-    parts = (kind, *get_args(kind))
-    notes = [note for part in parts for note in getattr(part, "__metadata__", ())]
-    return str(notes[0].description)
-
-
-def _one_of(known: list[str] | tuple[str, ...], text: str) -> None:
-    if text not in known:
+    known = metavar.strip("{}").split(",")
+    if metavar.startswith("{") and text not in known:
         raise ValueError(f"expected one of {', '.join(known)}")
+    return _READERS.get(name, str)(text)
+
+
+def _at_least(least: int) -> Callable[[str], int]:
+    """Return what reads a number that must not be smaller."""
+
+    def read(text: str) -> int:
+        number = int(text) if text.isdecimal() else least - 1
+        if number < least:
+            raise ValueError(f"expected a number of at least {least}")
+        return number
+
+    return read
 
 
 def guard_seconds(text: str) -> float | None:
@@ -303,7 +281,7 @@ def _names(text: str) -> tuple[str, ...]:
     return found
 
 
-#: How the values are read that are not a number, a word or a path.
+#: How the values are read that are not a text.
 _READERS: dict[str, Callable[[str], object]] = {
     "strategy": _names,
     "env": read_pair,
@@ -311,4 +289,10 @@ _READERS: dict[str, Callable[[str], object]] = {
     "timeout": read_seconds,
     "guard": guard_seconds,
     "report": _report,
+    "write": Write,
+    "replies": Path,
+    "jobs": _at_least(1),
+    "samples": _at_least(1),
+    "steps": _at_least(1),
+    "memory": _at_least(64),
 }

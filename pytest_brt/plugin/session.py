@@ -10,7 +10,7 @@ import gc
 import os
 import shlex
 import sys
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -19,26 +19,17 @@ from typing import Any
 import pytest
 
 from pytest_brt import __version__
-from pytest_brt.answers import bug_tests
 from pytest_brt.codec import content_id
 from pytest_brt.edit.source_text import Edit
 from pytest_brt.errors import BrtError, StoreProblem
 from pytest_brt.plugin.cases import absolutepath, more_patches
-from pytest_brt.plugin.collection import OwnCollection
 from pytest_brt.plugin.files import Files, plan_edits, rendered, unwritten
 from pytest_brt.plugin.inputs import cache_folder, read_inputs
-from pytest_brt.plugin.items import (
-    AttemptItem,
-    PatchItem,
-    Work,
-    of_issue,
-    of_patch,
-    unmet_goals,
-)
+from pytest_brt.plugin.items import Cases, Outcome, Work, unmet_goals, work_on
 from pytest_brt.plugin.options import TYPED, Write, read_options
 from pytest_brt.plugin.stdout import write_report
-from pytest_brt.plugin.summary import Summary, header
-from pytest_brt.render.answer import reviewed
+from pytest_brt.plugin.summary import header, show_summary
+from pytest_brt.render.answer import bug_tests, reviewed
 from pytest_brt.render.report import Ranking, Report
 from pytest_brt.render.words import count
 from pytest_brt.run.futures import Run
@@ -46,15 +37,15 @@ from pytest_brt.run.keeping import (
     HeldJournal,
     accepted_tests,
     keep_ranking,
-    keep_spent,
     keep_tests,
     open_journal,
 )
+from pytest_brt.run.plan import Case
 from pytest_brt.run.pool import DaemonPool
 from pytest_brt.sandbox.workspace import HeldFolder
-from pytest_brt.shown import on_a_line
+from pytest_brt.shown import on_a_line, show
 from pytest_brt.store import write_bytes
-from pytest_brt.types import Leader, OnlyOne, RunRecord
+from pytest_brt.types import Patch, RunRecord, Status
 
 
 def command_again(
@@ -81,14 +72,15 @@ NO_LEADER = 7
 
 def _is_led(ranking: Ranking) -> bool:
     """Say whether some patch leads without doubt."""
-    match ranking.answer:
-        case OnlyOne() | Leader(doubt=None):
-            return True
-        case _:
-            return False
+    return ranking.answer.status in (Status.BEST, Status.ONLY)
 
 
-class Session(OwnCollection):
+def _cases(items: list[pytest.Item]) -> Iterable[Case]:
+    """Return the cases that items are about, each once."""
+    return {item.case.issue_id: item.case for item in items if isinstance(item, Work)}.values()
+
+
+class Session:
     """The plugin of a run in one of our modes."""
 
     def __init__(self, config: pytest.Config) -> None:
@@ -106,7 +98,7 @@ class Session(OwnCollection):
             self.inputs = read_inputs(config, options, self._scratch.path, self._more)
             engine = self.inputs.workbench.engine
             undo.callback(engine.close)
-            super().__init__(config, self.inputs.paths)
+            self.config = config
             command = command_again(config.invocation_params.args)
             self.written = Files(options, engine, command)
             self._held = self._open_journal()
@@ -120,6 +112,8 @@ class Session(OwnCollection):
         self.report: Report | None = None
         #: What was not reached of what was asked for, "" for nothing.
         self.unreached = ""
+        #: Arguments that name no item.
+        self._unknown: list[str] = []
         #: Lines for the end of the summary, as in "JSON report: out.json".
         self.closing: list[str] = []
         #: Whether the tests were kept for the next run.
@@ -144,42 +138,84 @@ class Session(OwnCollection):
 
     # -- collection ---------------------------------------------------------------------
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, object, object]:
+        """Show our lines of the header alone, to those who did not type "pytest"."""
+        result = yield
+        reporter: Any = session.config.pluginmanager.getplugin("terminalreporter")
+        if TYPED in os.environ and reporter is not None:
+            for line in self.pytest_report_header():
+                show(reporter, line)
+        return result
+
     @pytest.hookimpl(tryfirst=True)
-    def pytest_collection(self, session: pytest.Session) -> None:
-        """Collect our files and nothing else."""
+    def pytest_collection(self, session: pytest.Session) -> bool:
+        """Collect our items and nothing else, by hooks that reporters listen to.
+
+        Raises:
+            UsageError: an argument is neither the id nor the file of an item.
+        """
+        hook, config = session.config.hook, session.config
+        cases = Cases.from_parent(session, name="reports and patches", items=self._items)
+        report = hook.pytest_make_collect_report(collector=cases)
+        for argument in self._unknown:
+            raise pytest.UsageError(
+                f"{argument!r}: test paths are not accepted here (use --brt-tests PATH)"
+            )
+        hook.pytest_collectreport(report=report)
+        items: list[pytest.Item] = [*report.result]
+        hook.pytest_collection_modifyitems(session=session, config=config, items=items)
+        session.items = items
+        session.testscollected = len(items)
+        hook.pytest_collection_finish(session=session)
+        return True
+
+    def _items(self, parent: pytest.Collector) -> Iterator[Work]:
+        """Yield the items, or those among the arguments, so that a shown id can be run again."""
         asked = self.config.args if self.config.args_source.name == "ARGS" else []
         asked = [argument for argument in asked if argument not in self._more]
-        session.config.args[:] = self._selected(asked) or list(map(str, self.files))
+        wanted = dict.fromkeys(asked, False)
+        for path, (case, patch) in self.inputs.paths.items():
+            file = on_a_line(self._file_of(path, patch))
+            for name, make in work_on(parent, self.run, self.inputs.progress, case, patch):
+                node = f"{file}::{name}" if name else file
+                ids = [text for text in asked if self._names(text, path, node)]
+                wanted |= dict.fromkeys(ids, True)
+                if ids or not asked:
+                    title = name or on_a_line(patch.name if patch else file)
+                    yield make(name=title, nodeid=node, path=path)
+        self._unknown = [text for text, is_found in wanted.items() if not is_found]
 
-    def _selected(self, asked: list[str]) -> list[str]:
-        """Return the node ids among the arguments, so that a shown id can be run again."""
-        selected = []
-        for argument in asked:
-            file, separator, node = argument.partition("::")
-            # Node ids start at the root, paths that somebody types where they are.
-            starts = (self.config.rootpath, self.config.invocation_params.dir)
-            paths = [absolutepath(start / file) for start in starts]
-            path = next((path for path in paths if path in self.files), None)
-            if path is None:
-                raise pytest.UsageError(
-                    f"{argument!r}: test paths are not accepted here (use --brt-tests PATH)"
-                )
-            selected.append(f"{path}{separator}{node}")
-        return selected
-
-    def items(self, inside: Any, parent: pytest.File) -> Iterator[Work]:
-        """Yield the work on a report, or on a patch."""
-        case, patch = inside
-        if patch is not None:
-            return iter([of_patch(parent, self.run, case, patch)])
-        return of_issue(parent, self.run, case)
-
-    def outside_name(self, path: Path) -> str:
-        """Return its path from the project; what was written for this run has a name alone."""
+    def _file_of(self, path: Path, patch: Patch | None) -> str:
+        """Return how a file is called in ids: from the project; what was made here by its name."""
         if path.is_relative_to(self._scratch.path):
-            _, patch = self.files[path]
             return patch.name if patch else path.relative_to(self._scratch.path).as_posix()
-        return super().outside_name(path)
+        return Path(os.path.relpath(path, self.config.rootpath)).as_posix()
+
+    def _names(self, text: str, path: Path, node: str) -> bool:
+        """Say whether an argument names an item, or its file.
+
+        Ids start at the root, paths that somebody types where they are.
+        """
+        starts = (self.config.rootpath, self.config.invocation_params.dir)
+        return text == node or any(absolutepath(start / text) == path for start in starts)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, Any, Any]:
+        """Give the report what came of the item, and the seconds of the work itself."""
+        report = yield
+        if call.when == "call" and isinstance(item, Work) and not report.failed:
+            report.brt_outcome = item.outcome
+            report.duration = report.duration if item.seconds is None else item.seconds
+        return report
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
+        """Name what came of an item: "1 reproduced" instead of "1 passed"."""
+        outcome: Outcome | None = getattr(report, "brt_outcome", None)
+        return (outcome.category, outcome.letter, outcome.word) if outcome else None
 
     # -- the loop -----------------------------------------------------------------------
 
@@ -200,17 +236,11 @@ class Session(OwnCollection):
         self._localise(session.items)
         self._came_through = True
         self.unreached = "; ".join(unmet_goals(session.items))
-        # That some patches fail is what a ranking is for; that none passes is told below.
-        no_fix = [item for item in session.items if isinstance(item, PatchItem) and item.missed]
-        session.testsfailed -= min(session.testsfailed, len(no_fix))
-        if not session.testsfailed and self.unreached:
-            session.testsfailed = 1
         return result
 
     def _tell_apart(self, items: list[pytest.Item]) -> None:
         """Have leading patches told apart where every row was asked for."""
-        cases = {item.case.issue_id: item.case for item in items if isinstance(item, PatchItem)}
-        for case in cases.values():
+        for case in _cases(items):
             try:
                 self.run.tell_apart(case)
             except BrtError as problem:
@@ -218,9 +248,8 @@ class Session(OwnCollection):
 
     def _localise(self, items: list[pytest.Item]) -> None:
         """Look where a bug may be, for those who want to know or got no test."""
-        cases = {item.case.issue_id: item.case for item in items if isinstance(item, AttemptItem)}
         wants_all = bool(self.options.report) or self.config.get_verbosity() > 0
-        for case in cases.values():
+        for case in _cases(items):
             tests = self.run.tests(case)
             if wants_all or not any(judged.judgement.candidate for judged in tests):
                 try:
@@ -249,8 +278,8 @@ class Session(OwnCollection):
                 )
         self.record = self.run.record()
         self.config.hook.pytest_brt_finished(record=self.record)
-        if self.unheard and session.exitstatus == pytest.ExitCode.TESTS_FAILED:
-            session.exitstatus = NO_MODEL
+        if self.unreached and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = NO_MODEL if self.unheard else pytest.ExitCode.TESTS_FAILED
         report = self.written.report(self.record, 0)
         is_clear = bool(self.options.repair) or all(map(_is_led, report.rankings))
         if session.exitstatus == pytest.ExitCode.OK and not is_clear:
@@ -349,10 +378,6 @@ class Session(OwnCollection):
                 keep_ranking(folder, record)
         except (OSError, StoreProblem) as error:
             self.closing.append(f"the tests are not kept for the next run: {error}")
-        try:
-            keep_spent(folder, self.inputs.workbench.model.name, record)
-        except StoreProblem as error:
-            self.closing.append(f"the next run will not know how fast the model is: {error}")
 
     def _land(self, record: RunRecord) -> None:
         unseen = self.config.get_verbosity() < 0 or record.ranks or record.not_run
@@ -376,8 +401,7 @@ class Session(OwnCollection):
         if self.report is None:
             return
         is_told, self._is_told = self._is_told, False
-        summary = Summary(terminalreporter, self.options)
-        summary.show(self.report, self.edits, self.closing)
+        show_summary(terminalreporter, self.report, self.edits, self.closing)
         terminalreporter.flush()
         self._is_told = is_told
 

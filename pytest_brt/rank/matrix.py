@@ -25,17 +25,17 @@ from pytest_brt.types import (
     FileChange,
     Guarded,
     JudgedTest,
-    NamesTestTools,
-    NotExercised,
+    Note,
     Patch,
     PatchResult,
-    Remark,
-    SinglesOutInput,
     TestRun,
     Value,
     Verdict,
 )
 from pytest_brt.types.cause import Cause, CauseCode
+
+#: Names that are shown of those that a patch newly names.
+_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Ran:
 
     cells: tuple[Cell, ...] = ()
     values: tuple[Value, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[Note, ...] = ()
     guarded: Guarded | None = None
 
 
@@ -76,16 +76,20 @@ def run_patch(
         return PatchResult(patch=patch, issue=issue, refused=problem.refused)
     normal = patch_key(applied.changes, root)
     named = named_testers(applied.changes, root)
-    odd: list[Remark] = []
+    odd: list[Note] = []
     if named:
-        odd.append(NamesTestTools(names=named))
+        text = (
+            f"names what tests are run by: {', '.join(named[:_NAMES])} (read it, whatever its rank)"
+        )
+        odd.append(Note(code="names-test-tools", text=text))
     # A test that is no candidate holds what the report shows, too, unless a model wrote it.
     reported = [
         t for t in tests if t.judgement.candidate or t.test.origin.author is not Author.MODEL
     ]
     special = singled_out(applied.changes, root, reported)
     if special:
-        odd.append(SinglesOutInput(comparison=special[0]))
+        text = f"may handle only the reported input: {special[0]}"
+        odd.append(Note(code="singles-out-input", text=text))
     ran = share(normal, lambda: _run(patch.name, applied.changes, touched, tests, engine, guarding))
     brought = {judged.test.id for judged in tests if is_own(judged, patch)}
     # That its code cannot be imported is nothing that a patch's own test would favour.
@@ -120,9 +124,9 @@ def _run(
     ran = engine.run([*map(Test.of, shown), *existing], changes)
     bug_tests = {judged.test.id for judged in candidates}
     runs = [run for run in ran if run.test in bug_tests]
-    remarks: list[Remark] = []
+    remarks: list[Note] = []
     if runs and all(run.exercised is False for run in runs):
-        remarks.append(NotExercised())
+        remarks.append(Note(code="not-exercised", text="no test reached the patched lines"))
     guarded = None
     if guarding is not None and chosen is not None:
         rest = [run for run in ran if run.test not in bug_tests and not is_value(run)]

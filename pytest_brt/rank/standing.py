@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_brt.rank.score import length_odds, logit
-from pytest_brt.types import Doubt, JudgedTest, Rank, Standing, Verdict
+from pytest_brt.types import JudgedTest, Note, Rank, Standing, Verdict
 
 #: Log-odds by which a patch must lead to be told apart from another: odds of about 2.7 to 1.
 MARGIN = 1.0
@@ -32,18 +32,18 @@ def with_standings(ranks: Sequence[Rank], tests: Sequence[JudgedTest] = ()) -> t
     return tuple(found)
 
 
-def _doubt(leader: Rank, tests: Sequence[JudgedTest]) -> Doubt | None:
+def _doubt(leader: Rank, tests: Sequence[JudgedTest]) -> Note | None:
     """Return why the leading patch does not lead clearly, whatever its odds."""
     verdicts = leader.result.verdicts
     believed = [judged.test.id for judged in tests if judged.judgement.counts]
     if not any(verdicts.get(test) is Verdict.PASS for test in believed):
-        return Doubt.NO_SURE_TEST
+        return Note(code="no-sure-test", text="it passes no sure bug test")
     if leader.result.regressions:
-        return Doubt.BREAKS_TESTS
+        return Note(code="breaks-tests", text="it breaks existing tests")
     guarded = leader.result.guarded
     # Where the user wants none to be run, the answer says so in the same sentence.
     if guarded is not None and guarded.total and not guarded.ran:
-        return Doubt.NO_EXISTING_TESTS
+        return Note(code="no-existing-tests", text="no existing test ran on it")
     return None
 
 

@@ -1,4 +1,4 @@
-"""Whether a report was reproduced, in one sentence, and why not; docs/reports.md says more.
+"""What a report came to, by all attempts at it; docs/reports.md says more.
 
 A *bug test* is a test that fails because of the bug; *existing tests* are the project's own.
 """
@@ -6,40 +6,23 @@ A *bug test* is a test that fails because of the bug; *existing tests* are the p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from itertools import takewhile
-from typing import assert_never
+from collections.abc import Iterable, Sequence
 
-from pytest_brt.render.notes import note_sentence
 from pytest_brt.render.words import listed
 from pytest_brt.types import (
-    AttemptNote,
+    Answer,
+    Attempt,
     Ending,
     Evidence,
-    Frame,
-    IssueAnswer,
+    Fix,
     JudgedTest,
     Measured,
-    NoTestReason,
+    Note,
+    OracleKind,
     Review,
-    TestRun,
+    Status,
     Verdict,
 )
-from pytest_brt.types.answer import (
-    Advice,
-    AskAgain,
-    CheckInterpreter,
-    CheckVersion,
-    LookCloser,
-    Mend,
-    NotHere,
-    NotReproduced,
-    OtherTests,
-    PossiblyReproduced,
-    Reproduced,
-)
-from pytest_brt.types.attempt import WithoutModel
-from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
 
 #: What to do about a test that may fail for another reason: where the report says nothing about
 #: what is right, and else.
@@ -48,14 +31,13 @@ _SAY_WHAT_IS_RIGHT = (
     "instead, as in '`f(1)` should return `2`'"
 )
 _ACCEPT = "read the test, and accept it with 'pytest-brt review' if it is right"
-_READ_IT = f"the report may mean something else; {_ACCEPT}"
-#: How tests of stated values fail: the fix of a project often gives another value.
-_STATED = "it does not return the value the report expects"
+_CHECK_VERSION = "check that this is the version the report is about"
 #: What to do where no test runs: the project's own set-up, mostly.
 _OTHER_PYTHON = (
     "if the project's own tests do not run with this interpreter either, choose another: "
     "--brt-python"
 )
+_NOTHING = Note(code="no-test", text="no test could be made from the report")
 #: What helps a model that was cut short.
 MORE = {
     Ending.TIME: "give the model more time (--brt-budget)",
@@ -72,6 +54,164 @@ _WORDS = {
     Verdict.FLAKY: ("is flaky", "are flaky"),
     Verdict.SKIP: ("is skipped", "are skipped"),
 }
+#: Codes of notes that an answer may be incomplete for.
+WARNINGS = ("interrupted", "not-tried", "put-at-top", "without-model")
+#: Measured tests from which on a share of them says something.
+_MANY = 10
+
+
+def bug_tests(tests: Iterable[JudgedTest]) -> tuple[tuple[JudgedTest, ...], tuple[JudgedTest, ...]]:
+    """Return the bug tests that count, and the others, which are less certain; best first."""
+    candidates = (test for test in tests if test.judgement.candidate)
+    failing = sorted(candidates, key=lambda judged: -judged.judgement.confidence)
+    sure = tuple(test for test in failing if test.judgement.counts)
+    return sure, tuple(test for test in failing if not test.judgement.counts)
+
+
+def answer_issue(attempts: Sequence[Attempt]) -> Answer:
+    """Return whether a report was reproduced, by all attempts at it.
+
+    As in "Reproduced: test_a fails, probably because of this bug (85% sure)."
+    """
+    sure, possible = bug_tests(test for attempt in attempts for test in attempt.tests)
+    for test in sure:
+        if test.judgement.reproduces:
+            return _reproduced(test, len(sure))
+    if sure or possible:
+        return _possible((*sure, *possible))
+    for attempt in attempts:
+        for judged in attempt.settled:
+            return _not_here(judged.test.oracle.sentence, attempt.fix)
+    reason = _why_not(attempts)
+    hint = f"; {reason.hint}" if reason.hint else ""
+    text = f": {reason.text}{hint}."
+    return _answer(Status.NOT_REPRODUCED, "Not reproduced", text, reason=reason)
+
+
+def _answer(
+    status: Status,
+    headline: str,
+    goes_on: str,
+    *best: str,
+    reason: Note | None = None,
+    fix: Fix | None = None,
+) -> Answer:
+    text = headline + goes_on
+    return Answer(status=status, headline=headline, text=text, best=best, reason=reason, fix=fix)
+
+
+def _reproduced(best: JudgedTest, many: int) -> Answer:
+    name = best.test.name
+    fails = f"{name} fails, probably because of this bug"
+    if many > 1:
+        fails = f"{many} bug tests fail, probably because of this bug; the best is {name}"
+    goes_on = f": {fails} ({how_sure(best)})."
+    return _answer(Status.REPRODUCED, "Reproduced", goes_on, name)
+
+
+def _possible(tests: Sequence[JudgedTest]) -> Answer:
+    best = tests[0]
+    kinds = [test.test.oracle.kind for test in tests]
+    hint = f"the report may mean something else; {_ACCEPT}"
+    if kinds[0].sees_wrong_value and OracleKind.EQUALS not in kinds:
+        hint = _SAY_WHAT_IS_RIGHT
+    more = f" ({how_sure(best)}), but {hint}"
+    if best.judgement.evidence is Evidence.STATED_VALUE:  # a fix often gives another value
+        hint = _ACCEPT
+        more = f": it does not return the value the report expects ({how_sure(best)}); {hint}"
+    reason = Note(code="less-certain", text="it may fail for another reason", hint=hint)
+    goes_on = f": {best.test.name} fails{more}."
+    return _answer(Status.POSSIBLE, "Possibly reproduced", goes_on, best.test.name, reason=reason)
+
+
+def _not_here(seen: str, fix: Fix | None) -> Answer:
+    """Return that a bug does not show, what a test sees instead, and what made it go away."""
+    if fix is not None and fix.code != "never-seen":
+        goes_on = f": {fix.text}. {seen}"
+    else:
+        nor = f", {fix.text}" if fix else ""
+        goes_on = f"{nor}: {seen[:-1]}; {_CHECK_VERSION}."
+    return _answer(Status.NOT_HERE, "Not reproduced here", goes_on, fix=fix)
+
+
+def _why_not(attempts: Sequence[Attempt]) -> Note:
+    """Return why a report gave no bug test, and what to do."""
+    tests = [test for attempt in attempts for test in attempt.tests]
+    ran = [t for t in tests if not _is_start(t)]
+    verdicts = Counter(test.judgement.verdict for test in ran)
+    text = _what_they_do(verdicts) if verdicts else ""
+    if text and not any(test.test.origin.model for test in tests):
+        if set(verdicts) == {Verdict.PASS}:
+            return Note(code="passes", text=text, hint=_CHECK_VERSION)
+        if set(verdicts) == {Verdict.BROKEN}:
+            cause = tests[0].judgement.runs[0].cause.text
+            return Note(code="broken", text=f"{text}: {cause}", hint=_OTHER_PYTHON)
+    notes = [note for one in attempts for note in (*one.misses, *one.notes)]
+    misses = [note for note in notes if note.code not in WARNINGS]
+    advice = next((note.hint for one in attempts for note in one.misses if note.hint), "")
+    advice = advice or _ask_again(attempts)
+    if text:
+        return Note(code="other-tests", text=text, hint=advice or "see -v")
+    reason = next(iter(misses), _NOTHING)
+    return Note(code=reason.code, text=reason.text, hint=advice or reason.hint)
+
+
+def _is_start(item: JudgedTest) -> bool:
+    """Say whether a test pins what happens now: `invert` turns it round afterwards."""
+    return item.test.origin.strategy == "invert" and item.judgement.verdict is Verdict.PASS
+
+
+def _what_they_do(verdicts: Counter[Verdict]) -> str:
+    """Return what tests that are no bug tests do, as in "both tests made from it are flaky"."""
+    total = verdicts.total()
+    does = [
+        (many, _WORDS.get(verdict, (verdict, verdict))[many > 1])
+        for verdict, many in verdicts.most_common()
+    ]
+    if len(does) > 1:
+        what = listed([f"{number} {words}" for number, words in does])
+        return f"of {total} tests made from the report, {what}"
+    made = "the only test" if total == 1 else "both tests" if total == 2 else f"all {total} tests"
+    return f"{made} made from the report {does[0][1]}"
+
+
+def _ask_again(attempts: Sequence[Attempt]) -> str:
+    """Return what may do better than a model that found nothing, "" where none was asked."""
+    asked = [one for one in attempts if one.cost.calls or one.trajectories or one.endings]
+    if not asked:
+        return ""
+    ran_out = {
+        ending
+        for one in asked
+        for ending in (*(talk.ending for talk in one.trajectories), *one.endings)
+        # Of a sample it means that its answer was too long; only the agent has steps to give.
+        if not (ending is Ending.TOKENS and one.endings)
+        and not (ending is Ending.STEPS and one.strategy != "agent")
+    }
+    if any(note.code == "not-tried" for one in asked for note in one.notes):
+        ran_out.add(Ending.TIME)
+    tried_all = any(one.strategy == "auto" for one in asked)
+    other = "a larger model ('pytest-brt models')" if tried_all else "--brt-strategy auto"
+    more = [words for ending, words in MORE.items() if ending in ran_out]
+    return ", or ".join([*more, f"try {other}"])
+
+
+# -- what is said of one test ------------------------------------------------------------------
+
+
+def how_sure(judged: JudgedTest) -> str:
+    """Return how likely a test is right, as in "85% sure"."""
+    judgement = judged.judgement
+    if share := percent(judgement.confidence, judgement.measured):
+        return f"{share} sure"
+    if judgement.confidence == 1:
+        return "taken as right"
+    return "how often such tests are right is not known"
+
+
+def percent(confidence: float, measured: Measured | None) -> str:
+    """Return a confidence as in "85%", "" where too little was measured."""
+    return f"{confidence:.0%}" if measured is not None and measured.of >= _MANY else ""
 
 
 def reviewed(tests: Iterable[JudgedTest]) -> str:
@@ -80,147 +220,3 @@ def reviewed(tests: Iterable[JudgedTest]) -> str:
     verbs = {Review.ACCEPTED: "accepted", Review.REJECTED: "rejected"}
     parts = [f"{verb} {said[review]}" for review, verb in verbs.items() if said[review]]
     return f"you {' and '.join(parts)}" if parts else ""
-
-
-def issue_sentence(answer: IssueAnswer) -> str:
-    """Return the answer about a report.
-
-    As in "Reproduced: test_a fails, probably because of this bug (85% sure)."
-    """
-    return "".join(issue_words(answer))
-
-
-def issue_words(answer: IssueAnswer) -> tuple[str, str]:
-    """Return how the answer about a report begins, and how it goes on."""
-    match answer:
-        case Reproduced(best=name, tests=tests):
-            best = f"{name} fails, probably because of this bug"
-            if tests > 1:
-                fail = f"{tests} bug tests fail, probably because of this bug"
-                best = f"{fail}; the best is {name}"
-            return "Reproduced", f": {best} ({how_sure(answer.confidence, answer.measured)})."
-        case PossiblyReproduced():
-            return "Possibly reproduced", f": {answer.best} fails{_doubts(answer)}."
-        case NotHere(seen=seen, fix=fix):
-            return "Not reproduced here", _not_here(seen, fix)
-        case NotReproduced(why=why, advice=advice):
-            more = "" if advice is None else f"; {advice_words(advice)}"
-            return "Not reproduced", f": {_because(why)}{more}."
-        case _:
-            assert_never(answer)
-
-
-def _doubts(answer: PossiblyReproduced) -> str:
-    sure = how_sure(answer.confidence, answer.measured)
-    if answer.evidence is Evidence.STATED_VALUE:
-        return f": {_STATED} ({sure}); {_ACCEPT}"
-    return f" ({sure}), but {_SAY_WHAT_IS_RIGHT if answer.needs_value else _READ_IT}"
-
-
-def _not_here(seen: str, fix: Fix | None) -> str:
-    """Return that a bug does not show, what is seen instead, and what made it go away."""
-    ask = f"{seen[:-1]}; check that this is the version the report is about."
-    match fix:
-        case FixedBy(commit=commit, about=about, files=files):
-            changed = f", which changed {listed(files)}" if files else ""
-            return f": fixed by {commit} ({about}){changed}. {seen}"
-        case FixedAmong(first=first, last=last, commits=commits):
-            among = f"one of the {commits} commits from {first} to {last}"
-            return f": fixed by {among}. {seen}"
-        case FixedHere():
-            return f": fixed by what is not committed yet. {seen}"
-        case NeverSeen(revisions=revisions, oldest=oldest):
-            tried = "an older revision" if revisions == 1 else f"{revisions} older revisions"
-            return f", nor in {tried}, back to {oldest}: {ask}"
-        case None:
-            return f": {ask}"
-        case _:
-            assert_never(fix)
-
-
-#: Measured tests from which on a share of them says something.
-_MANY = 10
-
-
-def how_sure(confidence: float, measured: Measured | None) -> str:
-    """Return how likely a test is right, as in "85% sure"."""
-    share = percent(confidence, measured)
-    if share:
-        return f"{share} sure"
-    return "taken as right" if confidence == 1 else "how often such tests are right is not known"
-
-
-def percent(confidence: float, measured: Measured | None) -> str:
-    """Return a confidence as in "85%", "" where too little was measured."""
-    return f"{confidence:.0%}" if measured is not None and measured.of >= _MANY else ""
-
-
-def _because(why: OtherTests | NoTestReason | AttemptNote | None) -> str:
-    if why is None:
-        return "no test could be made from the report"
-    if isinstance(why, OtherTests):
-        return _what_they_do(why)
-    if isinstance(why, NoTestReason):
-        return why.text
-    return note_sentence(why)
-
-
-def advice_words(advice: Advice) -> str:
-    """Return what to do about a report that was not reproduced."""
-    match advice:
-        case CheckVersion():
-            return "check that this is the version the report is about"
-        case CheckInterpreter():
-            return _OTHER_PYTHON
-        case Mend(hint=hint):
-            return hint
-        case AskAgain(ran_out=ran_out, tried_all=tried_all):
-            other = "a larger model ('pytest-brt models')" if tried_all else "--brt-strategy auto"
-            return ", or ".join([*(MORE[ending] for ending in ran_out), f"try {other}"])
-        case WithoutModel(said=said):
-            return said
-        case LookCloser():
-            return "see -v"
-        case _:
-            assert_never(advice)
-
-
-def _what_they_do(tests: OtherTests) -> str:
-    """Return what tests that are no bug tests do, as in "both tests made from it are flaky"."""
-    total = sum(count.tests for count in tests.verdicts)
-    does = [
-        (count.tests, _WORDS.get(count.verdict, (count.verdict, count.verdict))[count.tests > 1])
-        for count in tests.verdicts
-    ]
-    if len(does) > 1:
-        what = listed([f"{number} {words}" for number, words in does])
-        return f"of {total} tests made from the report, {what}"
-    made = "the only test" if total == 1 else "both tests" if total == 2 else f"all {total} tests"
-    return f"{made} made from the report {does[0][1]}{_first_cause(tests)}"
-
-
-def _first_cause(tests: OtherTests) -> str:
-    return f": {tests.cause.text}" if tests.cause else ""
-
-
-def place_of(run: TestRun) -> str:
-    """Return the last place in the project that a failure came through, and its variables.
-
-    As in "at pkg/core.py:12 in divide, where a = 1, b = 0"; "" when the exception was raised
-    by the test itself.
-    """
-    if run.raised is None:
-        return ""
-    # What lies before the test's own frame is the project too where that is pytest itself.
-    inner = takewhile(lambda frame: not _is_test(frame), reversed(run.raised.frames))
-    frames = [frame for frame in inner if frame.project]
-    if not frames:
-        return ""
-    values = ", ".join(f"{name} = {value}" for name, value in run.raised.values)
-    last = frames[0]
-    where = f"at {last.path}:{last.line} in {last.function}"
-    return f"{where}, where {values}" if values else where
-
-
-def _is_test(frame: Frame) -> bool:
-    return not frame.project and not frame.path.startswith(("/", "<"))

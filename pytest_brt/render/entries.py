@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
-from itertools import dropwhile
+from itertools import takewhile
 from typing import TypeVar
 
-from pytest_brt.answers import answer_issue, answer_ranking
-from pytest_brt.render.answer import (
-    how_sure,
-    issue_words,
-    place_of,
-)
-from pytest_brt.render.causes import run_words, shortfall_words
-from pytest_brt.render.fixes import fix_words
-from pytest_brt.render.notes import attempt_words, name_of, notes_beside, warnings
-from pytest_brt.render.ranking import does, existing, more_words, ranking_words
-from pytest_brt.render.remarks import remark_sentence
+from pytest_brt.render.answer import answer_issue, how_sure
+from pytest_brt.render.causes import run_words
+from pytest_brt.render.ranking import answer_ranking, fix_words, notes_of
 from pytest_brt.render.report import (
     AttemptEntry,
     Dialogue,
     ExistingTests,
-    Failure,
     FixEntry,
     IssueEntry,
     Outcome,
@@ -33,8 +24,8 @@ from pytest_brt.render.report import (
     Setting,
     TestEntry,
 )
-from pytest_brt.render.values import values
 from pytest_brt.types import (
+    Answer,
     Attempt,
     Cell,
     FailsBefore,
@@ -43,6 +34,7 @@ from pytest_brt.types import (
     Guarded,
     Issue,
     JudgedTest,
+    Note,
     PatchResult,
     Rank,
     Regression,
@@ -50,7 +42,6 @@ from pytest_brt.types import (
     RunRecord,
     Standing,
     TestRun,
-    Trajectory,
     Verdict,
 )
 
@@ -64,68 +55,80 @@ def build_report(record: RunRecord, setting: Setting, exit_code: int) -> Report:
     return Report(
         setting=setting,
         exit_code=exit_code,
-        issues=tuple(_issue_entry(issue, record.attempts) for issue in record.issues),
-        tests=_test_entries(record),
+        issues=tuple(_issue(issue, record.attempts) for issue in record.issues),
+        tests=_tests(record),
         rankings=tuple(_ranking(record, issue) for issue in rankings),
-        repairs=tuple(
-            repair_entry(repair, name_of(repair, record.repairs)) for repair in record.repairs
-        ),
+        repairs=tuple(_repair(repair, record.repairs) for repair in record.repairs),
         places=record.localised,
     )
+
+
+def _entry(kind: type[T], *facts: object, **rest: object) -> T:
+    """Return an entry with `rest`, and with what `facts` call like its other fields."""
+    for field in fields(kind):  # type: ignore[arg-type]  # an entry is a dataclass
+        for fact in facts:
+            if field.name not in rest and hasattr(fact, field.name):
+                value = getattr(fact, field.name)
+                rest[field.name] = round(value, 6) if isinstance(value, float) else value
+    return kind(**rest)
 
 
 # -- reports, attempts and tests --------------------------------------------------------------
 
 
-def _issue_entry(issue: Issue, attempts: Sequence[Attempt]) -> IssueEntry:
+def _issue(issue: Issue, attempts: Sequence[Attempt]) -> IssueEntry:
     made = [attempt for attempt in attempts if attempt.issue == issue.id]
     answer = answer_issue(made) if made else None
-    begins, goes_on = issue_words(answer) if answer else ("", "")
     return _entry(
         IssueEntry,
         issue,
         answer=answer,
-        verdict=begins + goes_on,
-        headline=begins,
-        warnings=tuple(warnings(made, answer)),
-        notes=tuple(notes_beside(made, answer)),
-        attempts=tuple(attempt_entry(attempt, name_of(attempt, made)) for attempt in made),
+        notes=tuple(dict.fromkeys(_notes(made, answer))),
+        attempts=tuple(_attempt(attempt, made) for attempt in made),
     )
 
 
-def attempt_entry(attempt: Attempt, name: str) -> AttemptEntry:
-    """Return how one run of one strategy went."""
+def _notes(attempts: Sequence[Attempt], answer: Answer | None) -> Iterator[Note]:
+    """Yield what the attempts at a report have to say that its answer does not."""
+    said = answer.reason.text if answer and answer.reason else ""
+    for attempt in attempts:
+        replayed = "" if attempt.strategy == "replay" else "replay: "
+        by = f"{_name(attempt, attempts)}: " if len(attempts) > 1 else ""
+        misses = [replace(note, text=f"{replayed}{note.text}") for note in attempt.misses]
+        for note in (*misses, *attempt.notes):
+            if note.text.removeprefix(replayed) != said:
+                yield replace(note, text=f"{by}{note.text}")
+
+
+def _name(one: Attempt | Repair, others: Sequence[Attempt | Repair]) -> str:
+    """Return what a run of a strategy is called: "agent-03", or "libro" where there is one."""
+    several = sum(other.strategy == one.strategy for other in others) > 1
+    return f"{one.strategy}-{one.index:02}" if several else one.strategy
+
+
+def _attempt(attempt: Attempt, others: Sequence[Attempt]) -> AttemptEntry:
     return _entry(
         AttemptEntry,
         attempt,
-        name=name,
+        name=_name(attempt, others),
         tests=len(attempt.tests),
         candidates=sum(judged.judgement.candidate for judged in attempt.tests),
-        remarks=attempt.notes,
-        notes=tuple(attempt_words(attempt)),
-        dialogues=tuple(map(_dialogue, attempt.trajectories)),
+        dialogues=tuple(
+            Dialogue(actions=tuple(step.action for step in talk.steps), ending=talk.ending)
+            for talk in attempt.trajectories
+        ),
     )
 
 
-def _dialogue(talk: Trajectory) -> Dialogue:
-    actions = tuple(step.action for step in talk.steps)
-    return _entry(Dialogue, talk, steps=len(actions), actions=actions)
-
-
-def _test_entries(record: RunRecord) -> tuple[TestEntry, ...]:
-    made = [
-        judged_entry(judged, attempt.issue)
-        for attempt in record.attempts
-        for judged in attempt.tests
-    ]
-    given = [judged_entry(judged, judged.test.issue, given=True) for judged in record.given]
-    brought = [judged_entry(judged, judged.test.issue) for judged in record.brought]
+def _tests(record: RunRecord) -> tuple[TestEntry, ...]:
+    made = [_test(judged, one.issue) for one in record.attempts for judged in one.tests]
+    given = [_test(judged, judged.test.issue, given=True) for judged in record.given]
+    brought = [_test(judged, judged.test.issue) for judged in record.brought]
     every = (*made, *given, *brought)
     return tuple(sorted(every, key=lambda test: (not test.candidate, -test.confidence)))
 
 
-def judged_entry(judged: JudgedTest, issue: str, *, given: bool = False) -> TestEntry:
-    """Return a test, and what is known of it."""
+def _test(judged: JudgedTest, issue: str, *, given: bool = False) -> TestEntry:
     test, judgement = judged.test, judged.judgement
     return _entry(
         TestEntry,
@@ -139,21 +142,32 @@ def judged_entry(judged: JudgedTest, issue: str, *, given: bool = False) -> Test
         brought_by=test.origin.patches,
         oracle=test.oracle.kind,
         file=test.path,
-        sure=how_sure(judgement.confidence, judgement.measured),
-        failure=_failure(judgement.runs[0]) if judgement.runs else None,
+        sure=how_sure(judged),
+        failure=run_words(judgement.runs[0]) if judgement.runs else "",
+        at=place_of(judgement.runs[0]) if judgement.runs else "",
     )
 
 
-def _failure(run: TestRun) -> Failure:
-    raised = run.raised
-    if raised is not None:
-        # What lies before the first frame of the tree is how pytest came there.
-        raised = replace(raised, frames=tuple(dropwhile(_is_outside, raised.frames)))
-    return Failure(reason=run_words(run), at=place_of(run), raised=raised)
+def place_of(run: TestRun) -> str:
+    """Return the last place in the project that a failure came through, and its variables.
+
+    As in "at pkg/core.py:12 in divide, where a = 1, b = 0"; "" when the exception was raised
+    by the test itself.
+    """
+    if run.raised is None:
+        return ""
+    # What lies before the test's own frame is the project too where that is pytest itself.
+    inner = takewhile(lambda frame: not _is_test(frame), reversed(run.raised.frames))
+    last = next((frame for frame in inner if frame.project), None)
+    if last is None:
+        return ""
+    values = ", ".join(f"{name} = {value}" for name, value in run.raised.values)
+    where = f", where {values}" if values else ""
+    return f"at {last.path}:{last.line} in {last.function}{where}"
 
 
-def _is_outside(frame: Frame) -> bool:
-    return frame.path.startswith(("/", "<"))
+def _is_test(frame: Frame) -> bool:
+    return not frame.project and not frame.path.startswith(("/", "<"))
 
 
 # -- patches ----------------------------------------------------------------------------------
@@ -162,92 +176,73 @@ def _is_outside(frame: Frame) -> bool:
 def _ranking(record: RunRecord, issue: str) -> Ranking:
     ranks = [rank for rank in record.ranks if rank.result.issue == issue]
     not_run = next((lacking for lacking in record.not_run if lacking.issue == issue), None)
-    answer = answer_ranking(ranks, not_run)
-    begins, goes_on = ranking_words(answer, ranks)
-    patches = tuple(
-        patch_entry(rank.result, rank, place)
-        for rank, place in zip(ranks, places(ranks), strict=True)
-    )
     tellings = tuple(telling for telling in record.tellings if telling.issue == issue)
     brought = [t for t in record.brought if t.judgement.candidate and t.test.issue == issue]
     return Ranking(
         issue=issue,
-        answer=answer,
-        verdict=begins + goes_on + more_words(tellings, brought),
-        headline=begins,
-        patches=patches,
+        answer=answer_ranking(ranks, not_run, tellings, brought),
+        patches=patch_entries(ranks),
         not_run=not_run,
         tellings=tellings,
-        notes=(*existing(ranks), *values(patches)),
+        notes=tuple(notes_of(ranks)),
     )
 
 
-def places(ranks: Sequence[Rank]) -> Iterator[tuple[int, int] | None]:
-    """Yield the first and last rank that each patch may have; those that tie share theirs."""
+def patch_entries(ranks: Sequence[Rank]) -> tuple[PatchEntry, ...]:
+    """Return the patches of a ranking, best first; those that tie share their ranks."""
     tied: list[int] = []
     for rank in ranks:
         if rank.place is not None and rank.standing is Standing.TIED:
             tied += rank.place, rank.place + len(rank.placed_with)
-    for rank in ranks:
-        if rank.place is None:
-            yield None
-        elif rank.standing is Standing.TIED:
-            yield min(tied), max(tied)
-        else:
-            yield rank.place, rank.place + len(rank.placed_with)
+    return tuple(_patch(rank.result, rank, tied) for rank in ranks)
 
 
-def patch_entry(
-    result: PatchResult, rank: Rank | None = None, place: tuple[int, int] | None = None
-) -> PatchEntry:
-    """Return a patch and what was run on it; with its `rank`, where it stands."""
+def _patch(result: PatchResult, rank: Rank, tied: Sequence[int]) -> PatchEntry:
+    place = None
+    if rank.place is not None and rank.standing is Standing.TIED:
+        place = min(tied), max(tied)
+    elif rank.place is not None:
+        place = rank.place, rank.place + len(rank.placed_with)
     return _entry(
         PatchEntry,
         result.patch,
         result,
         rank,
         diff=result.patch.text,
-        refusal=result.refused.text if result.refused else "",
         note=_note(result, rank),
         place=place,
-        does=does(rank) if rank else "",
         cells=tuple(map(_outcome, result.cells)),
         own_cells=tuple(map(_outcome, result.own_cells)),
         existing=_existing(result.guarded),
     )
 
 
-def _note(result: PatchResult, rank: Rank | None) -> str:
+def _note(result: PatchResult, rank: Rank) -> str:
     """Return what is to be said about a patch besides figures."""
     if result.refused is not None:
         return result.refused.text
     parts = []
-    if rank is not None and rank.epr is None:
+    if rank.epr is None:
         alone = "passes only bug tests that it brings"
-        parts.append(alone if rank.result.passes_own else "no bug test could be run on it")
+        parts.append(alone if result.passes_own else "no bug test could be run on it")
         why = {run_words(cell) for cell in result.cells if cell.verdict is Verdict.INVALID}
         if len(why) == 1:
             parts += why
-    if rank is not None and rank.standing is Standing.CLOSE and rank.place != 1:
+    if rank.standing is Standing.CLOSE and rank.place != 1:
         parts.append("too close to the first to call")
-    if rank is not None and rank.copies:
+    if rank.copies:
         parts.append(f"same as {', '.join(rank.copies)}")
     if result.regressions:
         parts.append(f"breaks {result.regressions[0].test}")
-    return "; ".join([*parts, *map(remark_sentence, result.remarks)])
+    return "; ".join([*parts, *(remark.text for remark in result.remarks)])
 
 
 def _existing(guarded: Guarded | None) -> ExistingTests | None:
     if guarded is None:
         return None
-    return _entry(
-        ExistingTests,
-        guarded,
-        chosen_by=guarded.by,
-        broken=tuple(map(_existing_outcome, guarded.regressions)),
-        failing_before=tuple(map(_existing_outcome, guarded.failing)),
-        cut=", ".join(map(shortfall_words, guarded.shortfalls)),
-    )
+    broken = tuple(map(_existing_outcome, guarded.regressions))
+    failing = tuple(map(_existing_outcome, guarded.failing))
+    return _entry(ExistingTests, guarded, broken=broken, failing=failing)
 
 
 def _outcome(cell: Cell) -> Outcome:
@@ -256,43 +251,24 @@ def _outcome(cell: Cell) -> Outcome:
 
 def _existing_outcome(failed: Regression | FailsBefore) -> Outcome:
     verdict = failed.verdict if isinstance(failed, Regression) else Verdict.FAIL
-    reason = failed.cause.text
-    return _entry(Outcome, failed, verdict=verdict, reason=reason)
+    return _entry(Outcome, failed, verdict=verdict, reason=failed.cause.text)
 
 
 # -- repairs ----------------------------------------------------------------------------------
 
 
-def repair_entry(repair: Repair, name: str) -> RepairEntry:
-    """Return what one run of one repair strategy found."""
+def _repair(repair: Repair, others: Sequence[Repair]) -> RepairEntry:
     dialogue = repair.trajectory
     return _entry(
         RepairEntry,
         repair,
-        name=name,
-        given=repair.brt or None,
+        name=_name(repair, others),
+        given=repair.brt,
         steps=len(dialogue.steps) if dialogue else 0,
         ending=dialogue.ending if dialogue else None,
-        fixes=tuple(map(_fix_entry, repair.fixes)),
+        fixes=tuple(map(_fix, repair.fixes)),
     )
 
 
-def _fix_entry(fix: FoundFix) -> FixEntry:
-    return _entry(
-        FixEntry,
-        fix,
-        patch=fix.patch.name,
-        does=fix_words(fix),
-        existing=_existing(fix.guarded),
-        diff=fix.patch.text,
-    )
-
-
-def _entry(kind: type[T], *facts: object, **rest: object) -> T:
-    """Return an entry with `rest`, and with what `facts` call like its other fields."""
-    for field in fields(kind):  # type: ignore[arg-type]  # an entry is a dataclass
-        for fact in facts:
-            if field.name not in rest and hasattr(fact, field.name):
-                value = getattr(fact, field.name)
-                rest[field.name] = round(value, 6) if isinstance(value, float) else value
-    return kind(**rest)
+def _fix(fix: FoundFix) -> FixEntry:
+    return _entry(FixEntry, fix, patch=fix.patch.name, does=fix_words(fix), diff=fix.patch.text)

@@ -1,8 +1,8 @@
-"""The report of a run, schema 2: what was found, as facts and as the sentences that say them.
+"""The report of a run, schema 3: what was found, for programs by statuses, codes and figures.
 
-The terminal, JSON, Markdown and the page are all made of it, and read nothing else. Sentences are
-for people; whoever decides by a report decides by its facts. ``docs/schema.py`` makes the JSON
-schema in the wheel, and docs/json.md, of these classes and their comments.
+The terminal, JSON, Markdown and the page are all made of it, and read nothing else. What it has in
+words is for people. ``docs/schema.py`` makes the JSON schema in the wheel, and docs/json.md, of
+these classes and their comments.
 """
 
 from __future__ import annotations
@@ -12,26 +12,20 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from pytest_brt.types import (
-    AttemptNote,
+    Answer,
     Author,
-    Cause,
     ChosenBy,
     Cost,
     Ending,
     Evidence,
     FixSource,
-    IssueAnswer,
     Localised,
     Measured,
-    NoTestReason,
+    Note,
     NotRun,
     OracleKind,
-    Raised,
-    RankingAnswer,
     Refused,
-    Remark,
     Review,
-    Shortfall,
     Standing,
     Telling,
     Value,
@@ -51,24 +45,16 @@ class Setting:
     version: str
     #: Version of the interpreter that runs the project, and how it was found.
     python: str
-    found: str
-    #: How tests and patches were isolated: `ns`, `landlock`, `process` or `none`.
+    #: How tests and patches were isolated.
     sandbox: str
     #: SHA-256 of the project's files before the run.
     tree: str
-    #: Of everything that is drawn.
-    seed: int
 
     @property
-    def facts(self) -> tuple[str, ...]:
+    def facts(self) -> str:
         """All that a person looks for, a few words each."""
-        return (
-            self.ended,
-            f"pytest-brt {self.version}",
-            f"Python {self.python} ({self.found})",
-            f"sandbox {self.sandbox}",
-            self.command,
-        )
+        about = f"pytest-brt {self.version} · Python {self.python} · sandbox {self.sandbox}"
+        return f"{self.ended} · {about} · {self.command}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,22 +65,8 @@ class Outcome:
     test: str
     #: What came of it; `INVALID` counts neither as passed nor in a patch's `total`.
     verdict: Verdict
-    #: Why, as a fact and in words.
-    cause: Cause
+    #: Why, in words.
     reason: str
-    #: Whether a bug test reaches a line that the patch changes; null where that cannot be seen.
-    exercised: bool | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """How a test fails on the unpatched tree."""
-
-    #: Why, and the last place in the project that it came through, in words.
-    reason: str
-    at: str
-    #: The exception, with its frames from the first one in the project or the test on.
-    raised: Raised | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,33 +121,35 @@ class TestEntry:
     #: What it does on the unpatched tree, and why it is judged so.
     verdict: Verdict
     reason: str
-    #: How it ran there first; null when it did not.
-    failure: Failure | None
+    #: How it fails there, and the last place in the project that this came through, or empty.
+    failure: str
+    at: str
     #: What a person said about it.
     review: Review
     #: How many of a model's samples fail like it, and of how many.
     agree: int
     samples: int
 
+    @property
+    def full_name(self) -> str:
+        """Its name, with its file where the project holds that."""
+        return self.name if self.source else f"{self.file}::{self.name}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialogue:
     """How a dialogue with a model went."""
 
-    #: How many there were, and what was done in each.
-    steps: int
+    #: What was done in each step.
     actions: tuple[str, ...]
-    #: Why it ended, and more of it in words.
+    #: Why it ended.
     ending: Ending
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptEntry:
     """One run of one strategy at a report."""
 
-    #: Id of the report.
-    issue: str
     #: As it is shown: "libro", or "agent-03" where a strategy ran several times.
     name: str
     #: The strategy's own name.
@@ -189,15 +163,10 @@ class AttemptEntry:
     seconds: float
     #: What was spent on a model.
     cost: Cost
-    #: Why the report's own code gave no bug test, and what else there is to say, as facts.
-    misses: tuple[NoTestReason, ...]
-    remarks: tuple[AttemptNote, ...]
-    #: Both in words.
-    notes: tuple[str, ...]
     #: Those with a model.
     dialogues: tuple[Dialogue, ...]
     #: Why each sample of a prompt ended, of strategies that have no dialogues.
-    endings: tuple[Ending, ...] = ()
+    endings: tuple[Ending, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,14 +182,9 @@ class IssueEntry:
     #: All of it.
     text: str
     #: Whether it was reproduced; null where that was not tried.
-    answer: IssueAnswer | None
-    #: The same as a sentence, and how that begins, as in "Reproduced".
-    verdict: str
-    headline: str
-    #: Why the answer may be incomplete, in words.
-    warnings: tuple[str, ...]
-    #: What the attempts have to say besides, in words.
-    notes: tuple[str, ...]
+    answer: Answer | None
+    #: What else there is to say, as in why the answer may be incomplete.
+    notes: tuple[Note, ...]
     #: Each run of each strategy at it.
     attempts: tuple[AttemptEntry, ...]
 
@@ -235,14 +199,13 @@ class ExistingTests:
     #: Those chosen that execute a changed line; null where that cannot be seen.
     reached: int | None
     #: By what they were chosen.
-    chosen_by: ChosenBy
+    by: ChosenBy
     #: Tests that fail newly.
     broken: tuple[Outcome, ...]
     #: Tests left out because they do not pass without a patch.
-    failing_before: tuple[Outcome, ...]
-    #: Why no more were run, as facts and in words.
-    shortfalls: tuple[Shortfall, ...]
-    cut: str
+    failing: tuple[Outcome, ...]
+    #: Why no more were run.
+    shortfalls: tuple[Note, ...]
     #: Wall-clock.
     seconds: float
 
@@ -253,32 +216,24 @@ class PatchEntry:
 
     #: Path within the folder.
     name: str
-    #: Hash of its content.
-    id: str
-    #: Id of the report it is meant for, or empty.
-    issue: str
     #: Who wrote it, as its mail, its commits or its folder say; else empty.
     source: str
     #: As it was given.
     diff: str
     #: Lines added and removed.
     size: int
-    #: Whether it applies to the tree.
+    #: Whether it applies to the tree; else why not.
     applies: bool
-    #: Why it does not apply, as a fact and in words.
     refused: Refused | None
-    refusal: str
     #: What is odd about it.
-    remarks: tuple[Remark, ...]
+    remarks: tuple[Note, ...]
     #: All there is to say besides figures, in words.
     note: str
     #: First and last rank that it may have; they differ where patches share theirs.
-    place: tuple[int, int] | None = None
+    place: tuple[int, int] | None
     #: Bug tests that pass, of those that ran.
     passed: int = 0
     total: int = 0
-    #: What it does, in words.
-    does: str = ""
     #: Ensemble Pass Rate: the share of candidate tests that pass, 0 to 1; null without any.
     epr: float | None = None
     #: Probability that it is right.
@@ -313,17 +268,15 @@ class Ranking:
 
     #: Id of the report, or empty.
     issue: str
-    #: What it comes to, as a fact and as a sentence, and how that begins, as in "Best: a.diff".
-    answer: RankingAnswer
-    verdict: str
-    headline: str
+    #: What it comes to.
+    answer: Answer
     #: Best first; those without a place come last.
     patches: tuple[PatchEntry, ...]
     #: Patches that it lacks: it was interrupted, or running them went wrong.
     not_run: NotRun | None
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...]
-    #: What there is to say about the existing tests and values.
+    #: What there is to say about the existing tests and values, in words.
     notes: tuple[str, ...]
 
 
@@ -344,8 +297,6 @@ class FixEntry:
     does: str
     #: What the bug was held to be.
     hypothesis: str
-    #: What the project's own tests say; null when none were run.
-    existing: ExistingTests | None
     #: The fix itself.
     diff: str
 
@@ -356,14 +307,14 @@ class RepairEntry:
 
     #: Id of the report.
     issue: str
-    #: As it is shown: "libro", or "agent-03" where a strategy ran several times.
+    #: As it is shown: "auto", or "repairagent-03" where a strategy ran several times.
     name: str
     #: The strategy's own name.
     strategy: str
     #: Number of the run within its strategy, from 0.
     index: int
-    #: The failing test that the model was shown, or null.
-    given: str | None
+    #: The failing test that the model was shown, or empty.
+    given: str
     #: Wall-clock.
     seconds: float
     #: Of its dialogue, and why that ended.
@@ -382,7 +333,7 @@ class Report:
     """All that one run found out."""
 
     #: Counts incompatible changes: keys are only ever added within one number.
-    schema: Literal[2] = 2
+    schema: Literal[3] = 3
     #: What it was made with.
     setting: Setting
     #: What the run ended with, unless a file could not be written.
@@ -401,14 +352,6 @@ class Report:
     def tests_of(self, issue: str) -> tuple[TestEntry, ...]:
         """Return the tests by which the patches of a report may be ranked."""
         return tuple(test for test in self.tests if test.given or test.issue == issue)
-
-    def made_for(self, issue: str) -> tuple[TestEntry, ...]:
-        """Return the tests that attempts at a report made."""
-        return tuple(
-            test
-            for test in self.tests
-            if test.issue == issue and not (test.given or test.brought_by)
-        )
 
     def sections(self) -> Iterator[tuple[IssueEntry | None, Ranking | None]]:
         """Yield each report with its ranking, then rankings of no report."""

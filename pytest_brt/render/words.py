@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pytest_brt.shown import on_a_line
+
 
 def listed(names: Sequence[str]) -> str:
     """Return names as a sentence has them.
@@ -27,3 +29,14 @@ def shortened(text: str, cut: int | None) -> str:
         return line
     words = line[:cut].rpartition(" ")[0]
     return f"{words if len(words) > cut // 2 else line[: cut - 1]}…"
+
+
+def value_of(text: str, raised: str = "") -> str:
+    """Return what an expression gives, as in "`2`" or "raises KeyError"."""
+    return f"raises {raised}" if raised else f"`{shortened(on_a_line(text), 80)}`"
+
+
+def call_of(setup: Sequence[str], expression: str) -> str:
+    """Return a call with its set-up, but for imports, on one line."""
+    inner = [line for line in setup if not line.startswith(("import ", "from "))]
+    return shortened(on_a_line("; ".join([*inner, expression])), 120)

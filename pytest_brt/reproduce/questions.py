@@ -26,8 +26,7 @@ from pytest_brt.pysource.parse import Function, called_name, covers, parse
 from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.prompt import Findings, fitted
 from pytest_brt.reproduce.rate import is_agreed
-from pytest_brt.types import COUNTS, Issue, JudgedTest, Place
-from pytest_brt.types.clue import NamedByModel
+from pytest_brt.types import COUNTS, Issue, JudgedTest, Note, Place
 
 #: Demands that are asked about, characters of a quotation, tokens of one in an answer.
 _CLAIMS, _TOKENS = 8, 90
@@ -247,7 +246,7 @@ def _named(name: str, places: Sequence[Place], index: Index) -> list[Place]:
             function=one.qualname,
             line=one.line,
             end_line=one.end_line,
-            clues=(NamedByModel(),),
+            clues=(Note(code="named-by-model", text="the model names it"),),
         )
         for one in others
         if one.path == path

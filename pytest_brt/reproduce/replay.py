@@ -25,13 +25,13 @@ from pytest_brt.types import (
     Evidence,
     Issue,
     JudgedTest,
+    Note,
     Oracle,
     OracleKind,
     Origin,
     TestRun,
     Verdict,
 )
-from pytest_brt.types.attempt import PutAtTop
 
 #: Drafts that are run, those that are run once more, and those of what may be fixed.
 _MOST, _MOST_AGAIN, _MOST_RIGHT = 16, 5, 3
@@ -80,7 +80,7 @@ def replay(
     drafts = ask_oracles(observed)
     maker = _Maker(observed=observed, engine=engine, repeat=repeat)
     judged = maker.judge_all(drafts, progress)
-    notes: tuple[PutAtTop, ...] = ()
+    notes: tuple[Note, ...] = ()
     if judged and all(item.judgement.verdict is Verdict.BROKEN for item in judged):
         # Among the project's own tests their conftest.py may need what is not installed.
         top = _Maker(observed=observed, engine=engine, repeat=repeat, folder=".")
@@ -106,11 +106,12 @@ def replay(
     )
 
 
-def _put_at_top(folder: str, run: TestRun) -> PutAtTop:
+def _put_at_top(folder: str, run: TestRun) -> Note:
     """Say why tests are not among the project's own."""
     text = run.cause.text
     is_plain = "conftest" in text
-    return PutAtTop(reason=text if is_plain else f"no test can be run in {folder!r} ({text})")
+    reason = text if is_plain else f"no test can be run in {folder!r} ({text})"
+    return Note(code="put-at-top", text=f"placed in the project root, because {reason}")
 
 
 #: A test, and the evidence that it rests on.

@@ -10,8 +10,7 @@ from pytest_brt.observe.results import results_of
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.oracle.draft import shorten, simple
 from pytest_brt.render.words import count
-from pytest_brt.types import JudgedTest, Verdict
-from pytest_brt.types.no_test import NoTestCode, NoTestReason
+from pytest_brt.types import JudgedTest, Note, Verdict
 from pytest_brt.types.report import ClaimKind, ClaimRole, Reading
 
 #: Code that a shell gives to Python, on the command line or below it.
@@ -33,10 +32,10 @@ _HINTS = {
 _WRONG = "add to the report that this is wrong, or what the statement needs to run"
 
 #: A kind of reason, what there is to say, and what to do about it.
-_Why = tuple[NoTestCode, str, str]
+_Why = tuple[str, str, str]
 
 
-def why_not(observed: ObservedReport, tests: Sequence[JudgedTest]) -> tuple[NoTestReason, ...]:
+def why_not(observed: ObservedReport, tests: Sequence[JudgedTest]) -> tuple[Note, ...]:
     """Return why no bug test was found, the weightiest first; () when one was."""
     if any(item.judgement.candidate for item in tests):
         return ()
@@ -47,7 +46,7 @@ def why_not(observed: ObservedReport, tests: Sequence[JudgedTest]) -> tuple[NoTe
         reasons = [*islice(_of_code(ran), 2 * _MOST), *_of_tests(tests)]
         reasons = reasons or [_not_stated(observed, ran)]
         reasons += left_out
-    return tuple(NoTestReason(code=code, text=text, hint=hint) for code, text, hint in reasons)
+    return tuple(Note(code=code, text=text, hint=hint) for code, text, hint in reasons)
 
 
 def _no_code(reading: Reading) -> _Why:
@@ -55,7 +54,7 @@ def _no_code(reading: Reading) -> _Why:
         if _SHELL.search(line):
             text = f"the report's code is given to Python by a shell (line {number})"
             hint = "add the code to the report in a block of its own, without the command"
-            return NoTestCode.UNREADABLE_CODE, text, hint
+            return "unreadable-code", text, hint
     text = "the report has no Python code that could be run"
     hint = (
         "add to the report a few lines of Python that show the bug, what they give (or the "
@@ -63,7 +62,7 @@ def _no_code(reading: Reading) -> _Why:
     )
     if any(raised.frames for raised in reading.exceptions):
         text = "the report has a traceback, but no Python code that leads to it"
-    return NoTestCode.NO_CODE, text, hint
+    return "no-code", text, hint
 
 
 def _left_out(reading: Reading) -> Iterator[_Why]:
@@ -74,7 +73,7 @@ def _left_out(reading: Reading) -> Iterator[_Why]:
                 f"lines {lines.line} to {lines.end_line} of the report are not Python 3 and were"
             )
         hint = "add to the report what these lines are in Python 3"
-        yield NoTestCode.UNREADABLE_CODE, f"{where} left out: {lines.code!r}", hint
+        yield "unreadable-code", f"{where} left out: {lines.code!r}", hint
 
 
 def _of_code(ran: Sequence[Observation]) -> Iterator[_Why]:
@@ -85,18 +84,18 @@ def _of_code(ran: Sequence[Observation]) -> Iterator[_Why]:
             whose, hint = "only Python 2", "write the report's code for Python 3"
         listed = ", ".join(names[: 2 * _MOST])
         text = f"the report's code uses names that {whose} defines: {listed}"
-        yield NoTestCode.UNDEFINED_NAMES, text, hint
+        yield "undefined-names", text, hint
     for one in (one for one in ran if one.ended):
         share = ", a third of --brt-timeout" if one.timed_out else ""
         text = f"line {one.statement.line}: {one.ended}{share}: {shorten(one.source)!r}"
-        yield NoTestCode.ENDED, text, ""
+        yield "ended", text, ""
     raising = [(one, one.raised) for one in ran if one.raised and not one.missing]
     for one, raised in raising:
         claims = one.statement.claims_of(ClaimKind.RAISES)
         if simple(raised.type) not in {claim.exception for claim in claims}:
             message = f"{raised.type}: {raised.message}".split("\n")[0][:160]
             text = f"line {one.statement.line}: {shorten(one.source)!r} raises {message}"
-            yield NoTestCode.RAISES, text, _HINTS.get(simple(raised.type), _WRONG)
+            yield "raises", text, _HINTS.get(simple(raised.type), _WRONG)
 
 
 def _of_tests(tests: Sequence[JudgedTest]) -> Iterator[_Why]:
@@ -104,10 +103,10 @@ def _of_tests(tests: Sequence[JudgedTest]) -> Iterator[_Why]:
     passing = [item for item in tests if item.judgement.verdict is Verdict.PASS]
     if passing:
         text = f"passing on this tree: {count(len(passing), 'test')} of the report"
-        yield NoTestCode.PASSES, text, "check that this is the version the report is about"
+        yield "passes", text, "check that this is the version the report is about"
     for item in [item for item in tests if item not in passing][:_MOST]:
         text = f"{item.test.name} reproduces nothing: {item.judgement.reason}"
-        yield NoTestCode.REFUSED, text, ""
+        yield "refused", text, ""
 
 
 def _not_stated(observed: ObservedReport, ran: Sequence[Observation]) -> _Why:
@@ -118,9 +117,9 @@ def _not_stated(observed: ObservedReport, ran: Sequence[Observation]) -> _Why:
     texts = ", ".join(dict.fromkeys(repr(claim.text.strip()[:60]) for claim in stated[:_MOST]))
     claims = [claim for claim in reading.claims_of(ClaimKind.VALUE) if claim.text]
     shown = [c for c in claims if any(result.quoted_by(c.text) for result in results)]
-    code = NoTestCode.NOT_STATED
+    code = "not-stated"
     if stated and all(claim in shown for claim in stated):
-        code = NoTestCode.PASSES
+        code = "passes"
         text = f"the code already gives what the report expects: {texts}"
         hint = "add to the report what is wrong, or check that this is the version it is about"
     elif stated:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pytest_brt.oracle.draft import simple
 from pytest_brt.oracle.report_facts import ASSERTIONS
 from pytest_brt.patches.history import History
+from pytest_brt.render.words import listed
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import CandidateTest, TestRun, Verdict
-from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
+from pytest_brt.types import CandidateTest, Fix, TestRun, Verdict
 
 #: Untestable revisions in a row, on the way back, after which the rest is not tried.
 _MOST_UNTESTABLE = 3
@@ -50,7 +50,7 @@ def find_fix(
         return states[place]
 
     if line and history.changes_to(line[0]) and has_bug(0):
-        return FixedHere()
+        return Fix(code="fixed-here", text="fixed by what is not committed yet")
     steps = {min(1 << power, len(line) - 1) for power in range(len(line))[:_MOST_STEPS]}
     for place in sorted(steps - {0}):
         hopeless = [*states.values()][-_MOST_UNTESTABLE:] == [None] * _MOST_UNTESTABLE
@@ -62,7 +62,9 @@ def find_fix(
         if not fixed:
             return None
         oldest = history.described(line[max(fixed)])
-        return NeverSeen(revisions=len(fixed), oldest=f"{oldest.short} {oldest.about}")
+        older = "an older revision" if len(fixed) == 1 else f"{len(fixed)} older revisions"
+        text = f"nor in {older}, back to {oldest.short} {oldest.about}"
+        return Fix(code="never-seen", text=text)
     newer = max(fixed, default=0)
     while time.monotonic() < deadline:
         untried = [place for place in range(newer + 1, buggy) if place not in states]
@@ -73,9 +75,12 @@ def find_fix(
             newer, buggy = (newer, middle) if state else (middle, buggy)
     first, last = (history.described(line[place]) for place in (buggy - 1, newer))
     if first != last:
-        return FixedAmong(first=first.short, last=last.short, commits=buggy - newer)
+        text = f"fixed by one of the {buggy - newer} commits from {first.short} to {last.short}"
+        return Fix(code="fixed-among", text=text)
     files = history.changed_files(last)[:_FILES]
-    return FixedBy(commit=last.short, about=last.about, files=files)
+    changed = f", which changed {listed(files)}" if files else ""
+    text = f"fixed by {last.short} ({last.about}){changed}"
+    return Fix(code="fixed-by", text=text, commit=last.short)
 
 
 def shows_bug(run: TestRun, test: CandidateTest) -> bool | None:

@@ -10,11 +10,22 @@ from pytest_brt.errors import ModelProblem, OutOfTime, UsageProblem
 from pytest_brt.model.request import Usage
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.run.plan import AttemptKey, Plan
-from pytest_brt.types import Attempt
-from pytest_brt.types.attempt import Interrupted, ModelFailed, ModelGaveNothing, WithoutModel
+from pytest_brt.types import Attempt, Note
 
 #: Wall-clock seconds for finding the commit that fixed a bug.
 _SEARCH_SECONDS = 60.0
+_NONE_WRITTEN = Note(
+    code="model-gave-nothing",
+    text="the model wrote no test that can be run",
+    hint="try a larger one ('pytest-brt models' names some), and read its replies beside the "
+    "report of --brt-report FILE.json",
+)
+_NONE_STANDS = Note(
+    code="model-gave-nothing",
+    text="no test by the model holds up",
+    hint="give the exact input and the right result in the report, say where the bug is with "
+    "--brt-buggy-file, or try a larger model ('pytest-brt models')",
+)
 
 
 class Attempting:
@@ -56,7 +67,7 @@ class Attempting:
             attempt = _advised(strategy.attempt(issue, key.index, bench), asks=strategy.asks)
             attempt = _with_fix(attempt, bench)
         except OutOfTime as over:
-            told = (ModelFailed(said=str(over)),)
+            told = (Note(code="model-failed", text=str(over)),)
             attempt = Attempt(
                 issue=key.issue, strategy=key.strategy, index=key.index, tests=(), notes=told
             )
@@ -68,7 +79,10 @@ class Attempting:
     def so_far(self, key: AttemptKey) -> Attempt | None:
         """Return what an attempt that did not end had found, None for nothing."""
         attempt, said = self._so_far.get(key), self._problems.get(key)
-        note = Interrupted() if said is None else WithoutModel(said=said)
+        if said is None:
+            note = Note(code="interrupted", text="Partial results (interrupted)")
+        else:
+            note = Note(code="without-model", text=f"without the model: {said}")
         return attempt and replace(attempt, notes=(*attempt.notes, note))
 
     def _accounted(self, attempt: Attempt, usage: Usage, seconds: float) -> Attempt:
@@ -97,8 +111,9 @@ def _with_fix(attempt: Attempt, bench: Workbench) -> Attempt:
 def _advised(attempt: Attempt, *, asks: bool) -> Attempt:
     """Return an attempt that found nothing with a note that says so."""
     nothing = not any(item.judgement.candidate for item in attempt.tests)
-    alone = any(isinstance(note, WithoutModel) for note in attempt.notes)
+    alone = any(note.code == "without-model" for note in attempt.notes)
     if not asks or attempt.index or alone or not nothing:
         return attempt
     wrote = any(item.test.origin.model for item in attempt.tests)
-    return replace(attempt, notes=(*attempt.notes, ModelGaveNothing(wrote=wrote)))
+    note = _NONE_STANDS if wrote else _NONE_WRITTEN
+    return replace(attempt, notes=(*attempt.notes, note))

@@ -16,7 +16,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from pytest_brt.answers import answer_ranking
 from pytest_brt.once import Once
 from pytest_brt.reproduce.order import without_repeats
 from pytest_brt.reproduce.strategy import Workbench
@@ -27,17 +26,17 @@ from pytest_brt.types import (
     FileChange,
     JudgedTest,
     Localised,
-    NoLeader,
+    Note,
     NotRun,
     Patch,
     PatchResult,
     Rank,
     Repair,
     RunRecord,
-    SinglesOutInput,
     Telling,
     Verdict,
     distinct,
+    tied,
 )
 
 if TYPE_CHECKING:  # what patches need is a quarter of the package: a run without any imports none
@@ -156,13 +155,12 @@ class Run:
         if len(ranks) < 2:
             return
         self._special[case.issue_id] = self._special_cases(case, ranks)
-        answer = answer_ranking(self._ranks(case, None))
-        if not isinstance(answer, NoLeader):
+        leaders = tied(self._ranks(case, None))
+        if len(leaders) < 2:
             return
         from pytest_brt.rank.variations import find_difference
 
         self.workbench.say("looking for a call on which the leading patches differ")
-        leaders = [rank for rank in ranks if rank.name in answer.patches]
         telling = find_difference(
             self.tests(case), self._changes(leaders), self.workbench.engine, _VARIATION_SECONDS
         )
@@ -405,7 +403,8 @@ def _singling_out(result: PatchResult, call: str) -> PatchResult:
     """Return the result of a patch that handles the reported input alone, as a call shows."""
     if not call or result.special:
         return result
-    remarks = (*result.remarks, SinglesOutInput(comparison=call))
+    text = f"may handle only the reported input: {call}"
+    remarks = (*result.remarks, Note(code="singles-out-input", text=text))
     return replace(result, special=(call,), remarks=remarks)
 
 

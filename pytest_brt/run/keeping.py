@@ -1,4 +1,4 @@
-"""What a run keeps for the next one, in the project's cache: its tests, its ranking, its costs."""
+"""What a run keeps for the next one, in the project's cache: its tests, and its ranking."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from pytest_brt.store import (
     RANKED,
     Journal,
     LastRun,
-    add_spent,
     hold,
     load_last_run,
     save_last_run,
 )
-from pytest_brt.types import Cost, JudgedTest, Review, RunRecord
+from pytest_brt.types import JudgedTest, Review, RunRecord
 
 
 @dataclass(slots=True, kw_only=True)
@@ -118,16 +117,3 @@ def keep_ranking(folder: Path, record: RunRecord) -> None:
         tellings=record.tellings,
     )
     save_last_run(folder, ranking, RANKED)
-
-
-def keep_spent(folder: Path, model: str, record: RunRecord) -> None:
-    """Add what a run spent on a model, so that the next one knows how fast it is.
-
-    Raises:
-        StoreProblem: nothing can be written.
-    """
-    costs = [attempt.cost for attempt in record.attempts]
-    costs += [repair.cost for repair in record.repairs]
-    spent = sum(costs, Cost())
-    if spent.calls:
-        add_spent(folder, model, spent)

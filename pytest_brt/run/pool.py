@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
+from contextlib import suppress
+from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Task:
-    future: Future[Any]
-    work: Callable[[], Any]
 
 
 class DaemonPool(Executor):
@@ -28,12 +23,10 @@ class DaemonPool(Executor):
     """
 
     def __init__(self, workers: int) -> None:
-        self._tasks: SimpleQueue[_Task | None] = SimpleQueue()
-        self._threads = [
-            Thread(target=self._carry_out, name=f"brt-run-{number}", daemon=True)
-            for number in range(workers)
-        ]
+        #: Futures with what is to be done; None ends each thread.
+        self._tasks: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
         self._closed = False
+        self._threads = [Thread(target=self._carry_out, daemon=True) for _ in range(workers)]
         for thread in self._threads:
             thread.start()
 
@@ -46,36 +39,29 @@ class DaemonPool(Executor):
         if self._closed:
             raise RuntimeError("this pool was shut down")
         future: Future[T] = Future()
-        self._tasks.put(_Task(future=future, work=lambda: fn(*args, **kwargs)))
+        self._tasks.put((future, partial(fn, *args, **kwargs)))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more tasks; with `cancel_futures` what has not begun is never begun."""
         self._closed = True
-        if cancel_futures:
-            self._cancel_waiting()
+        with suppress(Empty):
+            while cancel_futures:
+                if task := self._tasks.get_nowait():
+                    task[0].cancel()
         self._tasks.put(None)
-        if wait:
-            for thread in self._threads:
-                thread.join()
-
-    def _cancel_waiting(self) -> None:
-        while True:
-            try:
-                task = self._tasks.get_nowait()
-            except Empty:
-                return
-            if task is not None:
-                task.future.cancel()
+        for thread in self._threads if wait else ():
+            thread.join()
 
     def _carry_out(self) -> None:
-        while (task := self._tasks.get()) is not None:
-            if not task.future.set_running_or_notify_cancel():
+        while task := self._tasks.get():
+            future, work = task
+            if not future.set_running_or_notify_cancel():
                 continue
             try:
-                result = task.work()
+                result = work()
             except BaseException as error:  # as the standard library's pool hands it on
-                task.future.set_exception(error)
+                future.set_exception(error)
             else:
-                task.future.set_result(result)
+                future.set_result(result)
         self._tasks.put(None)  # for the next thread

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from pytest_brt.types.cause import Cause
+from pytest_brt.types.note import Note
 from pytest_brt.types.outcome import Raised, Verdict
 from pytest_brt.types.refused import Refused
-from pytest_brt.types.remark import Remark
-from pytest_brt.types.shortfall import ChosenBy, Shortfall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class AppliedPatch:
 
     changes: tuple[FileChange, ...]
     #: How it applied, and what was left out.
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +91,16 @@ class Value:
     raised: str = ""
 
 
+class ChosenBy(StrEnum):
+    """By what existing tests were chosen."""
+
+    #: All of them were run: none had to be chosen.
+    ALL = "all"
+    COVERAGE = "coverage"
+    #: The names that they use.
+    NAMES = "names"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarded:
     """What the project's existing tests say about a patched tree."""
@@ -107,7 +117,7 @@ class Guarded:
     #: Tests near the patches that do not pass on the unpatched tree, and so were left out.
     failing: tuple[FailsBefore, ...] = ()
     #: Why fewer tests ran than could have.
-    shortfalls: tuple[Shortfall, ...] = ()
+    shortfalls: tuple[Note, ...] = ()
     seconds: float = 0.0
 
 
@@ -123,7 +133,7 @@ class PatchResult:
     cells: tuple[Cell, ...] = ()
     #: What the tests did that came with it, or from its source: they say nothing of it.
     own_cells: tuple[Cell, ...] = ()
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[Note, ...] = ()
     seconds: float = 0.0
     #: Equal for patches that make the same program; or "".
     normal: str = ""

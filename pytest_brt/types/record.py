@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from pytest_brt.types.answer import Doubt
 from pytest_brt.types.attempt import Attempt
 from pytest_brt.types.candidate import JudgedTest
-from pytest_brt.types.clue import Clue
 from pytest_brt.types.cost import Cost
 from pytest_brt.types.dialogue import Trajectory
 from pytest_brt.types.issue import Issue
+from pytest_brt.types.note import Note
 from pytest_brt.types.patch import Guarded, Patch, PatchResult
 from pytest_brt.types.step import FixSource
-from pytest_brt.types.telling import Telling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +31,7 @@ class Place:
     #: Lines of it that a traceback of the report names.
     lines: tuple[int, ...] = ()
     #: What points at it, the weightiest first.
-    clues: tuple[Clue, ...] = ()
+    clues: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +132,7 @@ class Rank:
     score: float | None = None
     standing: Standing | None = None
     #: Why it does not lead clearly, though the odds say so.
-    doubt: Doubt | None = None
+    doubt: Note | None = None
     #: Number of its group: patches on which the same tests pass; 0 for none.
     group: int = 0
     #: Names of the patches that make the same program.
@@ -148,6 +146,14 @@ class Rank:
         return self.result.patch.name
 
 
+def tied(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
+    """Return the patches that share the first place; copies of the first are not among them."""
+    standing = ranks[0].standing if ranks else None
+    if standing not in (Standing.TIED, Standing.CLOSE):
+        return ()
+    return tuple(r for r in ranks if r.standing is standing and r.name not in ranks[0].copies)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotRun:
     """The patches of an issue that should have been run and were not, or not to the end."""
@@ -158,6 +164,34 @@ class NotRun:
     patches: tuple[str, ...]
     #: How many patches of the issue there are, with these.
     of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What the call gives on some patches."""
+
+    #: Names of the patches.
+    patches: tuple[str, ...]
+    #: The value as Python shows it; "" where it raises.
+    text: str = ""
+    #: Type of the exception; "" for a value.
+    raised: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """The smallest call found on which leading patches differ; none of them is right for that."""
+
+    #: Id of the issue, "" when only tests were given, and of the bug test whose call was varied.
+    issue: str
+    test: str
+    #: What is run first, imports among it, and the expression, or the statement that prints.
+    setup: tuple[str, ...]
+    expression: str
+    #: What it prints is what it gives, and not its value.
+    prints: bool = False
+    #: What it gives, in the order of the patches.
+    gives: tuple[Given, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -103,7 +103,7 @@ PLACES: dict[str, tuple[str, str, dict[str, str]]] = {
 
 
 #: Answers where there is a bug test.
-REPRODUCED = ("Reproduced", "PossiblyReproduced")
+REPRODUCED = ("reproduced", "possible")
 PACKAGES = ("pytest==9.0.0", "django==5.2.8", "pytest-django==4.11.1", "pytest-asyncio==1.3.0")
 
 
@@ -123,7 +123,7 @@ def reproduced(root: Path, report: str, *options: str) -> str:
     )
     assert tree_hash(root) == before
     found = read_report(answer)
-    assert found["issues"][0]["answer"]["kind"] in REPRODUCED, result.stdout + result.stderr
+    assert found["issues"][0]["answer"]["status"] in REPRODUCED, result.stdout + result.stderr
     return sources(found)
 
 

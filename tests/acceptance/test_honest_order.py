@@ -110,9 +110,9 @@ def test_a_patch_that_alone_passes_its_own_test_is_first_and_does_not_lead(
         unread=(SIZE, "return len(items", "assert core.size([1, 2]) == 2"),
     )
     assert found.code == 7
-    assert found.ranking["answer"]["lack"] == "own-tests"
+    assert found.ranking["answer"]["reason"]["code"] == "own-tests"
     assert next(iter(found.patches)) == "right.diff"
-    assert "test_of_right came with right.diff and unread.diff" in found.ranking["verdict"]
+    assert "test_of_right came with right.diff and unread.diff" in found.ranking["answer"]["text"]
     assert found.patches["unread.diff"]["passed"] == 0
     assert found.patches["unread.diff"]["total"] == 1
 
@@ -129,9 +129,9 @@ def test_a_wrong_patch_does_not_lead_by_tests_that_only_it_passes(
         third=(SIZE, "return max(len(items), 0) + 0 * 2", "assert core.size([1, 2]) == 2"),
     )
     assert found.code == 7
-    assert {"a_evil.diff", "right.diff"} <= set(found.ranking["answer"]["patches"])
+    assert {"a_evil.diff", "right.diff"} <= set(found.ranking["answer"]["best"])
     assert found.patches["right.diff"]["place"][0] == 1
-    assert "test_of_a_evil came with a_evil.diff" in found.ranking["verdict"]
+    assert "test_of_a_evil came with a_evil.diff" in found.ranking["answer"]["text"]
 
 
 def test_a_call_on_which_patches_differ_stands_in_every_report(
@@ -147,11 +147,11 @@ def test_a_call_on_which_patches_differ_stands_in_every_report(
         two=(SIZE, "return len(items) if items[1:] else 5", ""),
     )
     assert found.code == 7
-    assert found.ranking["answer"]["level"] == "tests"
+    assert found.ranking["answer"]["reason"]["code"] == "tests"
     (told,) = found.ranking["tellings"]
     assert told["setup"] == ["import core"]
     assert told["expression"] == "core.size([1])"
-    for text in (found.ranking["verdict"], found.markdown.replace("\\", "")):
+    for text in (found.ranking["answer"]["text"], found.markdown.replace("\\", "")):
         assert "for `core.size([1])` right.diff gives `1`, two.diff gives `5`" in text
         assert "alike" not in text
 
@@ -168,8 +168,10 @@ def test_it_is_said_that_no_existing_test_runs_what_a_patch_changes(
         b=(LOCK, 'if "lock" not in door:\n        return None\n    lock = door["lock"]', ""),
     )
     assert [patch["existing"]["reached"] for patch in found.patches.values()] == [0, 0]
-    assert "no existing test was found that runs the changed lines" in found.ranking["verdict"]
-    assert "existing tests" not in found.ranking["verdict"]
+    assert (
+        "no existing test was found that runs the changed lines" in found.ranking["answer"]["text"]
+    )
+    assert "existing tests" not in found.ranking["answer"]["text"]
     assert len({patch["score"] for patch in found.patches.values()}) == 1
 
 
@@ -184,8 +186,8 @@ def test_the_projects_own_exception_may_come_in_place_of_the_reported_one(
         right=(LOCK, 'lock = door.get("lock")', ""),
     )
     assert found.code == 7
-    assert {*found.ranking["answer"]["patches"]} == {"hole.diff", "right.diff"}
-    assert "right.diff raises core.Refused" in found.ranking["verdict"]
+    assert {*found.ranking["answer"]["best"]} == {"hole.diff", "right.diff"}
+    assert "right.diff raises core.Refused" in found.ranking["answer"]["text"]
     assert found.patches["nothing.diff"]["passed"] == 0
 
 
@@ -202,8 +204,8 @@ def test_without_a_bug_test_no_verdict_is_given_and_little_is_run(
     report = "# opened() is too slow\n\nPlease make it faster.\n"
     pytester.path.joinpath("vague.md").write_text(report, "utf-8")
     found = rank(pytester, "--brt-issue=vague.md", nothing=NOTHING, right=RIGHT)
-    assert found.ranking["headline"] == "No bug test"
-    assert found.ranking["answer"]["lack"] == "no-bug-test"
+    assert found.ranking["answer"]["headline"] == "No bug test"
+    assert found.ranking["answer"]["reason"]["code"] == "no-bug-test"
     for patch in found.patches.values():
-        (cut,) = [one for one in patch["existing"]["shortfalls"] if one["kind"] == "BudgetSpent"]
+        (cut,) = [one for one in patch["existing"]["shortfalls"] if one["code"] == "budget-spent"]
         assert cut["seconds"] < 1

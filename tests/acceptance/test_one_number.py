@@ -86,10 +86,10 @@ def test_what_was_measured_decides_the_word_the_letter_the_exit_code_and_what_is
     for issue in report["issues"]:
         tests = [test for test in failing if test["issue"] == issue["id"]]
         best = max(tests, key=lambda test: test["confidence"])
-        assert best["name"] in issue["verdict"]
+        assert best["name"] in issue["answer"]["text"]
         assert best["counts"] is (issue["source"] in COUNTING)
         word = "Reproduced" if best["reproduces"] else "Possibly reproduced"
-        assert issue["headline"] == word
+        assert issue["answer"]["headline"] == word
         assert (issue["source"] in failed) is not best["counts"]
         written = {path.read_text("utf-8") for path in project.path.rglob("test_*.py")}
         for test in tests:

@@ -172,7 +172,7 @@ def ranked(root: Path, report: str) -> tuple[str, dict[str, dict[str, Any]]]:
         encoding="utf-8",
     )
     found = read_report(answer)
-    assert found["issues"][0]["answer"]["kind"] in REPRODUCED, done.stdout + done.stderr
+    assert found["issues"][0]["answer"]["status"] in REPRODUCED, done.stdout + done.stderr
     return sources(found), patches_of(found)
 
 

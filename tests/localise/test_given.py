@@ -11,7 +11,6 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.suspects import find_suspects, given_places
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.report.load import read_issue
-from pytest_brt.types.clue import SharedWords
 from tests.support.trees import write_tree
 
 CORE = """\
@@ -102,4 +101,4 @@ def test_what_says_what_the_report_quotes_comes_first(more: Index) -> None:
     text = "# It fails\n\n```\nin/prices.txt:4:Malformed price tag '[x]', sorry\n```\n"
     first = find_suspects(read_issue(text, "-"), more)[0]
     assert (first.path, first.function) == ("pkg/say.py", "loud")
-    assert first.clues == (SharedWords(words=("Malformed", "prices", "tag")),)
+    assert [clue.text for clue in first.clues] == ["shares Malformed, prices, tag with the report"]

@@ -8,14 +8,7 @@ import pytest
 from pytest_brt.localise.suspects import files_of, find_suspects
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.report.load import read_issue
-from pytest_brt.types import Place
-from pytest_brt.types.clue import (
-    CalledWrongly,
-    OnTraceback,
-    RunByReport,
-    SharedWords,
-    SpokenOf,
-)
+from pytest_brt.types import Note, Place
 from tests.support.trees import write_tree
 
 FILES = {
@@ -66,7 +59,7 @@ def test_traceback(index: Index) -> None:
         1,
         3,
     )
-    assert first.clues[0] == OnTraceback(function="round_up", depth=0)
+    assert first.clues[0].text == "the traceback ends in round_up"
     assert (second.path, second.function) == ("pkg/core/shapes.py", "Circle.area")
     assert first.score > second.score
 
@@ -76,7 +69,7 @@ def test_a_file_that_was_renamed_since_is_known_by_its_function(index: Index) ->
     first = suspects(old, index)[0]
     assert (first.path, first.function) == ("pkg/core/numbers.py", "round_up")
     other = TRACEBACK.replace("pkg/core/numbers.py", "lib/numbers.py")
-    paths = {s.path for s in suspects(other, index) if isinstance(s.clues[0], OnTraceback)}
+    paths = {s.path for s in suspects(other, index) if s.clues[0].code == "on-traceback"}
     assert paths == {"pkg/core/shapes.py"}
 
 
@@ -87,7 +80,7 @@ def test_snippet_and_names(index: Index) -> None:
     assert files_of(suspects(text, index))[0] == "pkg/core/shapes.py"
     named = suspects("`render` is broken\n\nSomehow.", index)[0]
     assert (named.path, named.function) == ("pkg/text.py", "render")
-    assert named.clues == (SharedWords(words=("render",)),)
+    assert named.clues == (Note(code="shared-words", text="shares render with the report"),)
 
 
 def test_named_file_and_words(index: Index) -> None:
@@ -99,7 +92,7 @@ def test_named_file_and_words(index: Index) -> None:
     assert (words[0].path, words[0].function, words[0].clues) == (
         "pkg/text.py",
         "render",
-        (SharedWords(words=("borders", "table")),),
+        (Note(code="shared-words", text="shares borders, table with the report"),),
     )
 
 
@@ -116,7 +109,7 @@ def test_what_the_report_s_code_ran_counts(index: Index) -> None:
     for name, path in (("render", "pkg/text.py"), ("round_up", "pkg/core/numbers.py")):
         (first,) = find_suspects(issue, index, ran={(path, name)})
         assert (first.path, first.function) == (path, name)
-        assert first.clues == (RunByReport(),)
+        assert first.clues == (Note(code="run-by-report", text="the report's code runs it"),)
 
 
 def test_only_in_named_files(index: Index) -> None:
@@ -150,8 +143,8 @@ def test_the_module_and_the_class_that_a_report_speaks_of(tmp_path: Path) -> Non
     with open_index(tmp_path) as index:
         found = suspects("The plain print of a trace", index)
     assert found[0].path == "pkg/plain.py"
-    assert SpokenOf(name="plain") in found[0].clues
-    assert SpokenOf(name="Plain") in found[0].clues
+    assert Note(code="spoken-of", text="the report speaks of plain") in found[0].clues
+    assert Note(code="spoken-of", text="the report speaks of Plain") in found[0].clues
 
 
 def test_of_many_functions_that_ran_each_says_less(index: Index) -> None:
@@ -188,7 +181,7 @@ def test_what_python_says_was_called_wrongly(tmp_path: Path, message: str, funct
     wrong = [
         place.function
         for place in found
-        if any(isinstance(clue, CalledWrongly) for clue in place.clues)
+        if any(clue.code == "called-wrongly" for clue in place.clues)
     ]
     assert wrong == ([function] if function else [])
 

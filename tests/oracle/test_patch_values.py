@@ -10,9 +10,9 @@ import pytest
 
 from pytest_brt.oracle.patch_values import showing, stating, weak_assertion
 from pytest_brt.patches import canonical_diff
+from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.matrix import run_patch
-from pytest_brt.render.entries import patch_entry
-from pytest_brt.render.values import values
+from pytest_brt.render.ranking import notes_of
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import FileChange, JudgedTest, OracleKind, Patch, Review, Value, Verdict
@@ -68,7 +68,7 @@ def test_patches_are_grouped_by_what_they_give(engine: Runner) -> None:
         replace(result, patch=replace(result.patch, name=name))
         for result, name in zip(results, "abcd", strict=True)
     ]
-    (line,) = values([patch_entry(result) for result in named])
+    (line,) = notes_of(rank_by_epr(tuple(named)))
     assert line == "`name(2)`: before `Max(2)`; a and b `max(2)`; d `None`; 1 unchanged"
 
 

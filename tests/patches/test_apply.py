@@ -9,21 +9,22 @@ import pytest
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches import apply_patch
+from pytest_brt.patches.left_out import LeftOutKind
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.render.remarks import remark_sentence
-from pytest_brt.types import (
-    AppliedLeniently,
-    AppliedPatch,
-    ChangesNothing,
-    LeftOutFiles,
-    LeftOutKind,
-    NeedsBuild,
-    Patch,
-    SyntaxErrorAfter,
-)
+from pytest_brt.types import AppliedPatch, Note, Patch
 from tests.patches.diffs import FILES, FIXED, GIT, HUNK, PLAIN
 
 Apply = Callable[[str], AppliedPatch]
+
+
+LENIENT = Note(
+    code="applied-leniently",
+    text="applied leniently: its counts, blanks or line ends differ from the tree's",
+)
+
+
+def left_out(kind: LeftOutKind, path: str) -> Note:
+    return Note(code="left-out-files", text=f"touches {kind.replace('-', ' ')}: left out {path!r}")
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_exact_forms_apply_without_a_note(apply: Apply, text: str) -> None:
 )
 def test_mended_forms_apply_with_a_note(apply: Apply, text: str) -> None:
     applied = apply(text)
-    assert applied.remarks[0] == AppliedLeniently()
+    assert applied.remarks[0] == LENIENT
     (change,) = applied.changes
     assert (change.content or b"").split() == FIXED.split()
 
@@ -102,7 +103,7 @@ def test_wrong_counts_lose_no_line(apply: Apply) -> None:
         "pkg/m.py": FIXED,
         "pkg/other.py": b"one = 10\nhalf = 5\ntwo = 2\nthree = 3\n",
     }
-    assert applied.remarks == (AppliedLeniently(),)
+    assert applied.remarks == (LENIENT,)
 
 
 def test_removed_lines_that_look_like_headers_are_lines(after: Callable[[str], object]) -> None:
@@ -119,14 +120,14 @@ def test_a_crlf_file_keeps_its_line_ends(apply: Apply, kind: str) -> None:
     assert [change.content for change in applied.changes] == [
         b"one = 1\r\ntwo = 20\r\nthree = 3\r\n"
     ]
-    assert applied.remarks == ((AppliedLeniently(),) if kind == "lf-diff" else ())
+    assert applied.remarks == ((LENIENT,) if kind == "lf-diff" else ())
 
 
 def test_an_lf_file_keeps_its_line_ends(apply: Apply) -> None:
     body = " one = 1\r\n-two = 2\r\n+two = 20\r\n three = 3\r\n"
     applied = apply(f"--- a/pkg/other.py\n+++ b/pkg/other.py\n@@ -1,3 +1,3 @@\n{body}")
     assert [change.content for change in applied.changes] == [b"one = 1\ntwo = 20\nthree = 3\n"]
-    assert applied.remarks == (AppliedLeniently(),)
+    assert applied.remarks == (LENIENT,)
 
 
 def test_a_line_end_that_is_added_is_as_written(apply: Apply) -> None:
@@ -153,7 +154,7 @@ def test_a_missing_newline_without_its_marker_is_lenient(apply: Apply) -> None:
     )
     applied = apply(text)
     assert [change.content for change in applied.changes] == [b"one = 10\ntwo = 2"]
-    assert applied.remarks == (AppliedLeniently(),)
+    assert applied.remarks == (LENIENT,)
 
 
 def test_tabs_turned_to_spaces_are_lenient(apply: Apply) -> None:
@@ -165,7 +166,7 @@ def test_tabs_turned_to_spaces_are_lenient(apply: Apply) -> None:
     assert [change.content for change in applied.changes] == [
         b"def f(x):\n\tif x:\n\t\treturn 1\n\treturn 3\n"
     ]
-    assert applied.remarks == (AppliedLeniently(),)
+    assert applied.remarks == (LENIENT,)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +289,7 @@ def test_damaged_blanks_in_one_file_leave_the_others_exact(apply: Apply) -> None
     )
     applied = apply(text)
     assert [change.path for change in applied.changes] == ["pkg/m.py", "pkg/new.py", "pkg/other.py"]
-    assert applied.remarks[0] == AppliedLeniently()
+    assert applied.remarks[0] == LENIENT
 
 
 def test_attributes_that_a_patch_brings_change_no_line_end(after: Callable[[str], object]) -> None:
@@ -301,7 +302,7 @@ def test_lines_added_to_a_crlf_file_get_its_line_ends(apply: Apply) -> None:
     assert [change.content for change in applied.changes] == [
         FILES["pkg/crlf.py"] + b"four = 4\r\n"
     ]
-    assert applied.remarks == (AppliedLeniently(),)
+    assert applied.remarks == (LENIENT,)
 
 
 @pytest.mark.parametrize(
@@ -354,7 +355,7 @@ def test_binary_files_are_left_out(apply: Apply, data: str) -> None:
     head = "diff --git a/pkg/new.bin b/pkg/new.bin\nnew file mode 100644\nindex 0000000..bdc955b\n"
     applied = apply(f"{head}{data}{GIT}")
     assert applied.changes == apply(GIT).changes
-    assert applied.remarks == (LeftOutFiles(what=LeftOutKind.BINARY_FILES, paths=("pkg/new.bin",)),)
+    assert applied.remarks == (left_out(LeftOutKind.BINARY_FILES, "pkg/new.bin"),)
 
 
 @pytest.mark.parametrize(
@@ -379,7 +380,7 @@ def test_what_judges_the_code_is_left_out(apply: Apply, path: str, kind: LeftOut
     )
     applied = apply(text)
     assert [change.path for change in applied.changes] == ["pkg/m.py"]
-    assert applied.remarks == (LeftOutFiles(what=kind, paths=(path,)),)
+    assert applied.remarks == (left_out(kind, path),)
 
 
 @pytest.mark.parametrize("path", ["pytest.ini", "tox.ini", "sitecustomize.py", "evil.pth"])
@@ -387,8 +388,8 @@ def test_new_files_that_judge_the_code_are_left_out(apply: Apply, path: str) -> 
     applied = apply(f"{PLAIN}--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x = 1\n")
     assert [change.path for change in applied.changes] == ["pkg/m.py"]
     (remark,) = applied.remarks
-    assert isinstance(remark, LeftOutFiles)
-    assert remark.paths == (path,)
+    assert remark.code == "left-out-files"
+    assert remark.text.endswith(f": left out {path!r}")
 
 
 def test_only_the_pytest_table_of_pyproject_is_configuration(apply: Apply) -> None:
@@ -397,19 +398,21 @@ def test_only_the_pytest_table_of_pyproject_is_configuration(apply: Apply) -> No
     table = ' name = "pkg"\n \n [tool.pytest.ini_options]\n-addopts = "-q"\n+addopts = "-x"\n'
     applied = apply(head + name)
     assert [change.path for change in applied.changes] == ["pyproject.toml"]
-    assert applied.remarks == (NeedsBuild(paths=("pyproject.toml",)),)
+    assert applied.remarks == (
+        Note(code="needs-build", text="has no effect before a build: 'pyproject.toml'"),
+    )
     applied = apply(PLAIN + head + table)
     assert [change.path for change in applied.changes] == ["pkg/m.py"]
-    assert applied.remarks == (
-        LeftOutFiles(what=LeftOutKind.PYTEST_CONFIGURATION, paths=("pyproject.toml",)),
-    )
+    assert applied.remarks == (left_out(LeftOutKind.PYTEST_CONFIGURATION, "pyproject.toml"),)
 
 
 def test_compiled_code_is_noted(apply: Apply) -> None:
     text = "--- a/pkg/_fast.c\n+++ b/pkg/_fast.c\n@@ -1 +1 @@\n-int one = 1;\n+int one = 2;\n"
     applied = apply(text)
     assert [change.path for change in applied.changes] == ["pkg/_fast.c"]
-    assert applied.remarks == (NeedsBuild(paths=("pkg/_fast.c",)),)
+    assert applied.remarks == (
+        Note(code="needs-build", text="has no effect before a build: 'pkg/_fast.c'"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -418,23 +421,26 @@ def test_compiled_code_is_noted(apply: Apply) -> None:
 def test_a_patch_that_changes_nothing_is_noted(apply: Apply, body: str) -> None:
     applied = apply(f"--- a/pkg/other.py\n+++ b/pkg/other.py\n@@ -1,3 +1,3 @@\n{body}")
     assert applied.changes == ()
-    assert applied.remarks == (ChangesNothing(),)
+    assert applied.remarks == (Note(code="changes-nothing", text="changes nothing"),)
 
 
 def test_a_syntax_error_is_noted_with_its_place(apply: Apply) -> None:
     applied = apply(PLAIN.replace("b = 20", "b = = 20"))
     assert len(applied.changes) == 1
-    assert applied.remarks == (SyntaxErrorAfter(path="pkg/m.py", line=6, message="invalid syntax"),)
+    assert applied.remarks == (
+        Note(
+            code="syntax-error-after",
+            text="syntax error after applying: pkg/m.py:6: invalid syntax",
+        ),
+    )
 
 
 def test_a_syntax_error_in_a_name_that_is_not_utf8_can_be_printed(apply: Apply) -> None:
     text = b"--- /dev/null\n+++ b/pkg/\xff.py\n@@ -0,0 +1 @@\n+x = = 1\n"
     applied = apply(text.decode("utf-8", "surrogateescape"))
     (remark,) = applied.remarks
-    assert isinstance(remark, SyntaxErrorAfter)
-    assert remark_sentence(remark) == (
-        r"syntax error after applying: pkg/\udcff.py:1: invalid syntax"
-    )
+    assert remark.code == "syntax-error-after"
+    assert remark.text == (r"syntax error after applying: pkg/\udcff.py:1: invalid syntax")
 
 
 def test_a_file_that_never_compiled_here_is_not_blamed(apply: Apply) -> None:

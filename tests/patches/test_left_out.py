@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.patches.left_out import left_out_kind, needs_build
-from pytest_brt.types import FileChange, LeftOutKind
+from pytest_brt.patches.left_out import LeftOutKind, left_out_kind, needs_build
+from pytest_brt.types import FileChange
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,11 @@ from pytest_brt.rank.matrix import run_patch
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
-    ChangesNothing,
     FileChange,
     JudgedTest,
-    NotExercised,
+    Note,
     Patch,
     PatchResult,
-    SinglesOutInput,
     Verdict,
 )
 from pytest_brt.types.refused import RefusalCode
@@ -96,7 +94,7 @@ def test_a_patch_of_files_that_are_left_out_alone_is_no_patch(engine: Runner) ->
     assert (found.cells, found.guarded) == ((), None)
     # One that changes nothing is a patch, and does what the unpatched tree does.
     nothing = run(engine, f"{suite}{head}+from interval import clamp\n{rest}", CLAMPS)
-    assert nothing.remarks == (ChangesNothing(),)
+    assert nothing.remarks == (Note(code="changes-nothing", text="changes nothing"),)
     assert [cell.verdict for cell in nothing.cells] == [Verdict.FAIL]
 
 
@@ -116,11 +114,11 @@ def test_patches_that_are_written_differently_are_equal_after_normalisation(engi
 
 def test_a_patch_that_no_test_reaches_is_said(engine: Runner) -> None:
     reached = run(engine, diff_of(RIGHT), CLAMPS, MEANS)
-    assert NotExercised() not in reached.remarks
+    assert "not-exercised" not in [note.code for note in reached.remarks]
     module = "--- /dev/null\n+++ b/interval/unused.py\n@@ -0,0 +1 @@\n+x = 1\n"
     found = run(engine, module, CLAMPS, MEANS)
     assert found.applies
-    assert NotExercised() in found.remarks
+    assert "not-exercised" in [note.code for note in found.remarks]
 
 
 def test_existing_tests_are_run_beside_the_candidates(engine: Runner) -> None:
@@ -143,7 +141,9 @@ def test_a_patch_for_the_reported_input_only_is_remarked(engine: Runner) -> None
     literal = SOURCE.replace(CLAMP, "    if value == 5:\n        return 5\n" + CLAMP)
     found = run(engine, diff_of(literal), CLAMPS)
     assert found.special == ("value == 5",)
-    assert found.remarks == (SinglesOutInput(comparison="value == 5"),)
+    (note,) = found.remarks
+    assert note.code == "singles-out-input"
+    assert note.text.endswith(": value == 5")
     assert run(engine, diff_of(RIGHT), CLAMPS).special == ()
 
 

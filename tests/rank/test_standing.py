@@ -9,7 +9,7 @@ import pytest
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.score import sigmoid
 from pytest_brt.rank.standing import with_standings, without_separation
-from pytest_brt.types import COUNTS, Doubt, Rank, Standing
+from pytest_brt.types import COUNTS, Rank, Standing
 from tests.support.rows import broken, judged, row
 
 BELIEVED = (judged(0, COUNTS),)
@@ -102,25 +102,25 @@ def test_nobody_leads_while_patches_are_missing() -> None:
 @pytest.mark.parametrize(
     ("change", "doubt"),
     [
-        ({"cells": "f"}, Doubt.NO_SURE_TEST),
+        ({"cells": "f"}, "no-sure-test"),
         (
             {"confidence": COUNTS - 0.01},
-            Doubt.NO_SURE_TEST,
+            "no-sure-test",
         ),
-        ({"guarded": broken(1)}, Doubt.BREAKS_TESTS),
-        ({"guarded": broken(0, ran=0)}, Doubt.NO_EXISTING_TESTS),
+        ({"guarded": broken(1)}, "breaks-tests"),
+        ({"guarded": broken(0, ran=0)}, "no-existing-tests"),
         ({"guarded": None}, None),
         ({}, None),
     ],
 )
-def test_nobody_leads_clearly_by_odds_alone(change: dict[str, object], doubt: Doubt | None) -> None:
+def test_nobody_leads_clearly_by_odds_alone(change: dict[str, object], doubt: str | None) -> None:
     result = row("a", str(change.get("cells", "p")) + "p", guarded=change.get("guarded", broken(0)))
     (plain,) = rank_by_epr((result,))
     tests = (judged(0, float(str(change.get("confidence", COUNTS)))), judged(1, 0.3))
     leader = replace(plain, score=sigmoid(4), group=1)
     found = with_standings((leader, rank("b", 0, 2)), tests)
     standing = Standing.UNSURE if doubt else Standing.SEPARATED
-    assert [(one.standing, one.doubt) for one in found] == [
+    assert [(one.standing, one.doubt and one.doubt.code) for one in found] == [
         (standing, doubt),
         (Standing.BEHIND, None),
     ]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pytest_brt.pysource.parse import parse
 from pytest_brt.rank.calls import Call, call_of, variations
 from pytest_brt.rank.variations import find_difference, find_special_cases, saying, stumbles
-from pytest_brt.render.values import given_sentence, telling_sentence
+from pytest_brt.render.ranking import given_sentence, telling_sentence
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.render.entries import build_report, patch_entry, places
+from pytest_brt.render.entries import build_report
 from pytest_brt.render.html import html
-from pytest_brt.render.report import PatchEntry, Report, Setting
-from pytest_brt.types import Attempt, Issue, PatchResult, Rank, RunRecord
+from pytest_brt.render.report import Report, Setting
+from pytest_brt.types import Attempt, Issue, PatchResult, RunRecord
 from tests.support.rows import judged
 
 
@@ -29,23 +28,14 @@ SETTING = Setting(
     command="pytest --brt-issue a_b.md",
     ended="2026-11-27 09:30",
     version="1.0",
-    python="3.12",
-    found="the project's .venv",
+    python="3.12 (the project's .venv)",
     sandbox="ns",
     tree="0" * 64,
-    seed=0,
 )
 
 
 def report_of(found: RunRecord) -> Report:
     return build_report(found, SETTING, 0)
-
-
-def entries_of(ranks: Sequence[Rank]) -> tuple[PatchEntry, ...]:
-    return tuple(
-        patch_entry(rank.result, rank, place)
-        for rank, place in zip(ranks, places(ranks), strict=True)
-    )
 
 
 def page_of(found: RunRecord) -> str:

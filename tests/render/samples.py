@@ -8,7 +8,6 @@ from dataclasses import replace
 from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.types import (
     Attempt,
-    AttemptNote,
     Call,
     Cause,
     Cell,
@@ -22,9 +21,8 @@ from pytest_brt.types import (
     Guarded,
     Issue,
     JudgedTest,
-    LeftOutFiles,
-    LeftOutKind,
     Localised,
+    Note,
     NotRun,
     OracleKind,
     Origin,
@@ -41,20 +39,6 @@ from pytest_brt.types import (
     Trajectory,
     Verdict,
 )
-from pytest_brt.types.attempt import (
-    DialogueEnded,
-    Interrupted,
-    ModelGaveNothing,
-    NotTried,
-    PlansFailed,
-    SamplesDrawn,
-    Shortened,
-    VerdictCount,
-    WithoutModel,
-)
-from pytest_brt.types.clue import FileNamed, OnTraceback
-from pytest_brt.types.no_test import NoTestCode, NoTestReason
-from pytest_brt.types.shortfall import BudgetSpent
 from tests.support.outcomes import caused, refused
 from tests.support.rows import broken, judged, row
 
@@ -152,14 +136,12 @@ def record(**parts: object) -> RunRecord:
     )
 
 
-def missed(*misses: NoTestReason) -> RunRecord:
+def missed(*misses: Note) -> RunRecord:
     """Return the record of an attempt that made no test."""
     return report(misses=misses)
 
 
-def asked(
-    *notes: AttemptNote, ending: Ending, strategy: str = "agent", **rest: object
-) -> RunRecord:
+def asked(*notes: Note, ending: Ending, strategy: str = "agent", **rest: object) -> RunRecord:
     """Return the record of an attempt that asked a model for nothing."""
     trajectory = Trajectory(
         steps=(Step(number=1, reply="I look around.", call=Call(action="search")),), ending=ending
@@ -168,22 +150,36 @@ def asked(
     return report(strategy=strategy, notes=notes, trajectories=(trajectory,), cost=cost, **rest)
 
 
-NO_CODE = NoTestReason(
-    code=NoTestCode.NO_CODE,
+def said(code: str, text: str) -> Note:
+    return Note(code=code, text=text)
+
+
+NONE_STANDS = Note(
+    code="model-gave-nothing",
+    text="no test by the model holds up",
+    hint="give the exact input and the right result in the report",
+)
+NONE_WRITTEN = Note(
+    code="model-gave-nothing",
+    text="the model wrote no test that can be run",
+    hint="try a larger one ('pytest-brt models' names some)",
+)
+NO_CODE = Note(
+    code="no-code",
     text="the report has no Python code that could be run",
     hint="add to the report a few lines of Python that show the bug",
 )
-NOT_FOUND = NoTestReason(
-    code=NoTestCode.RAISES,
+NOT_FOUND = Note(
+    code="raises",
     text="line 1: 'import x' raises ModuleNotFoundError: No module named 'x'",
     hint="install it for the Python that runs the project's tests",
 )
-LEFT_OUT = NoTestReason(
-    code=NoTestCode.UNREADABLE_CODE,
+LEFT_OUT = Note(
+    code="unreadable-code",
     text="lines 4 to 6 of the report are not Python 3 and were left out: 'print clamp(5)'",
 )
-UNCLEAR = NoTestReason(
-    code=NoTestCode.NOT_STATED,
+UNCLEAR = Note(
+    code="not-stated",
     text="it is unclear which result of the report's code is wrong, and what the right one is",
     hint="add to the report the exact wrong output or exception",
 )
@@ -218,14 +214,15 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
     "none-stands": lambda: report(
         rejected_test(Verdict.PASS, model="m"),
         strategy="libro",
-        notes=(ModelGaveNothing(wrote=True),),
+        notes=(NONE_STANDS,),
     ),
-    "none-written": lambda: asked(ModelGaveNothing(wrote=False), ending=Ending.STEPS),
+    "none-written": lambda: asked(NONE_WRITTEN, ending=Ending.STEPS),
     "model-unavailable": lambda: report(
-        strategy="auto", notes=(WithoutModel(said="no answer from http://127.0.0.1:8080"),)
+        strategy="auto",
+        notes=(said("without-model", "without the model: no answer from http://127.0.0.1:8080"),),
     ),
     "out-of-time": lambda: asked(
-        NotTried(what=("agent",)),
+        said("not-tried", "more time (--brt-budget) would add: agent"),
         ending=Ending.TIME,
         strategy="auto",
         misses=(NO_CODE,),
@@ -234,19 +231,16 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
         rejected_test(Verdict.BROKEN, model="m"),
         strategy="auto",
         notes=(
-            Shortened(by="libro", part="report", left_out=False),
-            SamplesDrawn(
-                by="libro",
-                samples=16,
-                unreadable=2,
-                tests=3,
-                verdicts=(VerdictCount(verdict=Verdict.BROKEN, tests=3),),
-            ),
-            PlansFailed(by="invert", said="no plan of 3 came to a test that fails as reported"),
-            DialogueEnded(by="agent", ending=Ending.LOOP, steps=4, said="", wrote=False),
+            said("sampling-stopped", "libro: none of 16 samples fails as the report says"),
+            said("shortened", "libro: report shortened to fit the context"),
+            said("samples-drawn", "libro: 16 samples: 3 different tests (3 BROKEN)"),
+            said("plans-failed", "invert: no plan of 3 came to a test that fails as reported"),
+            said("dialogue-ended", "agent: 4 steps: stopped: repeated the same action"),
         ),
     ),
-    "interrupted": lambda: report(bug_test(), notes=(Interrupted(),)),
+    "interrupted": lambda: report(
+        bug_test(), notes=(said("interrupted", "Partial results (interrupted)"),)
+    ),
 }
 
 
@@ -324,7 +318,7 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
             "a.diff",
             "pp",
             guarded=broken(0),
-            remarks=(LeftOutFiles(what=LeftOutKind.TESTS, paths=("test_x.py",)),),
+            remarks=(said("left-out-files", "touches tests: left out 'test_x.py'"),),
         ),
         patched("gone.diff", refused=refused("file missing: 'interval/gone.py' is not there")),
         patched(
@@ -348,7 +342,7 @@ def cut(count: int) -> Guarded:
         total=90,
         reached=3,
         by=ChosenBy.COVERAGE,
-        shortfalls=(BudgetSpent(seconds=2.0),),
+        shortfalls=(said("budget-spent", "the budget of 2 s a patch allows no more"),),
         failing=tuple(
             FailsBefore(
                 test=f"tests/test_old.py::test_{name}", cause=caused(Verdict.FAIL, "assert 0")
@@ -420,8 +414,8 @@ OTHERS: dict[str, Callable[[], RunRecord]] = {
                         score=1.0,
                         lines=(12, 13),
                         clues=(
-                            OnTraceback(function="clamp", depth=0),
-                            FileNamed(name="interval", is_module=True),
+                            said("on-traceback", "the traceback ends in clamp"),
+                            said("file-named", "the report names the module interval"),
                         ),
                     ),
                     Place(path="interval/other.py", function="", line=1, end_line=0, score=0.3),

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.answers import answer_issue
-from pytest_brt.render.answer import issue_sentence, place_of
+from pytest_brt.render.answer import answer_issue
+from pytest_brt.render.entries import place_of
 from pytest_brt.types import (
     Attempt,
     Ending,
+    Fix,
     Frame,
     JudgedTest,
     OracleKind,
@@ -21,16 +22,7 @@ from pytest_brt.types import (
     Trajectory,
     Verdict,
 )
-from pytest_brt.types.answer import NotHere
-from pytest_brt.types.attempt import (
-    DialogueEnded,
-    NotTried,
-    PlansFailed,
-    SamplesDrawn,
-    WithoutModel,
-)
-from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
-from tests.render.samples import LEFT_OUT, UNCLEAR
+from tests.render.samples import LEFT_OUT, UNCLEAR, said
 from tests.support.outcomes import caused
 from tests.support.rows import judged
 
@@ -46,7 +38,7 @@ def attempt(*tests: JudgedTest, strategy: str = "replay", **rest: Any) -> Attemp
 
 
 def of_report(attempts: list[Attempt]) -> str:
-    return issue_sentence(answer_issue(attempts))
+    return answer_issue(attempts).text
 
 
 def no_bug_test(number: int, verdict: Verdict) -> JudgedTest:
@@ -102,18 +94,18 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
             "Not reproduced: the only test made from the report takes too long; see -v.",
         ),
         (
-            attempt(notes=(WithoutModel(said="no answer from the server"),)),
-            "Not reproduced: no answer from the server.",
+            attempt(notes=(said("without-model", "without the model: no answer"),)),
+            "Not reproduced: no test could be made from the report.",
         ),
         (attempt(), "Not reproduced: no test could be made from the report."),
         (
             attempt(
                 strategy="agent",
-                notes=(DialogueEnded(ending=Ending.TIME, steps=1, said="", wrote=False),),
+                notes=(said("dialogue-ended", "1 step: time limit reached"),),
                 trajectories=(Trajectory(steps=(), ending=Ending.TIME),),
             ),
-            "Not reproduced: 1 step: time limit reached; no test was written; give the model "
-            "more time (--brt-budget), or try --brt-strategy auto.",
+            "Not reproduced: 1 step: time limit reached; give the model more time "
+            "(--brt-budget), or try --brt-strategy auto.",
         ),
         (
             attempt(by_model(no_bug_test(0, Verdict.PASS)), endings=(Ending.FINISH,)),
@@ -122,16 +114,16 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
         ),
         (
             attempt(
-                notes=(SamplesDrawn(samples=2, unreadable=2, tests=0, verdicts=()),),
+                notes=(said("samples-drawn", "2 samples: no usable sample"),),
                 endings=(Ending.TOKENS,),
             ),
-            "Not reproduced: 2 samples: no test that parses; try --brt-strategy auto.",
+            "Not reproduced: 2 samples: no usable sample; try --brt-strategy auto.",
         ),
         (
             attempt(
                 strategy="auto",
                 misses=(UNCLEAR,),
-                notes=(NotTried(what=("agent",)),),
+                notes=(said("not-tried", "more time would add: agent"),),
                 endings=(Ending.TIME,),
             ),
             "Not reproduced: it is unclear which result of the report's code is wrong, and what "
@@ -142,8 +134,8 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
                 by_model(no_bug_test(0, Verdict.PASS), "invert"),
                 strategy="auto",
                 notes=(
-                    PlansFailed(by="invert", said="no plan of 3 came to a test"),
-                    NotTried(what=("agent",)),
+                    said("plans-failed", "invert: no plan of 3 came to a test"),
+                    said("not-tried", "more time would add: agent"),
                 ),
                 trajectories=(Trajectory(steps=(), ending=Ending.STEPS),),
             ),
@@ -185,22 +177,13 @@ def test_the_last_place_in_the_project_is_named(run: TestRun, place: str) -> Non
     ("fix", "sentence"),
     [
         (
-            FixedBy(commit="abc", about="2026-03-01 A: Mend", files=("a.py", "b.py")),
-            "Not reproduced here: fixed by abc (2026-03-01 A: Mend), which changed a.py and b.py. "
-            "`f(1)` gives 2.",
+            Fix(code="fixed-by", text="fixed by abc (A: Mend)", commit="abc"),
+            "Not reproduced here: fixed by abc (A: Mend). `f(1)` gives 2.",
         ),
         (
-            FixedAmong(first="abc", last="def", commits=3),
-            "Not reproduced here: fixed by one of the 3 commits from abc to def. `f(1)` gives 2.",
-        ),
-        (
-            FixedHere(),
-            "Not reproduced here: fixed by what is not committed yet. `f(1)` gives 2.",
-        ),
-        (
-            NeverSeen(revisions=4, oldest="abc 2020-01-01 A: Start"),
-            "Not reproduced here, nor in 4 older revisions, back to abc 2020-01-01 A: Start: "
-            "`f(1)` gives 2; check that this is the version the report is about.",
+            Fix(code="never-seen", text="nor in 4 older revisions, back to abc"),
+            "Not reproduced here, nor in 4 older revisions, back to abc: `f(1)` gives 2; "
+            "check that this is the version the report is about.",
         ),
         (
             None,
@@ -210,4 +193,8 @@ def test_the_last_place_in_the_project_is_named(run: TestRun, place: str) -> Non
     ],
 )
 def test_what_does_not_show_here_is_told_with_what_fixed_it(fix: Fix | None, sentence: str) -> None:
-    assert issue_sentence(NotHere(seen="`f(1)` gives 2.", fix=fix)) == sentence
+    test = judged(0)
+    oracle = replace(test.test.oracle, sentence="`f(1)` gives 2.")
+    seen = replace(test, test=replace(test.test, oracle=oracle))
+    answer = answer_issue([attempt(settled=(seen,), fix=fix)])
+    assert (answer.text, answer.fix) == (sentence, fix)

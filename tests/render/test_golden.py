@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.codec import to_json
-from pytest_brt.plugin.options import read_options
-from pytest_brt.plugin.summary import Summary
+from pytest_brt.plugin.summary import show_summary
 from pytest_brt.render.html import html
 from pytest_brt.render.markdown import markdown
 from pytest_brt.types import RunRecord
@@ -61,7 +60,7 @@ def terminal(record: RunRecord) -> str:
         config = pytest.Config.fromdictargs({}, ["-c", "/dev/null", "--brt-issue=issue.md", *flags])
         out = io.StringIO()
         reporter = pytest.TerminalReporter(config, out)
-        Summary(reporter, read_options(config)).show(report_of(record), (), ())
+        show_summary(reporter, report_of(record), (), ())
         parts.append(f"## {name}\n{out.getvalue()}")
     return "\n".join(parts)
 

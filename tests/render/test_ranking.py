@@ -1,74 +1,22 @@
-"""Every answer about a ranking has its sentence, and travels as JSON."""
+"""Every answer about a ranking, in words."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import get_args
 
 import pytest
 
-from pytest_brt.answers import answer_ranking
-from pytest_brt.codec import from_json, to_json
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.render.ranking import (
-    doubt_clause,
-    ranking_words,
-    shortcoming,
-)
-from pytest_brt.render.remarks import warning_words
-from pytest_brt.types import (
-    Doubt,
-    Lack,
-    Leader,
-    Level,
-    NamesTestTools,
-    NoLeader,
-    NoneFixes,
-    NotExercised,
-    NotRun,
-    OnlyOne,
-    Rank,
-    RankingAnswer,
-    Remark,
-    SinglesOutInput,
-    Unfinished,
-)
+from pytest_brt.render.ranking import answer_ranking, shortcoming
+from pytest_brt.types import Note, NotRun, Rank
 from tests.support.outcomes import refused
 from tests.support.rows import broken, judged, row
 
 TESTS = (judged(0), judged(1))
-RANKS = rank_by_weight((row("a", "pp"), row("b", "pf")), TESTS)
-ANSWERS: list[RankingAnswer] = [
-    Leader(patch="a"),
-    *(Leader(patch="a", doubt=doubt) for doubt in Doubt),
-    *(NoLeader(patches=("a", "b"), level=level) for level in Level),
-    OnlyOne(patch="a"),
-    *(NoneFixes(lack=lack) for lack in Lack),
-    Unfinished(missing=1, of=7),
-]
 
 
 def of_ranking(ranks: tuple[Rank, ...], not_run: NotRun | None = None) -> str:
-    return "".join(ranking_words(answer_ranking(ranks, not_run), ranks))
-
-
-def test_the_samples_have_every_member() -> None:
-    assert {type(answer) for answer in ANSWERS} == set(get_args(RankingAnswer))
-
-
-def test_no_two_answers_have_the_same_sentence() -> None:
-    sentences = ["".join(ranking_words(answer, RANKS)) for answer in ANSWERS]
-    assert len(set(sentences)) == len(ANSWERS)
-    assert all(sentence.endswith(".") for sentence in sentences)
-
-
-@pytest.mark.parametrize("answer", ANSWERS, ids=repr)
-def test_an_answer_survives_json(answer: RankingAnswer) -> None:
-    assert from_json(to_json(answer), RankingAnswer) == answer  # type: ignore[arg-type]
-
-
-def test_every_doubt_has_its_clause() -> None:
-    assert len({doubt_clause(doubt) for doubt in Doubt}) == len(Doubt)
+    return answer_ranking(ranks, not_run).text
 
 
 def test_the_best_patch_is_named_with_what_it_passes_and_breaks() -> None:
@@ -134,12 +82,17 @@ def test_without_evidence_nothing_is_said_of_patches() -> None:
 
 
 @pytest.mark.parametrize(
-    "remark", [NamesTestTools(names=("pytest",)), SinglesOutInput(comparison="x == 5")]
+    ("code", "warning"),
+    [
+        ("names-test-tools", "names what tests are run by"),
+        ("singles-out-input", "may handle only the reported input"),
+    ],
 )
-def test_a_patch_whose_code_gives_reason_is_to_be_read(remark: Remark) -> None:
-    odd = row("evil.diff", "pp", remarks=(NotExercised(), remark))
+def test_a_patch_whose_code_gives_reason_is_to_be_read(code: str, warning: str) -> None:
+    odd = row(
+        "evil.diff", "pp", remarks=(Note(code="not-exercised", text=""), Note(code=code, text=""))
+    )
     ranks = rank_by_weight((odd, row("b", "ff")), TESTS)
-    warning = warning_words(remark)
     assert of_ranking(ranks).startswith(f"Best: evil.diff ({warning}: read it): passes")
 
 

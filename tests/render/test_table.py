@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from pytest_brt.rank.epr import rank_by_epr
 from pytest_brt.rank.weighted import rank_by_weight
-from pytest_brt.render.ranking import existing
-from pytest_brt.render.table import MOST, grounds, table
-from pytest_brt.types import Verdict
-from pytest_brt.types.shortfall import BudgetSpent
-from tests.render.pages import entries_of
+from pytest_brt.render.entries import patch_entries as entries_of
+from pytest_brt.render.ranking import notes_of
+from pytest_brt.render.text import PATCHES, grounds, table_lines
+from pytest_brt.types import Note, Verdict
 from tests.support.outcomes import caused, refused
 from tests.support.rows import broken, judged, row
 
@@ -25,15 +24,15 @@ def test_a_line_per_patch_with_what_is_known_of_it() -> None:
         row("stale.diff", refused=refused(f"does not apply: {'x' * 200!r} is not there any more")),
     )
     ranks = rank_by_weight(results, TESTS)
-    lines = list(table(entries_of(ranks)))
-    assert lines[0].text.split("  ")[0] == "rank"
-    first, second, last = (line.text for line in lines[1:])
+    lines = list(table_lines(entries_of(ranks)))
+    assert lines[0].text.split("  ")[1] == "rank"
+    first, second, last = (line.text.strip() for line in lines[1:])
     assert re.fullmatch(r"1 +right.diff +2/2 pass +0/20 break +0\.\d\d", first)
     assert re.match(r"2 +half.diff .* 2/20 break .*breaks tests/test_x.py::test_0", second)
     assert last.startswith("-     stale.diff  -")
     assert last.endswith("x' is not there any more")
-    assert [line.good for line in lines] == [False, True, False, False]
-    whole = [line.text for line in table(entries_of(ranks), whole=True)]
+    assert [line.style for line in lines] == ["", "green", "", ""]
+    whole = [line.text for line in table_lines(entries_of(ranks), whole=True)]
     assert whole[0].split() == [
         "rank", "patch", "bug", "tests", "existing", "tests", "EPR", "score", "group", "note",
     ]  # fmt: skip
@@ -43,20 +42,22 @@ def test_a_line_per_patch_with_what_is_known_of_it() -> None:
 
 def test_plain_epr_has_no_columns_that_would_be_empty() -> None:
     ranks = rank_by_epr((row("a", "p"), row("b", "p"), row("c", "f"), row("d")))
-    lines = [line.text for line in table(entries_of(ranks))]
+    lines = [line.text for line in table_lines(entries_of(ranks))]
     assert lines == [
-        "rank  patch  bug tests  note",
-        "1-2   a      1/1 pass",
-        "1-2   b      1/1 pass",
-        "3     c      0/1 pass",
-        "-     d      -          no bug test could be run on it",
+        "  rank  patch  bug tests  note",
+        "  1-2   a      1/1 pass",
+        "  1-2   b      1/1 pass",
+        "  3     c      0/1 pass",
+        "  -     d      -          no bug test could be run on it",
     ]
 
 
 def test_a_long_table_is_cut_unless_all_of_it_is_wanted() -> None:
-    ranks = rank_by_epr(tuple(row(f"p{number:02}", "p") for number in range(MOST + 3)))
-    assert [line.text for line in table(entries_of(ranks))][-1] == "… and 3 more (-v lists them)"
-    assert len(list(table(entries_of(ranks), whole=True))) == MOST + 3 + 1
+    ranks = rank_by_epr(tuple(row(f"p{number:02}", "p") for number in range(PATCHES + 3)))
+    assert [line.text for line in table_lines(entries_of(ranks))][
+        -1
+    ] == "  … and 3 more (-v lists them)"
+    assert len(list(table_lines(entries_of(ranks), whole=True))) == PATCHES + 3 + 1
 
 
 def test_why_no_test_could_be_run_on_a_patch_is_said() -> None:
@@ -82,29 +83,32 @@ def test_patches_that_behave_alike_share_their_places() -> None:
         "too-close",
         "behind",
     ]
-    lines = list(table(entries_of(ranks)))[1:]
+    lines = list(table_lines(entries_of(ranks)))[1:]
     assert [line.text.split()[:2] for line in lines] == [
         ["1-2", "a"],
         ["1-2", "b"],
         ["3", "c"],
         ["4", "d"],
     ]
-    assert [line.good for line in lines] == [True, True, False, False]
+    assert [line.style for line in lines] == ["green", "green", "", ""]
     close = [line.text.endswith("  too close to the first to call") for line in lines]
     assert close == [False, False, True, False]
 
 
 def test_what_existing_tests_said() -> None:
-    old = replace(broken(0), shortfalls=(BudgetSpent(seconds=2.0),))
+    old = replace(
+        broken(0),
+        shortfalls=(Note(code="budget-spent", text="the budget of 2 s a patch allows no more"),),
+    )
     ranks = rank_by_weight((row("a", "p", guarded=old), row("b", "p", guarded=broken(5))), TESTS)
-    assert list(existing(ranks)) == [
+    assert list(notes_of(ranks)) == [
         "20 of 100 existing tests ran on each patch (chosen by the names they use; "
         "the budget of 2 s a patch allows no more)"
     ]
     assert list(grounds(entries_of(ranks), ()))[:5] == [
         f"b breaks tests/test_x.py::test_{n} (assert 1 == 2)" for n in range(5)
     ]
-    assert list(existing(rank_by_epr((row("a", "p"),)))) == []
+    assert list(notes_of(rank_by_epr((row("a", "p"),)))) == []
 
 
 def test_every_score_can_say_why() -> None:

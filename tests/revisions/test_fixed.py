@@ -13,8 +13,7 @@ import pytest
 from pytest_brt.patches.history import History
 from pytest_brt.revisions.fixed import find_fix, shows_bug
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import CandidateTest, Raised, TestRun, Verdict
-from pytest_brt.types.fixed import Fix, FixedAmong, FixedBy, FixedHere, NeverSeen
+from pytest_brt.types import CandidateTest, Fix, Raised, TestRun, Verdict
 from tests.support.outcomes import caused
 from tests.support.projects import open_on
 from tests.support.repository import Repository
@@ -68,28 +67,30 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
 @pytest.mark.parametrize("place", [1, 6, 9])
 def test_the_commit_is_found_in_few_steps(project: Project, place: int) -> None:
     found, shas = project.search(["buggy"] * place + ["fixed"] * (10 - place))
-    assert isinstance(found, FixedBy)
-    assert found.commit == shas[place]
-    assert found.about.endswith(f"A: {place} fixed")
-    assert found.files == ("pkg.py",)
+    assert found is not None
+    assert (found.code, found.commit) == ("fixed-by", shas[place])
+    assert found.text.startswith(f"fixed by {shas[place]} (")
+    assert found.text.endswith(f"A: {place} fixed), which changed pkg.py")
     assert len(project.tried) <= 7
 
 
 def test_a_bug_that_never_was_is_not_called_fixed(project: Project) -> None:
     found, shas = project.search(["fixed"] * 6)
-    assert isinstance(found, NeverSeen)
-    assert found.oldest.startswith(shas[0])
-    assert found.revisions == len(project.tried)
+    assert found is not None
+    assert (found.code, found.commit) == ("never-seen", "")
+    assert found.text.startswith(f"nor in {len(project.tried)} older revisions, back to {shas[0]} ")
 
 
 def test_what_cannot_be_tried_is_passed_over(project: Project) -> None:
     found, shas = project.search(["buggy", "buggy", "broken", "fixed", "fixed"])
-    assert found == FixedAmong(first=shas[2], last=shas[3], commits=2)
+    text = f"fixed by one of the 2 commits from {shas[2]} to {shas[3]}"
+    assert found == Fix(code="fixed-among", text=text)
 
 
 def test_a_failure_of_another_kind_is_not_the_bug(project: Project) -> None:
     found, _ = project.search(["other", "other", "fixed", "fixed"])
-    assert isinstance(found, NeverSeen)
+    assert found is not None
+    assert found.code == "never-seen"
 
 
 def test_where_nothing_older_can_be_tried_nothing_is_said(project: Project) -> None:
@@ -102,7 +103,9 @@ def test_what_is_not_committed_may_be_the_fix(project: Project) -> None:
     project.repository.commit("buggy", pkg_py=TEXTS["buggy"])
     project.repository.root.joinpath("pkg.py").write_text(TEXTS["fixed"], "utf-8")
     history = History(project.repository.root)
-    assert find_fix(history, project.engine, the_test(), math.inf) == FixedHere()
+    found = find_fix(history, project.engine, the_test(), math.inf)
+    assert found is not None
+    assert found.code == "fixed-here"
     project.repository.git("checkout", "-q", "pkg.py")
 
 

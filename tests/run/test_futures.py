@@ -28,17 +28,17 @@ from pytest_brt.types import (
     CandidateTest,
     FileChange,
     Issue,
+    Note,
     NotRun,
     Oracle,
     OracleKind,
     Origin,
     Patch,
     Standing,
+    Status,
     TestRun,
-    Unfinished,
     Verdict,
 )
-from pytest_brt.types.attempt import ModelFailed, ModelGaveNothing
 from tests.render.pages import SETTING
 from tests.support.interval import CLAMP, FIXES, SOURCE, diff_of
 from tests.support.projects import open_on
@@ -182,7 +182,8 @@ def test_patches_that_were_not_run_are_named_and_nobody_leads(engine: Runner) ->
     assert [rank.result.patch.name for rank in record.ranks] == [first.name]
     assert Standing.SEPARATED not in {rank.standing for rank in record.ranks}
     (ranking,) = build_report(record, SETTING, 0).rankings
-    assert ranking.answer == Unfinished(missing=1, of=2)
+    assert ranking.answer.status is Status.UNFINISHED
+    assert ranking.answer.text == "No answer yet: 1 of 2 patches was not run."
 
 
 def test_an_attempt_that_broke_leaves_the_others(engine: Runner) -> None:
@@ -198,7 +199,7 @@ def test_an_attempt_that_broke_leaves_the_others(engine: Runner) -> None:
 
 
 def test_a_model_s_attempt_without_a_test_says_what_to_do(engine: Runner) -> None:
-    notes = (ModelFailed(said="n"),)
+    notes = (Note(code="model-failed", text="n"),)
 
     def nothing(issue: Issue, index: int, workbench: Workbench) -> Attempt:
         return Attempt(issue=issue.id, strategy="counting", index=index, tests=(), notes=notes)
@@ -212,14 +213,15 @@ def test_a_model_s_attempt_without_a_test_says_what_to_do(engine: Runner) -> Non
 
     with ThreadPoolExecutor(1) as pool:
         for attempt, asks, told in (
-            (nothing, True, (*notes, ModelGaveNothing(wrote=False))),
-            (wrong, True, (*notes, ModelGaveNothing(wrote=True))),
-            (nothing, False, notes),
-            (Counting().attempt, True, ()),
+            (nothing, True, ["model-failed", "model-gave-nothing"]),
+            (wrong, True, ["model-failed", "model-gave-nothing"]),
+            (nothing, False, ["model-failed"]),
+            (Counting().attempt, True, []),
         ):
             run = make(engine, Strategy(attempt=attempt, asks=asks), pool)
             (case,) = run.plan.cases
-            assert run.attempt(run.plan.keys(case)[0]).result().notes == told
+            made = run.attempt(run.plan.keys(case)[0]).result()
+            assert [note.code for note in made.notes] == told
 
 
 def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Runner, tmp_path: Path) -> None:
@@ -235,7 +237,8 @@ def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Runner, tmp_path:
 
     with ThreadPoolExecutor(1) as pool:
         made = attempt(-60.0)
-        assert made.notes == (ModelFailed(said="the time for this run is used up (--brt-budget)"),)
+        (note,) = made.notes
+        assert note.text == "the time for this run is used up (--brt-budget)"
         assert not (tmp_path / "journal.jsonl").exists()
         # With time, the model is asked: here there is none.
         with pytest.raises(ModelProblem, match="none was chosen"):

@@ -8,25 +8,10 @@ of this file's own.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-#: What a report came to, and what a ranking did, by the word of the JSON.
-STATUSES = {
-    "Reproduced": "reproduced",
-    "PossiblyReproduced": "possible",
-    "NotReproduced": "not-reproduced",
-    "NotHere": "not-here",
-    "Leader": "best",
-    "NoLeader": "tie",
-    "OnlyOne": "only",
-    "NoneFixes": "none",
-    "Contradicted": "contradicted",
-    "Unfinished": "unfinished",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,29 +219,25 @@ def _test(found: Mapping[str, Any]) -> Test:
 
 
 def _answer(found: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) -> Answer:
-    answer = found["answer"] or {"kind": ""}
-    told = [answer.get("why"), answer.get("advice")]
-    misses = [miss for attempt in found["attempts"] for miss in attempt["misses"]]
-    remarks = [remark for attempt in found["attempts"] for remark in attempt["remarks"]]
-    kinds = [one.get("code") or _word(one["kind"]) for one in (*told, *misses, *remarks) if one]
+    answer = found["answer"] or {"status": "", "text": "", "reason": None, "fix": None}
+    told = [answer["reason"], *found["notes"]]
     return Answer(
         issue=found["id"],
         source=found["source"],
-        status=STATUSES.get(answer["kind"], ""),
-        reasons=tuple(dict.fromkeys(kinds)),
-        fixed_by=(answer.get("fix") or {}).get("commit", ""),
+        status=answer["status"],
+        reasons=tuple(dict.fromkeys(one["code"] for one in told if one)),
+        fixed_by=(answer["fix"] or {"commit": ""})["commit"],
         places=tuple(f"{one['path']}::{one['function']}".removesuffix("::") for one in places),
-        text="\n".join((found["verdict"], *found["warnings"], *found["notes"])),
+        text="\n".join((answer["text"], *(one["text"] for one in found["notes"]))),
     )
 
 
 def _ranking(found: Mapping[str, Any], names: Mapping[str, str]) -> Ranking:
     answer = found["answer"]
-    doubted = bool(answer.get("doubt"))
     return Ranking(
-        status="unsure" if doubted else STATUSES[answer["kind"]],
-        leader=answer.get("patch", ""),
-        level=answer.get("level", ""),
+        status=answer["status"],
+        leader=answer["best"][0] if answer["status"] in ("best", "unsure", "only") else "",
+        level=answer["reason"]["code"] if answer["status"] == "tie" else "",
         patches=tuple(_patch(one, names) for one in found["patches"]),
         missing=tuple((found["not_run"] or {"patches": ()})["patches"]),
         variations={
@@ -267,7 +248,7 @@ def _ranking(found: Mapping[str, Any], names: Mapping[str, str]) -> Ranking:
             }
             for one in found["tellings"]
         },
-        text="\n".join((found["verdict"], *found["notes"])),
+        text="\n".join((answer["text"], *found["notes"])),
     )
 
 
@@ -277,7 +258,7 @@ def _patch(found: Mapping[str, Any], names: Mapping[str, str]) -> Patch:
         name=found["name"],
         author=found["source"],
         refused=(found["refused"] or {"code": ""})["code"],
-        remarks=tuple(_word(one["kind"]) for one in found["remarks"]),
+        remarks=tuple(one["code"] for one in found["remarks"]),
         ranks=tuple(found["place"]) if found["place"] else None,
         epr=found["epr"],
         score=found["score"],
@@ -299,8 +280,3 @@ def _repair(found: Mapping[str, Any]) -> Repair:
         fixes=tuple(one["patch"] for one in fixes),
         plausible=tuple(one["patch"] for one in fixes if one["plausible"]),
     )
-
-
-def _word(kind: str) -> str:
-    """Return "no-code" for "NoCode"."""
-    return re.sub(r"(?<=.)([A-Z])", r"-\1", kind).lower()

@@ -228,7 +228,6 @@ print("CODE", int(code))
 """
 
 
-@pytest.mark.xfail(strict=True, reason="W: a run leaves descriptors, paths, finders and handlers")
 def test_a_run_inside_another_program_leaves_nothing(make: Make) -> None:
     project = make({**FILES, "issue.md": MEAN_REPORT, "inside.py": INSIDE})
     run = project.run(sys.executable, "inside.py", "--brt-issue=issue.md")

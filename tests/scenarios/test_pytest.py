@@ -45,7 +45,6 @@ def test_one_item_for_each_patch_also_in_junits_file(project: Project) -> None:
     assert sorted(cases) == sorted(f"patches.{name}" for name in names)
 
 
-@pytest.mark.xfail(strict=True, reason="W: an item of a patch that fails its tests is a failure")
 def test_a_wrong_patch_is_no_failure_of_the_run(project: Project) -> None:
     xml = project.folder / "junit.xml"
     run = project.pytest(*RANK, f"--junitxml={xml}")
@@ -74,7 +73,6 @@ def test_what_would_run_is_collected_and_not_run(project: Project) -> None:
     assert time.monotonic() - began < 60
 
 
-@pytest.mark.xfail(strict=True, reason="W: a patch that fails its tests ends the run")
 def test_the_first_failure_that_ends_a_run_is_no_patch(make: Make) -> None:
     project = with_three_patches(make)
     run = project.pytest(*RANK, "-x", "-p", "no:randomly")

@@ -16,6 +16,7 @@ from pytest_brt.oracle.judge import refusal, run_tests
 from pytest_brt.project.index import Index
 from pytest_brt.project.pytest_config import USUAL
 from pytest_brt.pysource.parse import decode
+from pytest_brt.render.words import count
 from pytest_brt.reproduce.extract import Extractor, in_folder
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import Findings, gather
@@ -32,13 +33,22 @@ from pytest_brt.types import (
     Finished,
     Issue,
     JudgedTest,
+    Note,
     Origin,
     TestsRan,
     TestsWritten,
     Verdict,
 )
-from pytest_brt.types.attempt import DialogueEnded
 
+#: How a dialogue ended, for people.
+_ENDED = {
+    Ending.FINISH: "the model ended it",
+    Ending.STEPS: "its steps ran out",
+    Ending.TOKENS: "the context is full",
+    Ending.TIME: "time limit reached",
+    Ending.LOOP: "stopped: repeated the same action",
+    Ending.ERROR: "the model failed",
+}
 #: Characters of the code that the first messages show, at most.
 _SHOWN = 8_000
 #: Tokens of the answer of the model that writes code, and characters of a test that is told.
@@ -201,7 +211,9 @@ def write_tests(
     judged = _judged(env)
     is_good = done.ending is Ending.FINISH and any(one.judgement.candidate for one in judged)
     steps = len(done.steps)
-    note = DialogueEnded(ending=done.ending, steps=steps, said=done.reason, wrote=bool(judged))
+    more = f" ({done.reason})" if done.reason else ""
+    text = f"{count(steps, 'step')}: {_ENDED[done.ending]}{more}"
+    note = Note(code="dialogue-ended", text=text if judged else f"{text}; no test was written")
     return Attempt(
         issue=issue.id,
         strategy=spec.name,

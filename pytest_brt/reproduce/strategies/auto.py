@@ -12,8 +12,6 @@ import time
 from dataclasses import replace
 from itertools import chain, repeat
 
-import msgspec
-
 from pytest_brt.errors import ModelProblem, OutOfTime, Overflowed
 from pytest_brt.observe.functions_run import functions_run
 from pytest_brt.project.index import Index
@@ -26,8 +24,7 @@ from pytest_brt.reproduce.strategies.agent import AUTO_AGENT, write_tests
 from pytest_brt.reproduce.strategies.invert import inverted
 from pytest_brt.reproduce.strategies.libro import Libro
 from pytest_brt.reproduce.strategy import KEEP, Workbench
-from pytest_brt.types import Attempt, AttemptNote, Issue, JudgedTest, OracleKind, Trajectory
-from pytest_brt.types.attempt import ModelFailed, NotTried, WithoutModel
+from pytest_brt.types import Attempt, Issue, JudgedTest, Note, OracleKind, Trajectory
 
 #: Samples at most, and of each batch; those without a failing test that are enough to stop, and
 #: those after which some that fail alike are.
@@ -58,7 +55,7 @@ class _Auto:
         self.facts = bench.facts(issue)
         self.first = replay(issue, number, bench)
         self.tests: list[JudgedTest] = []
-        self.notes: list[AttemptNote] = []
+        self.notes: list[Note] = []
         self.trajectories: list[Trajectory] = []
         self.late: list[str] = []
         #: Why the model could not be asked.
@@ -91,9 +88,11 @@ class _Auto:
         if self.problem is not None and not self.bench.model.usage.is_answered:
             if not self.tests:
                 raise self.problem
-            self.notes.append(WithoutModel(said=str(self.problem)))
+            text = f"without the model: {self.problem}"
+            self.notes.append(Note(code="without-model", text=text))
         if self.late:
-            self.notes.append(NotTried(what=tuple(self.late)))
+            text = f"more time (--brt-budget) would add: {', '.join(self.late)}"
+            self.notes.append(Note(code="not-tried", text=text))
         self._reduce()
         return self._result()
 
@@ -120,7 +119,7 @@ class _Auto:
     def _take(self, by: str, made: Attempt) -> None:
         self.tests += made.tests
         self.trajectories += made.trajectories
-        self.notes += [msgspec.structs.replace(note, by=by) for note in made.notes]
+        self.notes += [replace(note, text=f"{by}: {note.text}") for note in made.notes]
         self.bench.found(self._result())
 
     def _replace(self, item: JudgedTest, new: JudgedTest) -> None:
@@ -130,7 +129,8 @@ class _Auto:
         """Note why the model could not be asked; what did not fit, others may ask it."""
         if not isinstance(problem, OutOfTime | Overflowed) or by:
             self.problem = problem
-            self.notes.append(ModelFailed(by=by, said=str(problem)))
+            text = f"{by}: {problem}" if by else str(problem)
+            self.notes.append(Note(code="model-failed", text=text))
 
     # -- what the model says --
 

@@ -17,8 +17,7 @@ from pytest_brt.reproduce.extract import Extractor
 from pytest_brt.reproduce.prompt import Findings, fitted, gather
 from pytest_brt.reproduce.rate import judge_written
 from pytest_brt.reproduce.strategy import Workbench, seed_of
-from pytest_brt.types import Attempt, Ending, Issue, JudgedTest, Origin, Verdict
-from pytest_brt.types.attempt import PlansFailed
+from pytest_brt.types import Attempt, Ending, Issue, JudgedTest, Note, Origin, Verdict
 
 #: Plans, each told of those before, and versions of a passing test and of a turned one for each.
 _PLANS, _VERSIONS = 3, 3
@@ -49,7 +48,7 @@ def inverted(number: int, bench: Workbench, findings: Findings) -> Attempt:
         strategy="invert",
         index=number,
         tests=(test,) if test else (),
-        notes=() if test else (PlansFailed(said=said),),
+        notes=() if test else (Note(code="plans-failed", text=said),),
         endings=(Ending.FINISH if test else ending,),
     )
 

@@ -20,6 +20,7 @@ from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
 from pytest_brt.oracle.report_facts import ReportFacts, catches_named, failure_matches_report
 from pytest_brt.project.index import Index
+from pytest_brt.render.words import count
 from pytest_brt.reproduce.extract import Extractor, Written
 from pytest_brt.reproduce.order import dropped, without_doubles
 from pytest_brt.reproduce.prompt import CODE, Findings, fitted, gather
@@ -29,15 +30,14 @@ from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.types import (
     COUNTS,
     Attempt,
-    AttemptNote,
     CandidateTest,
     Ending,
     Issue,
     JudgedTest,
+    Note,
     Origin,
     TestRun,
 )
-from pytest_brt.types.attempt import ModelFailed, SamplesDrawn, Shortened, VerdictCount
 
 #: Samples, and how many must fail alike for a bug to count as reproduced is more than this.
 SAMPLES, _AGREE = 50, 1
@@ -112,7 +112,7 @@ class Libro:
         self.findings = findings
         self.in_auto = in_auto
         self.facts = bench.facts(issue)
-        self.notes: list[AttemptNote] = []
+        self.notes: list[Note] = []
         self.samples = 0
         self._empty = 0
         self._seed = seed_of(issue.id, "libro", number, bench.seed)
@@ -131,7 +131,13 @@ class Libro:
         bench = self.bench
         bench.say(f"asking for {samples} tests")
         request, left_out = fitted(self._request, self._values, _ORDER, bench.model)
-        notes = [Shortened(part=part, left_out=part != "report") for part in left_out]
+        notes = [
+            Note(
+                code="shortened",
+                text=f"{part} {'shortened' if part == 'report' else 'left out'} to fit the context",
+            )
+            for part in left_out
+        ]
         self.notes += [note for note in notes if note not in self.notes]
         first = (self._seed + self.samples) % 2**31
         name = "auto-libro" if self.in_auto else "libro"
@@ -214,15 +220,16 @@ class Libro:
                 one = judge_written(item.test, item.runs, self.facts, 1, self.samples)
                 yield dropped(one, "another input, and it does not fail as with the reported one")
 
-    def outcome(self) -> SamplesDrawn:
+    def outcome(self) -> Note:
         """Return what became of the samples."""
         counts = Counter(item.runs[0].verdict for item in self._tests.values() if item.runs)
-        return SamplesDrawn(
-            samples=self.samples,
-            unreadable=self._empty,
-            tests=len(self._tests),
-            verdicts=tuple(VerdictCount(verdict=v, tests=n) for v, n in sorted(counts.items())),
-        )
+        did = ", ".join(f"{many} {verdict}" for verdict, many in sorted(counts.items()))
+        text = f"{count(len(self._tests), 'different test')} ({did or 'not run'})"
+        if not self._tests:
+            text = "no usable sample"
+        elif self._empty:
+            text += f"; {self._empty} of them had no usable test"
+        return Note(code="samples-drawn", text=f"{count(self.samples, 'sample')}: {text}")
 
 
 def _unsure(item: JudgedTest) -> JudgedTest:
@@ -249,7 +256,7 @@ def libro(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt:
     try:
         work.draw(wanted)
     except (Overflowed, OutOfTime) as problem:
-        work.notes.append(ModelFailed(said=str(problem)))
+        work.notes.append(Note(code="model-failed", text=str(problem)))
         ending = Ending.TIME if isinstance(problem, OutOfTime) else Ending.TOKENS
     tests = list(work.tests())
     found = any(item.judgement.candidate for item in tests)
