@@ -231,7 +231,6 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
         rejected_test(Verdict.BROKEN, model="m"),
         strategy="auto",
         notes=(
-            said("sampling-stopped", "libro: none of 16 samples fails as the report says"),
             said("shortened", "libro: report shortened to fit the context"),
             said("samples-drawn", "libro: 16 samples: 3 different tests (3 BROKEN)"),
             said("plans-failed", "invert: no plan of 3 came to a test that fails as reported"),
