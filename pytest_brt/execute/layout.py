@@ -9,12 +9,19 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
-from pytest_brt.project.layout import find_layout, scan_tree
+from pytest_brt.bounded import is_file, is_folder
+from pytest_brt.project.layout import is_test_path
 from pytest_brt.project.pytest_config import USUAL, CollectionPatterns
 from pytest_brt.sandbox.workspace import EXCLUDED, is_environment
 
-#: Where a source root has modules or packages, of a namespace too.
-_CODE_BELOW = ("*.py", "*.so", "*/__init__.py", "*/*/__init__.py")
+#: Top-level names that are part of the repository but not of the package it makes.
+_NOT_PRODUCT = frozenset(
+    {
+        "tests", "test", "docs", "doc", "examples", "example", "benchmarks", "benchmark", "bench",
+        "scripts", "tools", "ci", "build", "dist", "setup", "conftest", "noxfile", "fabfile",
+        "tasks", "versioneer", "release",
+    }
+)  # fmt: skip
 
 
 def source_roots(root: Path, extra: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -26,17 +33,35 @@ def source_roots(root: Path, extra: tuple[str, ...] = ()) -> tuple[str, ...]:
     found: list[str] = []
     for entry in (*extra, "src", "lib"):
         folder = (root / entry).resolve()
-        has_code = any(any(folder.glob(pattern)) for pattern in _CODE_BELOW)
-        if folder.is_relative_to(root.resolve()) and (entry in extra or has_code):
+        is_inside = folder.is_dir() and folder.is_relative_to(root.resolve())
+        if is_inside and (entry in extra or any(_import_names(folder))):
             found.append(folder.relative_to(root.resolve()).as_posix())
     return (*(name for name in dict.fromkeys(found) if name != "."), ".")
 
 
 def packages(root: Path, roots: tuple[str, ...]) -> tuple[str, ...]:
     """Return the top-level import names below the source roots, tests left out."""
-    files = scan_tree(root)
-    layouts = [find_layout(files, [entry.removeprefix(".")]) for entry in roots]
-    return tuple(sorted({name for layout in layouts for name in layout.packages()}))
+    found = {name for entry in roots for name in _import_names(root / entry)}
+    return tuple(sorted(found - _NOT_PRODUCT - {*roots}))
+
+
+def _import_names(folder: Path) -> Iterator[str]:
+    """Yield the names that can be imported with `folder` on the path."""
+    for path in sorted(folder.iterdir()):
+        if is_folder(path):
+            if path.name.isidentifier() and _is_package(path):
+                yield path.name
+        elif path.suffix in (".py", ".so", ".pyd"):
+            name = path.name.split(".")[0]
+            if name.isidentifier() and not is_test_path(path.name):
+                yield name
+
+
+def _is_package(folder: Path) -> bool:
+    """Return whether a folder is a package: marked as one, or a namespace around one."""
+    if is_file(folder / "__init__.py"):
+        return True
+    return folder.parent.name in ("src", "lib") and any(folder.glob("*/__init__.py"))
 
 
 def suite_folder(
