@@ -8,7 +8,7 @@ from pathlib import Path
 from pytest_brt.render.ranking import fix_words
 from pytest_brt.shown import on_a_line
 from pytest_brt.store import write_text
-from pytest_brt.types import FoundFix, Issue, Repair
+from pytest_brt.types import FixSource, FoundFix, Issue, Repair
 
 #: Begins every patch of ours.
 _MARK = "#pytest-brt:"
@@ -29,7 +29,8 @@ def write_fixes(folder: Path, found: Sequence[tuple[FoundFix, Repair]], issue: I
 
 def with_header(fix: FoundFix, repair: Repair, issue: Issue) -> str:
     """Return the text of a patch: what git reads, below lines for people."""
-    by = f"{repair.strategy}, run {repair.index + 1}, by the {fix.source}"
+    writer = "a variant" if fix.source is FixSource.VARIANT else "by the agent"
+    by = f"{repair.strategy}, run {repair.index + 1}, {writer}"
     lines = [
         f"{_MARK} candidate fix; nothing of it was applied.",
         f"# Report: {issue.title} ({issue.source})",

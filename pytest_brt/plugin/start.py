@@ -6,6 +6,9 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -19,6 +22,20 @@ def declare_hooks(manager: pytest.PytestPluginManager) -> None:
     finished = getattr(manager.hook, "pytest_brt_finished", None)
     if finished is None or not finished.has_spec():
         manager.add_hookspecs(hookspec)
+
+
+class _UnrewrittenModules:
+    """Finds our modules before pytest, which rewrites the asserts of plugins, would.
+
+    What it makes of them it can only keep where it may write: in an image, or in an environment
+    of somebody else, each run would compile all of them again.
+    """
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        return PathFinder.find_spec(name, path, target) if name.startswith("pytest_brt.") else None
 
 
 def set_apart(config: pytest.Config, args: list[str]) -> None:
@@ -40,6 +57,9 @@ def set_apart(config: pytest.Config, args: list[str]) -> None:
     config.add_cleanup(lambda: sys.path.__setitem__(slice(None), before))
     theirs = {"", os.getcwd(), *added}  # noqa: PTH109
     sys.path[:] = [path for path in sys.path if path not in theirs]
+    finder = _UnrewrittenModules()
+    sys.meta_path.insert(0, finder)
+    config.add_cleanup(lambda: sys.meta_path.remove(finder))
     from pytest_brt.plugin.project_settings import drop_project_settings
 
     drop_project_settings(config, args)

@@ -44,7 +44,7 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(
     assert properties.count('<property name="brt"') == 6
     assert 'name="patches.a-right.diff"' in properties
     assert "does not apply" in properties or "e-stale" in properties
-    assert report["schema"] == 2
+    assert report["schema"] == 3
     assert [issue["source"] for issue in report["issues"]] == ["clamp.md"]
     candidates = [test for test in report["tests"] if test["candidate"]]
     assert candidates
@@ -69,7 +69,7 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(
     assert patches["c-wrong.diff"]["place"][0] > 1
     stale = patches["e-stale.diff"]
     assert (stale["applies"], stale["epr"], stale["place"]) == (False, None, None)
-    assert "apply" in stale["refusal"]
+    assert "apply" in stale["refused"]["text"]
     result.stdout.fnmatch_lines(
         [
             "*= bug report =*",
@@ -128,7 +128,12 @@ def test_two_issues_want_a_folder_of_patches_each(project: pytest.Pytester) -> N
     assert result.ret == 1, "no patch passes for the second report"
     by_name = patches_of(report)
     ids = {issue["source"]: issue["id"] for issue in report["issues"]}
-    assert by_name["clamp/a-right.diff"]["issue"] == ids["clamp.md"]
+    of = {
+        patch["name"]: ranking["issue"]
+        for ranking in report["rankings"]
+        for patch in ranking["patches"]
+    }
+    assert of["clamp/a-right.diff"] == ids["clamp.md"]
     assert by_name["clamp/a-right.diff"]["place"] == [1, 1]
     assert by_name["mean/c-wrong.diff"]["epr"] == 0.0
 
