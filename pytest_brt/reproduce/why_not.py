@@ -55,14 +55,14 @@ def _no_code(reading: Reading) -> _Why:
             text = f"the report's code is given to Python by a shell (line {number})"
             hint = "add the code to the report in a block of its own, without the command"
             return "unreadable-code", text, hint
-    text = "the report has no Python code that could be run"
-    hint = (
-        "add to the report a few lines of Python that show the bug, what they give (or the "
-        "traceback), and what they should give"
+    text, give = (
+        "the report has no Python code that could be run",
+        "what they give (or the traceback), ",
     )
     if any(raised.frames for raised in reading.exceptions):
-        text = "the report has a traceback, but no Python code that leads to it"
-    return "no-code", text, hint
+        text, give = "the report has a traceback, but no Python code that leads to it", ""
+    lines = "a few lines of Python that show the bug"
+    return "no-code", text, f"add to the report {lines}, {give}and what they should give"
 
 
 def _left_out(reading: Reading) -> Iterator[_Why]:

@@ -124,4 +124,5 @@ def test_what_strangers_wrote_is_only_text(written: dict[str, str], kind: str) -
     odd = {letter for letter in text if unicodedata.category(letter) in {"Cc", "Cf"}}
     assert odd - {"\n", "\t"} <= ({"\u202e", "\x9b"} if kind in DATA else set())
     CHECKS[kind](text)
-    assert "clamp" in text
+    if kind != "junit":  # which has what came out, and no more
+        assert "clamp" in text

@@ -207,5 +207,5 @@ def test_without_a_bug_test_no_verdict_is_given_and_little_is_run(
     assert found.ranking["answer"]["headline"] == "No bug test"
     assert found.ranking["answer"]["reason"]["code"] == "no-bug-test"
     for patch in found.patches.values():
-        (cut,) = [one for one in patch["existing"]["shortfalls"] if one["code"] == "budget-spent"]
-        assert cut["seconds"] < 1
+        assert "budget-spent" in [one["code"] for one in patch["existing"]["shortfalls"]]
+        assert patch["existing"]["ran"] < 12  # of 40 that take a quarter of a second each
