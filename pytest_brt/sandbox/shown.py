@@ -53,10 +53,9 @@ def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
 
 
 def python_folders(python: str, root: str) -> Iterator[str]:
-    """Yield the folders that an interpreter and its packages are in, of the project too."""
+    """Yield the folders that an interpreter and its packages are in, the project's own too."""
     yield os.path.dirname(os.path.dirname(os.path.abspath(python)))
     yield from (real for real, _ in interpreter_folders(python, root))
-    yield from own_import_folders(python, root)
 
 
 def is_private(folder: str) -> bool:
