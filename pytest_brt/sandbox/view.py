@@ -12,7 +12,12 @@ from pytest_brt.project.layout import is_test_path
 from pytest_brt.sandbox.events import ExceptionInfo
 from pytest_brt.sandbox.placing import ALIAS
 from pytest_brt.sandbox.sandbox import Sandbox, View
-from pytest_brt.sandbox.shown import interpreter_folders, own_import_folders, shows_too_much
+from pytest_brt.sandbox.shown import (
+    interpreter_folders,
+    is_private,
+    own_import_folders,
+    shows_too_much,
+)
 from pytest_brt.sandbox.workspace import Scratch, Workspace
 from pytest_brt.types import Frame, Raised
 from pytest_brt.types.subject import Subject
@@ -74,7 +79,10 @@ def _shown_folders(
     yield from interpreter_folders(subject.python, subject.root)
     named = (*subject.users_path, *env.get("LD_LIBRARY_PATH", "").split(os.pathsep))
     libraries = [path for path in named if os.path.isdir(path) and not shows_too_much(path)]
-    for path in (*own_import_folders(subject.python, subject.root), *libraries, *sandbox.shown):
+    own = own_import_folders(subject.python, subject.root)
+    # One that only root can enter would shut nobody out of what is shown below it.
+    readable = [path for path in own if sandbox.user is None or not is_private(path)]
+    for path in (*readable, *libraries, *sandbox.shown):
         yield os.path.realpath(path), path
 
 
