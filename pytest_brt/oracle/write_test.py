@@ -20,39 +20,11 @@ from pytest_brt.pysource.names import names_of, needed, undefined_names
 from pytest_brt.pysource.parse import IMPORTS, called_name, compiled, parse, parses
 from pytest_brt.types.report import ReportersTest
 
-#: Words of a title that a name can do without.
-_SMALL = frozenset((
-    "the", "and", "for", "with", "from", "that", "this", "when", "then", "than", "are", "was",
-    "does", "is", "it", "of", "in", "on", "to", "an", "as", "at", "by", "or", "be", "if",
-    "has", "have", "its", "only", "also", "after", "before", "while", "via", "using", "use",
-))  # fmt: skip
 #: A call on a class or module that sets something and is none of an object's.
 _SETTING = re.compile(
     r"(?:[a-z_]\w*\.)*(?:[A-Z]\w*|[a-z_]\w*)\.(?:set|enable|disable|register|configure|use|seed"
     r"|reset|override)(?:_?\w*)\("
 )
-#: What a report is about, where it says that something is not done.
-_NOT = re.compile(
-    r"\b(?:cannot|(?:ca|wo|do|does|did|is|are|was|were|has|have|should|would|could)n['’]?t)\b",
-    re.IGNORECASE,
-)
-#: Letters of what tests are called after.
-_LONGEST = 40
-
-
-def slug(title: str) -> str:
-    """Return what the tests of an issue are called after: the first words of its title.
-
-    >>> slug("The @check decorator doesn't work with a field")
-    'check_decorator_not_work'
-    """
-    parts = re.findall(r"[a-z0-9]+", _NOT.sub(" not ", title).lower())
-    parts = [part for part in parts if part not in _SMALL and len(part) > 1]
-    # A name does not end in its "not": what is not done comes behind it.
-    words = parts[: 5 if parts[3:4] == ["not"] else 4]
-    while len("_".join(words)) > _LONGEST and len(words) > 1:
-        words.pop()
-    return "_".join(words)[:_LONGEST] or "issue"
 
 
 def write_test(draft: Draft, observed: ObservedReport, name: str) -> str | None:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from pytest_brt.agents.reply import fenced_blocks
 from pytest_brt.codec import content_id
+from pytest_brt.edit.source_text import slug
 from pytest_brt.localise.host_files import rank_hosts, read_hosts
-from pytest_brt.oracle.write_test import slug
 from pytest_brt.project.imports import add_imports, check_imports, fixtures_in_scope, resolve
 from pytest_brt.project.index import Index
 from pytest_brt.pysource.names import bound_names, undefined_names

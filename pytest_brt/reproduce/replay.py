@@ -9,12 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from pytest_brt.codec import content_id
+from pytest_brt.edit.source_text import slug
 from pytest_brt.observe.run_snippets import ObservedReport, Reports
 from pytest_brt.oracle.draft import Draft
 from pytest_brt.oracle.judge import Rating, judge, run_tests
 from pytest_brt.oracle.oracles import already_right, ask_oracles
 from pytest_brt.oracle.report_facts import ReportFacts, read_facts
-from pytest_brt.oracle.write_test import complete_test, slug, write_test
+from pytest_brt.oracle.write_test import complete_test, write_test
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.reproduce.why_not import why_not
