@@ -116,9 +116,12 @@ def stumbles(judged: JudgedTest, root: Path) -> bool:
     What it does on purpose, with ``raise`` or ``assert``, may be right for other inputs.
     """
     raised = judged.judgement.runs[0].raised if judged.judgement.runs else None
-    if raised is None or not raised.frames or not raised.frames[-1].project:
+    last = raised.frames[-1] if raised and raised.frames else None
+    # Of what is no module of the tree, as code that is made of another language, nothing is known.
+    if last is None or not last.project or not last.path.endswith(".py"):
         return False
-    last = raised.frames[-1]
+    if not (root / last.path).is_file():
+        return False
     tree = tree_of((root / last.path).read_bytes())
     meant = [node for node in ast.walk(tree) if isinstance(node, ast.Raise | ast.Assert)]
     return not any(node.lineno <= last.line <= (node.end_lineno or 0) for node in meant)

@@ -255,6 +255,8 @@ def test_code_stumbles_where_it_does_not_raise_on_purpose(
     run = replace(SIZE.judgement.runs[0], raised=raised)
     judgement = replace(SIZE.judgement, runs=(run,))
     assert stumbles(replace(SIZE, judgement=judgement), tmp_path) is stumbling
-    outside = replace(raised, frames=(replace(frames[0], project=False),))
-    judgement = replace(SIZE.judgement, runs=(replace(run, raised=outside),))
-    assert not stumbles(replace(SIZE, judgement=judgement), tmp_path)
+    (tmp_path / "fast.pyx").write_text("cdef int size(text): return int(text)\n", "utf-8")
+    for place in ({"project": False}, {"path": "fast.pyx"}, {"path": "made.py"}):
+        elsewhere = replace(raised, frames=(replace(frames[0], **place),))
+        judgement = replace(SIZE.judgement, runs=(replace(run, raised=elsewhere),))
+        assert not stumbles(replace(SIZE, judgement=judgement), tmp_path)
