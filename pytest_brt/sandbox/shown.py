@@ -54,15 +54,15 @@ def interpreter_folders(python: str, root: str) -> Iterator[tuple[str, str]]:
 
 def python_folders(python: str, root: str) -> Iterator[str]:
     """Yield the folders that an interpreter and its packages are in, the project's own too."""
-    yield os.path.dirname(os.path.dirname(os.path.abspath(python)))
-    yield from (real for real, _ in interpreter_folders(python, root))
+    top = os.path.dirname(os.path.dirname(os.path.abspath(python)))
+    for folder in (top, *(real for real, _ in interpreter_folders(python, root))):
+        packages = map(str, Path(folder).glob("lib*/python3*/site-packages/*/"))
+        yield from filter(os.path.isdir, (folder, f"{folder}/bin", *packages))
 
 
 def is_private(folder: str) -> bool:
-    """Return whether only its owner can enter a folder, or a package installed to it."""
-    packages = Path(folder).glob("lib*/python3*/site-packages/*/")
-    places = filter(Path.is_dir, (Path(folder), Path(folder, "bin"), *packages))
-    return not all(place.stat().st_mode & stat.S_IXOTH for place in places)
+    """Return whether only its owner and their group can enter a folder."""
+    return not os.stat(folder).st_mode & stat.S_IXOTH
 
 
 def own_import_folders(python: str, root: str) -> Iterator[str]:

@@ -80,7 +80,7 @@ def _shown_folders(
     named = (*subject.users_path, *env.get("LD_LIBRARY_PATH", "").split(os.pathsep))
     libraries = [path for path in named if os.path.isdir(path) and not shows_too_much(path)]
     own = own_import_folders(subject.python, subject.root)
-    # One that only root can enter would shut nobody out of what is shown below it.
+    # The user nobody cannot enter one that is root's alone, nor reach what is shown below it.
     readable = [path for path in own if sandbox.user is None or not is_private(path)]
     for path in (*readable, *libraries, *sandbox.shown):
         yield os.path.realpath(path), path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from venv import EnvBuilder
 
@@ -62,5 +63,25 @@ def test_an_environment_that_is_roots_alone_is_used(tmp_path: Path) -> None:
     (site / "ours.pth").write_text(f"{packages}\n", "utf-8")
     environment.chmod(0o700)
     subject = Subject(root=str(tmp_path), python=str(environment / "bin/python"))
+    sandbox = open_sandbox("bubblewrap", shown=[str(packages)])
+    assert ask_interpreter(subject, sandbox).problem == ""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's tests run as somebody else")
+def test_an_environment_in_a_folder_that_is_roots_alone_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a checkout made with a umask of 077, which our own interpreter imports from."""
+    environment = tmp_path / "checkout/env"
+    EnvBuilder(symlinks=True).create(environment)
+    packages = Path(pytest.__file__).parents[1]
+    (site,) = environment.glob("lib/python3*/site-packages")
+    (site / "ours.pth").write_text(f"{packages}\n", "utf-8")
+    environment.parent.chmod(0o700)
+    python = str(environment / "bin/python")
+    monkeypatch.setattr(sys, "executable", python)
+    monkeypatch.syspath_prepend(environment.parent)
+    subject = Subject(root=str(tmp_path / "project"), python=python)
+    Path(subject.root).mkdir()
     sandbox = open_sandbox("bubblewrap", shown=[str(packages)])
     assert ask_interpreter(subject, sandbox).problem == ""
