@@ -14,7 +14,7 @@ from pytest_brt.sandbox.placing import ALIAS
 from pytest_brt.sandbox.sandbox import Sandbox, View
 from pytest_brt.sandbox.shown import (
     interpreter_folders,
-    is_private,
+    keeps_out,
     own_import_folders,
     shows_too_much,
 )
@@ -76,13 +76,14 @@ def _shown_folders(
     subject: Subject, sandbox: Sandbox, env: dict[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Yield the folders outside of the project that its processes see: real path, and name."""
-    yield from interpreter_folders(subject.python, subject.root)
+    interpreter = tuple(interpreter_folders(subject.python, subject.root))
+    yield from interpreter
     named = (*subject.users_path, *env.get("LD_LIBRARY_PATH", "").split(os.pathsep))
     libraries = [path for path in named if os.path.isdir(path) and not shows_too_much(path)]
-    own = own_import_folders(subject.python, subject.root)
-    # The user nobody cannot enter one that is root's alone, nor reach what is shown below it.
-    readable = [path for path in own if sandbox.user is None or not is_private(path)]
-    for path in (*readable, *libraries, *sandbox.shown):
+    own = list(own_import_folders(subject.python, subject.root))
+    if sandbox.user is not None:
+        own = [path for path in own if not keeps_out(path, (name for _, name in interpreter))]
+    for path in (*own, *libraries, *sandbox.shown):
         yield os.path.realpath(path), path
 
 

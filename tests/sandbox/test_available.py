@@ -68,19 +68,20 @@ def test_an_environment_that_is_roots_alone_is_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root's tests run as somebody else")
+@pytest.mark.parametrize("private", ["checkout", "checkout/.tox"])
 def test_an_environment_in_a_folder_that_is_roots_alone_is_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, private: str
 ) -> None:
-    """As in a checkout made with a umask of 077, which our own interpreter imports from."""
-    environment = tmp_path / "checkout/env"
+    """A checkout made with a umask of 077, which our interpreter imports from; or tox's folder."""
+    environment = tmp_path / "checkout/.tox/py"
     EnvBuilder(symlinks=True).create(environment)
     packages = Path(pytest.__file__).parents[1]
     (site,) = environment.glob("lib/python3*/site-packages")
     (site / "ours.pth").write_text(f"{packages}\n", "utf-8")
-    environment.parent.chmod(0o700)
+    (tmp_path / private).chmod(0o700)
     python = str(environment / "bin/python")
     monkeypatch.setattr(sys, "executable", python)
-    monkeypatch.syspath_prepend(environment.parent)
+    monkeypatch.syspath_prepend(tmp_path / "checkout")
     subject = Subject(root=str(tmp_path / "project"), python=python)
     Path(subject.root).mkdir()
     sandbox = open_sandbox("bubblewrap", shown=[str(packages)])
