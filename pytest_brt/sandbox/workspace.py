@@ -142,11 +142,20 @@ class Workspace:
 
     def _copy_folder(self, source: Path, target: Path) -> None:
         if source.name in EXCLUDED:
-            return
+            # What tox and nox keep are environments, and we may run in one of them.
+            for folder in filter(is_environment, source.iterdir()):
+                self._show_environment(folder, target / folder.name)
+        elif is_environment(source):
+            self._show_environment(source, target)
+        else:
+            self._copy_contents(source, target)
+
+    def _show_environment(self, folder: Path, place: Path) -> None:
+        place.mkdir(parents=True)
+        self.environments.append(str(folder))
+
+    def _copy_contents(self, source: Path, target: Path) -> None:
         target.mkdir()
-        if is_environment(source):
-            self.environments.append(str(source))
-            return
         self._copy(source, target)
         target.chmod(stat.S_IMODE(source.stat().st_mode) | stat.S_IRWXU)
 

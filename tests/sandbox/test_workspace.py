@@ -27,7 +27,8 @@ def scratch() -> Iterator[Scratch]:
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     root = tmp_path / "project"
-    for name in ("pkg/core.py", ".git/config", ".venv/pyvenv.cfg", ".venv/lib/a.py"):
+    environments = (".venv/pyvenv.cfg", ".venv/lib/a.py", ".tox/py/pyvenv.cfg", ".tox/log.json")
+    for name in ("pkg/core.py", ".git/config", *environments):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("x = 1\n", encoding="utf-8")
     (root / "link").symlink_to(tmp_path)
@@ -42,8 +43,9 @@ def names(workspace: Workspace) -> set[str]:
 
 def test_caches_environments_and_pipes_are_not_copied(scratch: Scratch, root: Path) -> None:
     with scratch.workspace(root) as workspace:
-        assert names(workspace) == {"pkg", "pkg/core.py", ".venv", "link", "away"}
-        assert workspace.environments == [str(root / ".venv")]
+        copied = {"pkg", "pkg/core.py", ".venv", ".tox", ".tox/py", "link", "away"}
+        assert names(workspace) == copied
+        assert set(workspace.environments) == {str(root / ".venv"), str(root / ".tox/py")}
         assert (workspace.copy / "link").is_symlink()
     assert not workspace.copy.exists()
 
