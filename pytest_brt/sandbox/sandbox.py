@@ -111,7 +111,14 @@ class Sandbox:
             # Root's need no namespace of users: what they see may lie where only root can enter.
             line += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
             become = ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups"]
-        line += [*_root_options(), *_view_options(view), "--remount-ro", "/", "--chdir", "/"]
+        line += [
+            *_root_options(),
+            *_view_options(view, self.user),
+            "--remount-ro",
+            "/",
+            "--chdir",
+            "/",
+        ]
         # By `env`: what the variables name is loaded by nothing that has a power left.
         variables = [f"{name}={value}" for name, value in view.env.items()]
         return [*line, *become, "env", "-i", *variables, *argv]
@@ -167,20 +174,31 @@ def _root_options() -> list[str]:
     return options
 
 
-def _view_options(view: View) -> list[str]:
-    """Return the options for what is shown of this project."""
+def _view_options(view: View, user: int | None) -> list[str]:
+    """Return the options for what is shown of this project to a user, None for who we are."""
     mounts = [("--ro-bind", real, named) for real, named in view.shown]
     mounts += [("--ro-bind", view.tools, view.tools_inside), ("--bind", view.copy, view.root)]
     mounts += [("--ro-bind", real, named) for real, named in view.environments]
     options: list[str] = []
-    # Folders on the way are made for their owner alone, if they are not made first.
-    places = [*SYSTEM]
     made = {"/", "/tmp"}
-    for kind, real, named in mounts:
+    places = [*SYSTEM]
+    covered: list[str] = []
+    # What holds another is shown first, and the other in it.
+    for kind, real, named in sorted(mounts, key=lambda mount: mount[2].count("/")):
         for folder in map(str, reversed(Path(named).parents)):
-            if folder not in made and not any(is_below(folder, place) for place in places):
+            if folder in made or is_below(folder, view.root):
+                continue
+            is_shown = any(is_below(folder, place) for place in places)
+            if not is_shown or any(is_below(folder, place) for place in covered):
+                # Folders on the way are made for their owner alone, if they are not made first.
                 options += ["--perms", "0755", "--dir", folder]
-                made.add(folder)
+            elif user is not None and is_private(folder):
+                # Nobody could not get through it to what is shown in it: tox makes such a one.
+                options += ["--perms", "0755", "--tmpfs", folder]
+                covered.append(folder)
+            else:
+                continue
+            made.add(folder)
         options += [kind, real, named]
         places.append(named)
     return options

@@ -10,7 +10,7 @@ import os
 import pwd
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_brt.bounded import is_file
@@ -63,17 +63,6 @@ def python_folders(python: str, root: str) -> Iterator[str]:
 def is_private(folder: str) -> bool:
     """Return whether only its owner and their group can enter a folder."""
     return not os.stat(folder).st_mode & stat.S_IXOTH
-
-
-def keeps_out(folder: str, places: Iterable[str]) -> bool:
-    """Return whether the user nobody cannot enter a folder, or get through it to places below.
-
-    A checkout may be its owner's alone, and the folder of environments that tox makes in it is.
-    """
-    on_the_way = {folder}
-    for place in places:
-        on_the_way |= {way for way in map(str, Path(place).parents) if is_below(way, folder)}
-    return any(map(is_private, on_the_way))
 
 
 def own_import_folders(python: str, root: str) -> Iterator[str]:

@@ -12,12 +12,7 @@ from pytest_brt.project.layout import is_test_path
 from pytest_brt.sandbox.events import ExceptionInfo
 from pytest_brt.sandbox.placing import ALIAS
 from pytest_brt.sandbox.sandbox import Sandbox, View
-from pytest_brt.sandbox.shown import (
-    interpreter_folders,
-    keeps_out,
-    own_import_folders,
-    shows_too_much,
-)
+from pytest_brt.sandbox.shown import interpreter_folders, own_import_folders, shows_too_much
 from pytest_brt.sandbox.workspace import Scratch, Workspace
 from pytest_brt.types import Frame, Raised
 from pytest_brt.types.subject import Subject
@@ -76,13 +71,10 @@ def _shown_folders(
     subject: Subject, sandbox: Sandbox, env: dict[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Yield the folders outside of the project that its processes see: real path, and name."""
-    interpreter = tuple(interpreter_folders(subject.python, subject.root))
-    yield from interpreter
+    yield from interpreter_folders(subject.python, subject.root)
     named = (*subject.users_path, *env.get("LD_LIBRARY_PATH", "").split(os.pathsep))
     libraries = [path for path in named if os.path.isdir(path) and not shows_too_much(path)]
-    own = list(own_import_folders(subject.python, subject.root))
-    if sandbox.user is not None:
-        own = [path for path in own if not keeps_out(path, (name for _, name in interpreter))]
+    own = own_import_folders(subject.python, subject.root)
     for path in (*own, *libraries, *sandbox.shown):
         yield os.path.realpath(path), path
 
