@@ -111,14 +111,8 @@ class Sandbox:
             # Root's need no namespace of users: what they see may lie where only root can enter.
             line += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
             become = ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", "--clear-groups"]
-        line += [
-            *_root_options(),
-            *_view_options(view, self.user),
-            "--remount-ro",
-            "/",
-            "--chdir",
-            "/",
-        ]
+        line += [*_root_options(), *_view_options(view, self.user)]
+        line += ["--remount-ro", "/", "--chdir", "/"]
         # By `env`: what the variables name is loaded by nothing that has a power left.
         variables = [f"{name}={value}" for name, value in view.env.items()]
         return [*line, *become, "env", "-i", *variables, *argv]
