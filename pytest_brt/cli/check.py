@@ -23,9 +23,9 @@ from pytest_brt.types.finding import Check, Examined
 _ASKED = {
     Check.FAILS: "fails on this tree",
     Check.STEADY: "fails every time",
-    Check.EQUIPPED: "nothing it needs is missing",
+    Check.EQUIPPED: "can be run here",
     Check.AS_REPORTED: "fails for the reported reason",
-    Check.HONEST: "does not assert the buggy behaviour",
+    Check.HONEST: "asks for other behaviour than the bug",
 }
 _ANSWERS = {True: "yes", False: "no", None: "?"}
 
@@ -33,9 +33,9 @@ _ANSWERS = {True: "yes", False: "no", None: "?"}
 def set_up(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.description = (
-        "Say whether a test, whoever wrote it, is a bug test for a report: it fails on this tree, "
-        "every time, with nothing missing that it needs, for the reported reason, and does not "
-        "assert the buggy behaviour. Exit code 0: all of that, of each test; 1: not, or it cannot "
+        "Say whether a test, whoever wrote it, is a bug test for a report: it can be run here, "
+        "fails every time, for the reported reason, and asks for other behaviour than the bug. "
+        "Exit code 0: all of that, of each test; 1: not, or it cannot "
         "be told; 4: wrong use."
     )
     parser.add_argument(

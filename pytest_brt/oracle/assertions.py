@@ -10,21 +10,23 @@ from pytest_brt.pysource.parse import Function, called_name, parse_or_empty
 from pytest_brt.report.match import match_values
 from pytest_brt.types import CandidateTest
 
-_EQUAL = frozenset({"assertEqual", "assertIs"})
+#: How two values are said to be the same, and not to be: operators, and methods of unittest.
+_SAME = ((ast.Eq, ast.Is), ("assertEqual", "assertIs"))
+_OTHER = ((ast.NotEq, ast.IsNot), ("assertNotEqual", "assertIsNot"))
 _Literal = ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.Set | ast.UnaryOp
 
 
 def asserts_reported_bug(test: CandidateTest, facts: ReportFacts) -> str:
     """Return what a test asserts that its report calls wrong, "" for nothing.
 
-    That is a value that it complains about, another one than it states for the same call, or an
-    exception that it complains about.
+    That is a value that it complains about, another one than it states for the same call, an
+    exception that it complains about, or that a value is wrong which it calls right.
     """
     tree = _function_of(test)
     stated: dict[str, list[str]] = {}
     for source, value in facts.stated:
         stated.setdefault("".join(source.split()), []).append(value)
-    for left, right in _compared(tree):
+    for left, right in _compared(tree, *_SAME):
         values = stated.get("".join(ast.unparse(left).split()), [])
         for text in _texts(right):
             if any(match_values(value, text) for value in facts.wrong):
@@ -33,6 +35,10 @@ def asserts_reported_bug(test: CandidateTest, facts: ReportFacts) -> str:
             same = [text for text in _texts(right) for v in values if match_values(v, text)]
             if not same:
                 return f"asserts {ast.unparse(right)[:80]}, the report states {values[0][:80]}"
+    for _, forbidden in _compared(tree, *_OTHER):
+        for text in _texts(forbidden):
+            if any(match_values(value, text) for value in facts.right):
+                return f"forbids the value that the report calls right: {text[:80]}"
     for name in _wanted_exceptions(tree):
         if name in facts.raised:
             return f"asserts the exception that the report calls wrong: {name}"
@@ -49,8 +55,10 @@ def _function_of(test: CandidateTest) -> ast.AST:
     return own[0] if own and len(tests) > 1 else tree
 
 
-def _compared(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """Yield the two sides of each claim that something is equal, in both orders."""
+def _compared(
+    tree: ast.AST, operators: tuple[type[ast.cmpop], ...], methods: tuple[str, ...]
+) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Yield the two sides of each claim that is made so, in both orders."""
     for node in ast.walk(tree):
         pairs: list[tuple[ast.expr, ast.expr]] = []
         if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare):
@@ -58,9 +66,9 @@ def _compared(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
             pairs = [
                 (sides[at], sides[at + 1])
                 for at, operator in enumerate(node.test.ops)
-                if isinstance(operator, ast.Eq | ast.Is)
+                if isinstance(operator, operators)
             ]
-        elif isinstance(node, ast.Call) and called_name(node) in _EQUAL and len(node.args) > 1:
+        elif isinstance(node, ast.Call) and called_name(node) in methods and len(node.args) > 1:
             pairs = [(node.args[0], node.args[1])]
         for left, right in pairs:
             yield left, right

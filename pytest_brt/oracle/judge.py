@@ -152,11 +152,11 @@ def _findings(
     if facts is None:
         return
     raised = runs[0].raised if runs else None
-    lacks = not_set_up(raised, facts.text) if raised else ""
+    missing = not_set_up(raised, facts.text) if raised else ""
+    lacks = f"not set up on this machine: {missing}" if missing else ""
     if runs and runs[0].verdict in _LACKING:
         lacks = lacks or run_words(runs[0])
-    said = f"not set up on this machine: {lacks}" if lacks else ""
-    yield Finding(question=Check.EQUIPPED, answer=not lacks, said=said)
+    yield Finding(question=Check.EQUIPPED, answer=not lacks, said=lacks)
     if fails and steady and not lacks:
         yield _as_reported(test, runs[0], facts)
     else:
@@ -164,7 +164,9 @@ def _findings(
     # Whatever else it asserts: what fails may be what the report complains about.
     is_reported = failure_matches_report(facts, test.source or "", raised)
     said = "" if is_reported else asserts_reported_bug(test, facts)
-    yield Finding(question=Check.HONEST, answer=not said, said=said)
+    # What passes here may hold for right what nobody has called wrong yet.
+    answer = False if said else fails or None
+    yield Finding(question=Check.HONEST, answer=answer, said=said)
 
 
 def _as_reported(test: CandidateTest, run: TestRun, facts: ReportFacts) -> Finding:
@@ -185,7 +187,7 @@ def _as_reported(test: CandidateTest, run: TestRun, facts: ReportFacts) -> Findi
         said = "the report names neither an exception nor a value"
         return Finding(question=question, answer=None, said=said)
     if name in ASSERTIONS:
-        said = "the report has other values than those that the test compares"
+        said = "its failure shows no value that the report has"
         return Finding(question=question, answer=None, said=said)
     said = f"the report does not name {name}"
     return Finding(question=question, answer=None if facts.is_crash else False, said=said)

@@ -32,8 +32,9 @@ class ReportFacts:
     is_crash: bool = False
     #: Exceptions that it shows or names.
     exceptions: tuple[Raised, ...] = ()
-    #: Values that it calls wrong, that it shows, and that it wants.
+    #: Values that it calls wrong, that it calls right, that it shows, and that it wants.
     wrong: tuple[str, ...] = ()
+    right: tuple[str, ...] = ()
     shown: tuple[str, ...] = ()
     wanted: tuple[str, ...] = ()
     #: Simple names of exceptions that it complains about, and not wants.
@@ -61,6 +62,7 @@ def read_facts(reading: Reading) -> ReportFacts:
         is_crash=is_crash,
         exceptions=reading.exceptions,
         wrong=tuple(dict.fromkeys(text for text in wrong if text not in wanted)),
+        right=tuple(claim.text for claim in values if claim.role in RIGHT and claim.text),
         shown=tuple(claim.text for claim in values if claim.role in WRONG and claim.text),
         wanted=tuple(wanted),
         raised=tuple(dict.fromkeys(name for name in complained if name and name not in asked)),

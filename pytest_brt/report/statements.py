@@ -252,8 +252,14 @@ def _comments(snippet: Snippet) -> list[Claim]:
     if final_exception(snippet.below):
         return [_shown(snippet.below, ClaimRole.SHOWN)]
     claims = comment_claims(snippet.beside, is_support_code=True)
-    for comment in (snippet.below.split("\n")[0], snippet.above.split("\n")[-1]):
+    above = snippet.above.split("\n")[-1]
+    for comment in (snippet.below.split("\n")[0], above):
         claims = claims or comment_claims(comment)
+    if role_of(above) is ClaimRole.FINE:  # "below 0 it is correct": so is what it gives
+        claims = [
+            replace(claim, role=ClaimRole.FINE) if claim.role is ClaimRole.SHOWN else claim
+            for claim in claims
+        ]
     return claims
 
 

@@ -49,9 +49,10 @@ def test_of_other_values():
 #: Of each test, the answer to each question in turn.
 ANSWERS = {
     "test_right": ["yes"] * 5,
-    "test_passes": ["no", "?", "yes", "?", "yes"],
+    # What it holds for right the report may call wrong in other words.
+    "test_passes": ["no", "?", "yes", "?", "?"],
     "test_of_another_exception": ["yes", "yes", "yes", "no", "yes"],
-    "test_without_its_fixture": ["no", "?", "no", "?", "yes"],
+    "test_without_its_fixture": ["no", "?", "no", "?", "?"],
     "test_of_nothing": ["yes", "yes", "yes", "?", "yes"],
     "test_of_other_values": ["yes", "yes", "yes", "?", "yes"],
 }
@@ -81,6 +82,23 @@ def test_each_question_has_an_answer_and_why(project: Path, name: str) -> None:
     is_one = ANSWERS[name] == ["yes"] * 5
     assert done.returncode == (0 if is_one else 1)
     assert ("This is a bug test for issue.md." in last) == is_one
+
+
+def test_what_the_report_calls_right_is_not_to_be_forbidden(project: Path) -> None:
+    report = project / "fine.md"
+    report.write_text(
+        "clamp() is off\n\n```python\nfrom interval import clamp\nclamp(5, 0, 10)\n# 0\n\n"
+        "# above 10 it is correct\nclamp(11, 0, 10)\n# 10\n```\n",
+        "utf-8",
+    )
+    (project / "fine.py").write_text(
+        "from interval import clamp\n\n\ndef test_it():\n    assert clamp(1, 0, 10) == 1\n"
+        "    assert clamp(11, 0, 10) != 10\n",
+        "utf-8",
+    )
+    done = check(project, "fine.py", "--issue", "fine.md")
+    assert "no   asks for other behaviour than the bug: forbids the value" in done.stdout
+    assert done.returncode == 1
 
 
 def test_one_that_depends_on_chance_is_seen(project: Path) -> None:

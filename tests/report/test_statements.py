@@ -53,6 +53,15 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
         """,
         [("total([1, 2])", ["actual 4", "expected 3"])],
     ),
+    "emphasis without a fence": (
+        """
+        Totals are off
+
+        >>> total('**')
+        'un **euro** et demi'
+        """,
+        [("total('**')", ["shown 'un euro et demi'"])],
+    ),
     "a loop with more prompts": (
         """
         Loop
@@ -264,6 +273,7 @@ COMMENTS: dict[str, list[str]] = {
     "f(1)  # the first": [],
     "# expected: [1]\nf(1)": ["expected [1]"],
     "f(1)\n# -> 3": ["shown 3"],
+    "# above 0 it's correct again\nf(1)\n# 3": ["fine 3"],
 }
 
 

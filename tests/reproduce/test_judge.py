@@ -133,8 +133,8 @@ def test_what_a_test_must_not_assert(statement: str, said: str) -> None:
     ("verdicts", "answers"),
     [
         ([Verdict.FAIL, Verdict.FAIL], [True, True, True, None, True]),
-        ([Verdict.PASS], [False, None, True, None, True]),
-        ([Verdict.BROKEN], [False, None, False, None, True]),
+        ([Verdict.PASS], [False, None, True, None, None]),
+        ([Verdict.BROKEN], [False, None, False, None, None]),
         ([Verdict.FAIL, Verdict.PASS], [True, False, True, None, True]),
     ],
 )
