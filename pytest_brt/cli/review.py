@@ -34,14 +34,11 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         "one that you accept becomes a test. To rank by a test of your own, give its file: "
         "'pytest --brt-tests FILE --rank-fixes PATH'."
     )
-    for option, what in (("--accept", "these are right"), ("--reject", "these are wrong")):
-        parser.add_argument(
-            option,
-            metavar="TEST",
-            nargs="+",
-            default=[],
-            help=f"{what}: bug tests (T1, T2, … or names), values (V1, …)",
-        )
+    for option, what in (
+        ("--accept", "these are right: bug tests (T1, T2, … or names), values (V1, …)"),
+        ("--reject", "these are wrong: bug tests (T1, T2, … or names)"),
+    ):
+        parser.add_argument(option, metavar="TEST", nargs="+", default=[], help=what)
     parser.set_defaults(command=_review)
 
 
@@ -67,7 +64,11 @@ def _review(arguments: argparse.Namespace) -> None:
             _show(key, test)
     for key, result in results.items():
         say(on_a_line(f"{key}  {_sentence(result, ranking)}"))
-    made = [_as_test(tests, results[key]) for key in accepted if key in results]
+    values = [results[key] for key in accepted if key in results]
+    for value in values:
+        # Another run may have given the short name to another value.
+        say(on_a_line(f"accepted: {_sentence(value, ranking)}"))
+    made = [_as_test(tests, value) for value in values]
     tests = [*judged.values(), *made]
     rest = (test for test in last.tests if not test.judgement.candidate)
     save_last_run(folder, replace(last, tests=(*tests, *rest)))

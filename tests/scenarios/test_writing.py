@@ -185,7 +185,10 @@ def test_a_value_that_is_accepted_becomes_a_test(make: Make) -> None:
     run = project.rank("--brt-issue=issue.md", "--brt-guard=no")
     assert run.code == 7, run.said
     assert run.report.ranking.variations
-    assert project.run("pytest-brt", "review", "--accept", "V1").code == 0
+    review = project.run("pytest-brt", "review", "--accept", "V1")
+    assert review.code == 0, review.said
+    shown, accepted = (line for line in review.out.splitlines() if " gives " in line)
+    assert shown.removeprefix("V1  ") == accepted.removeprefix("accepted: ")
     again = project.rank("--brt-guard=no")
     assert again.code == 0, again.said
     assert again.report.ranking.order("b", "a") == ["a", "b"]
