@@ -223,7 +223,8 @@ def _test_key(node: _Definition) -> str:
 def best_class(module: cst.Module, test: str) -> cst.ClassDef | None:
     """Return the class of tests that a test fits into, None where more tests are outside of them.
 
-    It is the one that shares most words with the test; ties go to the last one.
+    It is the one that shares most words with the test, and of several it must share one; ties go
+    to the last one.
     """
     cases = _unittests(module)
     classes = [
@@ -243,7 +244,8 @@ def best_class(module: cst.Module, test: str) -> cst.ClassDef | None:
         mine = own[at] - common
         return len(mine & words) / (1 + len(mine)) ** 0.5, at
 
-    return classes[max(range(len(classes)), key=fit)]
+    best = max(range(len(classes)), key=fit)
+    return classes[best] if len(classes) == 1 or fit(best)[0] else None
 
 
 def _tests_in(node: cst.Module | cst.ClassDef) -> list[str]:

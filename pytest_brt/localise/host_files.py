@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pytest_brt.localise.query import query_of
 from pytest_brt.localise.suspects import files_of
@@ -57,29 +57,34 @@ def read_hosts(index: Index) -> Mapping[str, frozenset[str]]:
     return hosts
 
 
-def rank_hosts(source: str, hosts: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
+def rank_hosts(
+    source: str, hosts: Mapping[str, frozenset[str]], fails_in: str = ""
+) -> tuple[str, ...]:
     """Return which of the test files `hosts` a test could be added to, best first.
 
     As LIBRO has it, the file that shares most tokens takes the test (paper 001, requirement 20). A
     token counts by how few files have it, so that the file whose tests call the same function comes
-    before a larger one, and so does one that is called after a module of the test's imports.
+    before a larger one, and so does one that is called after a module of the test's imports, or
+    after the file `fails_in`, in which the test's exception is raised.
     """
     tokens = code_tokens(source)
     having = Counter(token for own in hosts.values() for token in own & tokens)
     modules = set(split_identifier(" ".join(re.findall(r"^(?:from|import) (\S+)", source, re.M))))
+    raising = set(split_identifier(PurePosixPath(fails_in).stem))
     scores: dict[str, float] = {}
     for path, own in hosts.items():
         shared = [math.log(1 + len(hosts) / having[token]) for token in own & tokens]
         name = set(split_identifier(path.rpartition("/")[2])) - {"test", "tests", "py"}
         if shared:
-            scores[path] = sum(shared) + _NAME_FITS * bool(name and name <= modules)
+            fits = bool(name) and (name <= modules) + (name <= raising)
+            scores[path] = sum(shared) + _NAME_FITS * fits
     return tuple(sorted(scores, key=lambda path: (-scores[path], path)))
 
 
-def choose_host(source: str, root: Path, cache: Path | None) -> str:
+def choose_host(source: str, root: Path, cache: Path | None, fails_in: str = "") -> str:
     """Return the test file of the project at `root` that a test is added to, or ""."""
     with open_index(root, cache) as index:
-        return next(iter(rank_hosts(source, read_hosts(index))), "")
+        return next(iter(rank_hosts(source, read_hosts(index), fails_in)), "")
 
 
 def nearest_test_file(issue: Issue, index: Index, suspects: Sequence[Place]) -> str:

@@ -179,6 +179,15 @@ def test_method_of_the_class_that_fits() -> None:
     )
 
 
+def test_no_class_takes_a_test_that_has_nothing_to_do_with_any() -> None:
+    host = (
+        b"class TestCircle:\n    def test_round(self): ...\n\n"
+        b"class TestOther:\n    def test_render(self): ...\n"
+    )
+    placement = place("from pkg import area\n\ndef test_bug():\n    assert area(2)\n", "t.py", host)
+    assert placement.nodes == ("test_bug",)
+
+
 UNITTEST = """\
 import unittest
 from pkg import area
