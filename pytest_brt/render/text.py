@@ -125,9 +125,10 @@ class _Summary:
     def _considered(self, tests: Sequence[TestEntry]) -> Iterator[Line]:
         failing = candidates(tests)
         unsure = [test for test in failing if not test.counts]
+        sure = [test for test in failing if test.counts]
         parts = (
-            ("bug tests", [test for test in failing if test.counts]),
-            ("possible bug tests, less certain", unsure),
+            ("bug tests", sure),
+            ("less certain bug tests" if sure else "possible bug tests", unsure),
             ("other tests that were tried", [test for test in tests if not test.candidate]),
         )
         for title, some in parts:

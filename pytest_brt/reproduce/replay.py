@@ -16,6 +16,7 @@ from pytest_brt.oracle.judge import Rating, judge, run_tests
 from pytest_brt.oracle.oracles import already_right, ask_oracles
 from pytest_brt.oracle.report_facts import ReportFacts, read_facts
 from pytest_brt.oracle.write_test import complete_test, write_test
+from pytest_brt.render.words import count
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.reproduce.why_not import why_not
@@ -148,7 +149,7 @@ class _Maker:
     ) -> tuple[JudgedTest, ...]:
         """Judge the reporter's tests and those of the best drafts."""
         tests = [*self.reporters_tests(), *self.tests(drafts, _MOST)]
-        progress(f"trying {len(tests)} tests on the unpatched tree")
+        progress(f"trying {count(len(tests), 'test')} on the unpatched tree")
         return self.judge(tests)
 
     def reporters_tests(self) -> Iterator[_Written]:
