@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pytest_brt.localise.query import frames_of
@@ -11,7 +11,7 @@ from pytest_brt.project.chunks import Chunk
 from pytest_brt.project.definitions import Definition, DefinitionKind
 from pytest_brt.project.index import Index
 from pytest_brt.project.layout import is_test_path
-from pytest_brt.types import Frame, Note
+from pytest_brt.types import Frame, Note, Raised
 
 #: What it is worth that a traceback ends here, and that Python says of a function that it was
 #: called with the wrong arguments: each is enough for a place among the suspects.
@@ -37,13 +37,21 @@ class Evidence:
     clue: Note
 
 
-def on_tracebacks(text: str, index: Index) -> Iterator[tuple[Chunk, Evidence]]:
+def on_tracebacks(
+    text: str, raised: Iterable[Raised], index: Index
+) -> Iterator[tuple[Chunk, Evidence]]:
     """Yield the chunks of the product on the tracebacks of a report, with evidence.
 
-    The deepest frame says most, and a function counts once.
+    Where it shows none of the product, those of the exceptions `raised` by its code here count. The
+    deepest frame says most, and a function counts once.
     """
+    shown = _on_frames(frames_of(text), index)
+    yield from (shown or _on_frames((one.frames for one in raised), index)).items()
+
+
+def _on_frames(tracebacks: Iterable[Sequence[Frame]], index: Index) -> dict[Chunk, Evidence]:
     found: dict[Chunk, Evidence] = {}
-    for frames in frames_of(text):
+    for frames in tracebacks:
         placed = ((frame, _chunk_of(frame, index)) for frame in reversed(frames))
         own = [(frame, chunk) for frame, chunk in placed if chunk is not None]
         for depth, (frame, chunk) in enumerate(own):
@@ -52,7 +60,7 @@ def on_tracebacks(text: str, index: Index) -> Iterator[tuple[Chunk, Evidence]]:
                 text = f"the traceback {'passes' if depth else 'ends'} in {frame.function}"
                 clue = Note(code="on-traceback", text=text)
                 found[chunk] = Evidence(score=score, clue=clue)
-    yield from found.items()
+    return found
 
 
 def _chunk_of(frame: Frame, index: Index) -> Chunk | None:

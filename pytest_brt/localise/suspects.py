@@ -17,7 +17,7 @@ from pytest_brt.localise.report_frames import Evidence, miscalled, named_files, 
 from pytest_brt.project.chunks import Chunk
 from pytest_brt.project.index import Index, Relevance
 from pytest_brt.project.words import IDENTIFIER, terms_of
-from pytest_brt.types import Issue, Note, Place
+from pytest_brt.types import Issue, Note, Place, Raised
 
 #: What the words of the file are worth beside those of the chunk, the best of each.
 _OF_FILE = 0.5
@@ -47,17 +47,19 @@ def find_suspects(
     *,
     found: Relevance | None = None,
     ran: Collection[Function] = (),
+    raised: Collection[Raised] = (),
     paths: Collection[str] = (),
     limit: int = 30,
 ) -> tuple[Place, ...]:
     """Return the likeliest places of the bug that `issue` reports, best first.
 
     `found` has to do with the report's words, if that was looked for already; `ran` are functions
-    of the product that the report's code ran. Only `paths` are looked at, where any are named.
+    of the product that the report's code ran, and `raised` the exceptions in which it ended. Only
+    `paths` are looked at, where any are named.
     """
     query = query_of(issue)
     found = index.relevance(query) if found is None else found
-    evidence = _evidence(issue, query, index, found, ran)
+    evidence = _evidence(issue, query, index, found, ran, raised)
     if paths:
         every = [*index.chunks().values(), *index.chunks(product=False).values()]
         wanted = [chunk for chunk in every if chunk.path in paths]
@@ -88,6 +90,7 @@ def _evidence(
     index: Index,
     found: Relevance,
     ran: Collection[Function],
+    raised: Collection[Raised],
 ) -> dict[Chunk, list[Evidence]]:
     """Return what a report has that points at chunks beside their words."""
     evidence: defaultdict[Chunk, list[Evidence]] = defaultdict(list)
@@ -101,7 +104,7 @@ def _evidence(
         if (chunk.path, chunk.function) in ran:
             clue = Note(code="run-by-report", text="the report's code runs it")
             evidence[chunk].append(Evidence(score=share, clue=clue))
-    for chunk, one in (*on_tracebacks(issue.text, index), *miscalled(issue.text, index)):
+    for chunk, one in (*on_tracebacks(issue.text, raised, index), *miscalled(issue.text, index)):
         evidence[chunk].append(one)
     return evidence
 

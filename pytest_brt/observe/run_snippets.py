@@ -56,6 +56,11 @@ class ObservedReport:
     observations: tuple[Observation, ...]
     imports: ImportResolver
 
+    @property
+    def raised(self) -> tuple[Raised, ...]:
+        """The exceptions in which its statements ended."""
+        return tuple(one.raised for one in self.observations if one.raised is not None)
+
 
 class Reports:
     """What the reports of one run say, and what their code does; each is read and run once."""

@@ -8,7 +8,7 @@ import pytest
 from pytest_brt.localise.suspects import files_of, find_suspects
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.report.load import read_issue
-from pytest_brt.types import Note, Place
+from pytest_brt.types import Frame, Note, Place, Raised
 from tests.support.trees import write_tree
 
 FILES = {
@@ -110,6 +110,15 @@ def test_what_the_report_s_code_ran_counts(index: Index) -> None:
         (first,) = find_suspects(issue, index, ran={(path, name)})
         assert (first.path, first.function) == (path, name)
         assert first.clues == (Note(code="run-by-report", text="the report's code runs it"),)
+
+
+def test_where_the_report_s_code_ended_counts_if_no_traceback_is_shown(index: Index) -> None:
+    frame = Frame(path="pkg/text.py", line=1, function="render", project=True)
+    raised = [Raised(type="ValueError", message="3", frames=(frame,))]
+    (first,) = find_suspects(read_issue("Odd\n\nyyy", "-"), index, raised=raised)
+    assert (first.path, first.function) == ("pkg/text.py", "render")
+    shown = find_suspects(read_issue(TRACEBACK, "-"), index, raised=raised)
+    assert shown == suspects(TRACEBACK, index)
 
 
 def test_only_in_named_files(index: Index) -> None:
