@@ -69,7 +69,7 @@ _UNEXPECTED = re.compile(
 )
 _EXPECTED = re.compile(
     r"\bshould\b|\bexpect|\bdesired\b|\bsupposed to\b|\bwould (?:like|be)\b|\bwant(?:ed)?\b"
-    r"|\bcorrect (?:result|output|value|answer)",
+    r"|\bcorrect (?:result|output|value|behaviou?r|answer)",
     re.IGNORECASE,
 )
 _FINE = re.compile(
