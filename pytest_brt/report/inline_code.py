@@ -13,7 +13,7 @@ _LONGEST = 400
 def is_runnable(text: str) -> bool:
     """Say whether code is an expression that does something, and nothing of it is left out.
 
-    >>> is_runnable("f(1)"), is_runnable("f()"), is_runnable("f(..., 1)"), is_runnable("x")
+    >>> is_runnable("f(1)"), is_runnable("f()"), is_runnable("f(..., 1)"), is_runnable("f --x")
     (True, False, False, False)
     """
     node = _statement(text)
@@ -37,7 +37,8 @@ def binds_call(text: str) -> bool:
 
 def _statement(text: str) -> ast.stmt | None:
     """Return the one statement that a text is, None where it is none or a form of one."""
-    if not text or len(text) > _LONGEST or "..." in text or not parses(text):
+    is_form = "..." in text or " --" in text  # an option of a command, to Python a subtraction
+    if not text or len(text) > _LONGEST or is_form or not parses(text):
         return None
     body = parse(text).body
     return body[0] if len(body) == 1 else None
