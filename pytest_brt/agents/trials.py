@@ -23,6 +23,7 @@ from pytest_brt.types import (
     FoundFix,
     Guarded,
     JudgedTest,
+    OracleKind,
     Patch,
     Place,
     TestRun,
@@ -102,7 +103,9 @@ class RepairWork(Workspace):
     def _try(self, key: str, changes: tuple[FileChange, ...]) -> Trial:
         if key in self._known:
             return self._known[key]
-        tests = (*(judged.test for judged in self.failing), *showing(self.failing))
+        # What forbids a value says less than what forbids an exception: the agent decides there.
+        weak = [one for one in self.failing if one.test.oracle.kind is OracleKind.GONE]
+        tests = (*(judged.test for judged in self.failing), *showing(weak))
         own = [*map(Test.of, tests)]
         runs = self.engine.run(own, changes, test_seconds=_SECONDS) if tests else ()
         green = {run.test for run in runs if run.verdict is Verdict.PASS}
@@ -125,6 +128,6 @@ class RepairWork(Workspace):
             changes=changes,
             fix=fix,
             runs=tuple(run for run in runs if not is_value(run)),
-            values=values_of(runs, self.failing),
+            values=values_of(runs, weak),
             passes=passes,
         )

@@ -266,7 +266,11 @@ class Guard:
             by=ChosenBy.ALL if chosen.is_whole else by,
             regressions=tuple(
                 Regression(
-                    test=name, verdict=run.verdict, cause=run.cause, raised=run.raised_briefly
+                    test=name,
+                    verdict=run.verdict,
+                    cause=run.cause,
+                    raised=run.raised_briefly,
+                    line=_line(name, run),
                 )
                 for name, run in results.items()
                 if name in confirmed
@@ -324,6 +328,13 @@ def keep_selection(file: Path | None, key: str, work: Callable[[], Selection]) -
         with suppress(StoreProblem):  # what is not kept costs the next run time
             write_text(file, to_json(_Kept(key=key, selection=selection)))
     return selection
+
+
+def _line(name: str, run: TestRun) -> int:
+    """Return the line of its file at which a test fails, 0 where it fails elsewhere."""
+    frames = run.raised.frames if run.raised else ()
+    lines = [frame.line for frame in frames if name.startswith(f"{frame.path}::")]
+    return lines[-1] if lines else 0
 
 
 def targets_of(tests: Iterable[BaselineTest | ExistingTest]) -> tuple[Test, ...]:

@@ -1,7 +1,8 @@
-"""What the expression of a bug test gives on each patch, where the report states no right value.
+"""What the expression of a bug test gives on each patch, where nobody stated the right value.
 
-That a value is no longer what the reporter complains about is true of many patches that give
-different ones. What they give is shown, and decides nothing; a person may say which is right.
+That a value is no longer what the reporter complains about, or that nothing is raised any more, is
+true of many patches that give different values. What they give is shown, and decides nothing; a
+person may say which is right.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pytest_brt.codec import content_id
-from pytest_brt.pysource.parse import called_name, parse_expression, parse_or_empty
+from pytest_brt.pysource.parse import called_name, is_constant, parse_expression, parse_or_empty
+from pytest_brt.report.match import ADDRESS
 from pytest_brt.types import (
     CandidateTest,
     JudgedTest,
@@ -25,30 +27,37 @@ from pytest_brt.types import (
 _PREFIX = "value:"
 #: Characters of a value that are kept.
 _LONGEST = 500
-_SHOWING = "raise AssertionError(_given if isinstance(_given := ({}), str) else repr(_given))"
+#: Texts are shown as they are where they are compared with one.
+_SHOWING = "raise AssertionError(_given if isinstance(_given := ({}), {}) else repr(_given))"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weak:
-    """The assertion of a bug test that a value is not the reported one."""
+    """The statement by which a bug test only says what is wrong."""
 
-    statement: ast.Assert
+    statement: ast.stmt
     given: ast.expr
-    reported: ast.expr
+    #: The value that it forbids; None where it forbids an exception.
+    reported: ast.expr | None = None
 
 
 def weak_assertion(test: CandidateTest) -> Weak | None:
-    """Return the assertion of a test that only says what is wrong; None where it is another."""
-    if test.oracle.kind is not OracleKind.GONE or test.source is None:
-        return None
-    found = None
-    for node in ast.walk(parse_or_empty(test.source)):
+    """Return the statement of a test that only says what is wrong; None where it says more."""
+    kind, tree = test.oracle.kind, parse_or_empty(test.source or "")
+    if kind is OracleKind.NO_RAISE:
+        functions = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+        last = next((node.body[-1] for node in functions if node.name == test.name), None)
+        inner = last.body[-1] if isinstance(last, ast.Try) else last
+        if last and isinstance(inner, ast.Expr) and not is_constant(inner):
+            return Weak(statement=last, given=inner.value)
+    weak = None
+    for node in ast.walk(tree) if kind is OracleKind.GONE else ():
         if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare):
             operators, sides = node.test.ops, node.test.comparators
             is_weak = isinstance(operators[0], ast.NotEq | ast.IsNot)
             if len(operators) == 1 and is_weak and _can_be_written(node):
-                found = Weak(statement=node, given=node.test.left, reported=sides[0])
-    return found
+                weak = Weak(statement=node, given=node.test.left, reported=sides[0])
+    return weak
 
 
 def _can_be_written(node: ast.AST) -> bool:
@@ -66,7 +75,7 @@ def showing(tests: Iterable[JudgedTest]) -> tuple[CandidateTest, ...]:
     for judged in tests:
         weak = weak_assertion(judged.test)
         if weak is not None and judged.judgement.candidate:
-            line = _SHOWING.format(ast.unparse(weak.given))
+            line = _SHOWING.format(ast.unparse(weak.given), "str" if weak.reported else "()")
             source = _with_assertion(judged.test.source or "", weak.statement, line)
             found.append(replace(judged.test, id=_PREFIX + judged.test.id, source=source))
     return tuple(found)
@@ -79,24 +88,31 @@ def is_value(run: TestRun) -> bool:
 
 def values_of(runs: Iterable[TestRun], tests: Iterable[JudgedTest]) -> tuple[Value, ...]:
     """Return what the runs of such tests showed; what could not be run is left out."""
-    by_id = {judged.test.id: judged.test for judged in tests}
+    by_id = {judged.test.id: judged for judged in tests}
     found = []
     for run in runs:
-        test = by_id.get(run.test.removeprefix(_PREFIX)) if is_value(run) else None
-        weak = weak_assertion(test) if test is not None else None
-        if test is None or weak is None or run.raised is None or run.verdict is not Verdict.FAIL:
+        judged = by_id.get(run.test.removeprefix(_PREFIX)) if is_value(run) else None
+        weak = weak_assertion(judged.test) if judged is not None else None
+        if judged is None or weak is None or run.raised is None or run.verdict is not Verdict.FAIL:
             continue
         shown = run.raised.type == "AssertionError"
         found.append(
             Value(
-                test=test.id,
+                test=judged.test.id,
                 expression=_plain(weak.given),
-                before=_text_of(weak.reported),
-                text=run.raised.message[:_LONGEST] if shown else "",
+                before=_text_of(weak.reported) if weak.reported else "",
+                raised_before="" if weak.reported else _raised_by(judged),
+                text=ADDRESS.sub("0x…", run.raised.message[:_LONGEST]) if shown else "",
                 raised="" if shown else run.raised.type,
             )
         )
     return tuple(found)
+
+
+def _raised_by(judged: JudgedTest) -> str:
+    """Return the exception that a test fails with on the unpatched tree."""
+    runs = judged.judgement.runs
+    return runs[0].raised.type if runs and runs[0].raised else ""
 
 
 def stating(judged: JudgedTest, value: Value) -> JudgedTest:
@@ -105,7 +121,10 @@ def stating(judged: JudgedTest, value: Value) -> JudgedTest:
     assert weak is not None, "values come from tests that have such an assertion"
     given = ast.unparse(weak.given)
     # What the test compares is a text, or can be written down.
-    text = value.text if is_written(value.text) and not _is_text(weak) else repr(value.text)
+    is_literal = is_written(value.text) and not _is_text(weak)
+    text = value.text if is_literal else repr(value.text)
+    if not is_literal and weak.reported is None:
+        given = f"repr({given})"
     line = f"assert {given} == {text}"
     source = _with_assertion(judged.test.source or "", weak.statement, line)
     name = f"{judged.test.name}_as_you_said"
@@ -152,8 +171,8 @@ def _text_of(node: ast.expr) -> str:
     return ast.unparse(node)[:_LONGEST]
 
 
-def _with_assertion(source: str, statement: ast.Assert, line: str) -> str:
-    """Return a test with another statement in the place of an assertion."""
+def _with_assertion(source: str, statement: ast.stmt, line: str) -> str:
+    """Return a test with another statement in the place of one."""
     lines = source.splitlines(keepends=True)
     indent = " " * statement.col_offset
     end = statement.end_lineno or statement.lineno

@@ -234,7 +234,7 @@ def _last_run(cache: Path | None, cases: Sequence[Case]) -> LastRun | None:
     last = load_last_run(cache) if cache is not None else LastRun(tests=())
     tests = last.tests
     if not tests:
-        from pytest_brt.rank.brought import may_bring_tests
+        from pytest_brt.rank.patch_tests import may_bring_tests
 
         if any(may_bring_tests(patch) for case in cases for patch in case.patches):
             return None

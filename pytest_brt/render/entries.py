@@ -180,10 +180,11 @@ def _ranking(record: RunRecord, issue: str) -> Ranking:
     brought = [t for t in record.brought if t.judgement.candidate and t.test.issue == issue]
     return Ranking(
         issue=issue,
-        answer=answer_ranking(ranks, not_run, tellings, brought),
+        answer=answer_ranking(ranks, not_run, tellings, brought, record.tried.get(issue, 0)),
         patches=patch_entries(ranks),
         not_run=not_run,
         tellings=tellings,
+        tried=record.tried.get(issue, 0),
         notes=tuple(notes_of(ranks)),
     )
 

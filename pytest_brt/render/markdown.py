@@ -32,7 +32,8 @@ def markdown(report: Report) -> str:
         if ranking is not None and ranking.patches:
             rows = table(ranking.patches)
             lines += [*_table((*row[:-1], shortened(row[-1], 200)) for row in rows), ""]
-            lines += _details(ranking.patches, report)
+            lines += [f"- {_text(note)}" for note in ranking.notes]
+            lines += ["", *_details(ranking.patches, report)]
     return "\n".join([*lines, f"<sub>{_text(report.setting.facts)}</sub>", ""])
 
 

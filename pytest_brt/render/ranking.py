@@ -34,6 +34,7 @@ _CHOSEN = {
 _NO_BUG_TEST = Note(
     code="no-bug-test",
     text="no patch is known to be right: they are ordered by how many existing tests they break",
+    hint="a test of yours would tell (--brt-tests FILE), or a call in the report and its result",
 )
 _NO_PATCH = Note(code="no-patch-applies", text="no patch could be applied")
 _NO_TEST_RAN = Note(code="no-test-ran", text="no bug test could be run on any patch")
@@ -53,17 +54,28 @@ def answer_ranking(
     not_run: NotRun | None = None,
     tellings: Sequence[Telling] = (),
     brought: Sequence[JudgedTest] = (),
+    tried: int = 0,
 ) -> Answer:
     """Return what a ranking, best first, says about its patches, as in "Best: a.diff: passes …".
 
     Without the patches that it lacks, `not_run`, there is no answer. What else belongs to it are
-    calls on which patches differ, and whose the tests are.
+    calls on which patches differ, or how many were `tried`, and whose the tests are.
     """
-    more = [f" They differ: {telling_sentence(telling)}." for telling in tellings]
+    status, headline, goes_on, best, reason = _answered(ranks, not_run)
+    level = best if status is Status.TIE else ()
+    differing = [*tellings] or [*_differing(level)][:1]
+    more = [f" They differ: {telling_sentence(telling)}." for telling in differing]
+    if level and tried and not differing:
+        more.append(f" No difference was found in {count(tried, 'call')}.")
+    bugs = {bug.test: bug for one in ranks if (g := one.result.guarded) for bug in g.disputed}
+    more += [
+        f" {bug.test} asserts the bug: it contradicts {bug.bug_test} about `{bug.call}`, and "
+        "counts against no patch."
+        for bug in bugs.values()
+    ]
     named = [f"{t.test.name} came with {listed(t.test.origin.patches)}" for t in brought]
     if named:
         more.append(f" {'; '.join(named[:_BROUGHT])}{'; …' * (len(named) > _BROUGHT)}.")
-    status, headline, goes_on, best, reason = _answered(ranks, not_run)
     return Answer(
         status=status,
         headline=headline,
@@ -85,7 +97,7 @@ def _answered(
     if not any(rank.passed for rank in tried):
         reason = _lack(ranks, tried)
         if reason is _NO_BUG_TEST:
-            return Status.NONE, "No bug test", f", so {reason.text}", (), reason
+            return Status.NONE, "No bug test", f", so {reason.text}; {reason.hint}", (), reason
         return Status.NONE, "No patch stands out", f": {reason.text}", (), reason
     leader = tried[0]
     level = tied(tried)
@@ -103,6 +115,27 @@ def _answered(
         said = f"{aside}: {did}, but {leader.doubt.text}"
         return Status.UNSURE, f"Possibly {leader.name}", said, tried[:1], leader.doubt
     return Status.BEST, f"Best: {leader.name}", f"{aside}: {did}", tried[:1], None
+
+
+def _differing(level: Sequence[Rank]) -> Iterator[Telling]:
+    """Yield the calls of bug tests that give different values on patches that are level."""
+    values = [(value, rank.name) for rank in level for value in rank.result.values]
+    for first in {value.test: value for value, _ in values}.values():
+        gives: dict[tuple[str, str], list[str]] = {}
+        for value, name in values:
+            if value.test == first.test:
+                gives.setdefault((value.text, value.raised), []).append(name)
+        if len(gives) > 1:
+            yield Telling(
+                issue="",
+                test=first.test,
+                setup=(),
+                expression=first.expression,
+                gives=tuple(
+                    Given(patches=tuple(names), text=text, raised=raised)
+                    for (text, raised), names in gives.items()
+                ),
+            )
 
 
 def _lack(ranks: Sequence[Rank], tried: Sequence[Rank]) -> Note:
@@ -224,7 +257,7 @@ def notes_of(ranks: Sequence[Rank]) -> Iterator[str]:
             gives = value_of(value.text, value.raised)
             by_test.setdefault(value.test, {}).setdefault(gives, []).append(rank.name)
     for test, groups in by_test.items():
-        before = value_of(first[test].before)
+        before = value_of(first[test].before, first[test].raised_before)
         same = groups.pop(before, [])
         parts = [f"{listed(names)} {gives}" for gives, names in groups.items()]
         parts += [f"{len(same)} unchanged"] if same else []

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 
 from pytest_brt.types import (
     Answer,
+    AssertedBug,
     Author,
     ChosenBy,
     Cost,
@@ -202,6 +203,8 @@ class ExistingTests:
     by: ChosenBy
     #: Tests that fail newly.
     broken: tuple[Outcome, ...]
+    #: Those that do because they assert the bug: they count against no patch.
+    disputed: tuple[AssertedBug, ...]
     #: Tests left out because they do not pass without a patch.
     failing: tuple[Outcome, ...]
     #: Why no more were run.
@@ -240,6 +243,9 @@ class PatchEntry:
     score: float | None = None
     #: How sure the order is at its place; null for a single patch.
     standing: Standing | None = None
+    #: The evidence of the strongest sure test that the first patch passes, `yours` where a person
+    #: gave or accepted it; empty for all others.
+    leads_by: str = ""
     #: Patches with the same number pass the same tests; 0 for none.
     group: int = 0
     #: Names of the patches that make the same program.
@@ -276,6 +282,8 @@ class Ranking:
     not_run: NotRun | None
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...]
+    #: How many calls were tried on leading patches, to find one.
+    tried: int
     #: What there is to say about the existing tests and values, in words.
     notes: tuple[str, ...]
 

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, wait
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -34,15 +33,14 @@ from pytest_brt.types import (
     Repair,
     RunRecord,
     Telling,
-    Verdict,
     distinct,
     tied,
 )
 
 if TYPE_CHECKING:  # what patches need is a quarter of the package: a run without any imports none
     from pytest_brt.guard import Guard
+    from pytest_brt.rank.evaluate import TreeResult
     from pytest_brt.rank.guarding import Guarding
-    from pytest_brt.rank.matrix import Ran
     from pytest_brt.run.repairs import Repairing
 
 #: Wall-clock seconds within which a variation of a call may be begun.
@@ -67,7 +65,7 @@ class Run:
         self._attempts: dict[AttemptKey, Future[Attempt]] = {}
         self._rows: dict[tuple[str, str], Future[PatchResult]] = {}
         #: By issue and normal form of the patch.
-        self._ran: Once[tuple[str, str], Ran] = Once()
+        self._ran: Once[tuple[str, str], TreeResult] = Once()
         self._given: Future[tuple[JudgedTest, ...]] | None = None
         #: The tests that patches bring, by issue.
         self._brought: dict[str, Future[tuple[JudgedTest, ...]]] = {}
@@ -76,9 +74,10 @@ class Run:
         self._deadline = math.inf
         self._repairs: dict[AttemptKey, Future[Repair]] = {}
         self._localised: dict[str, Localised] = {}
+        #: By issue: what variations show of patches, how many calls were tried, and a telling one.
+        self._remarks: dict[str, dict[str, Note]] = {}
+        self._tried: dict[str, int] = {}
         self._tellings: dict[str, Telling] = {}
-        #: By issue: the patches that handle the reported input alone, each with what shows it.
-        self._special: dict[str, dict[str, str]] = {}
         self._attempting = Attempting(plan, workbench)
         self._repairing: Repairing | None = None
 
@@ -140,6 +139,7 @@ class Run:
                 for rank in self._ranks(case, lacking)
             ),
             tellings=tuple(self._tellings.values()),
+            tried=self._tried,
             sandbox=self.workbench.engine.sandbox.isolation,
             repairs=tuple(_results(self._repairs.values())),
             localised=tuple(self._localised.values()),
@@ -151,39 +151,25 @@ class Run:
 
         It ends within seconds; what is found is in the record.
         """
+        from pytest_brt.rank.variations import comparable, find_difference, find_remarks, try_calls
+
         ranks = self._ranks(case, None) if not self._not_run(case) else ()
-        if len(ranks) < 2:
+        compared = comparable(ranks)
+        if len(compared) < 2:
             return
-        self._special[case.issue_id] = self._special_cases(case, ranks)
-        leaders = tied(self._ranks(case, None))
-        if len(leaders) < 2:
-            return
-        from pytest_brt.rank.variations import find_difference
-
-        self.workbench.say("looking for a call on which the leading patches differ")
-        telling = find_difference(
-            self.tests(case), self._changes(leaders), self.workbench.engine, _VARIATION_SECONDS
-        )
-        if telling is not None:
-            self._tellings[case.issue_id] = telling
-
-    def _special_cases(self, case: Case, ranks: Sequence[Rank]) -> dict[str, str]:
-        """Return the patches that handle the reported input alone, each with what shows it."""
-        from pytest_brt.rank.variations import find_special_cases, stumbles
-
-        engine = self.workbench.engine
-        candidates = [judged for judged in self.tests(case) if judged.judgement.candidate]
-        tests = [one for one in candidates if stumbles(one, Path(engine.subject.root))]
-        passing = [
-            rank
-            for rank in ranks
-            if tests and all(rank.result.verdicts.get(one.test.id) is Verdict.PASS for one in tests)
-        ]
-        sound = [rank.name for rank in passing if not rank.result.regressions]
-        if len(passing) < 2 or not sound:
-            return {}
-        self.workbench.say("trying the patches that pass on variations of the report's call")
-        return find_special_cases(tests, self._changes(passing), sound, engine, _VARIATION_SECONDS)
+        self.workbench.say("trying the patches that pass on variations of the bug tests' calls")
+        engine, changes = self.workbench.engine, self._changes(compared)
+        tried = try_calls(self.tests(case), changes, engine, _VARIATION_SECONDS)
+        sound = [rank.name for rank in compared if not rank.result.regressions]
+        self._remarks[case.issue_id] = find_remarks(tried, sound, Path(engine.subject.root))
+        ranks = self._ranks(case, None)
+        # One that is doubted for what variations show is held against all others.
+        leaders = compared if ranks[0].is_as_unpatched else tied(ranks)
+        if len(leaders) > 1:
+            self._tried[case.issue_id] = len(tried)
+            changes = {rank.name: changes[rank.name] for rank in leaders if rank.name in changes}
+            if telling := find_difference(tried, changes, engine):
+                self._tellings[case.issue_id] = telling
 
     def _changes(self, ranks: Sequence[Rank]) -> dict[str, tuple[FileChange, ...]]:
         from pytest_brt.patches import apply_patch
@@ -256,18 +242,18 @@ class Run:
         """Return the tests that the patches of a case bring, judged; one row for all of them."""
         from pytest_brt.guard import touched_of
         from pytest_brt.oracle.report_facts import read_facts
-        from pytest_brt.rank.brought import find_brought, judge_brought
+        from pytest_brt.rank.patch_tests import find_patch_tests, judge_patch_tests
 
         engine = self.workbench.engine
         root = Path(engine.subject.root)
-        tests = find_brought(case.patches, root, case.issue_id)
+        tests = find_patch_tests(case.patches, root, case.issue_id)
         if not tests:
             return ()
         facts = read_facts(self.workbench.reading(case.issue)) if case.issue else None
         pool = tuple(touched_of(case.patches, root))
         return self._once(
             tuple[JudgedTest, ...],
-            lambda: judge_brought(tests, pool, engine, facts, self.workbench.repeat),
+            lambda: judge_patch_tests(tests, pool, engine, facts, self.workbench.repeat),
             *("brought", case.issue_id, *sorted(test.id for test in tests)),
         )
 
@@ -303,12 +289,12 @@ class Run:
         return self._once(PatchResult, lambda: self._row(case, patch, tests), *names, *tried)
 
     def _row(self, case: Case, patch: Patch, tests: tuple[JudgedTest, ...]) -> PatchResult:
-        from pytest_brt.rank.matrix import run_patch
+        from pytest_brt.rank.evaluate import evaluate
 
         guarding, engine = self._guarding(case), self.workbench.engine
         if self.plan.remote is not None:
             return self._remote_row(self.plan.remote, case, patch, tests, guarding)
-        return run_patch(
+        return evaluate(
             patch,
             case.issue_id,
             tests,
@@ -371,18 +357,18 @@ class Run:
     def _ranks(self, case: Case, lacking: NotRun | None) -> tuple[Rank, ...]:
         left_out = lacking.patches if lacking else ()
         rows = self._asked(case).items()
-        special = self._special.get(case.issue_id, {})
+        remarks = self._remarks.get(case.issue_id, {})
+        if not rows:
+            return ()
+        from pytest_brt.rank.ranking import rank, without_separation
+        from pytest_brt.rank.variations import with_remark
+
         results = tuple(
-            _singling_out(row.result(), special.get(name, ""))
+            with_remark(row.result(), remarks.get(name))
             for name, row in rows
             if name not in left_out
         )
-        if not results:
-            return ()
-        from pytest_brt.rank.standing import without_separation
-        from pytest_brt.rank.weighted import rank_by_weight
-
-        ranks = rank_by_weight(results, self.tests(case))
+        ranks = rank(results, self.tests(case)) if results else ()
         return without_separation(ranks) if lacking else ranks
 
     def _asked(self, case: Case) -> dict[str, Future[PatchResult]]:
@@ -397,15 +383,6 @@ class Run:
         asked = self._asked(case)
         names = tuple(name for name, row in asked.items() if not _succeeded(row))
         return NotRun(issue=case.issue_id, patches=names, of=len(asked)) if names else None
-
-
-def _singling_out(result: PatchResult, call: str) -> PatchResult:
-    """Return the result of a patch that handles the reported input alone, as a call shows."""
-    if not call or result.special:
-        return result
-    text = f"may handle only the reported input: {call}"
-    remarks = (*result.remarks, Note(code="singles-out-input", text=text))
-    return replace(result, special=(call,), remarks=remarks)
 
 
 def _succeeded(future: Future[T]) -> bool:

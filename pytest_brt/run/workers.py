@@ -12,8 +12,8 @@ from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.guard import Guard, Selection
+from pytest_brt.rank.evaluate import evaluate
 from pytest_brt.rank.guarding import Guarding
-from pytest_brt.rank.matrix import run_patch
 from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
@@ -54,7 +54,7 @@ def run_task(task: PatchTask) -> PatchResult:
         guarding = None
         if task.selection is not None:
             guarding = Guarding(guard=Guard(engine), patches=(), chosen=task.selection)
-        return run_patch(task.patch, task.issue, task.tests, engine, guarding=guarding)
+        return evaluate(task.patch, task.issue, task.tests, engine, guarding=guarding)
 
 
 class Workers:

@@ -33,6 +33,7 @@ from pytest_brt.types.outcome import Raised as Raised
 from pytest_brt.types.outcome import TestRun as TestRun
 from pytest_brt.types.outcome import Verdict as Verdict
 from pytest_brt.types.patch import AppliedPatch as AppliedPatch
+from pytest_brt.types.patch import AssertedBug as AssertedBug
 from pytest_brt.types.patch import Cell as Cell
 from pytest_brt.types.patch import ChosenBy as ChosenBy
 from pytest_brt.types.patch import FailsBefore as FailsBefore

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_brt.types.cause import Cause
+from pytest_brt.types.cause import Cause, CauseCode
 from pytest_brt.types.note import Note
 from pytest_brt.types.outcome import Raised, Verdict
 from pytest_brt.types.refused import Refused
@@ -64,6 +64,19 @@ class Regression:
     verdict: Verdict
     cause: Cause
     raised: Raised | None = None
+    #: The line of the test's file at which it fails; 0 where that is not known.
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssertedBug:
+    """An existing test that asserts the bug, so that it counts against no patch."""
+
+    #: As of `Regression`.
+    test: str
+    #: What it asks about, as in "clamp(-1)", and the bug test that asks for the contrary.
+    call: str
+    bug_test: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +96,9 @@ class Value:
     #: The bug test's id.
     test: str
     expression: str
-    #: What it gives without a patch, which is what the reporter complains about.
+    #: What it gives without a patch, which is what the reporter complains about, or what it raises.
     before: str
+    raised_before: str = ""
     #: As it is where it is a text, else as `repr` shows it; "" where it raises.
     text: str
     #: The exception's type, or "".
@@ -114,6 +128,8 @@ class Guarded:
     reached: int | None = None
     by: ChosenBy
     regressions: tuple[Regression, ...] = ()
+    #: Tests that fail newly, and are no regressions.
+    disputed: tuple[AssertedBug, ...] = ()
     #: Tests near the patches that do not pass on the unpatched tree, and so were left out.
     failing: tuple[FailsBefore, ...] = ()
     #: Why fewer tests ran than could have.
@@ -157,6 +173,22 @@ class PatchResult:
         return {
             cell.test: cell.verdict for cell in self.cells if cell.verdict is not Verdict.INVALID
         }
+
+    @property
+    def is_late(self) -> bool:
+        """Whether there was no time for any of its bug tests, so that it is not judged."""
+        late = [cell.cause.code is CauseCode.TREE_TOO_SLOW for cell in self.cells]
+        return bool(late) and all(late)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no bug test shows that it changes anything."""
+        return any(note.code == "changes-nothing-shown" for note in self.remarks)
+
+    @property
+    def as_unpatched(self) -> Note | None:
+        """That it gives on every variation what the unpatched code gives, unlike another patch."""
+        return next((note for note in self.remarks if note.code == "as-unpatched"), None)
 
     @property
     def passes_own(self) -> bool:

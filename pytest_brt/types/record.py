@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -133,6 +133,8 @@ class Rank:
     standing: Standing | None = None
     #: Why it does not lead clearly, though the odds say so.
     doubt: Note | None = None
+    #: What the strongest sure test rests on that the first patch passes; "" for all others.
+    leads_by: str = ""
     #: Number of its group: patches on which the same tests pass; 0 for none.
     group: int = 0
     #: Names of the patches that make the same program.
@@ -144,6 +146,11 @@ class Rank:
     def name(self) -> str:
         """The patch's."""
         return self.result.patch.name
+
+    @property
+    def is_as_unpatched(self) -> bool:
+        """Whether it is doubted for giving on every variation what the unpatched code gives."""
+        return self.doubt is not None and self.doubt == self.result.as_unpatched
 
 
 def tied(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
@@ -213,6 +220,8 @@ class RunRecord:
     not_run: tuple[NotRun, ...] = ()
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...] = ()
+    #: By issue, how many calls were tried on leading patches.
+    tried: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def tests(self) -> tuple[JudgedTest, ...]:

@@ -10,8 +10,8 @@ import pytest
 
 from pytest_brt.oracle.patch_values import showing, stating, weak_assertion
 from pytest_brt.patches import canonical_diff
-from pytest_brt.rank.epr import rank_by_epr
-from pytest_brt.rank.matrix import run_patch
+from pytest_brt.rank.evaluate import evaluate
+from pytest_brt.rank.ranking import rank_by_epr
 from pytest_brt.render.ranking import notes_of
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
@@ -49,7 +49,7 @@ def patch(engine: Runner, body: str) -> Patch:
 
 
 def given(engine: Runner, body: str, test: JudgedTest = NAME) -> tuple[Value, ...]:
-    return run_patch(patch(engine, body), "", (test,), engine).values
+    return evaluate(patch(engine, body), "", (test,), engine).values
 
 
 def test_each_patch_shows_what_it_gives(engine: Runner) -> None:
@@ -61,9 +61,19 @@ def test_each_patch_shows_what_it_gives(engine: Runner) -> None:
     assert (value.expression, value.before, value.text) == ("name(2)", "'Max(2)'", "2")
 
 
+def test_a_test_that_forbids_an_exception_shows_what_comes_instead(engine: Runner) -> None:
+    for body in ("name(2)", "try:\n        name(2)\n    except KeyError:\n        pass"):
+        test = weak(body, OracleKind.NO_RAISE)
+        (value,) = given(engine, "return '2'", test)
+        assert (value.expression, value.before, value.text) == ("name(2)", "", "'2'")
+        assert value.raised_before == "AssertionError"
+        (value,) = given(engine, "raise KeyError(n)", test)
+        assert (value.text, value.raised) == ("", "KeyError")
+
+
 def test_patches_are_grouped_by_what_they_give(engine: Runner) -> None:
     bodies = ("return 'max(2)'", "return 'max' + '(2)'", "return 'Max(2)' + ''", "return None")
-    results = [run_patch(patch(engine, body), "", (NAME,), engine) for body in bodies]
+    results = [evaluate(patch(engine, body), "", (NAME,), engine) for body in bodies]
     named = [
         replace(result, patch=replace(result.patch, name=name))
         for result, name in zip(results, "abcd", strict=True)
@@ -78,7 +88,7 @@ def test_patches_are_grouped_by_what_they_give(engine: Runner) -> None:
         weak("assert name(2) != 'Max(2)'", OracleKind.EQUALS),
         weak("assert name(2) == 'max(2)'"),
         weak("assert name(2)"),
-        weak("name(2)", OracleKind.NO_RAISE),
+        weak("x = name(2)", OracleKind.NO_RAISE),
         replace(NAME, test=replace(NAME.test, source=None)),
         replace(NAME, test=replace(NAME.test, source="def (")),
         weak(f"assert {'+'.join(['1'] * 900)} != 1"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.rank.epr import rank_by_epr
+from pytest_brt.rank.ranking import rank_by_epr
 from pytest_brt.types import Cell, Patch, PatchResult, Refused, Verdict
 from tests.support.outcomes import caused, refused
 

@@ -6,121 +6,151 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.rank.epr import rank_by_epr
-from pytest_brt.rank.score import sigmoid
-from pytest_brt.rank.standing import with_standings, without_separation
-from pytest_brt.types import COUNTS, Rank, Standing
-from tests.support.rows import broken, judged, row
+from pytest_brt.rank.leaders import lower_bound
+from pytest_brt.rank.ranking import rank, without_separation
+from pytest_brt.types import (
+    COUNTS,
+    Evidence,
+    Measured,
+    Note,
+    Origin,
+    PatchResult,
+    Review,
+    Standing,
+)
+from pytest_brt.types.cause import CauseCode
+from tests.support.rows import LEADERS, broken, judged, ranked, row
 
 BELIEVED = (judged(0, COUNTS),)
+SAFE = broken(0)
 
 
-def rank(
-    name: str, odds: float | None, group: int = 0, copies: tuple[str, ...] = (), cells: str = "p"
-) -> Rank:
-    """Return a rank whose score has these log-odds; unscored with None."""
-    (plain,) = rank_by_epr((row(name, "" if odds is None else cells, guarded=broken(0)),))
-    score = None if odds is None else sigmoid(odds)
-    return replace(plain, score=score, group=group, copies=copies)
-
-
-def standings(*ranks: Rank) -> list[Standing | None]:
-    return [rank.standing for rank in with_standings(ranks, BELIEVED)]
+def standings(*results: PatchResult, confidence: float = 0.85) -> list[Standing | None]:
+    """Return the standings of patches, ranked by two tests as likely right as that."""
+    found = ranked(results, (judged(0, confidence), judged(1, confidence)))
+    return [one.standing for one in found]
 
 
 @pytest.mark.parametrize(
-    ("lead", "standing"),
-    [(0.0, Standing.CLOSE), (0.9, Standing.CLOSE), (1.1, Standing.SEPARATED)],
+    ("confidence", "standing"),
+    [(0.3, Standing.CLOSE), (0.43, Standing.CLOSE), (0.44, Standing.UNSURE)],
 )
-def test_odds_of_less_than_2_7_to_1_are_too_close(lead: float, standing: Standing) -> None:
-    for level in (-3.0, 0.0, 3.0):
-        ranks = (rank("a", level + lead, 1), rank("b", level, 2))
-        behind = Standing.BEHIND if standing is Standing.SEPARATED else standing
-        assert standings(*ranks) == [standing, behind]
+def test_odds_of_less_than_2_7_to_1_are_too_close(confidence: float, standing: Standing) -> None:
+    """A test more that passes is worth 2.3 times its confidence."""
+    behind = Standing.BEHIND if standing is Standing.UNSURE else standing
+    results = (row("a", "pp", guarded=SAFE), row("b", "pf", guarded=SAFE))
+    assert standings(*results, confidence=confidence) == [standing, behind]
 
 
-def test_a_tie_counts_whatever_the_odds_and_before_what_is_close() -> None:
-    ranks = (rank("a", 4, 1), rank("b", 3.9, 2), rank("c", 0, 1), rank("d", 0, 3))
-    assert standings(*ranks) == [
-        Standing.TIED,
-        Standing.CLOSE,
-        Standing.TIED,
-        Standing.BEHIND,
-    ]
+def test_a_tie_counts_before_what_is_close() -> None:
+    results = (row("a", "pp"), row("b", "pp"), row("c", "ff"), row("d", "p"))
+    tied, close, behind = Standing.TIED, Standing.CLOSE, Standing.BEHIND
+    assert standings(*results[:3]) == [tied, tied, behind]
+    assert standings(*results[:2], results[3], confidence=0.3) == [tied, tied, close]
 
 
-def test_patches_of_no_group_are_not_alike() -> None:
-    assert standings(rank("a", 4), rank("b", 0)) == [Standing.SEPARATED, Standing.BEHIND]
+def test_patches_that_nothing_is_known_of_are_not_alike() -> None:
+    found = standings(row("a", "pp", guarded=SAFE), row("b", "??"), row("c", "??"))
+    assert found == [Standing.SEPARATED, Standing.BEHIND, Standing.BEHIND]
 
 
 def test_a_copy_of_the_leader_is_no_rival() -> None:
-    ranks = (rank("a", 4, 1, ("b", "c")), rank("b", 4, 1, ("a", "c")), rank("d", 0, 2))
-    assert standings(*ranks)[0] is Standing.SEPARATED
-    tied = (*ranks, rank("e", 4, 1), rank("f", 4, 1))
-    assert standings(*tied)[0] is Standing.TIED
+    copies = [row(name, "pp", normal="n", guarded=SAFE) for name in "abc"]
+    assert standings(*copies, row("d", "ff"))[0] is Standing.SEPARATED
+    assert standings(*copies, row("e", "pp", guarded=SAFE))[0] is Standing.TIED
+    assert standings(*copies[:2]) == [None, None]
 
 
-def test_what_was_not_run_has_no_standing_of_its_own() -> None:
-    ranks = (rank("a", 4, 1), rank("b", 0, 2), rank("c", None))
-    assert standings(*ranks)[2] is Standing.NO_EVIDENCE
+def test_what_does_not_apply_or_had_no_time_has_no_standing_of_its_own() -> None:
+    results = (row("a", "pp", guarded=SAFE), row("b", "ff"), row("c"))
+    assert standings(*results)[2] is Standing.BEHIND
+    cells = tuple(
+        replace(cell, cause=replace(cell.cause, code=CauseCode.TREE_TOO_SLOW))
+        for cell in row("d", "??").cells
+    )
+    late = replace(row("d"), cells=cells)
+    *_, last = ranked((*results, late), (judged(0), judged(1)))
+    assert (last.name, last.standing, last.place) == ("d", Standing.NO_EVIDENCE, None)
 
 
 def test_without_evidence_there_is_no_standing() -> None:
-    failing = (rank("a", 4, 1, cells="f"), rank("b", 0, 2, cells="f"), rank("c", None))
-    assert standings(*failing) == [Standing.NO_EVIDENCE] * 3
-
-
-def test_certain_scores_can_be_compared() -> None:
-    sure = replace(rank("a", 4, 1), score=1.0)
-    assert standings(sure, replace(rank("b", 4, 2), score=1.0)) == [Standing.CLOSE] * 2
-    assert standings(sure, replace(rank("b", 4, 2), score=0.0)) == [
-        Standing.SEPARATED,
-        Standing.BEHIND,
-    ]
-
-
-def test_a_patch_that_stands_alone_is_separated_from_nothing() -> None:
-    assert standings(rank("a", 4, 1)) == [None]
-    copies = (rank("a", 4, 1, ("b",)), rank("b", 4, 1, ("a",)))
-    assert standings(*copies) == [None, None]
+    assert standings(row("a", "ff"), row("b", "ff", size=3)) == [Standing.NO_EVIDENCE] * 2
+    assert standings(row("a", "pp")) == [None]
 
 
 def test_nobody_leads_while_patches_are_missing() -> None:
-    ranks = with_standings(
-        [rank("a", 4, 1), rank("b", 3.9, 2), rank("c", 0, 1), rank("d", 0, 3), rank("e", None)]
-    )
-    found = without_separation(ranks)
-    assert [one.standing for one in found] == [
-        Standing.TIED,
-        Standing.CLOSE,
-        Standing.TIED,
-        None,
-        Standing.NO_EVIDENCE,
-    ]
+    results = (row("a", "pp", guarded=SAFE), row("b", "ff"))
+    found = without_separation(ranked(results, (judged(0), judged(1))))
+    assert [one.standing for one in found] == [None, None]
+    tied = without_separation(ranked((row("a", "pp"), row("b", "pp")), BELIEVED))
+    assert [one.standing for one in tied] == [Standing.TIED, Standing.TIED]
+
+
+AS_UNPATCHED = Note(code="as-unpatched", text="as without a patch")
 
 
 @pytest.mark.parametrize(
     ("change", "doubt"),
     [
-        ({"cells": "f"}, "no-sure-test"),
-        (
-            {"confidence": COUNTS - 0.01},
-            "no-sure-test",
-        ),
+        ({"cells": "fp"}, "no-sure-test"),
+        ({"confidence": COUNTS - 0.01}, "no-sure-test"),
         ({"guarded": broken(1)}, "breaks-tests"),
         ({"guarded": broken(0, ran=0)}, "no-existing-tests"),
+        ({"remarks": (AS_UNPATCHED,)}, "as-unpatched"),
         ({"guarded": None}, None),
         ({}, None),
     ],
 )
 def test_nobody_leads_clearly_by_odds_alone(change: dict[str, object], doubt: str | None) -> None:
-    result = row("a", str(change.get("cells", "p")) + "p", guarded=change.get("guarded", broken(0)))
-    (plain,) = rank_by_epr((result,))
-    tests = (judged(0, float(str(change.get("confidence", COUNTS)))), judged(1, 0.3))
-    leader = replace(plain, score=sigmoid(4), group=1)
-    found = with_standings((leader, rank("b", 0, 2)), tests)
+    facts = {"cells": "pp", "confidence": COUNTS, "guarded": SAFE, **change}
+    tests = (judged(0, float(str(facts.pop("confidence")))), judged(1, 0.59))
+    leader = row("a", str(facts.pop("cells")), **facts)
+    found = ranked((leader, row("b", "ff", guarded=broken(2))), tests)
     standing = Standing.UNSURE if doubt else Standing.SEPARATED
     assert [(one.standing, one.doubt and one.doubt.code) for one in found] == [
         (standing, doubt),
         (Standing.BEHIND, None),
     ]
+
+
+LED = (row("a", "p", guarded=SAFE), row("b", "f", guarded=SAFE))
+
+
+@pytest.mark.parametrize(
+    ("row_of", "doubt"),
+    [
+        (None, "leaders-not-measured"),
+        (Measured(right=8, of=10), "leaders-often-wrong"),
+        (Measured(right=9, of=9), None),
+    ],
+)
+def test_the_best_needs_evidence_on_which_leaders_were_right(
+    row_of: Measured | None, doubt: str | None
+) -> None:
+    rows = {key: value for key, value in LEADERS.items() if key != Evidence.OTHER}
+    leader, _ = rank(LED, BELIEVED, rows | ({Evidence.OTHER: row_of} if row_of else {}))
+    assert (leader.doubt and leader.doubt.code) == doubt
+    assert leader.leads_by == "other"
+
+
+def test_a_test_that_a_person_gave_or_accepted_is_right() -> None:
+    (test,) = BELIEVED
+    given = replace(test, test=replace(test.test, origin=Origin(strategy="given")))
+    for one in (given, replace(test, review=Review.ACCEPTED)):
+        leader, _ = rank(LED, (one,), {})
+        assert (leader.standing, leader.leads_by) == (Standing.SEPARATED, "yours")
+
+
+def test_the_lower_end_of_an_interval_rises_with_what_was_counted() -> None:
+    bounds = [lower_bound(Measured(right=n, of=n)) for n in (1, 5, 9, 50)]
+    assert bounds == sorted(bounds)
+    assert bounds[0] < 0.3
+    assert bounds[2] > 0.7
+
+
+def test_a_patch_that_changes_nothing_stands_behind_one_that_passes_a_likely_test() -> None:
+    idle = row("a", "f", guarded=SAFE, remarks=(Note(code="changes-nothing-shown", text=""),))
+    harms = row("b", "p", guarded=broken(1))
+    for confidence in (0.5, 0.55):
+        first, last = ranked((idle, harms), (judged(0, confidence),))
+        assert (first.name, last.name) == ("b", "a")

@@ -11,8 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_brt.pysource.parse import parse
-from pytest_brt.rank.calls import Call, call_of, variations
-from pytest_brt.rank.variations import find_difference, find_special_cases, saying, stumbles
+from pytest_brt.rank.ranking import rank
+from pytest_brt.rank.variations import (
+    Call,
+    call_of,
+    comparable,
+    find_difference,
+    find_remarks,
+    saying,
+    try_calls,
+    variations,
+)
 from pytest_brt.render.ranking import given_sentence, telling_sentence
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
@@ -27,7 +36,7 @@ from pytest_brt.types import (
     Verdict,
 )
 from tests.support.projects import open_on
-from tests.support.rows import judged
+from tests.support.rows import broken, judged, row
 from tests.support.trees import write_tree
 
 CORE = "def size(text):\n    return int(text)\n"
@@ -55,11 +64,16 @@ def asking(body: str, head: str = "from core import size\n\n\ndef test_size():\n
 SIZE = asking("assert size('1.5KB') == 1536.0")
 
 
-def found(engine: Runner, seconds: float = 60.0, **patches: str) -> Telling | None:
-    changes = {
+def changing(**patches: str) -> dict[str, tuple[FileChange, ...]]:
+    """Return what patches make of core.py, by their names."""
+    return {
         name: (FileChange(path="core.py", content=text.encode()),) for name, text in patches.items()
     }
-    return find_difference((SIZE,), changes, engine, seconds)
+
+
+def found(engine: Runner, seconds: float = 60.0, **patches: str) -> Telling | None:
+    changes = changing(**patches)
+    return find_difference(try_calls((SIZE,), changes, engine, seconds), changes, engine)
 
 
 def test_patches_that_pass_the_same_tests_are_told_apart_by_a_call_near_it(engine: Runner) -> None:
@@ -157,11 +171,8 @@ def test_what_a_test_has_printed_counts_where_it_looks_at_that(engine: Runner) -
         expression="for n in range(2):\n    print(size('1'))",
         prints=True,
     )
-    changes = {
-        name: (FileChange(path="core.py", content=text.encode()),)
-        for name, text in {"a": HEAD + "return 1\n", "b": HEAD + "return 2\n"}.items()
-    }
-    telling = find_difference((PRINTING,), changes, engine, 60.0)
+    changes = changing(a=HEAD + "return 1\n", b=HEAD + "return 2\n")
+    telling = find_difference(try_calls((PRINTING,), changes, engine, 60.0), changes, engine)
     assert telling is not None
     assert telling.prints
     (right,) = [given for given in telling.gives if "a" in given.patches]
@@ -173,37 +184,44 @@ def test_what_a_test_has_printed_counts_where_it_looks_at_that(engine: Runner) -
 
 
 def test_a_literal_gets_values_near_it_and_a_list_loses_each_of_its_elements() -> None:
-    calls = variations(Call(setup=("x = True",), expression="size([5, 'ab'], {0.5}, b'cd')"))
-    assert {call.statements for call in calls} >= {
-        ("x = False", "size([5, 'ab'], {0.5}, b'cd')"),
-        ("x = True", "size(['ab'], {0.5}, b'cd')"),
-        ("x = True", "size([5], {0.5}, b'cd')"),
-        ("x = True", "size([6, 'ab'], {0.5}, b'cd')"),
-        ("x = True", "size([5, 'b'], {0.5}, b'cd')"),
-        ("x = True", "size([5, 'ab'], {5.0}, b'cd')"),
-        ("x = True", "size([5, 'ab'], {0.5}, b'')"),
+    calls = variations(Call(setup=("import core", "x = True"), expression="core.size([5, b'cd'])"))
+    assert {call.statements[1:] for call in calls} >= {
+        ("x = False", "core.size([5, b'cd'])"),
+        ("x = True", "core.size([b'cd'])"),
+        ("x = True", "core.size([5])"),
+        ("x = True", "core.size([6, b'cd'])"),
+        ("x = True", "core.size([5, b'c'])"),
     }
-    # A set of nothing is not written as one.
-    assert not any("{}" in call.expression for call in calls)
+    assert {call.setup[0] for call in calls} == {"import core"}
+    # Each literal has its turn, and the digits of a text are other ones first.
+    first, *_ = variations(Call(setup=(), expression="size('1.5 KB', 0.5)"))
+    assert first.expression == "size('2.6 KB', 0.5)"
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.recursive(st.integers() | st.text() | st.booleans() | st.none(), st.lists, max_leaves=6))
-def test_variations_are_python_different_and_begin_with_the_call_itself(value: object) -> None:
+def test_at_most_twelve_variations_are_python_and_different(value: object) -> None:
     call = Call(setup=("import core",), expression=f"core.size({value!r})")
-    first, *others = variations(call)
-    assert first == call
-    assert len({one.statements for one in (first, *others)}) == len(others) + 1
-    for one in others:
+    calls = variations(call)
+    assert len({one.statements for one in (call, *calls)}) == len(calls) + 1 <= 13
+    for one in calls:
         assert one.setup == call.setup
         parse("\n".join(one.statements))
 
 
-def special(engine: Runner, *sound: str, **patches: str) -> dict[str, str]:
-    changes = {
-        name: (FileChange(path="core.py", content=text.encode()),) for name, text in patches.items()
-    }
-    return find_special_cases((SIZE,), changes, sound or tuple(patches), engine, 60.0)
+def stumbling(line: str = "return int(text)", **place: object) -> JudgedTest:
+    """Return the bug test, which fails in this line of core.py."""
+    frame = Frame(path="core.py", line=2, function="size", project=True)
+    raised = Raised(type="ValueError", message="", frames=(replace(frame, **place),))
+    run = replace(SIZE.judgement.runs[0], raised=raised)
+    return replace(SIZE, judgement=replace(SIZE.judgement, runs=(run,)))
+
+
+def remarks(engine: Runner, *sound: str, **patches: str) -> dict[str, str]:
+    """Return what variations show of patches, by a code; all of them are sound but where said."""
+    tried = try_calls((stumbling(),), changing(**patches), engine, 60.0)
+    notes = find_remarks(tried, sound or tuple(patches), Path(engine.subject.root))
+    return {name: f"{note.code}: {note.text}" for name, note in notes.items()}
 
 
 #: It refuses what it does not know on purpose, and other than the unpatched code.
@@ -220,43 +238,49 @@ SWALLOWING = (
 def test_a_patch_that_still_raises_for_other_inputs_handles_the_reported_one_alone(
     engine: Runner,
 ) -> None:
-    shown = special(engine, right=RIGHT, literal=LITERAL)
-    assert set(shown) == {"literal"}
-    assert shown["literal"].startswith("size(")
-    assert shown["literal"].endswith(" still raises ValueError")
+    (shown,) = remarks(engine, right=RIGHT, literal=LITERAL).items()
+    assert shown[0] == "literal"
+    assert shown[1].startswith("singles-out-input: may handle only the reported input: size(")
+    assert shown[1].endswith(" still raises ValueError")
 
 
-def test_one_answer_for_all_is_no_proof_that_another_patch_is_special(engine: Runner) -> None:
-    assert special(engine, swallowing=SWALLOWING, literal=LITERAL) == {}
-
-
-def test_what_breaks_existing_tests_is_no_proof_either(engine: Runner) -> None:
-    assert special(engine, "literal", right=RIGHT, literal=LITERAL) == {}
+def test_one_answer_for_all_or_a_patch_that_breaks_something_is_no_proof(engine: Runner) -> None:
+    (swallowed,) = remarks(engine, swallowing=SWALLOWING, literal=LITERAL).values()
+    (broken,) = remarks(engine, "literal", right=RIGHT, literal=LITERAL).values()
+    for text in (swallowed, broken):
+        assert text.startswith("as-unpatched: it gives what the unpatched code gives on all ")
 
 
 def test_a_refusal_in_other_words_is_none_of_the_bug(engine: Runner) -> None:
-    assert special(engine, right=RIGHT, refusing=REFUSING) == {}
+    assert remarks(engine, right=RIGHT, refusing=REFUSING) == {}
 
 
 @pytest.mark.parametrize(
-    ("line", "stumbling"),
+    ("core", "place"),
     [
-        ("return int(text)", True),
-        ("raise ValueError(text)", False),
-        ("assert text.isdigit()", False),
+        ("raise ValueError(text)", {}),
+        ("assert text.isdigit()", {}),
+        ("return int(text)", {"project": False}),
+        ("return int(text)", {"path": "made.py"}),
     ],
 )
-def test_code_stumbles_where_it_does_not_raise_on_purpose(
-    line: str, stumbling: bool, tmp_path: Path
+def test_what_is_raised_on_purpose_or_elsewhere_proves_nothing(
+    engine: Runner, core: str, place: dict[str, object], tmp_path: Path
 ) -> None:
-    write_tree(tmp_path, {"core.py": f"def size(text):\n    {line}\n"})
-    frames = (Frame(path="core.py", line=2, function="size", project=True),)
-    raised = Raised(type="ValueError", message="", frames=frames)
-    run = replace(SIZE.judgement.runs[0], raised=raised)
-    judgement = replace(SIZE.judgement, runs=(run,))
-    assert stumbles(replace(SIZE, judgement=judgement), tmp_path) is stumbling
-    (tmp_path / "fast.pyx").write_text("cdef int size(text): return int(text)\n", "utf-8")
-    for place in ({"project": False}, {"path": "fast.pyx"}, {"path": "made.py"}):
-        elsewhere = replace(raised, frames=(replace(frames[0], **place),))
-        judgement = replace(SIZE.judgement, runs=(replace(run, raised=elsewhere),))
-        assert not stumbles(replace(SIZE, judgement=judgement), tmp_path)
+    write_tree(tmp_path, {"core.py": f"def size(text):\n    {core}\n"})
+    tests = (stumbling(core, **place),)
+    tried = try_calls(tests, changing(right=RIGHT, literal=LITERAL), engine, 60.0)
+    notes = find_remarks(tried, ("right", "literal"), tmp_path)
+    assert [note.code for note in notes.values()] == ["as-unpatched"]
+
+
+def test_leaders_and_those_that_pass_what_the_first_passes_are_compared() -> None:
+    results = (
+        row("a", "pp", normal="n"),
+        row("b", "pp", normal="n"),
+        row("c", "pp", guarded=broken(1)),
+        row("d", "pf"),
+    )
+    tests = (judged(0), judged(1))
+    assert [one.name for one in comparable(rank(results, tests))] == ["a", "c"]
+    assert comparable(rank((row("a", "ff"), row("b", "ff")), tests)) == ()

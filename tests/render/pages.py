@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from html.parser import HTMLParser
 
-from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.entries import build_report
 from pytest_brt.render.html import html
 from pytest_brt.render.report import Report, Setting
 from pytest_brt.types import Attempt, Issue, PatchResult, RunRecord
-from tests.support.rows import judged
+from tests.support.rows import judged, ranked
 
 
 def record(*rows: PatchResult, title: str = "It is wrong", source: str = "x = 1\n") -> RunRecord:
@@ -20,7 +19,7 @@ def record(*rows: PatchResult, title: str = "It is wrong", source: str = "x = 1\
         for test in (judged(0, 0.85), judged(1, 0.85))
     )
     attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests)
-    ranks = rank_by_weight(tuple(replace(row, issue="i") for row in rows), tests)
+    ranks = ranked(tuple(replace(row, issue="i") for row in rows), tests)
     return RunRecord(issues=(issue,), attempts=(attempt,), given=(), ranks=ranks, sandbox="ns")
 
 

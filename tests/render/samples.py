@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.types import (
+    AssertedBug,
     Attempt,
     Call,
     Cause,
@@ -37,10 +37,11 @@ from pytest_brt.types import (
     Step,
     TestRun,
     Trajectory,
+    Value,
     Verdict,
 )
 from tests.support.outcomes import caused, refused
-from tests.support.rows import broken, judged, row
+from tests.support.rows import broken, judged, ranked, row
 
 ISSUE = Issue(
     id="i",
@@ -255,12 +256,15 @@ def patched(name: str, cells: str = "", **facts: object) -> PatchResult:
     return replace(made, patch=Patch(id=name, name=name, text=diff))
 
 
-def ranking(*results: PatchResult, tests: tuple[JudgedTest, ...] = TESTS) -> RunRecord:
-    """Return the record of a ranking of `results`."""
+def ranking(
+    *results: PatchResult, tests: tuple[JudgedTest, ...] = TESTS, tried: int = 0
+) -> RunRecord:
+    """Return the record of a ranking of `results`, whose leaders were `tried` on calls."""
     attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests, seconds=1.5)
     return record(
         attempts=(attempt,),
-        ranks=rank_by_weight(results, tests),
+        ranks=ranked(results, tests),
+        tried={"i": tried},
     )
 
 
@@ -271,6 +275,10 @@ def unrun(name: str) -> PatchResult:
     cells = (Cell(test="t0", verdict=Verdict.INVALID, cause=cause),)
     return replace(made, cells=cells)
 
+
+#: What a call gives that raises on the unpatched tree; and a test that asserts the bug.
+VALUE = Value(test="t0", expression="f(1)", before="", raised_before="TypeError", text="")
+ASSERTED = AssertedBug(test="tests/test_x.py::test_old", call="f(1)", bug_test="test_a")
 
 RANKINGS: dict[str, Callable[[], RunRecord]] = {
     "led": lambda: ranking(
@@ -296,7 +304,19 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
         tests=(bug_test(confidence=0.4),),
     ),
     "tied": lambda: ranking(
-        patched("a.diff", "pp", guarded=broken(0)), patched("b.diff", "pp", guarded=broken(0))
+        patched("a.diff", "pp", guarded=broken(0)),
+        patched("b.diff", "pp", guarded=broken(0)),
+        tried=13,
+    ),
+    "asserted-bug": lambda: ranking(
+        patched("a.diff", "pp", guarded=replace(broken(0), disputed=(ASSERTED,))),
+        patched("b.diff", "ff", guarded=broken(0)),
+    ),
+    "values": lambda: ranking(
+        patched("a.diff", "pp", guarded=broken(0), values=(replace(VALUE, text="2"),)),
+        patched("b.diff", "pp", guarded=broken(0), values=(replace(VALUE, raised="KeyError"),)),
+        patched("c.diff", "ff", guarded=broken(0), values=(replace(VALUE, raised="TypeError"),)),
+        tried=13,
     ),
     "too-close": lambda: ranking(
         patched("a.diff", "pp", guarded=broken(0), size=2),

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.rank.weighted import rank_by_weight
 from pytest_brt.render.ranking import answer_ranking, shortcoming
 from pytest_brt.types import Note, NotRun, Rank
 from tests.support.outcomes import refused
-from tests.support.rows import broken, judged, row
+from tests.support.rows import broken, judged, ranked, row
 
 TESTS = (judged(0), judged(1))
 
@@ -24,32 +23,32 @@ def test_the_best_patch_is_named_with_what_it_passes_and_breaks() -> None:
         row("right.diff", "pp", guarded=broken(0)),
         row("wrong.diff", "ff", guarded=broken(3)),
     )
-    assert of_ranking(rank_by_weight(rows, TESTS)) == (
+    assert of_ranking(ranked(rows, TESTS)) == (
         "Best: right.diff: passes 2 of 2 bug tests and breaks none of 20 existing tests."
     )
     bare = replace(broken(0, ran=0), total=0)
     rows = (row("right.diff", "pp", guarded=bare), row("wrong.diff", "ff", guarded=bare))
-    assert of_ranking(rank_by_weight(rows, TESTS)) == (
+    assert of_ranking(ranked(rows, TESTS)) == (
         "Best: right.diff: passes 2 of 2 bug tests (the project has no existing tests)."
     )
 
 
 def test_copies_of_the_best_patch_are_the_same_patch() -> None:
     rows = (row("a", "p", normal="x"), row("b", "p", normal="x"), row("c", "f", normal="y"))
-    assert of_ranking(rank_by_weight(rows, TESTS[:1])) == (
+    assert of_ranking(ranked(rows, TESTS[:1])) == (
         "Best: a (b: the same patch): passes 1 of 1 bug test (no existing test ran)."
     )
-    alone = rank_by_weight(rows[:2], TESTS[:1])
+    alone = ranked(rows[:2], TESTS[:1])
     assert of_ranking(alone).startswith("Only a (b: the same patch) could be tried: it passes 1")
 
 
 def test_patches_that_nothing_tells_apart_do_not_stand_out() -> None:
-    tied = rank_by_weight((row("a", "pp"), row("b", "pp"), row("c", "ff")), TESTS)
+    tied = ranked((row("a", "pp"), row("b", "pp"), row("c", "ff")), TESTS)
     assert of_ranking(tied) == (
         "No patch stands out: a and b pass the same tests: each passes 2 of 2 "
         "bug tests (no existing test ran)."
     )
-    close = rank_by_weight(
+    close = ranked(
         (row("a", "pp", size=30, guarded=broken(0, ran=3)), row("b", "p?", size=20)), TESTS
     )
     assert of_ranking(close).startswith("No patch stands out: a and b are too close to call: a ")
@@ -58,24 +57,24 @@ def test_patches_that_nothing_tells_apart_do_not_stand_out() -> None:
 def test_a_patch_does_not_stand_out_for_being_short() -> None:
     short, long = row("short", "p?", size=2), row("long", "pp", size=400)
     for rows in ((short, long), (replace(short, cells=long.cells), long)):
-        ranks = rank_by_weight(rows, TESTS)
+        ranks = ranked(rows, TESTS)
         assert ranks[0].result.patch.name == "short"
         assert of_ranking(ranks).startswith("No patch stands out: short and long ")
 
 
 def test_tests_that_may_not_be_about_the_bug_make_no_best_patch() -> None:
     unsure = (judged(0, 0.3), judged(1, 0.3))
-    ranks = rank_by_weight((row("a", "pp"), row("b", "ff"), row("c", "ff")), unsure)
+    ranks = ranked((row("a", "pp"), row("b", "ff"), row("c", "ff")), unsure)
     assert of_ranking(ranks).startswith("Possibly a: passes 2 of 2 bug tests")
     assert of_ranking(ranks).endswith("but it passes no sure bug test.")
 
 
 def test_without_evidence_nothing_is_said_of_patches() -> None:
-    none_run = rank_by_weight((row("a"), row("b", refused=refused())), ())
+    none_run = ranked((row("a"), row("b", refused=refused())), ())
     assert of_ranking(none_run).startswith("No bug test, so no patch is known to be right: ")
-    none_ran = rank_by_weight((row("a", "?"), row("b", refused=refused())), TESTS)
+    none_ran = ranked((row("a", "?"), row("b", refused=refused())), TESTS)
     assert of_ranking(none_ran) == "No patch stands out: no bug test could be run on any patch."
-    none_pass = rank_by_weight((row("a", "ff"), row("b", "ff")), TESTS)
+    none_pass = ranked((row("a", "ff"), row("b", "ff")), TESTS)
     assert of_ranking(none_pass) == "No patch stands out: none passes a bug test."
     missing = NotRun(issue="", patches=("f",), of=7)
     assert of_ranking(none_pass, missing) == "No answer yet: 1 of 7 patches was not run."
@@ -92,7 +91,7 @@ def test_a_patch_whose_code_gives_reason_is_to_be_read(code: str, warning: str) 
     odd = row(
         "evil.diff", "pp", remarks=(Note(code="not-exercised", text=""), Note(code=code, text=""))
     )
-    ranks = rank_by_weight((odd, row("b", "ff")), TESTS)
+    ranks = ranked((odd, row("b", "ff")), TESTS)
     assert of_ranking(ranks).startswith(f"Best: evil.diff ({warning}: read it): passes")
 
 

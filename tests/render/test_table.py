@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from pytest_brt.rank.epr import rank_by_epr
-from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.rank.ranking import rank_by_epr
 from pytest_brt.render.entries import patch_entries as entries_of
 from pytest_brt.render.ranking import notes_of
 from pytest_brt.render.text import PATCHES, grounds, table_lines
 from pytest_brt.types import Note, Verdict
 from tests.support.outcomes import caused, refused
-from tests.support.rows import broken, judged, row
+from tests.support.rows import broken, judged, ranked, row
 
 TESTS = (judged(0), judged(1))
 
@@ -23,7 +22,7 @@ def test_a_line_per_patch_with_what_is_known_of_it() -> None:
         row("half.diff", "pf", guarded=broken(2)),
         row("stale.diff", refused=refused(f"does not apply: {'x' * 200!r} is not there any more")),
     )
-    ranks = rank_by_weight(results, TESTS)
+    ranks = ranked(results, TESTS)
     lines = list(table_lines(entries_of(ranks)))
     assert lines[0].text.split("  ")[1] == "rank"
     first, second, last = (line.text.strip() for line in lines[1:])
@@ -77,7 +76,7 @@ def test_why_no_test_could_be_run_on_a_patch_is_said() -> None:
 def test_patches_that_behave_alike_share_their_places() -> None:
     tests = (judged(0), judged(1, 0.3))
     results = (row("a", "pp"), row("b", "pp", size=9), row("c", "pf"), row("d", "ff"))
-    ranks = rank_by_weight(results, tests)
+    ranks = ranked(results, tests)
     assert [str(rank.standing) for rank in ranks] == [
         *["tied"] * 2,
         "too-close",
@@ -100,7 +99,7 @@ def test_what_existing_tests_said() -> None:
         broken(0),
         shortfalls=(Note(code="budget-spent", text="the budget of 2 s a patch allows no more"),),
     )
-    ranks = rank_by_weight((row("a", "p", guarded=old), row("b", "p", guarded=broken(5))), TESTS)
+    ranks = ranked((row("a", "p", guarded=old), row("b", "p", guarded=broken(5))), TESTS)
     assert list(notes_of(ranks)) == [
         "20 of 100 existing tests ran on each patch (chosen by the names they use; "
         "the budget of 2 s a patch allows no more)"
@@ -112,7 +111,7 @@ def test_what_existing_tests_said() -> None:
 
 
 def test_every_score_can_say_why() -> None:
-    ranks = rank_by_weight((row("a", "pp", size=3), row("b", "ff", size=3)), TESTS)
+    ranks = ranked((row("a", "pp", size=3), row("b", "ff", size=3)), TESTS)
     first, second = grounds(entries_of(ranks), ())
     assert first.startswith("a: +")
     assert "by the bug tests" in first

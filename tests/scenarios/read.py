@@ -264,7 +264,7 @@ def _patch(found: Mapping[str, Any], names: Mapping[str, str]) -> Patch:
         score=found["score"],
         results={names[one["test"]]: one["verdict"] for one in found["cells"]},
         broken=tuple(one["test"] for one in existing["broken"]),
-        disputed=tuple(existing.get("disputed", ())),
+        disputed=tuple(one["test"] for one in existing.get("disputed", ())),
         ran=existing["ran"],
         copies=tuple(found["copies"]),
         gives={one["expression"]: one["text"] or one["raised"] for one in found["values"]},

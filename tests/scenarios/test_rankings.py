@@ -249,14 +249,12 @@ def asserted(make: Make) -> Run:
     return project.rank("--brt-tests=mine.py")
 
 
-@pytest.mark.xfail(strict=True, reason="W: no test of the suite is held against the bug tests")
 def test_an_existing_test_that_asserts_the_bug_counts_against_no_patch(asserted: Run) -> None:
     ranking = asserted.report.ranking
     assert ranking.leader == "right.diff", asserted.said
     assert ranking["right"].disputed == ("test_core.py::test_below",)
 
 
-@pytest.mark.xfail(strict=True, reason="W: no test of the suite is held against the bug tests")
 def test_a_true_regression_counts_beside_it(asserted: Run) -> None:
     ranking = asserted.report.ranking
     assert "test_core.py::test_half" in ranking["harms"].broken

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_brt.rank.ranking import rank
 from pytest_brt.types import (
     CandidateTest,
     Cell,
@@ -17,13 +18,21 @@ from pytest_brt.types import (
     Patch,
     PatchResult,
     Raised,
+    Rank,
     Regression,
     TestRun,
     Verdict,
 )
 from tests.support.outcomes import caused
 
+#: Enough of those that lead are right, whatever they lead on.
+LEADERS = dict.fromkeys(Evidence, Measured(right=50, of=50))
 VERDICTS = {"p": Verdict.PASS, "f": Verdict.FAIL, "?": Verdict.INVALID, "c": Verdict.CRASH}
+
+
+def ranked(results: tuple[PatchResult, ...], tests: tuple[JudgedTest, ...]) -> tuple[Rank, ...]:
+    """Rank, where leaders on any evidence are right."""
+    return rank(results, tests, LEADERS)
 
 
 def row(name: str, cells: str = "", **facts: object) -> PatchResult:

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.rank.epr import rank_by_epr
-from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.rank.ranking import rank_by_epr
 from pytest_brt.types import OracleKind, PatchResult, Rank, Standing
 from tests.support.outcomes import refused
-from tests.support.rows import broken, judged, row
+from tests.support.rows import broken, judged, ranked, row
 
 TESTS = tuple(judged(number) for number in range(6))
 
@@ -23,7 +22,7 @@ def names(ranks: tuple[Rank, ...]) -> list[str]:
 
 def test_plain_epr_is_kept_beside_the_score() -> None:
     results = (row("a", "pf"), row("b", "pp"), row("c", "ff"))
-    weighted = rank_by_weight(results, TESTS)
+    weighted = ranked(results, TESTS)
     plain = {rank.result.patch.name: rank.epr for rank in rank_by_epr(results)}
     assert names(weighted) == ["b", "a", "c"]
     assert {rank.result.patch.name: rank.epr for rank in weighted} == plain
@@ -36,7 +35,7 @@ def test_one_idea_sampled_often_does_not_drown_a_better_one() -> None:
     tests = (judged(0, 0.7, OracleKind.EQUALS), *flips)
     results = (row("value", "pfffff"), row("flip", "fppppp"))
     assert names(rank_by_epr(results)) == ["flip", "value"]
-    assert names(rank_by_weight(results, tests)) == ["value", "flip"]
+    assert names(ranked(results, tests)) == ["value", "flip"]
 
 
 def test_tests_that_fail_in_the_same_words_share_one_vote() -> None:
@@ -44,7 +43,7 @@ def test_tests_that_fail_in_the_same_words_share_one_vote() -> None:
 
     def scores(*messages: str) -> dict[str, float | None]:
         flips = tuple(judged(n, 0.5, message=text) for n, text in enumerate(messages, start=1))
-        ranks = rank_by_weight(results, (judged(0, 0.5), *flips))
+        ranks = ranked(results, (judged(0, 0.5), *flips))
         return {rank.name: rank.score for rank in ranks}
 
     # Where an object lies in memory is no other word.
@@ -56,14 +55,14 @@ def test_tests_that_fail_in_the_same_words_share_one_vote() -> None:
 
 def test_a_regression_breaks_a_tie_and_says_so() -> None:
     results = (row("a", "p", guarded=broken(1)), row("b", "p", guarded=broken(0)))
-    first, second = rank_by_weight(results, TESTS)
+    first, second = ranked(results, TESTS)
     assert first.result.patch.name == "b"
     assert any("existing tests fail" in reason for reason in second.because)
     assert first.standing is Standing.SEPARATED
 
 
 def test_behaving_alike_is_a_tie_even_when_the_order_has_a_reason() -> None:
-    ranks = rank_by_weight((row("a", "pp", size=9), row("b", "pp", size=2), row("c", "ff")), TESTS)
+    ranks = ranked((row("a", "pp", size=9), row("b", "pp", size=2), row("c", "ff")), TESTS)
     assert names(ranks) == ["b", "a", "c"]
     assert [rank.standing for rank in ranks] == [
         Standing.TIED,
@@ -79,22 +78,22 @@ def test_the_same_patch_written_twice_is_one_patch() -> None:
         row("b", "pp", normal="x", guarded=safe),
         row("c", "ff", normal="y", guarded=safe),
     )
-    ranks = rank_by_weight(results, TESTS)
+    ranks = ranked(results, TESTS)
     assert (ranks[0].copies, ranks[1].copies) == (("b",), ("a",))
-    alone = rank_by_weight((results[0], results[2]), TESTS)
+    alone = ranked((results[0], results[2]), TESTS)
     assert ranks[0].score == alone[0].score
 
 
 @pytest.mark.parametrize("cells", ["", "?"])
 def test_without_a_candidate_there_is_no_evidence(cells: str) -> None:
-    ranks = rank_by_weight((row("a", cells), row("b", cells), row("c", refused=refused())), ())
+    ranks = ranked((row("a", cells), row("b", cells), row("c", refused=refused())), ())
     assert {rank.standing for rank in ranks} == {Standing.NO_EVIDENCE}
     assert {rank.score for rank in ranks} == {None}
     assert names(ranks)[-1] == "c"
 
 
 def test_when_nothing_passes_there_is_no_evidence_either() -> None:
-    ranks = rank_by_weight((row("a", "ff"), row("b", "ff")), TESTS)
+    ranks = ranked((row("a", "ff"), row("b", "ff")), TESTS)
     assert {rank.standing for rank in ranks} == {Standing.NO_EVIDENCE}
 
 
@@ -108,7 +107,7 @@ def many(columns: list[str]) -> tuple[PatchResult, ...]:
 @given(matrices)
 def test_every_patch_is_ranked_once_and_in_order(columns: list[str]) -> None:
     results = many(columns)
-    ranks = rank_by_weight(results, TESTS)
+    ranks = ranked(results, TESTS)
     assert sorted(names(ranks)) == sorted(result.patch.name for result in results)
     places = [rank.place for rank in ranks if rank.place is not None]
     assert places == sorted(places)
@@ -133,9 +132,9 @@ def test_every_patch_is_ranked_once_and_in_order(columns: list[str]) -> None:
 @given(matrices, st.randoms())
 def test_the_order_of_input_changes_nothing(columns: list[str], random: object) -> None:
     results = list(many(columns))
-    straight = rank_by_weight(tuple(results), TESTS)
+    straight = ranked(tuple(results), TESTS)
     random.shuffle(results)  # type: ignore[attr-defined]
-    mixed = rank_by_weight(tuple(results), TESTS)
+    mixed = ranked(tuple(results), TESTS)
     assert names(mixed) == names(straight)
     assert [rank.standing for rank in mixed] == [rank.standing for rank in straight]
 
@@ -152,7 +151,7 @@ def test_turning_a_test_green_never_lowers_the_place_when_data_are_few(
     better[place] = "pp"
 
     def position(cells: list[str]) -> int:
-        ranks = rank_by_weight(many(cells), TESTS[:2])
+        ranks = ranked(many(cells), TESTS[:2])
         return next(
             rank.place or len(ranks) for rank in ranks if rank.result.patch.name == f"p{place}"
         )
@@ -162,8 +161,8 @@ def test_turning_a_test_green_never_lowers_the_place_when_data_are_few(
 
 def test_a_cell_that_says_nothing_counts_for_nothing() -> None:
     tests = tuple(judged(number, message="the same") for number in range(2))
-    whole = rank_by_weight((row("a", "pp"), row("b", "ff")), tests)
-    holed = rank_by_weight((row("a", "p?"), row("b", "f?")), tests)
+    whole = ranked((row("a", "pp"), row("b", "ff")), tests)
+    holed = ranked((row("a", "p?"), row("b", "f?")), tests)
     assert [rank.score for rank in holed] == [rank.score for rank in whole]
     assert [rank.epr for rank in holed] == [1.0, 0.0]
 
@@ -174,7 +173,7 @@ def test_a_patch_at_fault_never_scores_above_one_that_is_not() -> None:
     fails = row("fails a believed test", "fppp", size=1)
     harms = row("breaks an existing test", "pppp", size=1, guarded=broken(1))
     sound = row("sound", "pfff", size=500, guarded=broken(0))
-    first, *rest = rank_by_weight((fails, harms, sound), tests)
+    first, *rest = ranked((fails, harms, sound), tests)
     assert first.name == "sound"
     assert all((rank.score or 0) <= (first.score or 0) for rank in rest)
     assert [rank.place for rank in (first, *rest)] == [1, 2, 3]
@@ -184,12 +183,12 @@ def test_a_test_that_only_the_patch_that_brings_it_passes_decides_nothing() -> N
     claimed, shown = judged(0), judged(1)
     other, both = row("other", "fp"), row("author", "pp")
     author = replace(both, cells=both.cells[1:], own_cells=both.cells[:1])
-    ranks = rank_by_weight((other, author, row("wrong", "ff")), (claimed, shown))
+    ranks = ranked((other, author, row("wrong", "ff")), (claimed, shown))
     scores = {rank.name: rank.score or 0 for rank in ranks}
     assert scores["other"] == scores["author"] > scores["wrong"]
     # What a third patch passes as well is no longer its author's word alone.
     third = row("third", "pp")
-    ranks = rank_by_weight((other, author, third), (claimed, shown))
+    ranks = ranked((other, author, third), (claimed, shown))
     scores = {rank.name: rank.score or 0 for rank in ranks}
     assert scores["third"] == scores["author"] > scores["other"]
 
@@ -199,7 +198,7 @@ def test_without_a_test_the_order_is_by_existing_tests() -> None:
         row(name, normal=name, guarded=broken(2 * (name == "harmful")))
         for name in ("harmful", "one", "two")
     )
-    ranks = rank_by_weight((*results, row("lost", refused=refused())), ())
+    ranks = ranked((*results, row("lost", refused=refused())), ())
     assert [(rank.result.patch.name, rank.place) for rank in ranks] == [
         ("one", 1), ("two", 1), ("harmful", 3), ("lost", None),
     ]  # fmt: skip
@@ -209,7 +208,7 @@ def test_without_a_test_the_order_is_by_existing_tests() -> None:
 def test_length_counts_only_where_no_existing_test_ran() -> None:
     def scores(**facts: object) -> list[float | None]:
         rows = (row("short", "p?", size=2, **facts), row("long", "pp", size=200, **facts))
-        return [rank.score for rank in rank_by_weight(rows, TESTS)]
+        return [rank.score for rank in ranked(rows, TESTS)]
 
     short, long = scores(guarded=broken(0, ran=0))
     assert short is not None
@@ -221,7 +220,7 @@ def test_length_counts_only_where_no_existing_test_ran() -> None:
 
 def test_a_patch_that_singles_out_the_reported_input_does_not_tie_with_one_that_does_not() -> None:
     literal = row("a", "pp", special=("word == 'Old technology'",))
-    ranks = rank_by_weight((literal, row("b", "pp"), row("c", "ff")), TESTS)
+    ranks = ranked((literal, row("b", "pp"), row("c", "ff")), TESTS)
     assert names(ranks) == ["b", "a", "c"]
     assert [rank.standing for rank in ranks] == [Standing.SEPARATED, *[Standing.BEHIND] * 2]
     assert any("singling out" in reason for reason in ranks[1].because)

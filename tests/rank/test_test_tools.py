@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.rank.testers import named_testers
+from pytest_brt.rank.remarks import named_test_tools
 from pytest_brt.types import FileChange
 
 OLD = "import os\n\n\ndef f():\n    return os.getcwd()\n"
@@ -18,17 +18,17 @@ DECEIT = {
     "import sys\nsys.modules['_brt_probe'].Probe = None\n": "_brt_probe",
     "from unittest import TestCase\nTestCase.run = None\n": "unittest",
     "import builtins\nbuiltins.len = lambda x: 1\n": "builtins",
-    "class A:\n    def __eq__(self, other):\n        return True\n": "always-true __eq__",
+    "class A:\n    def __eq__(self, other):\n        return True\n": "__eq__(self, other)",
     "from _pytest.runner import CallInfo\nCallInfo.from_call = None\n": "CallInfo",
     "def f(:\n import pytest\n": "pytest",
     '"""import pytest"""\nexec(__doc__)\n': "pytest",
     "exec(open(__file__).read().split('#!')[1])\n#!import _pytest.runner\n": "_pytest",
     "async def pytest_runtest_call(item): pass\n": "pytest_runtest_call",
-    "class A:\n    __eq__ = lambda self, other: True\n": "always-true __eq__",
-    "class A:\n    def __eq__(self, other):\n        return not False\n": "always-true __eq__",
-    "class A:\n    def __eq__(self, other):\n        return self is self\n": "always-true __eq__",
+    "class A:\n    __eq__ = lambda self, other: True\n": "__eq__ = lambda self, other",
+    "class A:\n    def __eq__(self, other):\n        return not False\n": "__eq__(self, other)",
+    "class A:\n    def __eq__(self, other):\n        return self is self\n": "__eq__(self, other)",
     "import inspect\nf = inspect.stack()[1].frame\n": "inspect.stack",
-    "from inspect import currentframe\nf = currentframe()\n": "inspect.currentframe",
+    "from inspect import currentframe\nf = currentframe()\n": "from inspect import currentframe",
     "import os\nos._exit(0)\n": "_exit",
     "import os\nos.execv('/bin/true', ['true'])\n": "execv",
     "from os import execlpe\n": "execlpe",
@@ -54,25 +54,25 @@ def _change(source: str, path: str = "pkg/core.py") -> tuple[FileChange, ...]:
 
 @pytest.mark.parametrize("source", DECEIT)
 def test_code_that_names_the_tools_of_testing_is_remarked(source: str, tmp_path: Path) -> None:
-    assert DECEIT[source] in named_testers(_change(source), tmp_path)
+    assert DECEIT[source] in named_test_tools(_change(source), tmp_path)
 
 
 @pytest.mark.parametrize("source", INNOCENT)
 def test_other_code_is_not(source: str, tmp_path: Path) -> None:
-    assert named_testers(_change(source), tmp_path) == ()
+    assert named_test_tools(_change(source), tmp_path) == ()
 
 
 @pytest.mark.parametrize("path", ["pkg/data.txt", "pkg/data", "pkg/table.cfg"])
 def test_code_in_a_file_of_another_kind_is_remarked(path: str, tmp_path: Path) -> None:
     """It may be run by ``exec`` or `runpy`."""
     source = b"import _pytest.reports\n_pytest.reports.TestReport.outcome = 'passed'\n"
-    assert "_pytest" in named_testers((FileChange(path=path, content=source),), tmp_path)
+    assert "_pytest" in named_test_tools((FileChange(path=path, content=source),), tmp_path)
     prose = b"Run pytest to see whether it works: unittest.TestCase does not.\n"
-    assert named_testers((FileChange(path=path, content=prose),), tmp_path) == ()
+    assert named_test_tools((FileChange(path=path, content=prose),), tmp_path) == ()
 
 
 def test_what_was_named_before_is_no_news(tmp_path: Path) -> None:
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg/core.py").write_text("import pytest\n", encoding="utf-8")
-    assert named_testers(_change("import pytest\nx = 1\n"), tmp_path) == ()
-    assert named_testers((FileChange(path="pkg/core.py", content=None),), tmp_path) == ()
+    assert named_test_tools(_change("import pytest\nx = 1\n"), tmp_path) == ()
+    assert named_test_tools((FileChange(path="pkg/core.py", content=None),), tmp_path) == ()

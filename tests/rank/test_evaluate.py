@@ -10,8 +10,8 @@ import pytest
 
 from pytest_brt.guard import Guard
 from pytest_brt.patches import canonical_diff
+from pytest_brt.rank.evaluate import evaluate
 from pytest_brt.rank.guarding import Guarding
-from pytest_brt.rank.matrix import run_patch
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
@@ -60,7 +60,7 @@ MEANS = candidate(1, "assert mean([]) == 0")
 
 def run(engine: Runner, text: str, *tests: JudgedTest, guard: bool = False) -> PatchResult:
     guarding = Guarding(guard=Guard(engine), patches=()) if guard else None
-    return run_patch(patch(text), "issue", tests, engine, guarding=guarding)
+    return evaluate(patch(text), "issue", tests, engine, guarding=guarding)
 
 
 def test_a_row_has_a_cell_per_candidate_in_their_order(engine: Runner) -> None:
@@ -157,7 +157,7 @@ def test_what_lacks_something_around_it_says_nothing_of_a_patch(tmp_path: Path) 
     text = canonical_diff((FileChange(path="core.py", content=after),), tmp_path)
     engine = open_on(tmp_path)
     try:
-        (cell,) = run_patch(Patch(id="p", name="p", text=text), "", (test,), engine).cells
+        (cell,) = evaluate(Patch(id="p", name="p", text=text), "", (test,), engine).cells
     finally:
         engine.close()
     assert cell.verdict is Verdict.INVALID

@@ -10,14 +10,14 @@ import pytest
 
 from pytest_brt.guard import touched_of
 from pytest_brt.patches import canonical_diff
-from pytest_brt.rank.brought import (
-    find_brought,
+from pytest_brt.rank.evaluate import evaluate
+from pytest_brt.rank.patch_tests import (
+    find_patch_tests,
     is_own,
-    judge_brought,
+    judge_patch_tests,
     may_bring_tests,
 )
-from pytest_brt.rank.matrix import run_patch
-from pytest_brt.rank.weighted import rank_by_weight
+from pytest_brt.rank.ranking import rank
 from pytest_brt.sandbox.placing import Test, place_tests
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import Evidence, FileChange, JudgedTest, Patch, Verdict
@@ -72,8 +72,8 @@ def pool(root: Path) -> list[Patch]:
 
 def judged(engine: Runner, patches: list[Patch]) -> tuple[JudgedTest, ...]:
     root = Path(engine.subject.root)
-    tests = find_brought(patches, root)
-    return judge_brought(tests, tuple(touched_of(patches, root)), engine, None, 2)
+    tests = find_patch_tests(patches, root)
+    return judge_patch_tests(tests, tuple(touched_of(patches, root)), engine, None, 2)
 
 
 def reasons(engine: Runner, *patches: Patch) -> dict[str, str]:
@@ -94,7 +94,7 @@ def test_the_right_patch_is_first_by_the_tests_of_all_without_any_report(engine:
         "test_rounds",
     ]
     assert {found.judgement.evidence for found in tests} == {Evidence.PATCH_TEST}
-    ranks = rank_by_weight(tuple(run_patch(p, "", tests, engine) for p in patches), tests)
+    ranks = rank(tuple(evaluate(p, "", tests, engine) for p in patches), tests)
     assert (ranks[0].name, ranks[0].placed_with) == ("right", ())
     by_name = {rank.name: rank for rank in ranks}
     assert (by_name["right"].passed, by_name["right"].total) == (2, 3)
@@ -152,7 +152,7 @@ def test_a_script_that_asserts_is_a_test_and_one_that_prints_is_none(engine: Run
     patch = patch_of(root, "a", files)
     assert reasons(engine, patch) == {"test_reproduce": "", "test_script": ""}
     test = next(it for it in judged(engine, [patch]) if it.test.name == "test_reproduce")
-    assert run_patch(
+    assert evaluate(
         patch_of(root, "b", {"core.py": RIGHT}), "", (test,), engine
     ).cells[0].verdict is Verdict.PASS  # fmt: skip
 
@@ -175,7 +175,7 @@ def test_fixtures_and_data_come_along(engine: Runner) -> None:
     assert [found.judgement.candidate for found in tests] == [True, True]
     assert len(place_tests([Test.of(found.test) for found in tests])) == 2
     other = patch_of(root, "c", {"core.py": RIGHT})
-    cells = run_patch(other, "", tests, engine).cells
+    cells = evaluate(other, "", tests, engine).cells
     assert [cell.verdict for cell in cells] == [Verdict.PASS, Verdict.PASS]
 
 
