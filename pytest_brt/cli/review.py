@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.oracle.patch_values import stating, weak_assertion
-from pytest_brt.rank.variations import saying
+from pytest_brt.oracle.patch_values import saying, stating, weak_assertion
 from pytest_brt.render.answer import bug_tests, how_sure, reviewed
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.ranking import given_sentence

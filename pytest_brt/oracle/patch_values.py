@@ -12,13 +12,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pytest_brt.codec import content_id
+from pytest_brt.edit.source_text import indented
 from pytest_brt.pysource.parse import called_name, is_constant, parse_expression, parse_or_empty
 from pytest_brt.report.match import ADDRESS
 from pytest_brt.types import (
     CandidateTest,
+    Given,
     JudgedTest,
     OracleKind,
     Review,
+    Telling,
     TestRun,
     Value,
     Verdict,
@@ -130,6 +133,26 @@ def stating(judged: JudgedTest, value: Value) -> JudgedTest:
     name = f"{judged.test.name}_as_you_said"
     source = source.replace(f"def {judged.test.name}(", f"def {name}(")
     return accepted(judged, name, source, "You said that this value is right.")
+
+
+def saying(judged: JudgedTest, telling: Telling, given: Given) -> JudgedTest:
+    """Return the test that wants what a call gives on some patches, which a person calls right.
+
+    `judged` is the bug test whose call was varied.
+    """
+    lines = list(telling.setup)
+    if given.raised:
+        module, _, name = given.raised.removeprefix("builtins.").rpartition(".")
+        lines += ["import pytest", *([f"import {module}"] if module else [])]
+        kind = f"{module}.{name}" if module else name
+        lines.append(f"with pytest.raises({kind}):\n{indented(telling.expression)}")
+    elif is_written(given.text):
+        lines.append(f"assert {telling.expression} == {given.text}")
+    else:
+        lines.append(f"assert repr({telling.expression}) == {given.text!r}")
+    name = f"{judged.test.name}_as_you_said"
+    body = "\n".join(map(indented, lines))
+    return accepted(judged, name, f"def {name}():\n{body}\n", "You said that this is right.")
 
 
 def accepted(judged: JudgedTest, name: str, source: str, sentence: str) -> JudgedTest:

@@ -1,36 +1,25 @@
-"""Orders the patches of a report: by EPR, as the paper has it, and by how likely each is right.
+"""Orders the patches of a report by how likely each is right, with the EPR of each; ties are ties.
 
-Patches that pass the same tests tie, and a leader that nothing sure stands behind is none. See
-docs/ranking.md for the model.
+A leader that nothing sure stands behind is none. See docs/ranking.md for the model.
 """
 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
 
 from pytest_brt.rank.leaders import Leaders, doubt_of, leading_evidence, measured_leaders
 from pytest_brt.rank.score import length_odds, logit, score, sigmoid
-from pytest_brt.types import (
-    JudgedTest,
-    Note,
-    PatchResult,
-    Rank,
-    Standing,
-    Verdict,
-)
+from pytest_brt.types import JudgedTest, Note, PatchResult, Rank, Standing, Verdict
 
 #: Log-odds by which a patch must lead to be told apart from another: odds of about 2.7 to 1.
 MARGIN = 1.0
 
 
 def rank(
-    results: tuple[PatchResult, ...],
-    tests: tuple[JudgedTest, ...],
-    leaders: Leaders | None = None,
+    results: Sequence[PatchResult], tests: Iterable[JudgedTest], leaders: Leaders | None = None
 ) -> tuple[Rank, ...]:
     """Order `results` by the probability that each is right, best first.
 
@@ -39,74 +28,65 @@ def rank(
     any where no bug test ran at all: without one the order is that of what existing tests say.
     """
     candidates = [judged for judged in tests if judged.judgement.candidate]
-    ranks = [replace(one, copies=_copies(one, results)) for one in rank_by_epr(results)]
     is_tried = any(result.verdicts or result.passes_own for result in results)
-    rated = [one for one in ranks if is_tried and one.result.applies and not one.result.is_late]
-    unrated = [one for one in ranks if one not in rated]
+    rated: list[Rank] = []
+    unrated: list[Rank] = []
+    for result in results:
+        is_rated = is_tried and result.applies and not result.is_late
+        (rated if is_rated else unrated).append(_with_epr(result, results))
     deciding = _without_own_word(results, candidates)
     # Where no test is left, what patches say of themselves is better than nothing.
-    ordered = (*_by_score(rated, deciding or candidates), *_by_breakage(unrated, not candidates))
+    ordered = _by_score(rated, deciding or candidates)
+    ordered += _by_breakage(unrated, may_compare=not candidates)
     return _with_standings(ordered, deciding, measured_leaders() if leaders is None else leaders)
 
 
-def rank_by_epr(results: Iterable[PatchResult]) -> tuple[Rank, ...]:
-    """Order `results` by EPR alone, best first; those without one come last, by name.
+def _with_epr(result: PatchResult, results: Iterable[PatchResult]) -> Rank:
+    """Return a rank with the Ensemble Pass Rate: the share of bug tests that pass (paper 001).
 
     Every bug test counts, also those that fail alike. INVALID cells are our fault and count neither
-    as passed nor as run. Equal EPR is a tie: competition ranks (1, 1, 3), and each names the
-    others. (Paper 001, section on fix selection.)
+    as passed nor as run.
     """
-    ranks = []
-    for result in results:
-        total = len(result.verdicts)
-        passed = sum(verdict is Verdict.PASS for verdict in result.verdicts.values())
-        epr = passed / total if total else None
-        ranks.append(Rank(result=result, epr=epr, rank=None, passed=passed, total=total))
-    ranks.sort(key=lambda one: (one.epr is None, -(one.epr or 0), not one.result.applies, one.name))
-    rated = _placed([one for one in ranks if one.epr is not None], lambda one: one.epr)
-    return (*(replace(one, rank=one.place) for one in rated), *ranks[len(rated) :])
+    verdicts, name = list(result.verdicts.values()), result.patch.name
+    passed = verdicts.count(Verdict.PASS)
+    return Rank(
+        result=result,
+        epr=passed / len(verdicts) if verdicts else None,
+        passed=passed,
+        total=len(verdicts),
+        copies=tuple(
+            other.patch.name
+            for other in results
+            if other.program == result.program and other.patch.name != name
+        ),
+    )
 
 
 def _placed(ranks: Iterable[Rank], key: Callable[[Rank], object]) -> list[Rank]:
-    """Return `ranks` in their order with places, one for all of equal `key`."""
+    """Return `ranks` in their order with the places that all of equal `key` share."""
     placed: list[Rank] = []
-    for _, group in groupby(ranks, key=key):
-        names = [(one, one.name) for one in group]
-        place = len(placed) + 1
-        for one, name in names:
-            others = tuple(other for _, other in names if other != name)
-            placed.append(replace(one, place=place, placed_with=others))
+    for _, some in groupby(ranks, key=key):
+        group = list(some)
+        place = (len(placed) + 1, len(placed) + len(group))
+        placed += [replace(one, place=place) for one in group]
     return placed
 
 
-def _copies(one: Rank, results: Iterable[PatchResult]) -> tuple[str, ...]:
-    """Return the names of the other patches that make the same program."""
-    normal = one.result.normal
-    same = (other.patch.name for other in results if normal and other.normal == normal)
-    return tuple(name for name in same if name != one.name)
-
-
 def _without_own_word(
-    results: Sequence[PatchResult], tests: Sequence[JudgedTest]
+    results: Iterable[PatchResult], tests: Sequence[JudgedTest]
 ) -> list[JudgedTest]:
     """Return the tests but for those that pass on nothing but patches that bring them.
 
     Such a test is the word of its author, who may have asked for something wrong.
     """
-    passing: dict[str, set[str]] = defaultdict(set)
-    bringing: dict[str, set[str]] = defaultdict(set)
+    own, passed = set(), set()
     for result in results:
-        program = result.normal or result.patch.name
-        for cell in result.own_cells:
-            bringing[cell.test].add(program)
-        for cell in (*result.cells, *result.own_cells):
-            if cell.verdict is Verdict.PASS:
-                passing[cell.test].add(program)
-    return [
-        judged
-        for judged in tests
-        if not passing[judged.test.id] or passing[judged.test.id] - bringing[judged.test.id]
-    ]
+        own |= {(cell.test, result.program) for cell in result.own_cells}
+        cells = (*result.cells, *result.own_cells)
+        passed |= {(c.test, result.program) for c in cells if c.verdict is Verdict.PASS}
+    heard = {test for test, _ in passed - own}
+    words = {test for test, _ in passed} - heard
+    return [judged for judged in tests if judged.test.id not in words]
 
 
 def _by_score(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
@@ -140,18 +120,18 @@ def _behaviour(result: PatchResult) -> tuple[object, ...]:
     return (passing, broken, bool(result.special)) if passing else (result.patch.name,)
 
 
-def _by_breakage(ranks: list[Rank], may_compare: bool) -> list[Rank]:
+def _by_breakage(ranks: list[Rank], *, may_compare: bool) -> list[Rank]:
     """Return ranks without scores; where there is no test at all, those that apply get places.
 
     What is known then is how many existing tests they break.
     """
 
-    def key(one: Rank) -> tuple[bool, int]:
-        return (not one.result.applies, len(one.result.regressions))
+    def broken(one: Rank) -> int:
+        return len(one.result.regressions)
 
-    ranks.sort(key=lambda one: (key(one), one.name))
-    applied = [one for one in ranks if may_compare and one.result.applies]
-    return [*_placed(applied, key), *ranks[len(applied) :]]
+    ranks.sort(key=lambda one: (not one.result.applies, broken(one), one.name))
+    number = sum(may_compare and one.result.applies for one in ranks)
+    return _placed(ranks[:number], broken) + ranks[number:]
 
 
 # -- how sure the order is ---------------------------------------------------------------------
@@ -169,23 +149,21 @@ def _with_standings(
     rated = [one for one in ranks if one.score is not None]
     if not any(one.passed for one in rated):
         return tuple(replace(one, standing=Standing.NO_EVIDENCE) for one in ranks)
-    leader = rated[0]
-    rivals = [one for one in rated[1:] if one.name not in leader.copies]
-    near = {_compare(rival, leader) for rival in rivals}
+    leader, *others = rated
+    is_alone = all(one.name in leader.copies for one in others)
+    near = {_compare(one, leader) for one in others if one.name not in leader.copies}
     first = next((it for it in (Standing.TIED, Standing.CLOSE) if it in near), Standing.SEPARATED)
-    doubt = _doubt(leader, tests, leaders) if first is Standing.SEPARATED and rivals else None
-    standings = [
-        Standing.NO_EVIDENCE if one.score is None else (_compare(one, leader) if rivals else None)
-        for one in ranks
-    ]
-    head = replace(
-        leader,
-        standing=(Standing.UNSURE if doubt else first) if rivals else None,
-        doubt=doubt,
-        leads_by=leading_evidence(leader.result, tests),
+    evidence = leading_evidence(leader.result, tests)
+    doubt = None
+    if first is Standing.SEPARATED and not is_alone:
+        doubt = _doubt(leader.result, evidence) or doubt_of(evidence, leaders)
+        first = Standing.UNSURE if doubt else first
+    standings = [None if is_alone else _compare(one, leader) for one in rated[1:]]
+    return (
+        replace(leader, standing=None if is_alone else first, doubt=doubt, leads_by=evidence),
+        *(replace(one, standing=it) for one, it in zip(others, standings, strict=True)),
+        *(replace(one, standing=Standing.NO_EVIDENCE) for one in ranks[len(rated) :]),
     )
-    rest = zip(ranks[1:], standings[1:], strict=True)
-    return (head, *(replace(one, standing=standing) for one, standing in rest))
 
 
 def _compare(one: Rank, leader: Rank) -> Standing:
@@ -199,20 +177,16 @@ def _compare(one: Rank, leader: Rank) -> Standing:
     return Standing.CLOSE if lead < MARGIN else Standing.BEHIND
 
 
-def _doubt(leader: Rank, tests: Sequence[JudgedTest], leaders: Leaders) -> Note | None:
-    """Return why the leading patch does not lead clearly, whatever its odds."""
-    evidence = leading_evidence(leader.result, tests)
+def _doubt(result: PatchResult, evidence: str) -> Note | None:
+    """Return why a patch does not lead clearly, whatever its odds."""
     if not evidence:
         return Note(code="no-sure-test", text="it passes no sure bug test")
-    if leader.result.regressions:
+    if result.regressions:
         return Note(code="breaks-tests", text="it breaks existing tests")
-    guarded = leader.result.guarded
     # Where the user wants none to be run, the answer says so in the same sentence.
-    if guarded is not None and guarded.total and not guarded.ran:
+    if result.guarded is not None and result.guarded.total and not result.guarded.ran:
         return Note(code="no-existing-tests", text="no existing test ran on it")
-    if leader.result.as_unpatched is not None:
-        return leader.result.as_unpatched
-    return doubt_of(evidence, leaders)
+    return result.as_unpatched
 
 
 def without_separation(ranks: Sequence[Rank]) -> tuple[Rank, ...]:

@@ -181,7 +181,7 @@ def _ranking(record: RunRecord, issue: str) -> Ranking:
     return Ranking(
         issue=issue,
         answer=answer_ranking(ranks, not_run, tellings, brought, record.tried.get(issue, 0)),
-        patches=patch_entries(ranks),
+        patches=tuple(map(patch_entry, ranks)),
         not_run=not_run,
         tellings=tellings,
         tried=record.tried.get(issue, 0),
@@ -189,21 +189,9 @@ def _ranking(record: RunRecord, issue: str) -> Ranking:
     )
 
 
-def patch_entries(ranks: Sequence[Rank]) -> tuple[PatchEntry, ...]:
-    """Return the patches of a ranking, best first; those that tie share their ranks."""
-    tied: list[int] = []
-    for rank in ranks:
-        if rank.place is not None and rank.standing is Standing.TIED:
-            tied += rank.place, rank.place + len(rank.placed_with)
-    return tuple(_patch(rank.result, rank, tied) for rank in ranks)
-
-
-def _patch(result: PatchResult, rank: Rank, tied: Sequence[int]) -> PatchEntry:
-    place = None
-    if rank.place is not None and rank.standing is Standing.TIED:
-        place = min(tied), max(tied)
-    elif rank.place is not None:
-        place = rank.place, rank.place + len(rank.placed_with)
+def patch_entry(rank: Rank) -> PatchEntry:
+    """Return a patch of a ranking."""
+    result = rank.result
     return _entry(
         PatchEntry,
         result.patch,
@@ -211,7 +199,6 @@ def _patch(result: PatchResult, rank: Rank, tied: Sequence[int]) -> PatchEntry:
         rank,
         diff=result.patch.text,
         note=_note(result, rank),
-        place=place,
         cells=tuple(map(_outcome, result.cells)),
         own_cells=tuple(map(_outcome, result.own_cells)),
         existing=_existing(result.guarded),
@@ -229,7 +216,7 @@ def _note(result: PatchResult, rank: Rank) -> str:
         why = {run_words(cell) for cell in result.cells if cell.verdict is Verdict.INVALID}
         if len(why) == 1:
             parts += why
-    if rank.standing is Standing.CLOSE and rank.place != 1:
+    if rank.standing is Standing.CLOSE and rank.place and rank.place[0] != 1:
         parts.append("too close to the first to call")
     if rank.copies:
         parts.append(f"same as {', '.join(rank.copies)}")

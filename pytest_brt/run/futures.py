@@ -39,7 +39,6 @@ from pytest_brt.types import (
 
 if TYPE_CHECKING:  # what patches need is a quarter of the package: a run without any imports none
     from pytest_brt.guard import Guard
-    from pytest_brt.rank.evaluate import TreeResult
     from pytest_brt.rank.guarding import Guarding
     from pytest_brt.run.repairs import Repairing
 
@@ -65,7 +64,7 @@ class Run:
         self._attempts: dict[AttemptKey, Future[Attempt]] = {}
         self._rows: dict[tuple[str, str], Future[PatchResult]] = {}
         #: By issue and normal form of the patch.
-        self._ran: Once[tuple[str, str], TreeResult] = Once()
+        self._ran: Once[tuple[str, str], PatchResult] = Once()
         self._given: Future[tuple[JudgedTest, ...]] | None = None
         #: The tests that patches bring, by issue.
         self._brought: dict[str, Future[tuple[JudgedTest, ...]]] = {}

@@ -163,6 +163,11 @@ class PatchResult:
     guarded: Guarded | None = None
 
     @property
+    def program(self) -> str:
+        """Equal for patches that make the same program."""
+        return self.normal or self.patch.name
+
+    @property
     def applies(self) -> bool:
         """Whether it applies to the tree."""
         return self.refused is None

@@ -120,14 +120,10 @@ class Rank:
     result: PatchResult
     #: Share of candidate BRTs with a valid cell that pass, in 0..1; None without any.
     epr: float | None
-    #: Competition rank by EPR alone, 1 is best; None without EPR.
-    rank: int | None
     passed: int
     total: int
-    #: Competition rank in the order that the ranker gives; `rank` where that is plain EPR.
-    place: int | None = None
-    #: The patches that share its place.
-    placed_with: tuple[str, ...] = ()
+    #: First and last place that it may have: those of the patches that share it.
+    place: tuple[int, int] | None = None
     #: Probability that the patch is right, as the weighted ranker estimates it; in 0..1.
     score: float | None = None
     standing: Standing | None = None
@@ -192,11 +188,9 @@ class Telling:
     #: Id of the issue, "" when only tests were given, and of the bug test whose call was varied.
     issue: str
     test: str
-    #: What is run first, imports among it, and the expression, or the statement that prints.
+    #: What is run first, imports among it, and the expression.
     setup: tuple[str, ...]
     expression: str
-    #: What it prints is what it gives, and not its value.
-    prints: bool = False
     #: What it gives, in the order of the patches.
     gives: tuple[Given, ...]
 

@@ -11,7 +11,7 @@ import pytest
 from pytest_brt.oracle.patch_values import showing, stating, weak_assertion
 from pytest_brt.patches import canonical_diff
 from pytest_brt.rank.evaluate import evaluate
-from pytest_brt.rank.ranking import rank_by_epr
+from pytest_brt.rank.ranking import rank
 from pytest_brt.render.ranking import notes_of
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
@@ -78,7 +78,7 @@ def test_patches_are_grouped_by_what_they_give(engine: Runner) -> None:
         replace(result, patch=replace(result.patch, name=name))
         for result, name in zip(results, "abcd", strict=True)
     ]
-    (line,) = notes_of(rank_by_epr(tuple(named)))
+    (line,) = notes_of(rank(named, (NAME,)))
     assert line == "`name(2)`: before `Max(2)`; a and b `max(2)`; d `None`; 1 unchanged"
 
 

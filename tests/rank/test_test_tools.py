@@ -24,7 +24,7 @@ DECEIT = {
     '"""import pytest"""\nexec(__doc__)\n': "pytest",
     "exec(open(__file__).read().split('#!')[1])\n#!import _pytest.runner\n": "_pytest",
     "async def pytest_runtest_call(item): pass\n": "pytest_runtest_call",
-    "class A:\n    __eq__ = lambda self, other: True\n": "__eq__ = lambda self, other",
+    "class A:\n    __eq__ = lambda self, other: True\n": "__eq__ = lambda self, other: True",
     "class A:\n    def __eq__(self, other):\n        return not False\n": "__eq__(self, other)",
     "class A:\n    def __eq__(self, other):\n        return self is self\n": "__eq__(self, other)",
     "import inspect\nf = inspect.stack()[1].frame\n": "inspect.stack",
@@ -62,13 +62,9 @@ def test_other_code_is_not(source: str, tmp_path: Path) -> None:
     assert named_test_tools(_change(source), tmp_path) == ()
 
 
-@pytest.mark.parametrize("path", ["pkg/data.txt", "pkg/data", "pkg/table.cfg"])
-def test_code_in_a_file_of_another_kind_is_remarked(path: str, tmp_path: Path) -> None:
-    """It may be run by ``exec`` or `runpy`."""
-    source = b"import _pytest.reports\n_pytest.reports.TestReport.outcome = 'passed'\n"
-    assert "_pytest" in named_test_tools((FileChange(path=path, content=source),), tmp_path)
-    prose = b"Run pytest to see whether it works: unittest.TestCase does not.\n"
-    assert named_test_tools((FileChange(path=path, content=prose),), tmp_path) == ()
+def test_a_file_of_another_kind_is_not(tmp_path: Path) -> None:
+    prose = b"pytest\nunittest.TestCase\n"
+    assert named_test_tools((FileChange(path="requirements.txt", content=prose),), tmp_path) == ()
 
 
 def test_what_was_named_before_is_no_news(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_brt.oracle.patch_values import saying
 from pytest_brt.pysource.parse import parse
 from pytest_brt.rank.ranking import rank
 from pytest_brt.rank.variations import (
@@ -18,7 +20,6 @@ from pytest_brt.rank.variations import (
     comparable,
     find_difference,
     find_remarks,
-    saying,
     try_calls,
     variations,
 )
@@ -27,10 +28,8 @@ from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     FileChange,
-    Frame,
     Given,
     JudgedTest,
-    Raised,
     Review,
     Telling,
     Verdict,
@@ -157,32 +156,6 @@ def test_a_test_with_fixtures_has_no_call() -> None:
     assert call_of(asking("assert size('1') == 1", head).test) is None
 
 
-PRINTING = asking(
-    "capsys.readouterr()\n    for n in range(2):\n        print(size('1'))\n"
-    "    assert capsys.readouterr().out != '2'",
-    "from core import size\n\n\ndef test_size(capsys):\n",
-)
-
-
-def test_what_a_test_has_printed_counts_where_it_looks_at_that(engine: Runner) -> None:
-    call = call_of(PRINTING.test)
-    assert call == Call(
-        setup=("from core import size",),
-        expression="for n in range(2):\n    print(size('1'))",
-        prints=True,
-    )
-    changes = changing(a=HEAD + "return 1\n", b=HEAD + "return 2\n")
-    telling = find_difference(try_calls((PRINTING,), changes, engine, 60.0), changes, engine)
-    assert telling is not None
-    assert telling.prints
-    (right,) = [given for given in telling.gives if "a" in given.patches]
-    made = saying(PRINTING, telling, right)
-    assert "def test_size_as_you_said(capsys):" in (made.test.source or "")
-    targets = (Test.of(replace(made.test, path="test_said.py")),)
-    verdicts = [engine.run(targets, c)[0].verdict for c in changes.values()]
-    assert verdicts == [Verdict.PASS, Verdict.FAIL]
-
-
 def test_a_literal_gets_values_near_it_and_a_list_loses_each_of_its_elements() -> None:
     calls = variations(Call(setup=("import core", "x = True"), expression="core.size([5, b'cd'])"))
     assert {call.statements[1:] for call in calls} >= {
@@ -209,17 +182,9 @@ def test_at_most_twelve_variations_are_python_and_different(value: object) -> No
         parse("\n".join(one.statements))
 
 
-def stumbling(line: str = "return int(text)", **place: object) -> JudgedTest:
-    """Return the bug test, which fails in this line of core.py."""
-    frame = Frame(path="core.py", line=2, function="size", project=True)
-    raised = Raised(type="ValueError", message="", frames=(replace(frame, **place),))
-    run = replace(SIZE.judgement.runs[0], raised=raised)
-    return replace(SIZE, judgement=replace(SIZE.judgement, runs=(run,)))
-
-
 def remarks(engine: Runner, *sound: str, **patches: str) -> dict[str, str]:
     """Return what variations show of patches, by a code; all of them are sound but where said."""
-    tried = try_calls((stumbling(),), changing(**patches), engine, 60.0)
+    tried = try_calls((SIZE,), changing(**patches), engine, 60.0)
     notes = find_remarks(tried, sound or tuple(patches), Path(engine.subject.root))
     return {name: f"{note.code}: {note.text}" for name, note in notes.items()}
 
@@ -256,22 +221,25 @@ def test_a_refusal_in_other_words_is_none_of_the_bug(engine: Runner) -> None:
 
 
 @pytest.mark.parametrize(
-    ("core", "place"),
+    ("line", "is_special"),
     [
-        ("raise ValueError(text)", {}),
-        ("assert text.isdigit()", {}),
-        ("return int(text)", {"project": False}),
-        ("return int(text)", {"path": "made.py"}),
+        ("return int(text)", True),
+        ("raise ValueError(text)", False),
+        ("assert text.isdigit(), text", False),
+        ("return __import__('json').loads(text)", False),
     ],
 )
-def test_what_is_raised_on_purpose_or_elsewhere_proves_nothing(
-    engine: Runner, core: str, place: dict[str, object], tmp_path: Path
+def test_what_is_raised_on_purpose_or_in_a_library_may_be_right(
+    line: str, is_special: bool, tmp_path: Path
 ) -> None:
-    write_tree(tmp_path, {"core.py": f"def size(text):\n    {core}\n"})
-    tests = (stumbling(core, **place),)
-    tried = try_calls(tests, changing(right=RIGHT, literal=LITERAL), engine, 60.0)
+    core = f"def size(text):\n    {line}\n"
+    write_tree(tmp_path, {"core.py": core})
+    literal = core.replace("    ", "    if text == '1.5KB': return 1536.0\n    ", 1)
+    with closing(open_on(tmp_path)) as runner:
+        tried = try_calls((SIZE,), changing(right=RIGHT, literal=literal), runner, 60.0)
     notes = find_remarks(tried, ("right", "literal"), tmp_path)
-    assert [note.code for note in notes.values()] == ["as-unpatched"]
+    assert [*notes] == ["literal"]
+    assert (notes["literal"].code == "singles-out-input") is is_special
 
 
 def test_leaders_and_those_that_pass_what_the_first_passes_are_compared() -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_brt.rank.ranking import rank_by_epr
-from pytest_brt.render.entries import patch_entries as entries_of
+from pytest_brt.render.entries import patch_entry
 from pytest_brt.render.ranking import notes_of
+from pytest_brt.render.report import PatchEntry
 from pytest_brt.render.text import PATCHES, grounds, table_lines
-from pytest_brt.types import Note, Verdict
+from pytest_brt.types import Note, Rank, Verdict
 from tests.support.outcomes import caused, refused
 from tests.support.rows import broken, judged, ranked, row
 
 TESTS = (judged(0), judged(1))
+
+
+def entries_of(ranks: Sequence[Rank]) -> list[PatchEntry]:
+    return list(map(patch_entry, ranks))
 
 
 def test_a_line_per_patch_with_what_is_known_of_it() -> None:
@@ -39,20 +44,8 @@ def test_a_line_per_patch_with_what_is_known_of_it() -> None:
     assert whole[-1].endswith("not there any more")
 
 
-def test_plain_epr_has_no_columns_that_would_be_empty() -> None:
-    ranks = rank_by_epr((row("a", "p"), row("b", "p"), row("c", "f"), row("d")))
-    lines = [line.text for line in table_lines(entries_of(ranks))]
-    assert lines == [
-        "  rank  patch  bug tests  note",
-        "  1-2   a      1/1 pass",
-        "  1-2   b      1/1 pass",
-        "  3     c      0/1 pass",
-        "  -     d      -          no bug test could be run on it",
-    ]
-
-
 def test_a_long_table_is_cut_unless_all_of_it_is_wanted() -> None:
-    ranks = rank_by_epr(tuple(row(f"p{number:02}", "p") for number in range(PATCHES + 3)))
+    ranks = ranked(tuple(row(f"p{number:02}", "p") for number in range(PATCHES + 3)), TESTS)
     assert [line.text for line in table_lines(entries_of(ranks))][
         -1
     ] == "  … and 3 more (-v lists them)"
@@ -69,7 +62,7 @@ def test_why_no_test_could_be_run_on_a_patch_is_said() -> None:
         )
         for cell in lost.cells
     ]
-    (patch,) = entries_of(rank_by_epr((replace(lost, cells=tuple(cells)),)))
+    (patch,) = entries_of(ranked((replace(lost, cells=tuple(cells)),), TESTS))
     assert patch.note == "no bug test could be run on it; sandbox: could not be set up: said: no"
 
 
@@ -107,7 +100,7 @@ def test_what_existing_tests_said() -> None:
     assert list(grounds(entries_of(ranks), ()))[:5] == [
         f"b breaks tests/test_x.py::test_{n} (assert 1 == 2)" for n in range(5)
     ]
-    assert list(notes_of(rank_by_epr((row("a", "p"),)))) == []
+    assert list(notes_of(ranked((row("a", "p"),), TESTS))) == []
 
 
 def test_every_score_can_say_why() -> None:

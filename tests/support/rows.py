@@ -26,7 +26,7 @@ from pytest_brt.types import (
 from tests.support.outcomes import caused
 
 #: Enough of those that lead are right, whatever they lead on.
-LEADERS = dict.fromkeys(Evidence, Measured(right=50, of=50))
+LEADERS = {str(evidence): Measured(right=50, of=50) for evidence in Evidence}
 VERDICTS = {"p": Verdict.PASS, "f": Verdict.FAIL, "?": Verdict.INVALID, "c": Verdict.CRASH}
 
 
