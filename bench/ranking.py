@@ -10,7 +10,8 @@ them. The labels and the hidden tests never reach the tool.
 Three pools are ranked for each bug: the candidates; with the true fix as one more; and the wrong
 ones alone, where nothing should be called best. Counted for P@1, MRR and AUC are pools with right
 and wrong patches; ties count as the expectation over their orders. Printed besides are, by the
-evidence of the first test: of those that lead clearly, how many are right; and of the wrong
+evidence that the first patch leads on: of those that lead clearly, how many are right, for
+`pytest_brt/rank/leaders.toml`; in how many pools one is called the best, and is; and of the wrong
 patches, how many a right test rejects. The last line is one JSON object.
 """
 
@@ -69,9 +70,19 @@ class Ranked:
 
     @property
     def evidence(self) -> str:
-        """What the first test rests on."""
+        """What the first patch leads on, or else what the first patch leads on."""
         tests = self.report.bug_tests if self.report else ()
-        return (tests[0].evidence or tests[0].author) if tests else "no test"
+        first = (tests[0].evidence or tests[0].author) if tests else "no test"
+        patches = self.ranking.patches if self.ranking else ()
+        return (patches[0].leads_by if patches else "") or first
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether a patch leads clearly, be that evidence measured or not."""
+        ranking = self.ranking
+        return ranking is not None and (
+            ranking.status in ("best", "only") or ranking.reason.startswith("leaders-")
+        )
 
 
 def main() -> int:
@@ -195,20 +206,23 @@ def _show(kind: str, ranked: Sequence[Ranked]) -> dict[str, object]:
         low, high = interval(values)
         print(f"{name:4} {fmean(values):.3f} [{low:.2f}, {high:.2f}]")
         figures[name] = round(fmean(values), 4)
-    print(f"{'first test rests on':28} {'clear leader right':>20} {'p1':>6}")
+    print(f"{'first patch leads on':28} {'clear leader right':>20} {'p1':>6}")
     for evidence in sorted({one.evidence for one in ranked}):
         some = [one for one in ranked if one.evidence == evidence]
-        clear = [one for one in some if one.ranking and one.ranking.status in ("best", "only")]
+        clear = [one for one in some if one.is_clear]
         right = sum(one.ranking.leader in one.pool.right for one in clear if one.ranking)
         firsts = [precision_at_1(order) for one in some if (order := one.order)]
         mean = f"{fmean(firsts):.2f}" if firsts else "–"
         print(f"{evidence:28} {share(right, len(clear)):>20} {mean:>6}")
+    best = [one for one in ranked if one.ranking and one.ranking.status == "best"]
+    correct = sum(one.ranking.leader in one.pool.right for one in best if one.ranking)
+    print(f"called the best, and right: {share(correct, len(best))}, of {len(ranked)} pools")
     rejected, tried = _rejections(ranked)
     print(f"wrong patches rejected by right tests: {share(rejected, tried)}")
     cpu = [one.cpu / max(1, len(one.ranking.patches)) for one in ranked if one.ranking]
     if cpu:
         print(f"CPU seconds a patch: {fmean(cpu):.1f}")
-    clear = [one for one in ranked if one.ranking and one.ranking.status in ("best", "only")]
+    clear = [one for one in ranked if one.is_clear]
     right = sum(one.ranking.leader in one.pool.right for one in clear if one.ranking)
     return {**figures, "clear": len(clear), "clear_right": right, "rejected": rejected, "of": tried}
 

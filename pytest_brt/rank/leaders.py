@@ -46,7 +46,7 @@ def doubt_of(evidence: str, leaders: Leaders) -> Note | None:
         return None
     row = leaders.get(evidence)
     if row is None:
-        text = "nobody counted how often a leader on such a test is right"
+        text = "how often a leader on such tests is right was not measured"
         return Note(code="leaders-not-measured", text=text)
     if lower_bound(row) >= _LEAST:
         return None

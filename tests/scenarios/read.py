@@ -82,6 +82,8 @@ class Patch:
     #: Share of the bug tests that pass on it; none without any that ran.
     epr: float | None
     score: float | None
+    #: What it leads on, as in "reported-exception"; "" where it does not lead.
+    leads_by: str
     #: What each test did on it, by the test's name; those that it brought itself are left out.
     results: Mapping[str, str]
     #: Existing tests that it breaks, and those that count against no patch.
@@ -104,6 +106,8 @@ class Ranking:
     status: str
     #: The patch that is first alone, surely or not; "" where there is none.
     leader: str
+    #: Why it is so, as in "no-sure-test", "" where that is plain.
+    reason: str
     #: In what those are level that share the first place, as in "odds"; "" where none do.
     level: str
     patches: tuple[Patch, ...]
@@ -237,6 +241,7 @@ def _ranking(found: Mapping[str, Any], names: Mapping[str, str]) -> Ranking:
     return Ranking(
         status=answer["status"],
         leader=answer["best"][0] if answer["status"] in ("best", "unsure", "only") else "",
+        reason=(answer["reason"] or {"code": ""})["code"],
         level=answer["reason"]["code"] if answer["status"] == "tie" else "",
         patches=tuple(_patch(one, names) for one in found["patches"]),
         missing=tuple((found["not_run"] or {"patches": ()})["patches"]),
@@ -262,6 +267,7 @@ def _patch(found: Mapping[str, Any], names: Mapping[str, str]) -> Patch:
         ranks=tuple(found["place"]) if found["place"] else None,
         epr=found["epr"],
         score=found["score"],
+        leads_by=found.get("leads_by", ""),
         results={names[one["test"]]: one["verdict"] for one in found["cells"]},
         broken=tuple(one["test"] for one in existing["broken"]),
         disputed=tuple(one["test"] for one in existing.get("disputed", ())),
