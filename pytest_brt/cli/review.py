@@ -76,15 +76,18 @@ def _review(arguments: argparse.Namespace) -> None:
 
 
 def _results(ranking: LastRun, tests: Sequence[JudgedTest]) -> Iterator[tuple[str, _Result]]:
-    """Yield the results that patches give in calls of known tests, with their short names."""
+    """Yield the results that patches give in calls of known tests, with their short names.
+
+    Those on which the leading patches differ come first.
+    """
     known = {judged.test.id: weak_assertion(judged.test) for judged in tests}
     results: dict[object, _Result] = {}
-    for value in (value for rank in ranking.ranks for value in rank.result.values):
-        if known.get(value.test) and not value.raised and value.text != value.before:
-            results.setdefault((value.test, value.text), value)
     for telling in ranking.tellings:
         if telling.test in known:
             results |= {(telling, given): (telling, given) for given in telling.gives}
+    for value in (value for rank in ranking.ranks for value in rank.result.values):
+        if known.get(value.test) and not value.raised and value.text != value.before:
+            results.setdefault((value.test, value.text), value)
     for number, result in enumerate(results.values(), 1):
         yield f"V{number}", result
 
