@@ -28,16 +28,10 @@ def leading_evidence(result: PatchResult, tests: Sequence[JudgedTest]) -> str:
         for judged in tests
         if judged.judgement.counts and verdicts.get(judged.test.id) is Verdict.PASS
     ]
-    strongest = max(passed, key=lambda one: one.judgement.confidence, default=None)
-    if strongest is None:
-        return ""
-    if any(map(_is_yours, passed)):
+    if any(t.review is Review.ACCEPTED or t.test.origin.author is Author.PERSON for t in passed):
         return YOURS
-    return strongest.judgement.evidence or strongest.test.origin.author
-
-
-def _is_yours(judged: JudgedTest) -> bool:
-    return judged.review is Review.ACCEPTED or judged.test.origin.author is Author.PERSON
+    strongest = max(passed, key=lambda one: one.judgement.confidence, default=None)
+    return (strongest.judgement.evidence or strongest.test.origin.author) if strongest else ""
 
 
 def doubt_of(evidence: str, leaders: Leaders) -> Note | None:

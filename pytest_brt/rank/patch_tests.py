@@ -6,7 +6,6 @@ patch, which was written to pass it, but as much as others of its kind about all
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -25,7 +24,6 @@ from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.project.pytest_config import CollectionPatterns, read_config
 from pytest_brt.pysource.normal_form import test_key
-from pytest_brt.pysource.parse import parse_or_empty
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
@@ -45,12 +43,6 @@ from pytest_brt.types import (
 _MOST = 20
 #: Wall-clock seconds of one of them, and of all.
 _EACH, _ALL = 20.0, 120.0
-_RUNS_SCRIPT = """\
-def test_{name}():
-    import runpy
-
-    runpy.run_path({path!r}, run_name="__main__")
-"""
 _FILE = re.compile(r"^\+\+\+ (?:[a-z]/)?([^\t\n]+\.py)(?:\t|$)", re.MULTILINE)
 
 
@@ -70,7 +62,6 @@ def find_patch_tests(
 ) -> tuple[CandidateTest, ...]:
     """Return the tests that patches add to the tree at `root`, or change there; equal ones once.
 
-    They are functions and methods of files that pytest collects, and scripts that assert something.
     What else a patch changes among tests, fixtures and data, comes with each of them. The patches
     are meant for `issue`, "" for none.
     """
@@ -79,69 +70,47 @@ def find_patch_tests(
     for patch in patches:
         with suppress(PatchProblem):
             changes = apply_patch(patch, root, whole=True).changes
-            ours = [change for change in changes if _is_of_tests(change, root, collected)]
-            for key, name, change in islice(_tests_in(ours, root, collected), _MOST):
-                test = tests.get(key) or _candidate(issue, name, change, ours)
-                origin = test.origin
+            ours = [c for c in changes if is_test_path(c.path) or collected.has_file(c.path)]
+            for key, new in islice(_tests_in(ours, root, collected), _MOST):
+                test = tests.get(key, new)
+                sources = {*test.origin.sources, patch.source} - {""}
                 origin = replace(
-                    origin,
-                    patches=(*origin.patches, patch.name),
-                    sources=tuple(sorted({*origin.sources, patch.source} - {""})),
+                    test.origin,
+                    patches=(*test.origin.patches, patch.name),
+                    sources=tuple(sorted(sources)),
                 )
-                tests[key] = replace(test, origin=origin)
+                tests[key] = replace(test, issue=issue, origin=origin)
     return tuple(tests.values())
-
-
-def _is_of_tests(change: FileChange, root: Path, collected: CollectionPatterns) -> bool:
-    """Say whether a file belongs to tests: by its name, or as a new script beside the product."""
-    if is_test_path(change.path) or collected.has_file(change.path):
-        return True
-    path = root / change.path
-    return not path.exists() and not (path.parent / "__init__.py").exists()
 
 
 def _tests_in(
     ours: Sequence[FileChange], root: Path, collected: CollectionPatterns
-) -> Iterator[tuple[str, str, FileChange]]:
-    """Yield the tests among changed files: a key that equal ones share, its name, and its file.
-
-    The name of a script is "".
-    """
+) -> Iterator[tuple[str, CandidateTest]]:
+    """Yield the tests among the changed files of tests, each with a key that equal ones share."""
     for change in ours:
         if change.content is None or not change.path.endswith(".py"):
             continue
-        source = change.content.decode("utf-8", "replace")
-        file = root / change.path
+        path, source = change.path, change.content.decode("utf-8", "replace")
+        file = root / path
         before = file.read_text("utf-8", "replace") if file.is_file() else None
-        kinds = collected if collected.has_file(change.path) else CollectionPatterns()
-        tests = altered_tests(change.path, before, source, kinds)
-        for test in tests:
-            yield content_id(test_key(dedent(test.source))), test.node, change
-        nodes = ast.walk(parse_or_empty(source))
-        if before is None and not tests and any(isinstance(node, ast.Assert) for node in nodes):
-            yield content_id(test_key(source)), "", change
-
-
-def _candidate(
-    issue: str, name: str, change: FileChange, ours: Sequence[FileChange]
-) -> CandidateTest:
-    """Return the test `name` of a file, or one that runs it as a script where that is ""."""
-    path, source = change.path, (change.content or b"").decode("utf-8", "replace")
-    support = tuple(other for other in ours if other is not change or not name)
-    if not name:
-        stem = Path(path).stem if Path(path).stem.isidentifier() else "script"
-        source = _RUNS_SCRIPT.format(name=stem, path=path)
-        path, name = f"test_brt_runs_{stem}.py", f"test_{stem}"
-    return CandidateTest(
-        id=content_id("brought", path, name, source, *(file.path for file in support)),
-        name=name,
-        issue=issue,
-        origin=Origin(strategy="patch"),
-        oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Came with a patch."),
-        path=path,
-        source=source,
-        support=support,
-    )
+        kinds = collected if collected.has_file(path) else CollectionPatterns()
+        support = tuple(other for other in ours if other is not change)
+        for test in altered_tests(path, before, source, kinds):
+            yield (
+                content_id(test_key(dedent(test.source))),
+                CandidateTest(
+                    id=content_id(
+                        "brought", path, test.node, source, *(one.path for one in support)
+                    ),
+                    name=test.node,
+                    issue="",
+                    origin=Origin(strategy="patch"),
+                    oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Came with a patch."),
+                    path=path,
+                    source=source,
+                    support=support,
+                ),
+            )
 
 
 def judge_patch_tests(
@@ -165,27 +134,29 @@ def judge_patch_tests(
     for seed in range(max(1, repeat)):
         targets = [*map(Test.of, waiting)]
         for run in runner.run(
-            targets, hash_seed=seed, test_seconds=_EACH, seconds=_ALL, watch=watch
+            targets, hash_seed=seed, watch=watch, test_seconds=_EACH, seconds=_ALL
         ):
             runs[run.test] += (run,)
         waiting = [t for t in waiting if any(r.verdict is Verdict.FAIL for r in runs[t.id])]
     # Where no line of any test was seen, none could be.
-    is_seen = any(run.ran for some in runs.values() for run in some)
-    judged = []
-    for test in tests:
-        one = judge(test, runs[test.id], facts, Rating(evidence=Evidence.PATCH_TEST))
-        first = runs[test.id][:1]
-        if one.judgement.candidate and first[0].mismatch:
-            why_not = "needs something that only its patch brings"
-        elif one.judgement.candidate and is_seen and not _runs_a_change(first[0], pool):
-            why_not = "runs nothing that a patch changes"
-        else:
-            judged.append(one)
-            continue
-        judged.append(replace(one, judgement=refused(Verdict.FAIL, why_not, runs[test.id])))
-    return tuple(judged)
+    seen = pool if any(run.ran for some in runs.values() for run in some) else ()
+    return tuple(_judged(test, runs[test.id], seen, facts) for test in tests)
 
 
-def _runs_a_change(run: TestRun, pool: Sequence[Touched]) -> bool:
-    ran = {path: int(lines, 16) for path, lines in run.ran}
-    return any(touched.is_run(ran) for touched in pool)
+def _judged(
+    test: CandidateTest,
+    runs: tuple[TestRun, ...],
+    pool: Sequence[Touched],
+    facts: ReportFacts | None,
+) -> JudgedTest:
+    judged = judge(test, runs, facts, Rating(evidence=Evidence.PATCH_TEST))
+    if not judged.judgement.candidate:
+        return judged
+    ran = {path: int(lines, 16) for path, lines in runs[0].ran}
+    why_not = ""
+    if runs[0].mismatch:
+        why_not = "needs something that only its patch brings"
+    elif pool and not any(touched.is_run(ran) for touched in pool):
+        why_not = "runs nothing that a patch changes"
+    refusal = refused(Verdict.FAIL, why_not, runs)
+    return replace(judged, judgement=refusal) if why_not else judged

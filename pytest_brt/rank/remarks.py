@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -61,10 +60,8 @@ def special_cases(
         if change.content is None or before.suffix != ".py" or not old.body:
             continue
         unknown = reported.difference(_values(old))
-        counted = Counter(shown for shown, _ in _comparisons(old))
         for shown, fixed in _comparisons(parse_or_empty(change.content)):
-            counted[shown] -= 1
-            if counted[shown] < 0 and not unknown.isdisjoint(_values(fixed)):
+            if not unknown.isdisjoint(_values(fixed)):
                 special[shown] = None
     return tuple(special)
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ast
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from itertools import chain, groupby, islice, zip_longest
+from itertools import chain, groupby, islice
 from pathlib import Path
 
 from pytest_brt.pysource.parse import covers, is_constant, parse_or_empty
@@ -117,23 +117,20 @@ def variations(call: Call) -> tuple[Call, ...]:
     Those of the call itself come before those of its set-up.
     """
     tree = parse_or_empty("\n".join(call.statements))
-    nodes = list(ast.walk(tree))
-    places = sorted(range(len(nodes)), key=lambda at: -getattr(nodes[at], "lineno", 0))
+    changes = [
+        (turn, -getattr(node, "lineno", 0), place, value)
+        for place, node in enumerate(ast.walk(tree))
+        for turn, value in enumerate(_near(node))
+    ]
     calls: dict[Call, None] = {}
-    for place, value in _in_turn((at, value) for at in places for value in _near(nodes[at])):
+    for *_, place, value in sorted(changes, key=lambda change: change[:3]):
         copied = deepcopy(tree)
-        field = "value" if isinstance(nodes[place], ast.Constant) else "elts"
-        setattr(list(ast.walk(copied))[place], field, value)
+        node = list(ast.walk(copied))[place]
+        setattr(node, "value" if isinstance(node, ast.Constant) else "elts", value)
         *setup, expression = map(ast.unparse, copied.body)
         calls[Call(setup=tuple(setup), expression=expression)] = None
     calls.pop(call, None)
     return tuple(islice(calls, _VARIATIONS))
-
-
-def _in_turn(pairs: Iterable[tuple[int, object]]) -> Iterator[tuple[int, object]]:
-    """Yield the first pair of each number, then the second ones, and so on."""
-    groups = [list(some) for _, some in groupby(pairs, key=lambda pair: pair[0])]
-    return (pair for turn in zip_longest(*groups) for pair in turn if pair is not None)
 
 
 def _near(node: ast.AST) -> Sequence[object]:

@@ -138,25 +138,6 @@ def test_what_a_test_must_not_be(engine: Runner) -> None:
     }
 
 
-def test_a_script_that_asserts_is_a_test_and_one_that_prints_is_none(engine: Runner) -> None:
-    root = Path(engine.subject.root)
-    call = "from core import parse\n"
-    files = {
-        "core.py": RIGHT,
-        "reproduce.py": f"{call}assert parse('0.5 KB') == 512, 'cut'\n",
-        "issue-12.py": f"{call}assert parse('0.25 KB') == 256\n",
-        "show.py": f"{call}print(parse('0.5 KB'))\n",
-        # A new module of a package may assert what it likes.
-        "pkg/new.py": f"{call}assert parse('0.5 KB') == 512\n",
-    }
-    patch = patch_of(root, "a", files)
-    assert reasons(engine, patch) == {"test_reproduce": "", "test_script": ""}
-    test = next(it for it in judged(engine, [patch]) if it.test.name == "test_reproduce")
-    assert evaluate(
-        patch_of(root, "b", {"core.py": RIGHT}), "", (test,), engine
-    ).cells[0].verdict is Verdict.PASS  # fmt: skip
-
-
 def test_fixtures_and_data_come_along(engine: Runner) -> None:
     root = Path(engine.subject.root)
     fixture = "import pytest\n\n\n@pytest.fixture\ndef half():\n    return '0.5 KB'\n"
