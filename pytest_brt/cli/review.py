@@ -84,10 +84,12 @@ def _results(ranking: LastRun, tests: Sequence[JudgedTest]) -> Iterator[tuple[st
     results: dict[object, _Result] = {}
     for telling in ranking.tellings:
         if telling.test in known:
-            results |= {(telling, given): (telling, given) for given in telling.gives}
+            for given in telling.gives:
+                key = (telling.expression, given.text or given.raised)
+                results[key] = (telling, given)
     for value in (value for rank in ranking.ranks for value in rank.result.values):
         if known.get(value.test) and not value.raised and value.text != value.before:
-            results.setdefault((value.test, value.text), value)
+            results.setdefault((value.expression, value.text), value)
     for number, result in enumerate(results.values(), 1):
         yield f"V{number}", result
 

@@ -99,7 +99,8 @@ def call_of(test: CandidateTest) -> Call | None:
     if function is None or function.decorator_list or ast.unparse(function.args):
         return None
     above = [n for n in tree.body if not getattr(n, "name", "").lower().startswith("test")]
-    last = function.body[-1]
+    body = [node for node in function.body if not is_constant(node)] or function.body
+    last = body[-1]
     while isinstance(last, ast.With | ast.Try):
         last = last.body[-1]
     if not isinstance(last, ast.Assert | ast.Expr) or is_constant(last):
@@ -107,7 +108,7 @@ def call_of(test: CandidateTest) -> Call | None:
     asked = last.test if isinstance(last, ast.Assert) else last.value
     if isinstance(asked, ast.Compare):
         asked = asked.left
-    setup = tuple(map(ast.unparse, [*above, *function.body[:-1]]))
+    setup = tuple(map(ast.unparse, [*above, *body[:-1]]))
     return Call(setup=setup, expression=ast.unparse(asked))
 
 

@@ -33,10 +33,16 @@ def shortened(text: str, cut: int | None) -> str:
 
 def value_of(text: str, raised: str = "") -> str:
     """Return what an expression gives, as in "`2`" or "raises KeyError"."""
-    return f"raises {raised}" if raised else f"`{shortened(on_a_line(text), 80)}`"
+    return f"raises {raised}" if raised else f"`{_cut(text, 80)}`"
 
 
 def call_of(setup: Sequence[str], expression: str) -> str:
     """Return a call with its set-up, but for imports, on one line."""
     inner = [line for line in setup if not line.startswith(("import ", "from "))]
-    return shortened(on_a_line("; ".join([*inner, expression])), 120)
+    return _cut("; ".join([*inner, expression]), 120)
+
+
+def _cut(code: str, length: int) -> str:
+    """Return code on one line, with its blanks, which may matter."""
+    line = on_a_line(code)
+    return line if len(line) <= length else f"{line[: length - 1]}…"

@@ -139,6 +139,7 @@ def test_what_a_person_calls_right_becomes_a_test(
         ("assert size('1') == 1", Call(setup=("from core import size",), expression="size('1')")),
         ("assert size('1')", Call(setup=("from core import size",), expression="size('1')")),
         ("size('1')", Call(setup=("from core import size",), expression="size('1')")),
+        ('"""Words."""\n    size(1)', Call(setup=("from core import size",), expression="size(1)")),
         (
             "import pytest\n    with pytest.raises(KeyError):\n        size('1')",
             Call(setup=("from core import size", "import pytest"), expression="size('1')"),
