@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -62,19 +61,22 @@ def _claims(source: str | bytes, line: int = 0) -> Iterator[_Claim]:
     for function in ast.walk(parse_or_empty(source)):
         if isinstance(function, Function):
             values = _assigned_once(function)
-            for node in ast.walk(function):
-                if isinstance(node, ast.stmt) and (not line or covers(node, line)):
+            may_raise: list[ast.stmt] = []
+            for node in ast.walk(function):  # a statement comes before those in it
+                if isinstance(node, ast.With | ast.Try):
+                    may_raise += node.body
+                is_asked = isinstance(node, ast.stmt) and (not line or covers(node, line))
+                if is_asked and not (isinstance(node, ast.Expr) and node in may_raise):
                     yield from _claimed(node, values)
 
 
 def _assigned_once(function: ast.AST) -> dict[str, str]:
     """Return what local names stand for that are assigned once."""
-    lines = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
-    names = Counter(ast.unparse(target) for node in lines for target in node.targets)
     values: dict[str, str] = {}
-    for node in lines:
-        if names[name := ast.unparse(node.targets[0])] == 1:
-            values[name] = _written(node.value, values)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign):
+            name = ast.unparse(node.targets[0])
+            values[name] = name if name in values else _written(node.value, values)
     return values
 
 
@@ -82,7 +84,7 @@ def _written(node: ast.AST, values: dict[str, str]) -> str:
     return _NAME.sub(lambda match: values.get(match[0], match[0]), ast.unparse(node))
 
 
-def _claimed(node: ast.stmt, values: dict[str, str]) -> Iterator[_Claim]:
+def _claimed(node: ast.AST, values: dict[str, str]) -> Iterator[_Claim]:
     """Yield what a statement demands of a call."""
     if isinstance(node, ast.With) and "raises(" in ast.unparse(node.items[0]):
         yield _Claim(_written(node.body[-1], values), "raises")

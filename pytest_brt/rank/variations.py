@@ -70,19 +70,24 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriedCall:
-    """A call, and what it gives without a patch and on each; None where that cannot be compared."""
+    """A call, and what it gives on trees; None where that cannot be told or compared."""
 
     judged: JudgedTest
     call: Call
     #: It is a variation, and not the call of the test itself.
     is_varied: bool
-    before: Outcome | None
+    #: By the name of the patch; "" is the unpatched tree.
     given: Mapping[str, Outcome | None]
 
-    def values(self, names: Iterable[str]) -> list[Outcome]:
-        """Return the values that it gives on patches, where there are any."""
-        given = (self.given.get(name) for name in names)
-        return [outcome for outcome in given if outcome and not outcome.raised]
+    @property
+    def before(self) -> Outcome | None:
+        """What it gives on the unpatched tree."""
+        return self.given[""]
+
+    def values(self, name: str) -> list[Outcome]:
+        """Return the value that it gives on a patch, nothing where it gives none."""
+        outcome = self.given.get(name)
+        return [outcome] if outcome and not outcome.raised else []
 
 
 # -- the calls ---------------------------------------------------------------------------------
@@ -189,18 +194,16 @@ def try_calls(
     own = islice(((one, call) for one in bug_tests if (call := call_of(one.test))), _TESTS)
     every = [(one, it, it is not call) for one, call in own for it in (call, *variations(call))]
     calls = [call for _, call, _ in every]
-    before = outcomes(calls, (), runner)
-    given: dict[str, list[Outcome | None]] = {}
-    for name, change in changes.items():
-        if time.monotonic() < end:
-            given[name] = outcomes(calls, change, runner)
+    results: dict[str, list[Outcome | None]] = {}
+    for name, change in {"": (), **changes}.items():
+        if calls and (not name or time.monotonic() < end):
+            results[name] = outcomes(calls, change, runner)
     return [
         TriedCall(
             judged=judged,
             call=call,
             is_varied=is_varied,
-            before=before[place],
-            given={name: results[place] for name, results in given.items()},
+            given={name: some[place] for name, some in results.items()},
         )
         for place, (judged, call, is_varied) in enumerate(every)
     ]
@@ -210,8 +213,6 @@ def outcomes(
     calls: Sequence[Call], changes: tuple[FileChange, ...], runner: Runner
 ) -> list[Outcome | None]:
     """Return what each call gives on a tree, in a process of their own."""
-    if not calls:
-        return []
     statements = tuple(chain.from_iterable(call.statements for call in calls))
     script = Script(statements=statements, changes=changes, statement_share=_SHARE)
     seen = {one.index: one for one in run_statements(runner, script).observed}
@@ -281,7 +282,7 @@ def find_remarks(tried: Sequence[TriedCall], sound: Collection[str], root: Path)
     that code stumbles, and a sound patch gives a value, and not the same one for all of them.
     """
     varied = [one for one in tried if one.is_varied and one.before]
-    names = list(tried[0].given) if tried else []
+    names = [name for name in tried[0].given if name] if tried else []
     changed = [n for n in names if any(one.given[n] not in (None, one.before) for one in varied)]
     remarks: dict[str, Note] = {}
     for name in names if changed else ():
@@ -295,9 +296,9 @@ def find_remarks(tried: Sequence[TriedCall], sound: Collection[str], root: Path)
     stumbling = [one for one in varied if one.before and _stumbles(one.before.frame, root)]
     for _, some in groupby(stumbling, key=lambda one: one.judged.test.id):
         calls = list(some)
-        general = [n for n in sound if len({*chain(*(one.values([n]) for one in calls))}) > 1]
+        general = [n for n in sound if len({*chain(*(one.values(n) for one in calls))}) > 1]
         for one in reversed(calls):  # of several calls the first is shown
-            if one.before and one.values(general):
+            if one.before and any(map(one.values, general)):
                 note = special_note(f"{one.call.expression} still raises {one.before.raised}")
                 remarks |= {name: note for name in names if one.given[name] == one.before}
     return remarks
