@@ -125,10 +125,10 @@ class _Summary:
     def _considered(self, tests: Sequence[TestEntry]) -> Iterator[Line]:
         failing = candidates(tests)
         unsure = [test for test in failing if not test.counts]
-        sure = [test for test in failing if test.counts]
+        counting = [test for test in failing if test.counts]
         parts = (
-            ("bug tests", sure),
-            ("less certain bug tests" if sure else "possible bug tests", unsure),
+            ("bug tests", counting),
+            ("less certain bug tests" if counting else "possible bug tests", unsure),
             ("other tests that were tried", [test for test in tests if not test.candidate]),
         )
         for title, some in parts:
