@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,21 +16,20 @@ from pytest_brt.execute.subject import demand_project, find_subject
 from pytest_brt.model.model import Model, open_model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.spec import read_spec
-from pytest_brt.plugin.cases import Files, buggy_places, given_test_file, read_cases
+from pytest_brt.pipeline.plan import Case, Plan
+from pytest_brt.pipeline.progress import Progress
+from pytest_brt.plugin.cases import Cases, buggy_places, given_test_file, read_cases
 from pytest_brt.plugin.extensions import collect_extensions, lookup
 from pytest_brt.plugin.options import Options
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import REPEAT, Strategy, Workbench
-from pytest_brt.run.plan import Case, Plan, Remote
-from pytest_brt.run.progress import Progress
 from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import LastRun, load_last_run
 from pytest_brt.types import JudgedTest, Review
 
-if TYPE_CHECKING:
-    from pytest_brt.run.repairs import RepairPlan
+Given = Callable[[], tuple[JudgedTest, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,44 +38,31 @@ class Inputs:
 
     plan: Plan
     workbench: Workbench
-    paths: Files
+    cases: Cases
     #: How far the run is.
     progress: Progress
-    #: Which patches are none, and why; "" for none.
-    left_out: str
     #: Where the tests come from when they are those of an earlier run.
     earlier: LastRun | None = None
 
 
 def read_inputs(
-    config: pytest.Config, options: Options, scratch: Path, more: Sequence[str]
+    config: pytest.Config, options: Options, scratch: Path, closing: ExitStack
 ) -> Inputs:
     """Read and check what `options` name; `scratch` may hold what came from stdin.
+
+    `closing` ends what is opened.
 
     Raises:
         BrtError: something cannot be used; nothing has been started then.
     """
-    cases, paths, left_out = read_cases(config, options, scratch, more)
+    cases, root = read_cases(config, options, scratch), config.rootpath
     known = collect_extensions(config, "pytest_brt_strategies", STRATEGIES, Strategy)
-    plan = Plan(
-        cases=cases,
-        strategies=chosen_strategies(options, known),
-        guard=options.guard,
-        budget=options.budget,
-    )
-    cache = cache_folder(config)
-    model, editor = open_models(options, cache, config.rootpath)
-    engine = open_project(config, options)
-    try:
-        last = None if options.tests or options.issues else _last_run(cache, cases)
-        given = _given(config, options, engine, last)
-        root = Path(engine.subject.root)
-        buggy = buggy_places(options.buggy_file, root)
-        host = given_test_file(options.test_file, root)
-        repairs = _repairs(config, options, known, cases, buggy)
-    except BaseException:
-        engine.close()
-        raise
+    strategies, cache = chosen_strategies(options, known), cache_folder(config)
+    engine = _open_project(root, options)
+    closing.callback(engine.close)
+    last = None if options.tests or options.issues else _last_run(cache, cases.cases)
+    buggy = buggy_places(options.buggy_file, root)
+    model, editor = _open_models(options, cache, root, closing)
     progress = Progress()
     workbench = Workbench(
         engine=engine,
@@ -84,51 +72,80 @@ def read_inputs(
         samples=options.samples,
         steps=options.steps,
         buggy=tuple(dict.fromkeys(place.partition(":")[0] for place in buggy)),
-        host=host,
+        host=given_test_file(options.test_file, root),
         cache=cache,
     )
-    remote = _remote(options) if options.executor else None
-    plan = replace(plan, given=given, repairs=repairs, remote=remote)
-    return Inputs(
-        plan=plan,
-        workbench=workbench,
-        progress=progress,
-        paths=paths,
-        left_out=left_out,
-        earlier=last,
+    plan = Plan(
+        cases=cases.cases,
+        strategies=strategies,
+        given=_given(root, options, engine, last),
+        guard=options.guard,
+        budget=options.budget,
+        repairs=_repairs(config, options, known, buggy) if options.repair else None,
+        workers=_workers(options, closing) if options.executor else None,
+        jobs=options.jobs,
+        wants_places=bool(options.report) or config.get_verbosity() > 0,
     )
+    return Inputs(plan=plan, workbench=workbench, cases=cases, progress=progress, earlier=last)
 
 
-def _remote(options: Options) -> Remote:
-    """Return the workers of the cluster that the user names.
+def _limits(options: Options) -> Limits:
+    return Limits(seconds=options.timeout, memory_mb=options.memory)
 
-    Raises:
-        UsageProblem: there are none.
-    """
-    from pytest_brt.run.workers import Workers  # what ranks is a fifth of the package
 
-    return Remote(
-        workers=Workers(options.executor),
-        sandbox=options.sandbox,
-        net=options.net,
-        show=options.show,
-        limits=Limits(seconds=options.timeout, memory_mb=options.memory),
+def _open_project(root: Path, options: Options) -> Runner:
+    demand_project(root)
+    sandbox = open_sandbox(options.sandbox, net=options.net, shown=options.show)
+    subject = find_subject(root, python=options.python, env=dict(options.env), sandbox=sandbox)
+    return Runner(subject, sandbox, limits=_limits(options), jobs=options.jobs)
+
+
+def _open_models(
+    options: Options, cache: Path | None, root: Path, closing: ExitStack
+) -> tuple[Model, Model | None]:
+    """Return the model that thinks, and the one that writes code when that is another."""
+    if options.model == "none":
+        cache = None  # nobody is asked, so what was answered is not read
+    replies = Replies(options.replies or (cache and cache / "replies.jsonl"), root)
+    unfinished = replies
+    if options.replies is None:
+        unfinished = Replies(cache and cache / "unfinished-replies.jsonl", root)
+
+    def opened(text: str) -> Model:
+        model = Model(replies=replies, unfinished=unfinished)
+        if text != "none":
+            model = open_model(read_spec(text), replies, unfinished)
+        closing.callback(model.close)
+        return model
+
+    model = opened(options.model)
+    if options.edit_model in ("", options.model):
+        return model, None
+    return model, replace(opened(options.edit_model), usage=model.usage)
+
+
+def _workers(options: Options, closing: ExitStack) -> Any:
+    """Return the workers of the cluster that the user names."""
+    from pytest_brt.pipeline.workers import Isolation, Workers  # what ranks is a fifth of us
+
+    isolation = Isolation(
+        sandbox=options.sandbox, net=options.net, show=options.show, limits=_limits(options)
     )
+    workers = Workers(options.executor, isolation)
+    closing.callback(workers.close)
+    return workers
 
 
 def _repairs(
     config: pytest.Config,
     options: Options,
     of_tests: Mapping[str, Strategy],
-    cases: tuple[Case, ...],
     buggy: tuple[str, ...],
-) -> RepairPlan | None:
-    """Return what is to be repaired, None for nothing; a name may also be one `of_tests`."""
-    if not options.repair:
-        return None
+) -> Any:
+    """Return how fixes are written; a name of a strategy may also be one `of_tests`."""
     from pytest_brt.agents.loop import Agent  # a fifth of the package
     from pytest_brt.agents.specs import REPAIRS
-    from pytest_brt.run.repairs import RepairPlan
+    from pytest_brt.pipeline.repairs import RepairPlan
 
     if options.model == "none":
         raise UsageProblem(
@@ -138,77 +155,28 @@ def _repairs(
     known = collect_extensions(config, "pytest_brt_strategies", REPAIRS, Agent)
     for name in options.strategy:
         lookup("--brt-strategy", name, {**of_tests, **known})
-    strategies: dict[str, Agent] = {}
-    for name in _named(options.strategy, known):
-        strategy = known[name]
-        if options.samples is not None:
-            strategy = replace(strategy, runs=options.samples)
-        strategies[name] = strategy
-    wanted = {case.issue_id for case in cases if case.issue and case.issue.source == options.repair}
+    agents = {name: known[name] for name in _named(options.strategy, known)}
+    if options.samples is not None:
+        agents = {name: replace(agent, runs=options.samples) for name, agent in agents.items()}
     return RepairPlan(
-        issues=frozenset(wanted),
-        strategies=strategies,
+        source=options.repair,
+        strategies=agents,
         given=buggy,
         guard=options.guard,
         jobs=options.jobs,
     )
 
 
-def open_models(options: Options, cache: Path | None, root: Path) -> tuple[Model, Model | None]:
-    """Return the model that thinks, and the one that writes code when that is another.
-
-    Raises:
-        BrtError: there is no such model, or kept replies cannot be read.
-    """
-    if options.model == "none":
-        cache = None  # nobody is asked, so what was answered is not read
-    kept = options.replies or (cache and cache / "replies.jsonl")
-    replies = Replies(kept, root)
-    unfinished = replies
-    if options.replies is None:
-        path = cache and cache / "unfinished-replies.jsonl"
-        unfinished = Replies(path, root)
-
-    def opened(text: str) -> Model:
-        if text == "none":
-            return Model(replies=replies, unfinished=unfinished)
-        return open_model(read_spec(text), replies, unfinished)
-
-    model = opened(options.model)
-    if options.edit_model in ("", options.model):
-        return model, None
-    return model, replace(opened(options.edit_model), usage=model.usage)
-
-
-def open_project(config: pytest.Config, options: Options) -> Runner:
-    """Return an engine for the project that pytest was started in; close it when done.
-
-    Raises:
-        BrtError: the project, its interpreter or the isolation cannot be had.
-    """
-    demand_project(config.rootpath)
-    sandbox = open_sandbox(options.sandbox, net=options.net, shown=options.show)
-    subject = find_subject(
-        config.rootpath, python=options.python, env=dict(options.env), sandbox=sandbox
-    )
-    limits = Limits(seconds=options.timeout, memory_mb=options.memory)
-    return Runner(subject, sandbox, limits=limits, jobs=options.jobs)
-
-
-def _given(
-    config: pytest.Config, options: Options, engine: Runner, last: LastRun | None
-) -> Callable[[], tuple[JudgedTest, ...]] | None:
+def _given(root: Path, options: Options, engine: Runner, last: LastRun | None) -> Given | None:
     """Return what finds the tests that no strategy makes; None when there are none."""
     if not options.tests and last is None:
         return None
     from pytest_brt.reproduce.user_tests import judge_given, load_targets, rejudge
 
-    if options.tests:
-        targets = load_targets(options.tests, config.rootpath, engine.subject.test_root)
-        return lambda: judge_given(targets, engine, REPEAT)
-    assert last is not None, "there is one or the other"
-    tests = last.tests
-    return lambda: rejudge(tests, engine, REPEAT)
+    if last is not None:
+        return partial(rejudge, last.tests, engine, REPEAT)
+    targets = load_targets(options.tests, root, engine.subject.test_root)
+    return partial(judge_given, targets, engine, REPEAT)
 
 
 def cache_folder(config: pytest.Config) -> Path | None:

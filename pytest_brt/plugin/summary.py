@@ -48,7 +48,7 @@ def header(inputs: Inputs, options: Options, verbosity: int) -> list[str]:
         for issue in (case.issue for case in inputs.plan.cases)
         if issue and issue.unread
     ]
-    lines += [f"brt: {note}" for note in (*options.notes, inputs.left_out) if note]
+    lines += [f"brt: {note}" for note in [inputs.cases.left_out] if note]
     if asked:
         lines.append(f"brt: model time limit: {options.budget / 60:g} min")
     return lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -51,16 +51,14 @@ _NEARBY, _FIRST, _LINES = 60, 6, 8
 class RepairPlan:
     """What is to be repaired, and how."""
 
-    #: Ids of issues.
-    issues: frozenset[str]
+    #: The report, as the user named it.
+    source: str = ""
     #: In the order in which they are tried.
-    strategies: Mapping[str, Agent]
+    strategies: Mapping[str, Agent] = field(default_factory=dict)
     #: Places that the user names, as in PATH:FIRST-LAST.
     given: tuple[str, ...] = ()
     #: Seconds for existing tests in all; 0 is none, None leaves it to us.
     guard: float | None = None
-    #: Folder to keep the project's index in; None for memory.
-    cache: Path | None = None
     #: Fixes that are tried at a time.
     jobs: int = 2
 
@@ -220,5 +218,5 @@ class Repairing:
         with self._lock:
             if self._index is None:
                 root = Path(self._workbench.engine.subject.root)
-                self._index = open_index(root, self.plan.cache)
+                self._index = open_index(root, self._workbench.cache)
             return self._index

@@ -26,41 +26,42 @@ _PATIENCE = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PatchTask:
-    """A patch, and all that a worker needs to know to run tests on it."""
+class Isolation:
+    """How a worker shuts tests in."""
 
-    patch: Patch
-    issue: str
-    tests: tuple[JudgedTest, ...]
-    #: Existing tests; None for no existing tests.
-    selection: Selection | None
-    subject: Subject
     sandbox: str
     net: str
     show: tuple[str, ...]
     limits: Limits
 
 
-def run_task(task: PatchTask) -> PatchResult:
-    """Run the tests of a task on its patch; called on a worker.
+def run_there(
+    patch: Patch,
+    issue: str,
+    tests: tuple[JudgedTest, ...],
+    selection: Selection | None,
+    subject: Subject,
+    isolation: Isolation,
+) -> PatchResult:
+    """Run tests on a patch, and the existing tests of a selection; called on a worker.
 
     Raises:
         BrtError: the worker has no such project, interpreter or sandbox.
     """
-    if not Path(task.subject.root).is_dir():
-        raise UsageProblem(f"--brt-executor: a worker has no folder {task.subject.root!r}")
-    sandbox = open_sandbox(task.sandbox, net=task.net, shown=task.show)
-    with closing(Runner(task.subject, sandbox, limits=task.limits)) as engine:
+    if not Path(subject.root).is_dir():
+        raise UsageProblem(f"--brt-executor: a worker has no folder {subject.root!r}")
+    sandbox = open_sandbox(isolation.sandbox, net=isolation.net, shown=isolation.show)
+    with closing(Runner(subject, sandbox, limits=isolation.limits)) as engine:
         guarding = None
-        if task.selection is not None:
-            guarding = Guarding(guard=Guard(engine), patches=(), chosen=task.selection)
-        return run_patch(task.patch, task.issue, task.tests, engine, guarding=guarding)
+        if selection is not None:
+            guarding = Guarding(guard=Guard(engine), patches=(), chosen=selection)
+        return run_patch(patch, issue, tests, engine, guarding=guarding)
 
 
 class Workers:
     """The workers of a cluster."""
 
-    def __init__(self, named: str) -> None:
+    def __init__(self, named: str, isolation: Isolation) -> None:
         """Connect to the scheduler that `named` is the address of, as in "dask:tcp://host:8786".
 
         Raises:
@@ -78,16 +79,22 @@ class Workers:
             self._client = distributed.Client(named.removeprefix(_PREFIX), timeout=_PATIENCE)
         except (OSError, ValueError) as error:
             raise UsageProblem(f"--brt-executor: no scheduler at {named!r}: {error}") from error
-        self._pool = self._client.get_executor(pure=False)
+        self._isolation = isolation
+        #: How many patches they run at a time.
+        self.threads = sum(self._client.nthreads().values()) or 1
 
-    @property
-    def threads(self) -> int:
-        """How many patches they run at a time."""
-        return sum(self._client.nthreads().values()) or 1
-
-    def run(self, task: PatchTask) -> PatchResult:
-        """Have a worker run a task, and wait for it."""
-        result: PatchResult = self._pool.submit(run_task, task).result()
+    def run(
+        self,
+        patch: Patch,
+        issue: str,
+        tests: tuple[JudgedTest, ...],
+        selection: Selection | None,
+        subject: Subject,
+    ) -> PatchResult:
+        """Have a worker run tests on a patch, and wait for it; selected here, alike for all."""
+        pool = self._client.get_executor(pure=False)
+        task = pool.submit(run_there, patch, issue, tests, selection, subject, self._isolation)
+        result: PatchResult = task.result()
         return result
 
     def close(self) -> None:
