@@ -16,42 +16,28 @@ if TYPE_CHECKING:  # only a run that ranks or repairs imports what that needs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """An issue, or only its tests, with the patches meant for it."""
-
-    #: None when tests were given instead.
-    issue: Issue | None
-    patches: tuple[Patch, ...] = ()
-
-    @property
-    def issue_id(self) -> str:
-        """The issue's id, or "" without one."""
-        return self.issue.id if self.issue else ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """A piece of work that is shown: a patch, or a run of a strategy of tests or of fixes."""
 
-    #: Id of the issue, "" without one.
+    #: Id of the report, "" without one.
     issue: str
     #: The patch that is judged; None for a run of a strategy.
     patch: Patch | None = None
     strategy: str = ""
-    #: What the run is called, as in "agent-03", or "libro" where there is one.
-    label: str = ""
     #: 0-based number of the run within its strategy.
     index: int = 0
+    #: What it is called: the patch's name, or as in "agent-03", or "libro" where there is one.
+    name: str
     #: Whether the strategy writes fixes.
     is_repair: bool = False
 
-    @property
-    def name(self) -> str:
-        """The patch's, "" for a run of a strategy."""
-        return self.patch.name if self.patch else ""
+    @classmethod
+    def of(cls, issue: str, patch: Patch) -> Job:
+        """Return the job to judge a patch."""
+        return cls(issue=issue, patch=patch, name=patch.name)
 
     @property
-    def names(self) -> tuple[str, str, str]:
+    def key(self) -> tuple[str, str, str]:
         """What a run of a strategy is kept by."""
         return self.issue, self.strategy, str(self.index)
 
@@ -60,16 +46,19 @@ class Job:
 class Plan:
     """What is to be done, decided before anything runs."""
 
-    cases: tuple[Case, ...]
-    #: In the order in which they are tried.
+    issues: tuple[Issue, ...] = ()
+    #: By name, in the order in which they are tried.
     strategies: Mapping[str, Strategy]
-    #: Finds and judges the tests that were given; called once, when first needed.
+    #: Finds and judges the tests that were given; called once.
     given: Callable[[], tuple[JudgedTest, ...]] | None = None
+    patches: tuple[Patch, ...] = ()
+    #: Id of the report that patches are ranked for, those of a repair too; "" for none.
+    ranked: str = ""
+    repairs: RepairPlan | None = None
     #: Seconds for running existing tests on the patches; 0 is none, None a few for each patch.
     guard: float | None = 0.0
     #: Wall-clock seconds, from the start on, in which models may be asked.
     budget: float = math.inf
-    repairs: RepairPlan | None = None
     #: Runs patches on other machines; None for this one.
     workers: Workers | None = None
     #: What is done at a time.
@@ -77,28 +66,22 @@ class Plan:
     #: Whether likely places are looked for where a bug test was found, too.
     wants_places: bool = False
 
-    def case(self, job: Job) -> Case:
-        """Return the case of a job."""
-        return next(case for case in self.cases if case.issue_id == job.issue)
-
     def issue(self, job: Job) -> Issue:
         """Return the report that a job is about."""
-        issue = self.case(job).issue
-        assert issue is not None, "strategies work on reports"
-        return issue
+        return next(issue for issue in self.issues if issue.id == job.issue)
 
-    def attempts(self, case: Case) -> tuple[Job, ...]:
-        """Return the runs of strategies that write tests for a case, in order."""
-        runs = {name: strategy.runs for name, strategy in self.strategies.items()}
-        return _jobs(case.issue_id, runs) if case.issue else ()
-
-    def fixes(self, case: Case) -> tuple[Job, ...]:
-        """Return the runs of strategies that write fixes for a case, in order."""
-        plan = self.repairs
-        if plan is None or case.issue is None or case.issue.source != plan.source:
+    def attempts(self, issue: str) -> tuple[Job, ...]:
+        """Return the runs of strategies that write tests for a report, in order."""
+        if all(issue != one.id for one in self.issues):
             return ()
-        runs = {name: strategy.runs for name, strategy in plan.strategies.items()}
-        return _jobs(case.issue_id, runs, is_repair=True)
+        return _jobs(issue, {name: one.runs for name, one in self.strategies.items()})
+
+    def fixes(self, issue: str) -> tuple[Job, ...]:
+        """Return the runs of strategies that write fixes for a report, in order."""
+        if self.repairs is None or issue != self.ranked:
+            return ()
+        runs = {name: one.runs for name, one in self.repairs.strategies.items()}
+        return _jobs(issue, runs, is_repair=True)
 
 
 def _jobs(issue: str, runs: Mapping[str, int], *, is_repair: bool = False) -> tuple[Job, ...]:
@@ -106,8 +89,8 @@ def _jobs(issue: str, runs: Mapping[str, int], *, is_repair: bool = False) -> tu
         Job(
             issue=issue,
             strategy=name,
-            label=f"{name}-{index:02}" if number > 1 else name,
             index=index,
+            name=f"{name}-{index:02}" if number > 1 else name,
             is_repair=is_repair,
         )
         for name, number in runs.items()

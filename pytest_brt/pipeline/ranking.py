@@ -75,18 +75,19 @@ def find_special_cases(
 
 def find_telling(
     ranks: Sequence[Rank], tests: Sequence[JudgedTest], bench: Workbench
-) -> Telling | None:
-    """Return the smallest call found on which the leading patches differ, None for none.
+) -> tuple[Telling, ...]:
+    """Return the smallest call found on which the leading patches differ, none for no call.
 
     Raises:
         SubjectProblem, SandboxProblem: nothing can be run.
     """
     leaders = tied(ranks)
     if len(leaders) < 2:
-        return None
+        return ()
     bench.say("looking for a call on which the leading patches differ")
     changes = _changes(leaders, Path(bench.engine.subject.root))
-    return variations.find_difference(tests, changes, bench.engine, _SECONDS)
+    found = variations.find_difference(tests, changes, bench.engine, _SECONDS)
+    return () if found is None else (found,)
 
 
 def _changes(ranks: Sequence[Rank], root: Path) -> dict[str, tuple[FileChange, ...]]:

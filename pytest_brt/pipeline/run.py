@@ -5,21 +5,22 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_brt.errors import BrtError, ModelProblem
 from pytest_brt.once import Once
 from pytest_brt.pipeline.attempts import make_attempt
-from pytest_brt.pipeline.plan import Case, Job, Plan
+from pytest_brt.pipeline.plan import Job, Plan
 from pytest_brt.reproduce.order import without_repeats
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.types import (
     Attempt,
+    Issue,
     JudgedTest,
     Localised,
     Note,
@@ -33,7 +34,6 @@ from pytest_brt.types import (
 )
 
 if TYPE_CHECKING:  # what patches need is a quarter of the package: a run without any imports none
-    from pytest_brt.guard import Guard
     from pytest_brt.pipeline.repairs import Repairing
     from pytest_brt.rank.guarding import Guarding
     from pytest_brt.rank.matrix import Ran
@@ -47,29 +47,27 @@ class Run:
 
     def __init__(self, plan: Plan, workbench: Workbench, jobs: Iterable[Job]) -> None:
         self.plan = plan
-        self.workbench = workbench
+        self.workbench = replace(workbench, deadline=time.monotonic() + plan.budget)
         #: The results of what was asked for, and of what came up on the way.
         self.futures: dict[Job, Future[Any]] = {job: Future() for job in jobs}
         #: Why something was left out.
         self.problems: list[str] = []
         self._waiting: deque[Job] = deque()
         self._is_stopped = False
-        #: When all must be over, as `time.monotonic` counts.
-        self._deadline = time.monotonic() + plan.budget
         #: What attempts that did not end have found, and why they ended that needed a model.
         self._so_far: dict[Job, Attempt] = {}
         self._unanswered: dict[Job, ModelProblem] = {}
-        #: The tests that were given, and those that patches bring, by issue.
+        #: The tests that were given, and those that patches bring.
         self._given: Tests = ()
-        self._brought: dict[str, Tests] = {}
-        #: By issue and normal form of the patch.
-        self._ran: Once[tuple[str, str], Ran] = Once()
-        self._guardings: dict[str, Guarding] = {}
-        self._lock = Lock()
+        self._brought: Tests = ()
+        #: By normal form of the patch.
+        self._ran: Once[str, Ran] = Once()
+        self._guarding: Guarding | None = None
+        self._repairing: Repairing | None = None
         self._places: list[Localised] = []
-        self._tellings: list[Telling] = []
-        #: By issue: the patches that handle the reported input alone, each with what shows it.
-        self._special: dict[str, dict[str, str]] = {}
+        self._tellings: tuple[Telling, ...] = ()
+        #: The patches that handle the reported input alone, each with what shows it.
+        self._special: dict[str, str] = {}
 
     # -- the main path ------------------------------------------------------------------
 
@@ -90,31 +88,42 @@ class Run:
 
     def carry_out(self) -> None:
         """Make tests of the reports and judge them, run them on the patches, write fixes."""
-        asked, cases = tuple(self.futures), self.plan.cases
-        on_tests = {job.issue for job in asked if job.patch or job.is_repair}
-        attempts = [job for case in cases for job in self.plan.attempts(case)]
-        self._each(self._attempt, [j for j in attempts if j in asked or j.issue in on_tests])
-        if self.plan.given is not None:
-            names = ("given", *sorted(case.issue_id for case in cases))
-            self._given = self._once(Tests, self.plan.given, *names)
-        for case in cases:
-            if case.patches and case.issue_id in on_tests:
-                self._brought[case.issue_id] = self._judge_brought(case)
-        self._each(self._run_patch, [job for job in asked if job.patch])
-        self._each(self._repair, [job for job in asked if job.is_repair])
-        fixes = distinct(self._results(job for job in asked if job.is_repair))
-        self._each(self._run_patch, [Job(issue=r.issue, patch=fix.patch) for fix, r in fixes])
-        for case in cases:
+        plan, asked = self.plan, tuple(self.futures)
+        fixes = [job for job in asked if job.is_repair]
+        patches = [job for job in asked if job.patch]
+        attempts = [job for issue in plan.issues for job in plan.attempts(issue.id)]
+        ranked = plan.ranked if fixes or patches else None
+        self._each(self._attempt, [job for job in attempts if job in asked or job.issue == ranked])
+        if plan.given is not None:
+            names = ("given", *sorted(issue.id for issue in plan.issues))
+            self._given = self._once(Tests, plan.given, *names)
+        if ranked is not None:
+            self._prepare(fixes)
+        if patches:
+            self._brought = self._judge_brought()
+        self._each(self._run_patch, patches)
+        self._each(self._repair, fixes)
+        found = [fix.patch for fix, _ in distinct(self._results(fixes))]
+        self._each(self._run_patch, [Job.of(plan.ranked, patch) for patch in found])
+        self._tell("leading patches were not compared further", self._compare)
+        for issue in plan.issues:
+            self._tell("the likeliest places were not looked for", partial(self._localise, issue))
+
+    def _tell(self, what: str, step: Callable[[], object]) -> None:
+        """Take a step that others do without; why it could not be taken is a problem."""
+        try:
             if not self._is_stopped:
-                self._finish(case)
+                step()
+        except BrtError as problem:
+            self.problems.append(f"{what}: {problem}")
 
     def _each(self, work: Callable[[Job], object], jobs: Sequence[Job]) -> None:
         """Do jobs in their order, as many at a time as there are threads for."""
         self.futures |= {job: Future() for job in jobs if job not in self.futures}
-        self._waiting = deque(() if self._is_stopped else jobs)
+        self._waiting = deque(jobs)
 
         def take() -> None:
-            while self._waiting:
+            while self._waiting and not self._is_stopped:
                 try:
                     job = self._waiting.popleft()
                 except IndexError:
@@ -130,6 +139,8 @@ class Run:
             thread.start()
         for thread in threads:
             thread.join()
+        if self._is_stopped:
+            raise CancelledError
 
     def stop(self) -> None:
         """Begin nothing more; what was begun goes on."""
@@ -138,7 +149,7 @@ class Run:
 
     def close(self) -> None:
         """Close what the repairs had open."""
-        if "_repairing" in vars(self):
+        if self._repairing is not None:
             self._repairing.close()
 
     # -- the steps ----------------------------------------------------------------------
@@ -148,131 +159,93 @@ class Run:
         issue = self.plan.issue(job)
         bench = replace(
             self.workbench,
-            deadline=self._deadline,
             found=lambda attempt: self._so_far.update({job: attempt}),
             say=lambda text: self.workbench.say(f"{job.strategy}-{job.index:02}: {text}"),
         )
         make = partial(make_attempt, issue, job, self.plan.strategies[job.strategy], bench)
         try:
-            return self._once(Attempt, make, "attempt", *job.names)
+            return self._once(Attempt, make, "attempt", *job.key)
         except ModelProblem as problem:
             self._unanswered[job] = problem
             raise
 
-    def _judge_brought(self, case: Case) -> Tests:
-        """Judge the tests that the patches of a case bring."""
+    def _judge_brought(self) -> Tests:
+        """Judge the tests that the patches bring."""
         from pytest_brt.guard import touched_of
         from pytest_brt.rank.brought import find_brought, judge_brought
 
-        bench = self.workbench
+        bench, patches, issue = self.workbench, self.plan.patches, self.plan.ranked
         root = Path(bench.engine.subject.root)
-        tests = find_brought(case.patches, root, case.issue_id)
+        tests = find_brought(patches, root, issue)
         if not tests:
             return ()
-        facts = bench.facts(case.issue) if case.issue else None
-        pool = tuple(touched_of(case.patches, root))
+        facts = next((bench.facts(one) for one in self.plan.issues if one.id == issue), None)
+        pool = tuple(touched_of(patches, root))
         judge = partial(judge_brought, tests, pool, bench.engine, facts, bench.repeat)
-        return self._once(Tests, judge, "brought", case.issue_id, *sorted(t.id for t in tests))
+        return self._once(Tests, judge, "brought", issue, *sorted(test.id for test in tests))
 
     def _run_patch(self, job: Job) -> PatchResult:
         """Run the tests of a report on a patch, and existing ones."""
-        case, patch = self.plan.case(job), job.patch
-        assert patch is not None, "such jobs have one"
-        tests = self.tests(case)
         from pytest_brt.rank.matrix import run_patch
 
+        tests, patch, issue = self.tests(job.issue), job.patch, job.issue
+        assert patch is not None, "such jobs have one"
         candidates = tuple(judged for judged in tests if judged.judgement.candidate)
-        engine, workers = self.workbench.engine, self.plan.workers
-        guarding = self._guarding(case)
-
-        def work() -> PatchResult:
-            if workers is not None:
-                chosen = guarding.choose_for(patch, candidates) if guarding else None
-                return workers.run(patch, case.issue_id, tests, chosen, engine.subject)
-            return run_patch(
-                patch,
-                case.issue_id,
-                tests,
-                engine,
-                guarding=guarding,
-                # Patches that make the same program are run once.
-                share=lambda normal, run: self._ran.get((case.issue_id, normal), run),
-            )
-
-        names = ("row", case.issue_id, patch.name, patch.id, *(t.test.id for t in candidates))
+        run = partial(run_patch, guarding=self._guarding, share=self._ran.get)
+        if workers := self.plan.workers:
+            chosen = self._guarding and self._guarding.choose_for(patch, candidates)
+            run = partial(workers.run, chosen)
+        work = partial(run, patch, issue, tests, self.workbench.engine)
+        names = ("row", issue, patch.name, patch.id, *(judged.test.id for judged in candidates))
         return self._once(PatchResult, work, *names)
 
     def _repair(self, job: Job) -> Repair:
         """Write patches for a report by a strategy."""
-        attempts = tuple(self._results(self.plan.attempts(self.plan.case(job))))
-        repair = partial(
-            self._repairing.repair,
-            self.plan.issue(job),
-            job.strategy,
-            job.index,
-            attempts=attempts,
-            given=self._given,
-            deadline=self._deadline,
-        )
-        return self._once(Repair, repair, "repair", *job.names)
+        assert self._repairing is not None, "it was prepared"
+        repair = partial(self._repairing.repair, job.strategy, job.index)
+        return self._once(Repair, repair, "repair", *job.key)
 
-    def _finish(self, case: Case) -> None:
-        """Compare the leading patches, and look where the bug of a report may be."""
-        try:
-            self._compare(case)
-        except BrtError as problem:
-            self.problems.append(f"leading patches were not compared further: {problem}")
-        found = any(judged.judgement.candidate for judged in self.tests(case))
-        if (issue := case.issue) is None or (found and not self.plan.wants_places):
-            return
-        self.workbench.say(f"{issue.source}: looking for the likeliest places")
-        try:
-            localise = partial(self._repairing.localise, issue)
+    def _compare(self) -> None:
+        """Try the patches on variations of what the bug tests call, if all were run."""
+        bench, tests = self.workbench, self.tests(self.plan.ranked)
+        if len(self._ranks()) > 1 and not self._not_run():
+            from pytest_brt.pipeline.ranking import find_special_cases, find_telling
+
+            self._special = find_special_cases(self._ranks(), tests, bench)
+            self._tellings = find_telling(self._ranks(), tests, bench)
+
+    def _localise(self, issue: Issue) -> None:
+        """Look where the bug of a report may be, for those who want to know or got no test."""
+        found = any(judged.judgement.candidate for judged in self.tests(issue.id))
+        if self.plan.wants_places or not found:
+            from pytest_brt.pipeline.places import localise as look
+
+            self.workbench.say(f"{issue.source}: looking for the likeliest places")
+            localise = partial(look, issue, self.workbench)
             self._places.append(self._once(Localised, localise, "place", issue.id))
-        except BrtError as problem:
-            self.problems.append(f"the likeliest places were not looked for: {problem}")
 
-    def _compare(self, case: Case) -> None:
-        """Try the patches of a case on variations of what its bug tests call, if all were run."""
-        ranks = self._ranks(case)
-        if len(ranks) < 2 or self._not_run(case):
-            return
-        from pytest_brt.pipeline.ranking import find_special_cases, find_telling
-
-        self._special[case.issue_id] = find_special_cases(ranks, self.tests(case), self.workbench)
-        telling = find_telling(self._ranks(case), self.tests(case), self.workbench)
-        self._tellings += [telling] if telling is not None else []
-
-    @cached_property
-    def _guard(self) -> Guard:
-        """What runs existing tests on patches."""
+    def _prepare(self, fixes: Sequence[Job]) -> None:
+        """Make what runs existing tests on patches, and what repairs: most runs import neither."""
         from pytest_brt.guard import Guard
-
-        return Guard(self.workbench.engine)
-
-    @cached_property
-    def _repairing(self) -> Repairing:
-        """What repairs and localises; most runs do neither, and import none of it."""
-        from pytest_brt.pipeline.repairs import Repairing, RepairPlan
-
-        return Repairing(self.plan.repairs or RepairPlan(), self.workbench, self._guard)
-
-    def _guarding(self, case: Case) -> Guarding | None:
-        """Return what chooses the existing tests of a case's patches, the same for all of them."""
         from pytest_brt.rank.guarding import Guarding
 
-        bench = self.workbench
-        with self._lock:
-            if self.plan.guard != 0 and case.issue_id not in self._guardings:
-                self._guardings[case.issue_id] = Guarding(
-                    guard=self._guard,
-                    patches=case.patches,
-                    total=self.plan.guard,
-                    say=bench.say,
-                    kept=bench.cache and bench.cache / "existing-tests.json",
-                    setting=bench.journal.setting if bench.journal else "",
-                )
-        return self._guardings.get(case.issue_id)
+        plan, bench = self.plan, self.workbench
+        guard = Guard(bench.engine)
+        if plan.guard != 0:
+            self._guarding = Guarding(
+                guard=guard,
+                patches=plan.patches,
+                total=plan.guard,
+                say=bench.say,
+                kept=bench.cache and bench.cache / "existing-tests.json",
+                setting=bench.journal.setting if bench.journal else "",
+            )
+        if plan.repairs is not None and fixes:
+            from pytest_brt.pipeline.repairs import Repairing
+
+            made = tuple(self._results(plan.attempts(plan.ranked)))
+            issue = plan.issue(fixes[0])
+            self._repairing = Repairing(plan.repairs, issue, bench, guard, made, self._given)
 
     def _once(self, kind: type[T], work: Callable[[], T], *names: str) -> T:
         """Return what an interrupted run had finished, or do it and keep it.
@@ -285,39 +258,34 @@ class Run:
         value = journal.get(kind, *names)
         if value is None:
             value = work()
-            if time.monotonic() < self._deadline:
+            if not self.workbench.over:
                 journal.put(value, *names)
         return value
 
     # -- what is known by now -----------------------------------------------------------
 
-    def tests(self, case: Case) -> Tests:
-        """Return the tests of a case: those of its report, given ones, and those of patches."""
-        made = without_repeats(self._results(self.plan.attempts(case)))
+    def tests(self, issue: str) -> Tests:
+        """Return the tests of a report, given ones, and those of its patches."""
+        made = without_repeats(self._results(self.plan.attempts(issue)))
         tests = (judged for attempt in made for judged in attempt.tests)
-        return (*tests, *self._given, *self._brought.get(case.issue_id, ()))
+        return (*tests, *self._given, *(self._brought if issue == self.plan.ranked else ()))
 
     def record(self) -> RunRecord:
         """Return all that is known by now: of what did not end, what it had found until then."""
-        cases = self.plan.cases
         # First of all: a patch that ends meanwhile must not be missing in the ranks unsaid.
-        missing = [self._not_run(case) for case in cases]
-        attempts = [self._so_far_of(job) for case in cases for job in self.plan.attempts(case)]
+        missing = self._not_run()
+        jobs = (job for issue in self.plan.issues for job in self.plan.attempts(issue.id))
         return RunRecord(
-            issues=tuple(case.issue for case in cases if case.issue),
-            attempts=without_repeats(filter(None, attempts)),
+            issues=self.plan.issues,
+            attempts=without_repeats(filter(None, map(self._so_far_of, jobs))),
             given=self._given,
-            brought=tuple(test for tests in self._brought.values() for test in tests),
-            ranks=tuple(
-                rank
-                for case, lacking in zip(cases, missing, strict=True)
-                for rank in self._ranks(case, lacking)
-            ),
-            tellings=tuple(self._tellings),
+            brought=self._brought,
+            ranks=self._ranks(missing),
+            tellings=self._tellings,
             sandbox=self.workbench.engine.sandbox.isolation,
             repairs=tuple(self._results(job for job in self.futures if job.is_repair)),
             localised=tuple(self._places),
-            not_run=tuple(filter(None, missing)),
+            not_run=(missing,) if missing else (),
         )
 
     def _results(self, jobs: Iterable[Job]) -> Iterator[Any]:
@@ -336,27 +304,24 @@ class Run:
         found = self._so_far.get(job)
         return found and replace(found, notes=(*found.notes, note))
 
-    def _ranks(self, case: Case, lacking: NotRun | None = None) -> tuple[Rank, ...]:
+    def _ranks(self, lacking: NotRun | None = None) -> tuple[Rank, ...]:
         left_out = lacking.patches if lacking else ()
-        jobs = [job for job in self._of(case) if job.name not in left_out]
-        results = tuple(self._results(jobs))
+        results = tuple(self._results(job for job in self._rows() if job.name not in left_out))
         if not results:
             return ()
         from pytest_brt.pipeline.ranking import rank_patches
 
-        special = self._special.get(case.issue_id, {})
-        return rank_patches(results, self.tests(case), special, is_whole=lacking is None)
+        tests = self.tests(self.plan.ranked)
+        return rank_patches(results, tests, self._special, is_whole=lacking is None)
 
-    def _not_run(self, case: Case) -> NotRun | None:
-        """Return the patches of a case that have no result though it was asked for, if any."""
-        jobs = self._of(case)
-        names = [job.name for job in jobs if not list(self._results([job]))]
-        if not names:
-            return None
-        return NotRun(issue=case.issue_id, patches=tuple(names), of=len(jobs))
+    def _not_run(self) -> NotRun | None:
+        """Return the patches that have no result though it was asked for, if there are."""
+        rows = self._rows()
+        names = tuple(job.name for job in rows if not any(True for _ in self._results([job])))
+        return NotRun(issue=self.plan.ranked, patches=names, of=len(rows)) if names else None
 
-    def _of(self, case: Case) -> list[Job]:
-        """Return the patches of a case that are, or were, to be run, in their order."""
-        asked = [job for job in self.futures if job.patch and job.issue == case.issue_id]
-        order = {patch.name: number for number, patch in enumerate(case.patches)}
-        return sorted(asked, key=lambda job: order.get(job.name, len(order)))
+    def _rows(self) -> list[Job]:
+        """Return the patches that are, or were, to be run, in the order in which they came."""
+        order = {patch.name: number for number, patch in enumerate(self.plan.patches)}
+        rows = [job for job in self.futures if job.patch]
+        return sorted(rows, key=lambda job: order.get(job.name, len(order)))

@@ -85,15 +85,17 @@ class Workers:
 
     def run(
         self,
+        selection: Selection | None,
         patch: Patch,
         issue: str,
         tests: tuple[JudgedTest, ...],
-        selection: Selection | None,
-        subject: Subject,
+        engine: Runner,
     ) -> PatchResult:
-        """Have a worker run tests on a patch, and wait for it; selected here, alike for all."""
+        """Have a worker run tests on a patch, and existing tests, alike for all; wait for it."""
         pool = self._client.get_executor(pure=False)
-        task = pool.submit(run_there, patch, issue, tests, selection, subject, self._isolation)
+        task = pool.submit(
+            run_there, patch, issue, tests, selection, engine.subject, self._isolation
+        )
         result: PatchResult = task.result()
         return result
 

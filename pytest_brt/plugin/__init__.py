@@ -37,7 +37,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         group.addoption(
             flag,
             dest=option_list.destination(flag),
-            action="append" if kind in option_list.REPEATED else "store",
+            action="extend" if kind in option_list.REPEATED else "store",
+            # A shell makes several words of ``--rank-fixes patches/*.diff``.
+            nargs="+" if flag == "--rank-fixes" else 1 if kind in option_list.REPEATED else None,
             metavar=metavar,
             default=None,
             help=text if row in option_list.OPTIONS else SUPPRESS,

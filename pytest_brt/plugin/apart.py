@@ -19,9 +19,12 @@ TYPED = "PYTEST_BRT_TYPED"
 _LAST = "--no-header"
 
 
-def apart(root: Path) -> list[str]:
-    """Return the arguments by which pytest takes nothing from the project at `root`."""
-    cache = ["-o", f"cache_dir={cache_dir_of(root)}"]
+def apart(root: Path, *, keeps: bool = True) -> list[str]:
+    """Return the arguments by which pytest takes nothing from the project at `root`.
+
+    `keeps` says whether that pytest has a cache.
+    """
+    cache = ["-o", f"cache_dir={cache_dir_of(root)}"] if keeps else []
     settings = ["-c", os.devnull, f"--rootdir={root}", *cache, "--noconftest"]
     # What pytest says of itself is about these settings; our own lines are shown all the same.
     return ["-p", "pytest_brt.plugin.start", *settings, _LAST]

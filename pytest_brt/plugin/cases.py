@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.pipeline.plan import Case
 from pytest_brt.plugin.options import Options
 from pytest_brt.plugin.streams import standard_input
 from pytest_brt.report.github import find_address, read_report
@@ -26,10 +25,8 @@ def absolutepath(path: str | Path) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cases:
-    """The reports with their patches."""
+    """The reports and the patches, by the file of each, in the order in which they are shown."""
 
-    cases: tuple[Case, ...]
-    #: By the file of an issue, and of a patch, in the order in which they are shown.
     issues: Mapping[Path, Issue]
     patches: Mapping[Path, Patch]
     #: What is left out of the patches, and why; "" for nothing.
@@ -37,7 +34,7 @@ class Cases:
 
 
 def read_cases(config: pytest.Config, options: Options, scratch: Path) -> Cases:
-    """Return each report with its patches.
+    """Return the reports and patches that the user named.
 
     `scratch` may hold what came from stdin, from branches, or from GitHub.
 
@@ -46,22 +43,17 @@ def read_cases(config: pytest.Config, options: Options, scratch: Path) -> Cases:
     """
     issues = dict(_report(config, source, scratch) for source in options.issues)
     if not options.rank_fixes:
-        cases = tuple(Case(issue=issue) for issue in issues.values())
-        return Cases(cases=cases, issues=issues, patches={})
+        return Cases(issues=issues, patches={})
+    if len(issues) > 1:
+        raise UsageProblem(
+            f"--rank-fixes: patches are ranked for one report, got {len(issues)} (run it for each)"
+        )
     from pytest_brt.patches.sources import read_proposals  # a report alone needs none of it
 
-    sources = (*options.rank_fixes, *more_patches(config, options))
-    proposals = read_proposals(sources, config.rootpath, scratch)
-    files, same = proposals.files, ", ".join(proposals.unchanged)
-    if len(issues) > 1:
-        files = dict(_below_reports(issues, files))
-        cases = tuple(
-            Case(issue=issue, patches=_of_report(path, files)) for path, issue in issues.items()
-        )
-    else:
-        cases = (Case(issue=next(iter(issues.values()), None), patches=tuple(files.values())),)
+    proposals = read_proposals(options.rank_fixes, config.rootpath, scratch)
+    same = ", ".join(proposals.unchanged)
     note = f"{same}: no changes against the commit that is checked out; left out"
-    return Cases(cases=cases, issues=issues, patches=files, left_out=note if same else "")
+    return Cases(issues=issues, patches=proposals.files, left_out=note if same else "")
 
 
 def _report(config: pytest.Config, source: str, scratch: Path) -> tuple[Path, Issue]:
@@ -77,50 +69,6 @@ def _report(config: pytest.Config, source: str, scratch: Path) -> tuple[Path, Is
     address = complete(address, config.rootpath)
     issue = load_issue("-", BytesIO(read_report(address)))
     return scratch / f"{address.stem}.md", replace(issue, source=source)
-
-
-def more_patches(config: pytest.Config, options: Options) -> tuple[str, ...]:
-    """Return the patches among pytest's own arguments.
-
-    A shell makes several words of ``--rank-fixes patches/*.diff``, and people write
-    ``--rank-fixes '#12' '#15' patches/``: the first word is the option's. A file of a folder
-    that is ranked already is no further patch: it says which item is to run.
-    """
-    if not options.rank_fixes or config.args_source.name != "ARGS":
-        return ()
-    from pytest_brt.patches.sources import holds_patches, is_elsewhere
-
-    given = [text for text in config.args if is_elsewhere(text) or holds_patches(Path(text))]
-    ranked = {Path(text).resolve() for text in options.rank_fixes}
-    return tuple(
-        text
-        for text in given
-        if text not in options.rank_fixes and ranked.isdisjoint(Path(text).resolve().parents)
-    )
-
-
-def _below_reports(
-    issues: Mapping[Path, Issue], files: Mapping[Path, Patch]
-) -> Iterator[tuple[Path, Patch]]:
-    """Yield the patches in folders that are called like a report, which is not said of them."""
-    stems = tuple(f"{path.stem}/" for path in issues)
-    for path, patch in files.items():
-        if patch.name.startswith(stems):
-            folder, _, _ = patch.name.partition("/")
-            is_folder = patch.source == patch.name.rpartition("/")[0]
-            inner = patch.source.removeprefix(folder).strip("/")
-            yield path, replace(patch, source=inner) if is_folder else patch
-
-
-def _of_report(report: Path, files: Mapping[Path, Patch]) -> tuple[Patch, ...]:
-    """Return the patches of one of several reports: those in the folder of its name."""
-    own = tuple(patch for patch in files.values() if patch.name.startswith(f"{report.stem}/"))
-    if not own:
-        raise UsageProblem(
-            "--rank-fixes: several issues need a folder of patches each: "
-            f"no *.diff in {report.stem!r}"
-        )
-    return own
 
 
 def buggy_places(places: Sequence[str], root: Path) -> tuple[str, ...]:

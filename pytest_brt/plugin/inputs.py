@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +16,7 @@ from pytest_brt.execute.subject import demand_project, find_subject
 from pytest_brt.model.model import Model, open_model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.spec import read_spec
-from pytest_brt.pipeline.plan import Case, Plan
+from pytest_brt.pipeline.plan import Plan
 from pytest_brt.pipeline.progress import Progress
 from pytest_brt.plugin.cases import Cases, buggy_places, given_test_file, read_cases
 from pytest_brt.plugin.extensions import collect_extensions, lookup
@@ -27,7 +27,7 @@ from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import LastRun, load_last_run
-from pytest_brt.types import JudgedTest, Review
+from pytest_brt.types import JudgedTest, Patch, Review
 
 Given = Callable[[], tuple[JudgedTest, ...]]
 
@@ -60,7 +60,7 @@ def read_inputs(
     strategies, cache = chosen_strategies(options, known), cache_folder(config)
     engine = _open_project(root, options)
     closing.callback(engine.close)
-    last = None if options.tests or options.issues else _last_run(cache, cases.cases)
+    last = None if options.tests or options.issues else _last_run(cache, cases.patches.values())
     buggy = buggy_places(options.buggy_file, root)
     model, editor = _open_models(options, cache, root, closing)
     progress = Progress()
@@ -75,8 +75,12 @@ def read_inputs(
         host=given_test_file(options.test_file, root),
         cache=cache,
     )
+    issues = tuple(cases.issues.values())
+    ranked = [issue for issue in issues if options.repair in ("", issue.source)]
     plan = Plan(
-        cases=cases.cases,
+        issues=issues,
+        patches=tuple(cases.patches.values()),
+        ranked=ranked[0].id if ranked else "",
         strategies=strategies,
         given=_given(root, options, engine, last),
         guard=options.guard,
@@ -159,7 +163,6 @@ def _repairs(
     if options.samples is not None:
         agents = {name: replace(agent, runs=options.samples) for name, agent in agents.items()}
     return RepairPlan(
-        source=options.repair,
         strategies=agents,
         given=buggy,
         guard=options.guard,
@@ -197,14 +200,14 @@ def cache_folder(config: pytest.Config) -> Path | None:
         return None  # the project is read-only: what is not kept costs the next run time
 
 
-def _last_run(cache: Path | None, cases: Sequence[Case]) -> LastRun | None:
+def _last_run(cache: Path | None, patches: Iterable[Patch]) -> LastRun | None:
     """Return the last run, None where it left no tests and the patches bring some."""
     last = load_last_run(cache) if cache is not None else LastRun(tests=())
     tests = last.tests
     if not tests:
         from pytest_brt.rank.brought import may_bring_tests
 
-        if any(may_bring_tests(patch) for case in cases for patch in case.patches):
+        if any(map(may_bring_tests, patches)):
             return None
         raise UsageProblem(
             "--rank-fixes: nothing to rank by: add --brt-issue FILE or --brt-tests PATH "

@@ -7,7 +7,7 @@ fails only where we do: what came of all of them is the exit code's, and the sum
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from traceback import StackSummary, TracebackException
 from typing import Any, NamedTuple
@@ -67,14 +67,11 @@ class JobItem(pytest.Item):
         self,
         *,
         job: Job,
-        named_by: Sequence[str],
         wait: Callable[[Job], tuple[Run, Any]],
         **kwargs: Any,
     ) -> None:  # pytest's own arguments
         super().__init__(**kwargs)
         self.job = job
-        #: The arguments that name it.
-        self.named_by = named_by
         self._wait = wait
 
     def runtest(self) -> None:
@@ -140,7 +137,7 @@ def outcome_of(run: Run, job: Job, result: Attempt | PatchResult | Repair) -> Ou
         return REFUSED
     if not (result.verdicts or result.passes_own):
         return UNTRIED
-    tests = [judged for judged in run.tests(run.plan.case(job)) if judged.judgement.candidate]
+    tests = [judged for judged in run.tests(job.issue) if judged.judgement.candidate]
     trusted = {judged.test.id: judged.judgement.counts for judged in tests}
     return FAILING if shortcoming(result, trusted) else PASSING
 

@@ -32,7 +32,7 @@ from pytest_brt.pipeline.plan import Job
 from pytest_brt.pipeline.run import Run
 from pytest_brt.plugin import files
 from pytest_brt.plugin.apart import TYPED, command_again
-from pytest_brt.plugin.cases import absolutepath, more_patches
+from pytest_brt.plugin.cases import absolutepath
 from pytest_brt.plugin.inputs import read_inputs
 from pytest_brt.plugin.items import JobItem, Outcome, Unheard, status_of, unmet_goals
 from pytest_brt.plugin.options import Write, read_options
@@ -52,18 +52,6 @@ NO_MODEL = 6
 NO_LEADER = 7
 #: Seconds of silence after which long work is shown to go on.
 SIGN_OF_LIFE = 10.0
-
-
-class _Jobs(pytest.Collector):
-    """Collects the items of a run."""
-
-    def __init__(self, *, session_of_ours: Session, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._ours = session_of_ours
-
-    def collect(self) -> Iterator[JobItem]:
-        """Yield one for each run of a strategy at a report, and for each patch."""
-        return self._ours.items(self)
 
 
 class Session:
@@ -130,71 +118,50 @@ class Session:
             UsageError: an argument is neither the id nor the file of an item.
         """
         hook, config = session.config.hook, session.config
-        jobs = _Jobs.from_parent(session, name="reports and patches", session_of_ours=self)
-        report = hook.pytest_make_collect_report(collector=jobs)
-        items: list[pytest.Item] = [*report.result]
-        named = [text for item in items if isinstance(item, JobItem) for text in item.named_by]
-        for argument in self._arguments():
-            if argument not in named:
+        asked = config.args if config.args_source.name == "ARGS" else []
+        every = [self._item(session, path, job) for path, job in self._jobs()]
+        named = [[item for item in every if self._names(text, item)] for text in asked]
+        for text, found in zip(asked, named, strict=True):
+            if not found:
                 raise pytest.UsageError(
-                    f"{argument!r}: test paths are not accepted here (use --brt-tests PATH)"
+                    f"{text!r}: test paths are not accepted here (use --brt-tests PATH)"
                 )
-        hook.pytest_collectreport(report=report)
+        items = [item for item in every if not asked or any(item in found for found in named)]
+        hook.pytest_collectreport(report=pytest.CollectReport("", "passed", None, items))
         hook.pytest_collection_modifyitems(session=session, config=config, items=items)
-        session.items = items
-        session.testscollected = len(items)
+        session.items, session.testscollected = [*items], len(items)
         hook.pytest_collection_finish(session=session)
         return True
 
-    def _arguments(self) -> list[str]:
-        """Return the arguments that are to name items."""
-        if self.config.args_source.name != "ARGS":
-            return []
-        more = more_patches(self.config, self.options)
-        return [argument for argument in self.config.args if argument not in more]
-
-    def items(self, parent: pytest.Collector) -> Iterator[JobItem]:
-        """Yield the items, or those among the arguments, so that a shown id can be run again."""
-        asked = self._arguments()
-        for path, job in self._jobs():
-            file = on_a_line(self._file_of(path, job))
-            node = f"{file}::{job.label}" if job.label else file
-            named = [text for text in asked if self._names(text, path, node)]
-            if named or not asked:
-                yield JobItem.from_parent(
-                    parent,
-                    name=job.label or on_a_line(job.name),
-                    nodeid=node,
-                    path=path,
-                    job=job,
-                    named_by=named,
-                    wait=self._wait_for,
-                )
+    def _item(self, session: pytest.Session, path: Path, job: Job) -> JobItem:
+        """Return the item of a job; it is called after its file, or in it."""
+        file = Path(os.path.relpath(path, self.config.rootpath)).as_posix()
+        if path.is_relative_to(self._scratch):  # what was made here is called by its name
+            file = job.name if job.patch else path.relative_to(self._scratch).as_posix()
+        file, name = on_a_line(file), on_a_line(job.name)
+        node = file if job.patch else f"{file}::{name}"
+        return JobItem.from_parent(
+            session, name=name, nodeid=node, path=path, job=job, wait=self._wait_for
+        )
 
     def _jobs(self) -> Iterator[tuple[Path, Job]]:
         """Yield each job with the file of its report or patch."""
         plan, cases = self.inputs.plan, self.inputs.cases
-        for path, case in zip(cases.issues, plan.cases, strict=False):
-            for job in (*plan.attempts(case), *plan.fixes(case)):
+        for path, issue in cases.issues.items():
+            for job in (*plan.attempts(issue.id), *plan.fixes(issue.id)):
                 yield path, job
-        of = {patch.name: path for path, patch in cases.patches.items()}
-        for case in plan.cases:
-            for patch in case.patches:
-                yield of[patch.name], Job(issue=case.issue_id, patch=patch)
+        for path, patch in cases.patches.items():
+            yield path, Job.of(plan.ranked, patch)
 
-    def _file_of(self, path: Path, job: Job) -> str:
-        """Return how a file is called in ids: from the project; what was made here by its name."""
-        if path.is_relative_to(self._scratch):
-            return job.name or path.relative_to(self._scratch).as_posix()
-        return Path(os.path.relpath(path, self.config.rootpath)).as_posix()
-
-    def _names(self, text: str, path: Path, node: str) -> bool:
+    def _names(self, text: str, item: JobItem) -> bool:
         """Say whether an argument names an item, or its file.
 
         Ids start at the root, paths that somebody types where they are.
         """
         starts = (self.config.rootpath, self.config.invocation_params.dir)
-        return text == node or any(absolutepath(start / text) == path for start in starts)
+        return text == item.nodeid or any(
+            absolutepath(start / text) == item.path for start in starts
+        )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:

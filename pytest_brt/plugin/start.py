@@ -42,7 +42,9 @@ def run_apart(config: pytest.Config) -> None:
 
     known, typed = config.known_args_namespace, config.invocation_params
     root = Path(known.rootdir).resolve() if known.rootdir else find_root(typed.dir)
-    code = pytest.main([*apart(root), *typed.args], plugins=list(typed.plugins or ()))
+    keeps = config.pluginmanager.hasplugin("cacheprovider")
+    arguments = [*apart(root, keeps=keeps), *typed.args]
+    code = pytest.main(arguments, plugins=list(typed.plugins or ()))
     config.pluginmanager.register(Ended(int(code)))
 
 

@@ -45,8 +45,8 @@ def header(inputs: Inputs, options: Options, verbosity: int) -> list[str]:
     lines += [
         f"brt: {issue.source}: {issue.unread / 1000:,.0f} KB of it are not read: only 10 KB of a "
         "paragraph, 100 KB of prose and 300 blocks of code are (put logs into a code fence)"
-        for issue in (case.issue for case in inputs.plan.cases)
-        if issue and issue.unread
+        for issue in inputs.plan.issues
+        if issue.unread
     ]
     lines += [f"brt: {note}" for note in [inputs.cases.left_out] if note]
     if asked:

@@ -16,7 +16,7 @@ from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import Rating, judge
 from pytest_brt.pipeline.attempts import make_attempt
-from pytest_brt.pipeline.plan import Case, Job, Plan
+from pytest_brt.pipeline.plan import Job, Plan
 from pytest_brt.pipeline.run import Run
 from pytest_brt.render.entries import build_report
 from pytest_brt.reproduce.strategy import Strategy, Workbench
@@ -97,11 +97,20 @@ def bench_of(engine: Runner) -> Workbench:
 def make(engine: Runner, strategy: Strategy, jobs: int = 1, *only: str) -> Run:
     """Return a run of a strategy at a report with two patches, or those that are named."""
     patches = tuple(patch(name) for name in ("c-wrong", "a-right"))
-    case = Case(issue=ISSUE, patches=patches)
-    plan = Plan(cases=(case,), strategies={"counting": strategy}, jobs=jobs)
-    rows = [Job(issue="i1", patch=one) for one in patches]
+    plan = plan_of(strategy, patches, jobs)
+    rows = [Job.of("i1", one) for one in patches]
     wanted = [job for job in rows if not only or job.name in only]
-    return Run(plan, bench_of(engine), wanted if only else (*plan.attempts(case), *wanted))
+    return Run(plan, bench_of(engine), wanted if only else (*plan.attempts("i1"), *wanted))
+
+
+def plan_of(strategy: Strategy, patches: tuple[Patch, ...], jobs: int) -> Plan:
+    return Plan(
+        issues=(ISSUE,),
+        strategies={"counting": strategy},
+        patches=patches,
+        ranked="i1",
+        jobs=jobs,
+    )
 
 
 @pytest.mark.parametrize("jobs", [1, 4])
@@ -138,10 +147,9 @@ def test_equal_patches_are_run_once_and_each_has_the_result(engine: Runner, jobs
     right = SOURCE.replace(CLAMP, FIXES["a-right"])
     commented = diff_of(right.replace("def clamp", "# Both ends count.\ndef clamp"))
     copy = Patch(id="copy", name="copy.diff", text=commented)
-    case = Case(issue=ISSUE, patches=(patch("c-wrong"), patch("a-right"), copy))
-    strategies = {"counting": Strategy(attempt=Counting().attempt)}
-    plan = Plan(cases=(case,), strategies=strategies, jobs=jobs)
-    run = Run(plan, bench_of(rows), [Job(issue="i1", patch=one) for one in case.patches])
+    patches = (patch("c-wrong"), patch("a-right"), copy)
+    plan = plan_of(Strategy(attempt=Counting().attempt), patches, jobs)
+    run = Run(plan, bench_of(rows), [Job.of("i1", one) for one in patches])
     run.start().result()
     found = [future.result() for job, future in run.futures.items() if job.patch]
     ranks = {rank.result.patch.name: rank for rank in run.record().ranks}
@@ -192,9 +200,8 @@ def test_what_breaks_all_is_told_to_whoever_waits(engine: Runner) -> None:
     def given() -> tuple[JudgedTest, ...]:
         raise UsageProblem("no such test")
 
-    case = Case(issue=None, patches=(patch("a-right"),))
-    plan = Plan(cases=(case,), strategies={}, given=given)
-    run = Run(plan, bench_of(engine), [Job(issue="", patch=case.patches[0])])
+    plan = Plan(strategies={}, given=given, patches=(patch("a-right"),))
+    run = Run(plan, bench_of(engine), [Job.of("", patch("a-right"))])
     run.start().result()
     (future,) = run.futures.values()
     assert isinstance(future.exception(), UsageProblem)
@@ -219,7 +226,7 @@ def test_a_model_s_attempt_without_a_test_says_what_to_do(engine: Runner) -> Non
         (nothing, False, ["model-failed"]),
         (Counting().attempt, True, []),
     ):
-        job = Job(issue="i1", strategy="counting")
+        job = Job(issue="i1", strategy="counting", name="counting")
         strategy = Strategy(attempt=attempt, asks=asks)
         made = make_attempt(ISSUE, job, strategy, bench_of(engine))
         assert [note.code for note in made.notes] == told
@@ -233,7 +240,7 @@ def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Runner, tmp_path:
     def attempt(budget: float) -> Attempt:
         plan = replace(make(engine, Strategy(attempt=late)).plan, budget=budget)
         journal = Journal(tmp_path / "journal.jsonl", "s")
-        jobs = plan.attempts(plan.cases[0])
+        jobs = plan.attempts("i1")
         run = Run(plan, replace(bench_of(engine), journal=journal), jobs)
         run.start().result()
         made: Attempt = run.futures[jobs[0]].result()
