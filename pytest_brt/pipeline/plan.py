@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_brt.reproduce.strategy import Strategy
 from pytest_brt.types import Issue, JudgedTest, Patch
 
 if TYPE_CHECKING:  # only a run that ranks or repairs imports what that needs
-    from pytest_brt.pipeline.repairs import RepairPlan
+    from pytest_brt.agents.loop import Agent
     from pytest_brt.pipeline.workers import Workers
 
 
@@ -54,7 +54,9 @@ class Plan:
     patches: tuple[Patch, ...] = ()
     #: Id of the report that patches are ranked for, those of a repair too; "" for none.
     ranked: str = ""
-    repairs: RepairPlan | None = None
+    #: Strategies that write fixes, and places that the user names for them, as in PATH:FIRST-LAST.
+    agents: Mapping[str, Agent] = field(default_factory=dict)
+    places: tuple[str, ...] = ()
     #: Seconds for running existing tests on the patches; 0 is none, None a few for each patch.
     guard: float | None = 0.0
     #: Wall-clock seconds, from the start on, in which models may be asked.
@@ -78,10 +80,8 @@ class Plan:
 
     def fixes(self, issue: str) -> tuple[Job, ...]:
         """Return the runs of strategies that write fixes for a report, in order."""
-        if self.repairs is None or issue != self.ranked:
-            return ()
-        runs = {name: one.runs for name, one in self.repairs.strategies.items()}
-        return _jobs(issue, runs, is_repair=True)
+        runs = {name: agent.runs for name, agent in self.agents.items()}
+        return _jobs(issue, runs, is_repair=True) if issue == self.ranked else ()
 
 
 def _jobs(issue: str, runs: Mapping[str, int], *, is_repair: bool = False) -> tuple[Job, ...]:

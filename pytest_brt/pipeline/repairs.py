@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from pytest_brt.model.model import Model
 from pytest_brt.model.request import Usage
 from pytest_brt.once import Once
 from pytest_brt.pipeline.places import likely_places
+from pytest_brt.pipeline.plan import Plan
 from pytest_brt.project.index import open_index
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.rank.guarding import hints_of
@@ -32,7 +33,6 @@ from pytest_brt.types import (
     Attempt,
     FileChange,
     Guarded,
-    Issue,
     JudgedTest,
     Repair,
     TestRun,
@@ -47,27 +47,12 @@ _GUARD, _SUITE, _WATCHING = 3.0, 120.0, 30.0
 _NEARBY, _FIRST, _LINES = 60, 6, 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepairPlan:
-    """What is to be repaired, and how."""
-
-    #: In the order in which they are tried.
-    strategies: Mapping[str, Agent]
-    #: Places that the user names, as in PATH:FIRST-LAST.
-    given: tuple[str, ...] = ()
-    #: Seconds for existing tests in all; 0 is none, None leaves it to us.
-    guard: float | None = None
-    #: Fixes that are tried at a time.
-    jobs: int = 2
-
-
 class Repairing:
     """Carries out the repairs of a report; safe to call from many threads."""
 
     def __init__(
         self,
-        plan: RepairPlan,
-        issue: Issue,
+        plan: Plan,
         bench: Workbench,
         guard: Guard,
         attempts: Sequence[Attempt],
@@ -78,6 +63,7 @@ class Repairing:
         Raises:
             SubjectProblem: the project's interpreter cannot be started.
         """
+        issue = next(issue for issue in plan.issues if issue.id == plan.ranked)
         self._plan, self._issue, self._bench, self._guard = plan, issue, bench, guard
         self._attempts, self._given = attempts, given
         self._index = open_index(Path(bench.engine.subject.root), bench.cache)
@@ -85,7 +71,7 @@ class Repairing:
         tests = (*given, *(judged for attempt in attempts for judged in attempt.tests))
         candidates = (judged for judged in tests if judged.judgement.candidate)
         self._failing = tuple(sorted(candidates, key=lambda j: -j.judgement.confidence))
-        self._named = given_places(plan.given, self._index) if plan.given else ()
+        self._named = given_places(plan.places, self._index) if plan.places else ()
         self._places = self._named or likely_places(issue, bench, self._index)
         #: The lines to suspect, and the test that is given to runs of a strategy.
         self._shared: Once[str, Any] = Once()
@@ -98,7 +84,7 @@ class Repairing:
             SubjectProblem: the project's interpreter cannot be started.
         """
         begin, bench, issue = time.perf_counter(), self._bench, self._issue
-        agent = self._plan.strategies[strategy]
+        agent = self._plan.agents[strategy]
         agent = replace(agent, steps=bench.steps or agent.steps)
         usage = bench.model.usage.part(bench.deadline)
         work = self._work(usage, agent)

@@ -98,7 +98,7 @@ class Run:
             names = ("given", *sorted(issue.id for issue in plan.issues))
             self._given = self._once(Tests, plan.given, *names)
         if ranked is not None:
-            self._prepare(fixes)
+            self._prepare()
         if patches:
             self._brought = self._judge_brought()
         self._each(self._run_patch, patches)
@@ -193,7 +193,8 @@ class Run:
         candidates = tuple(judged for judged in tests if judged.judgement.candidate)
         run = partial(run_patch, guarding=self._guarding, share=self._ran.get)
         if workers := self.plan.workers:
-            chosen = self._guarding and self._guarding.choose_for(patch, candidates)
+            guarding = self._guarding
+            chosen = guarding.choose_for(patch, candidates) if guarding else None
             run = partial(workers.run, chosen)
         work = partial(run, patch, issue, tests, self.workbench.engine)
         names = ("row", issue, patch.name, patch.id, *(judged.test.id for judged in candidates))
@@ -224,7 +225,7 @@ class Run:
             localise = partial(look, issue, self.workbench)
             self._places.append(self._once(Localised, localise, "place", issue.id))
 
-    def _prepare(self, fixes: Sequence[Job]) -> None:
+    def _prepare(self) -> None:
         """Make what runs existing tests on patches, and what repairs: most runs import neither."""
         from pytest_brt.guard import Guard
         from pytest_brt.rank.guarding import Guarding
@@ -240,12 +241,11 @@ class Run:
                 kept=bench.cache and bench.cache / "existing-tests.json",
                 setting=bench.journal.setting if bench.journal else "",
             )
-        if plan.repairs is not None and fixes:
+        if any(job.is_repair for job in self.futures):
             from pytest_brt.pipeline.repairs import Repairing
 
             made = tuple(self._results(plan.attempts(plan.ranked)))
-            issue = plan.issue(fixes[0])
-            self._repairing = Repairing(plan.repairs, issue, bench, guard, made, self._given)
+            self._repairing = Repairing(plan, bench, guard, made, self._given)
 
     def _once(self, kind: type[T], work: Callable[[], T], *names: str) -> T:
         """Return what an interrupted run had finished, or do it and keep it.

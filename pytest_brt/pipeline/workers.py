@@ -5,8 +5,8 @@ Workers find the project and its interpreter at the same paths, and have a sandb
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
@@ -14,9 +14,9 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.guard import Guard, Selection
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.matrix import run_patch
-from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.types import JudgedTest, Patch, PatchResult
 from pytest_brt.types.subject import Subject
 
@@ -25,23 +25,14 @@ _PREFIX = "dask:"
 _PATIENCE = 20.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Isolation:
-    """How a worker shuts tests in."""
-
-    sandbox: str
-    net: str
-    show: tuple[str, ...]
-    limits: Limits
-
-
 def run_there(
     patch: Patch,
     issue: str,
     tests: tuple[JudgedTest, ...],
     selection: Selection | None,
     subject: Subject,
-    isolation: Isolation,
+    shut_in: Callable[[], Sandbox],
+    limits: Limits,
 ) -> PatchResult:
     """Run tests on a patch, and the existing tests of a selection; called on a worker.
 
@@ -50,8 +41,7 @@ def run_there(
     """
     if not Path(subject.root).is_dir():
         raise UsageProblem(f"--brt-executor: a worker has no folder {subject.root!r}")
-    sandbox = open_sandbox(isolation.sandbox, net=isolation.net, shown=isolation.show)
-    with closing(Runner(subject, sandbox, limits=isolation.limits)) as engine:
+    with closing(Runner(subject, shut_in(), limits=limits)) as engine:
         guarding = None
         if selection is not None:
             guarding = Guarding(guard=Guard(engine), patches=(), chosen=selection)
@@ -61,8 +51,10 @@ def run_there(
 class Workers:
     """The workers of a cluster."""
 
-    def __init__(self, named: str, isolation: Isolation) -> None:
+    def __init__(self, named: str, shut_in: Callable[[], Sandbox], limits: Limits) -> None:
         """Connect to the scheduler that `named` is the address of, as in "dask:tcp://host:8786".
+
+        On a worker, `shut_in` makes the sandbox.
 
         Raises:
             UsageProblem: Dask is not installed, or no scheduler answers.
@@ -79,7 +71,7 @@ class Workers:
             self._client = distributed.Client(named.removeprefix(_PREFIX), timeout=_PATIENCE)
         except (OSError, ValueError) as error:
             raise UsageProblem(f"--brt-executor: no scheduler at {named!r}: {error}") from error
-        self._isolation = isolation
+        self._how = shut_in, limits
         #: How many patches they run at a time.
         self.threads = sum(self._client.nthreads().values()) or 1
 
@@ -93,9 +85,7 @@ class Workers:
     ) -> PatchResult:
         """Have a worker run tests on a patch, and existing tests, alike for all; wait for it."""
         pool = self._client.get_executor(pure=False)
-        task = pool.submit(
-            run_there, patch, issue, tests, selection, engine.subject, self._isolation
-        )
+        task = pool.submit(run_there, patch, issue, tests, selection, engine.subject, *self._how)
         result: PatchResult = task.result()
         return result
 

@@ -85,7 +85,8 @@ def read_inputs(
         given=_given(root, options, engine, last),
         guard=options.guard,
         budget=options.budget,
-        repairs=_repairs(config, options, known, buggy) if options.repair else None,
+        agents=_agents(config, options, known) if options.repair else {},
+        places=buggy,
         workers=_workers(options, closing) if options.executor else None,
         jobs=options.jobs,
         wants_places=bool(options.report) or config.get_verbosity() > 0,
@@ -130,26 +131,20 @@ def _open_models(
 
 def _workers(options: Options, closing: ExitStack) -> Any:
     """Return the workers of the cluster that the user names."""
-    from pytest_brt.pipeline.workers import Isolation, Workers  # what ranks is a fifth of us
+    from pytest_brt.pipeline.workers import Workers  # what ranks is a fifth of the package
 
-    isolation = Isolation(
-        sandbox=options.sandbox, net=options.net, show=options.show, limits=_limits(options)
-    )
-    workers = Workers(options.executor, isolation)
+    shut_in = partial(open_sandbox, options.sandbox, net=options.net, shown=options.show)
+    workers = Workers(options.executor, shut_in, _limits(options))
     closing.callback(workers.close)
     return workers
 
 
-def _repairs(
-    config: pytest.Config,
-    options: Options,
-    of_tests: Mapping[str, Strategy],
-    buggy: tuple[str, ...],
-) -> Any:
-    """Return how fixes are written; a name of a strategy may also be one `of_tests`."""
+def _agents(
+    config: pytest.Config, options: Options, of_tests: Mapping[str, Strategy]
+) -> Mapping[str, Any]:
+    """Return what writes fixes; a name of a strategy may also be one `of_tests`."""
     from pytest_brt.agents.loop import Agent  # a fifth of the package
     from pytest_brt.agents.specs import REPAIRS
-    from pytest_brt.pipeline.repairs import RepairPlan
 
     if options.model == "none":
         raise UsageProblem(
@@ -160,14 +155,10 @@ def _repairs(
     for name in options.strategy:
         lookup("--brt-strategy", name, {**of_tests, **known})
     agents = {name: known[name] for name in _named(options.strategy, known)}
-    if options.samples is not None:
-        agents = {name: replace(agent, runs=options.samples) for name, agent in agents.items()}
-    return RepairPlan(
-        strategies=agents,
-        given=buggy,
-        guard=options.guard,
-        jobs=options.jobs,
-    )
+    runs = options.samples
+    return {
+        name: agent if runs is None else replace(agent, runs=runs) for name, agent in agents.items()
+    }
 
 
 def _given(root: Path, options: Options, engine: Runner, last: LastRun | None) -> Given | None:

@@ -17,6 +17,7 @@ import pytest
 from pytest_brt.errors import BrtError
 from pytest_brt.pipeline.plan import Job
 from pytest_brt.pipeline.run import Run
+from pytest_brt.plugin.cases import absolutepath
 from pytest_brt.pysource.parse import PARSING
 from pytest_brt.render.answer import bug_tests
 from pytest_brt.render.ranking import shortcoming
@@ -73,6 +74,12 @@ class JobItem(pytest.Item):
         super().__init__(**kwargs)
         self.job = job
         self._wait = wait
+
+    def is_named(self, text: str) -> bool:
+        """Say whether an argument names it, or its file: by its id, or where somebody types it."""
+        return text in (self.nodeid, self.nodeid.partition("::")[0]) or (
+            absolutepath(text) == self.path
+        )
 
     def runtest(self) -> None:
         """Wait for the result, and say what came of it."""

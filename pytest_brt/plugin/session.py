@@ -32,7 +32,6 @@ from pytest_brt.pipeline.plan import Job
 from pytest_brt.pipeline.run import Run
 from pytest_brt.plugin import files
 from pytest_brt.plugin.apart import TYPED, command_again
-from pytest_brt.plugin.cases import absolutepath
 from pytest_brt.plugin.inputs import read_inputs
 from pytest_brt.plugin.items import JobItem, Outcome, Unheard, status_of, unmet_goals
 from pytest_brt.plugin.options import Write, read_options
@@ -120,16 +119,17 @@ class Session:
         hook, config = session.config.hook, session.config
         asked = config.args if config.args_source.name == "ARGS" else []
         every = [self._item(session, path, job) for path, job in self._jobs()]
-        named = [[item for item in every if self._names(text, item)] for text in asked]
+        named = [[item for item in every if item.is_named(text)] for text in asked]
         for text, found in zip(asked, named, strict=True):
             if not found:
                 raise pytest.UsageError(
                     f"{text!r}: test paths are not accepted here (use --brt-tests PATH)"
                 )
-        items = [item for item in every if not asked or any(item in found for found in named)]
+        chosen = {item for found in named for item in found} if asked else set(every)
+        items: list[Any] = [item for item in every if item in chosen]
         hook.pytest_collectreport(report=pytest.CollectReport("", "passed", None, items))
         hook.pytest_collection_modifyitems(session=session, config=config, items=items)
-        session.items, session.testscollected = [*items], len(items)
+        session.items, session.testscollected = items, len(items)
         hook.pytest_collection_finish(session=session)
         return True
 
@@ -152,16 +152,6 @@ class Session:
                 yield path, job
         for path, patch in cases.patches.items():
             yield path, Job.of(plan.ranked, patch)
-
-    def _names(self, text: str, item: JobItem) -> bool:
-        """Say whether an argument names an item, or its file.
-
-        Ids start at the root, paths that somebody types where they are.
-        """
-        starts = (self.config.rootpath, self.config.invocation_params.dir)
-        return text == item.nodeid or any(
-            absolutepath(start / text) == item.path for start in starts
-        )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
