@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -19,7 +19,6 @@ from pytest_brt.model.spec import read_spec
 from pytest_brt.pipeline.plan import Plan
 from pytest_brt.pipeline.progress import Progress
 from pytest_brt.plugin.cases import Cases, buggy_places, given_test_file, read_cases
-from pytest_brt.plugin.extensions import collect_extensions, lookup
 from pytest_brt.plugin.options import Options
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import REPEAT, Strategy, Workbench
@@ -29,6 +28,7 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import LastRun, load_last_run
 from pytest_brt.types import JudgedTest, Patch, Review
 
+T = TypeVar("T")
 Given = Callable[[], tuple[JudgedTest, ...]]
 
 
@@ -244,3 +244,42 @@ def chosen_strategies(options: Options, known: Mapping[str, Strategy]) -> dict[s
             name, strategy = "replay", known["replay"]  # noqa: PLW2901 - what it stands for
         chosen[name] = strategy.sampled(options.samples)
     return chosen
+
+
+# -- what other plugins add to what is built in, by our hooks --
+
+
+def collect_extensions(
+    config: pytest.Config, hook: str, built_in: Mapping[str, T], kind: type[T]
+) -> dict[str, T]:
+    """Return `built_in` together with what of this kind the implementations of `hook` add.
+
+    Raises:
+        UsageProblem: a name is given twice; it names both plugins.
+    """
+    found = dict(built_in)
+    owners = dict.fromkeys(built_in, "pytest-brt")
+    for implementation in getattr(config.hook, hook).get_hookimpls():
+        added: Any = implementation.function(*(config for _ in implementation.argnames))
+        for name, thing in (added or {}).items():
+            if not isinstance(thing, kind):
+                continue
+            if name in found:
+                raise UsageProblem(
+                    f"{hook}: {name!r} is given by both {owners[name]} and "
+                    f"{implementation.plugin_name} (block one with -p no:NAME)"
+                )
+            found[name] = thing
+            owners[name] = implementation.plugin_name
+    return found
+
+
+def lookup(option: str, name: str, known: Mapping[str, T]) -> T:
+    """Return the thing called `name`.
+
+    Raises:
+        UsageProblem: nobody gives it; it lists the known names.
+    """
+    if name not in known:
+        raise UsageProblem(f"{option}: unknown name {name!r} (known: {', '.join(sorted(known))})")
+    return known[name]

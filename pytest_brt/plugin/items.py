@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from traceback import StackSummary, TracebackException
+from traceback import format_exception
 from typing import Any, NamedTuple
 
 import pytest
@@ -23,9 +23,6 @@ from pytest_brt.render.answer import bug_tests
 from pytest_brt.render.ranking import shortcoming
 from pytest_brt.shown import on_a_line, plain
 from pytest_brt.types import Attempt, PatchResult, Repair
-
-#: Folders of the packages that run our items.
-_RUNNERS = frozenset({"_pytest", "pluggy"})
 
 
 class Outcome(NamedTuple):
@@ -56,6 +53,17 @@ _BY_CATEGORY = {one.category: one for one in (REPRODUCED, PASSING, PATCHED, *_MI
 
 class Unheard(Exception):
     """A result needs a model, and none ever answered."""
+
+
+class Defect(Exception):
+    """What nobody expected, with the frames from our own code on."""
+
+    def __init__(self, error: BaseException) -> None:
+        frames = "".join(format_exception(error))
+        super().__init__(
+            "internal error in pytest-brt: please report it with what follows (--tb=long shows "
+            f"more)\n\n{frames}"
+        )
 
 
 class JobItem(pytest.Item):
@@ -105,8 +113,8 @@ class JobItem(pytest.Item):
         """Show our own errors as one line; anything else is a defect, without pytest's frames."""
         if isinstance(excinfo.value, BrtError):
             return plain(str(excinfo.value))
-        if self.config.getoption("tbstyle", "auto") == "auto":
-            return _defect(excinfo.value)
+        if isinstance(excinfo.value, Defect) and self.config.getoption("tbstyle", "auto") == "auto":
+            return str(excinfo.value)
         with PARSING:  # pytest parses the source of every frame, while our threads parse too
             return super().repr_failure(excinfo, style)
 
@@ -114,19 +122,6 @@ class JobItem(pytest.Item):
         """Return the heading of a failure."""
         name = self.name if "::" in self.nodeid else f"patch {self.name}"
         return Path(on_a_line(str(self.path))), None, name
-
-
-def _defect(error: BaseException) -> str:
-    """Return an exception that nobody expected, with the frames from our own code on."""
-    told = TracebackException.from_exception(error)
-    link: TracebackException | None = told
-    while link is not None:
-        link.stack = StackSummary.from_list(
-            [frame for frame in link.stack if not _RUNNERS & set(Path(frame.filename).parts)]
-        )
-        link = link.__cause__ or link.__context__
-    head = "internal error in pytest-brt: please report it with what follows (--tb=long shows more)"
-    return f"{head}\n\n{''.join(told.format())}"
 
 
 def outcome_of(run: Run, job: Job, result: Attempt | PatchResult | Repair) -> Outcome:

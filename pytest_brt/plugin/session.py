@@ -33,7 +33,7 @@ from pytest_brt.pipeline.run import Run
 from pytest_brt.plugin import files
 from pytest_brt.plugin.apart import TYPED, command_again
 from pytest_brt.plugin.inputs import read_inputs
-from pytest_brt.plugin.items import JobItem, Outcome, Unheard, status_of, unmet_goals
+from pytest_brt.plugin.items import Defect, JobItem, Outcome, Unheard, status_of, unmet_goals
 from pytest_brt.plugin.options import Write, read_options
 from pytest_brt.plugin.streams import write_report
 from pytest_brt.plugin.summary import header, show_summary
@@ -184,20 +184,21 @@ class Session:
     def _wait_for(self, job: Job) -> tuple[Run, Any]:
         """Return the run and the result of a job."""
         assert self.run is not None, "it was started"
-        try:
-            return self.run, self._wait(self.run.futures[job])
-        except ModelProblem as problem:
-            if self.unheard:
-                raise Unheard(str(problem)) from problem
-            raise
+        future = self.run.futures[job]
+        self._wait(future)
+        error = future.exception()
+        if isinstance(error, ModelProblem) and self.unheard:
+            raise Unheard(str(error))
+        if error is not None and not isinstance(error, BrtError):
+            raise Defect(error) from error
+        return self.run, future.result()
 
-    def _wait(self, future: Future[Any]) -> Any:
-        """Return a result, in waits short enough for Ctrl-C to be heard; show how far it is."""
+    def _wait(self, future: Future[Any]) -> None:
+        """Wait for a result, shortly enough for Ctrl-C to be heard; show how far it is."""
         while not future.done():
             wait([future], timeout=0.5)
             self._show_progress()
         self._show_progress()
-        return future.result()
 
     def _show_progress(self) -> None:
         """Show what the work has said since: all with ``-v``, else now and then the last."""
