@@ -2,6 +2,8 @@
 
 They may need packages that only the project's interpreter has, or be the very bug. The tests that
 we start load them as usual.
+
+It is loaded by one pytest before it is a plugin of another: PYTEST_DONT_REWRITE.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -29,6 +30,8 @@ def header(inputs: Inputs, options: Options, verbosity: int) -> list[str]:
         f"brt: {strategies}; python {version} ({subject.found}){asked}; "
         f"sandbox {engine.sandbox.isolation}; {options.jobs} jobs"
     ]
+    if Path(subject.root) != Path.cwd():
+        lines.append(f"brt: project {subject.root}")
     lines += [
         f"brt: sandbox {engine.sandbox.isolation}: {remark}" for remark in engine.sandbox.remarks
     ]
