@@ -54,9 +54,8 @@ class Run:
         self.problems: list[str] = []
         self._waiting: deque[Job] = deque()
         self._is_stopped = False
-        #: What attempts that did not end have found, and why they ended that needed a model.
+        #: What attempts have found that did not end.
         self._so_far: dict[Job, Attempt] = {}
-        self._unanswered: dict[Job, ModelProblem] = {}
         #: The tests that were given, and those that patches bring.
         self._given: Tests = ()
         self._brought: Tests = ()
@@ -119,7 +118,8 @@ class Run:
 
     def _each(self, work: Callable[[Job], object], jobs: Sequence[Job]) -> None:
         """Do jobs in their order, as many at a time as there are threads for."""
-        self.futures |= {job: Future() for job in jobs if job not in self.futures}
+        # A new one: another thread may be looking at those that there are.
+        self.futures = self.futures | {job: Future() for job in jobs if job not in self.futures}
         self._waiting = deque(jobs)
 
         def take() -> None:
@@ -166,7 +166,9 @@ class Run:
         try:
             return self._once(Attempt, make, "attempt", *job.key)
         except ModelProblem as problem:
-            self._unanswered[job] = problem
+            if found := self._so_far.get(job):
+                note = Note(code="without-model", text=f"without the model: {problem}")
+                self._so_far[job] = replace(found, notes=(*found.notes, note))
             raise
 
     def _judge_brought(self) -> Tests:
@@ -298,11 +300,11 @@ class Run:
         """Return an attempt, or what it had found where it did not end; None for nothing."""
         for attempt in self._results([job]):
             return attempt  # type: ignore[no-any-return]  # by its job
+        found, is_over = self._so_far.get(job), self.futures.get(job, Future()).done()
+        if found is None or is_over:
+            return found
         note = Note(code="interrupted", text="Partial results (interrupted)")
-        if problem := self._unanswered.get(job):
-            note = Note(code="without-model", text=f"without the model: {problem}")
-        found = self._so_far.get(job)
-        return found and replace(found, notes=(*found.notes, note))
+        return replace(found, notes=(*found.notes, note))
 
     def _ranks(self, lacking: NotRun | None = None) -> tuple[Rank, ...]:
         left_out = lacking.patches if lacking else ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -57,7 +57,12 @@ def read_inputs(
     """
     cases, root = read_cases(config, options, scratch), config.rootpath
     known = collect_extensions(config, "pytest_brt_strategies", STRATEGIES, Strategy)
-    strategies, cache = chosen_strategies(options, known), cache_folder(config)
+    agents = _known_agents(config, options)
+    names = sorted({**known, **agents})
+    for name in options.strategy:
+        if name not in names:
+            raise UsageProblem(f"--brt-strategy: unknown name {name!r} (known: {', '.join(names)})")
+    strategies, cache = _strategies(options, known), cache_folder(config)
     engine = _open_project(root, options)
     closing.callback(engine.close)
     last = None if options.tests or options.issues else _last_run(cache, cases.patches.values())
@@ -85,7 +90,10 @@ def read_inputs(
         given=_given(root, options, engine, last),
         guard=options.guard,
         budget=options.budget,
-        agents=_agents(config, options, known) if options.repair else {},
+        agents={
+            name: replace(agent, runs=options.samples or agent.runs)
+            for name, agent in _chosen(options, agents).items()
+        },
         places=buggy,
         workers=_workers(options, closing) if options.executor else None,
         jobs=options.jobs,
@@ -139,10 +147,10 @@ def _workers(options: Options, closing: ExitStack) -> Any:
     return workers
 
 
-def _agents(
-    config: pytest.Config, options: Options, of_tests: Mapping[str, Strategy]
-) -> Mapping[str, Any]:
-    """Return what writes fixes; a name of a strategy may also be one `of_tests`."""
+def _known_agents(config: pytest.Config, options: Options) -> Mapping[str, Any]:
+    """Return what can write fixes, where fixes are asked for."""
+    if not options.repair:
+        return {}
     from pytest_brt.agents.loop import Agent  # a fifth of the package
     from pytest_brt.agents.specs import REPAIRS
 
@@ -151,14 +159,13 @@ def _agents(
             "--brt-repair: fixes are written by a model (add --brt-model gguf:FILE, or see "
             "'pytest-brt models')"
         )
-    known = collect_extensions(config, "pytest_brt_strategies", REPAIRS, Agent)
-    for name in options.strategy:
-        lookup("--brt-strategy", name, {**of_tests, **known})
-    agents = {name: known[name] for name in _named(options.strategy, known)}
-    runs = options.samples
-    return {
-        name: agent if runs is None else replace(agent, runs=runs) for name, agent in agents.items()
-    }
+    return collect_extensions(config, "pytest_brt_strategies", REPAIRS, Agent)
+
+
+def _chosen(options: Options, known: Mapping[str, T]) -> dict[str, T]:
+    """Return what the user wants of what is known, `auto` for nothing."""
+    names = [name for name in options.strategy if name in known] or ["auto"][: len(known)]
+    return {name: known[name] for name in names}
 
 
 def _given(root: Path, options: Options, engine: Runner, last: LastRun | None) -> Given | None:
@@ -217,33 +224,22 @@ def _last_run(cache: Path | None, patches: Iterable[Patch]) -> LastRun | None:
     return last
 
 
-def _named(names: Sequence[str], known: Mapping[str, object]) -> tuple[str, ...]:
-    """Return those of the names that are known, ("auto",) where none is."""
-    return tuple(name for name in names if name in known) or ("auto",)
-
-
-def chosen_strategies(options: Options, known: Mapping[str, Strategy]) -> dict[str, Strategy]:
+def _strategies(options: Options, known: Mapping[str, Strategy]) -> dict[str, Strategy]:
     """Return the strategies of tests that the user wants, by name, in the order given.
 
     Without a model, `auto` is replay: all that there is then.
-
-    Raises:
-        UsageProblem: nobody gives a name, or it needs a model and there is none.
     """
-    # With a repair, a name may be one of a strategy that writes fixes.
-    names = _named(options.strategy, known) if options.repair else options.strategy
-    chosen: dict[str, Strategy] = {}
-    for name in names:
-        strategy = lookup("--brt-strategy", name, known)
+    chosen = _chosen(options, known)
+    if options.model == "none" and "auto" in chosen:
+        del chosen["auto"]
+        chosen["replay"] = known["replay"]
+    for name, strategy in chosen.items():
         if options.model == "none" and strategy.asks:
-            if name != "auto":
-                raise UsageProblem(
-                    f"--brt-strategy: {name!r} needs a model (add --brt-model gguf:FILE, or see "
-                    "'pytest-brt models')"
-                )
-            name, strategy = "replay", known["replay"]  # noqa: PLW2901 - what it stands for
-        chosen[name] = strategy.sampled(options.samples)
-    return chosen
+            raise UsageProblem(
+                f"--brt-strategy: {name!r} needs a model (add --brt-model gguf:FILE, or see "
+                "'pytest-brt models')"
+            )
+    return {name: strategy.sampled(options.samples) for name, strategy in chosen.items()}
 
 
 # -- what other plugins add to what is built in, by our hooks --
@@ -272,14 +268,3 @@ def collect_extensions(
             found[name] = thing
             owners[name] = implementation.plugin_name
     return found
-
-
-def lookup(option: str, name: str, known: Mapping[str, T]) -> T:
-    """Return the thing called `name`.
-
-    Raises:
-        UsageProblem: nobody gives it; it lists the known names.
-    """
-    if name not in known:
-        raise UsageProblem(f"{option}: unknown name {name!r} (known: {', '.join(sorted(known))})")
-    return known[name]
