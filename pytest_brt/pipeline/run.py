@@ -120,7 +120,7 @@ class Run:
         """Do jobs in their order, as many at a time as there are threads for."""
         # A new one: another thread may be looking at those that there are.
         self.futures = self.futures | {job: Future() for job in jobs if job not in self.futures}
-        self._waiting = deque(jobs)
+        self._waiting = deque(job for job in dict.fromkeys(jobs) if not self.futures[job].done())
 
         def take() -> None:
             while self._waiting and not self._is_stopped:
