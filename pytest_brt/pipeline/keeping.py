@@ -58,7 +58,7 @@ def find_last_run(root: str, name: str, *others: str) -> tuple[Path, Path, LastR
     for folder in (start, *start.parents):
         cache = cache_dir_of(folder)
         kept = cache / "d/brt"
-        is_kept = any(is_file(kept / one) for one in (name, *others))
+        is_kept = any(is_file(kept / file) for file in (name, *others))
         if is_kept and kept.resolve() == cache.resolve() / "d/brt":
             return folder, kept, load_last_run(kept, name)
     raise UsageProblem(

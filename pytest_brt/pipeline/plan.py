@@ -74,9 +74,9 @@ class Plan:
 
     def attempts(self, issue: str) -> tuple[Job, ...]:
         """Return the runs of strategies that write tests for a report, in order."""
-        if all(issue != one.id for one in self.issues):
+        if issue not in [issue.id for issue in self.issues]:
             return ()
-        return _jobs(issue, {name: one.runs for name, one in self.strategies.items()})
+        return _jobs(issue, {name: way.runs for name, way in self.strategies.items()})
 
     def fixes(self, issue: str) -> tuple[Job, ...]:
         """Return the runs of strategies that write fixes for a report, in order."""

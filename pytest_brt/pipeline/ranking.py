@@ -37,8 +37,8 @@ def rank_patches(
 
     `special` has the calls that show that a patch handles the reported input alone.
     """
-    told = [_singling_out(result, special.get(result.patch.name, "")) for result in results]
-    ranks = rank_by_weight(tuple(told), tests)
+    results = [_singling_out(result, special.get(result.patch.name, "")) for result in results]
+    ranks = rank_by_weight(tuple(results), tests)
     return ranks if is_whole else without_separation(ranks)
 
 
@@ -86,8 +86,8 @@ def find_telling(
         return ()
     bench.say("looking for a call on which the leading patches differ")
     changes = _changes(leaders, Path(bench.engine.subject.root))
-    found = variations.find_difference(tests, changes, bench.engine, _SECONDS)
-    return () if found is None else (found,)
+    telling = variations.find_difference(tests, changes, bench.engine, _SECONDS)
+    return () if telling is None else (telling,)
 
 
 def _changes(ranks: Sequence[Rank], root: Path) -> dict[str, tuple[FileChange, ...]]:

@@ -87,12 +87,12 @@ class Run:
 
     def carry_out(self) -> None:
         """Make tests of the reports and judge them, run them on the patches, write fixes."""
-        plan, asked = self.plan, tuple(self.futures)
-        fixes = [job for job in asked if job.is_repair]
-        patches = [job for job in asked if job.patch]
+        plan, jobs = self.plan, tuple(self.futures)
+        fixes = [job for job in jobs if job.is_repair]
+        patches = [job for job in jobs if job.patch]
         attempts = [job for issue in plan.issues for job in plan.attempts(issue.id)]
         ranked = plan.ranked if fixes or patches else None
-        self._each(self._attempt, [job for job in attempts if job in asked or job.issue == ranked])
+        self._each(self._attempt, [job for job in attempts if job in jobs or job.issue == ranked])
         if plan.given is not None:
             names = ("given", *sorted(issue.id for issue in plan.issues))
             self._given = self._once(Tests, plan.given, *names)
@@ -102,8 +102,8 @@ class Run:
             self._brought = self._judge_brought()
         self._each(self._run_patch, patches)
         self._each(self._repair, fixes)
-        found = [fix.patch for fix, _ in distinct(self._results(fixes))]
-        self._each(self._run_patch, [Job.of(plan.ranked, patch) for patch in found])
+        more = [fix.patch for fix, _ in distinct(self._results(fixes))]
+        self._each(self._run_patch, [Job.of(plan.ranked, patch) for patch in more])
         self._tell("leading patches were not compared further", self._compare)
         for issue in plan.issues:
             self._tell("the likeliest places were not looked for", partial(self._localise, issue))
@@ -166,9 +166,9 @@ class Run:
         try:
             return self._once(Attempt, make, "attempt", *job.key)
         except ModelProblem as problem:
-            if found := self._so_far.get(job):
+            if attempt := self._so_far.get(job):
                 note = Note(code="without-model", text=f"without the model: {problem}")
-                self._so_far[job] = replace(found, notes=(*found.notes, note))
+                self._so_far[job] = replace(attempt, notes=(*attempt.notes, note))
             raise
 
     def _judge_brought(self) -> Tests:
@@ -181,7 +181,8 @@ class Run:
         tests = find_brought(patches, root, issue)
         if not tests:
             return ()
-        facts = next((bench.facts(one) for one in self.plan.issues if one.id == issue), None)
+        reports = (report for report in self.plan.issues if report.id == issue)
+        facts = next(map(bench.facts, reports), None)
         pool = tuple(touched_of(patches, root))
         judge = partial(judge_brought, tests, pool, bench.engine, facts, bench.repeat)
         return self._once(Tests, judge, "brought", issue, *sorted(test.id for test in tests))
@@ -219,8 +220,8 @@ class Run:
 
     def _localise(self, issue: Issue) -> None:
         """Look where the bug of a report may be, for those who want to know or got no test."""
-        found = any(judged.judgement.candidate for judged in self.tests(issue.id))
-        if self.plan.wants_places or not found:
+        has_test = any(judged.judgement.candidate for judged in self.tests(issue.id))
+        if self.plan.wants_places or not has_test:
             from pytest_brt.pipeline.places import localise as look
 
             self.workbench.say(f"{issue.source}: looking for the likeliest places")
@@ -300,11 +301,11 @@ class Run:
         """Return an attempt, or what it had found where it did not end; None for nothing."""
         for attempt in self._results([job]):
             return attempt  # type: ignore[no-any-return]  # by its job
-        found, is_over = self._so_far.get(job), self.futures.get(job, Future()).done()
-        if found is None or is_over:
-            return found
+        partly, is_over = self._so_far.get(job), self.futures.get(job, Future()).done()
+        if partly is None or is_over:
+            return partly
         note = Note(code="interrupted", text="Partial results (interrupted)")
-        return replace(found, notes=(*found.notes, note))
+        return replace(partly, notes=(*partly.notes, note))
 
     def _ranks(self, lacking: NotRun | None = None) -> tuple[Rank, ...]:
         left_out = lacking.patches if lacking else ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from pytest_brt.edit.source_text import Edit
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
 from pytest_brt.plugin.options import Options, Write
+from pytest_brt.render.answer import bug_tests
 from pytest_brt.render.report import Report, Setting
 from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.sandbox.run_tests import Runner
@@ -114,9 +115,9 @@ def write_report(
 
 def dialogue_lines(record: RunRecord, root: Path) -> Iterator[str]:
     """Yield each dialogue with a model as a line of JSON: its steps, and the diffs of each."""
-    told = [("attempt", run, talk) for run in record.attempts for talk in run.trajectories]
+    tests = [("attempt", run, talk) for run in record.attempts for talk in run.trajectories]
     fixes = [("repair", run, run.trajectory) for run in record.repairs if run.trajectory]
-    runs: list[tuple[str, Attempt | Repair, Trajectory]] = [*told, *fixes]
+    runs: list[tuple[str, Attempt | Repair, Trajectory]] = [*tests, *fixes]
     for of, run, talk in runs:
         about = {"of": of, "issue": run.issue, "strategy": run.strategy, "index": run.index}
         steps = [_step(talk.steps[: at + 1], root) for at in range(len(talk.steps))]
@@ -129,9 +130,10 @@ def _step(steps: Sequence[Step], root: Path) -> dict[str, object]:
     from pytest_brt.patches.text import canonical_diff
 
     step = steps[-1]
-    diffs = [diff for one in step.effects if isinstance(one, TestsRan) for diff in one.diffs]
+    ran = (effect for effect in step.effects if isinstance(effect, TestsRan))
+    diffs = [diff for effect in ran for diff in effect.diffs]
     if step.changes:
-        files = {change.path: change for one in steps for change in one.changes}
+        files = {change.path: change for earlier in steps for change in earlier.changes}
         diffs.insert(0, canonical_diff(tuple(files[path] for path in sorted(files)), root))
     return {
         "action": step.action,
@@ -147,8 +149,8 @@ def _step(steps: Sequence[Step], root: Path) -> dict[str, object]:
 # -- patches ------------------------------------------------------------------------------------
 
 
-def write_patches(record: RunRecord) -> Iterator[str]:
-    """Write the fixes that were found, in place of those that an earlier run put there.
+def write_patches(record: RunRecord, source: str) -> Iterator[str]:
+    """Write the fixes that were found for the report `source`, in place of an earlier run's.
 
     Raises:
         StoreProblem: one cannot be written.
@@ -156,19 +158,18 @@ def write_patches(record: RunRecord) -> Iterator[str]:
     from pytest_brt.agents.patch_files import write_fixes
     from pytest_brt.render.words import count
 
-    repaired = {repair.issue for repair in record.repairs}
-    for issue in record.issues:
-        if issue.id in repaired:
-            stem, found = Path(issue.source).stem, distinct(record.repairs)
-            folder = _PATCHES / (stem if stem.strip("-. ") else issue.id)
-            write_fixes(folder, found, issue)
-            if found:
-                many = count(len(found), "patch")
-                yield f"{many} in {folder}, not applied ('git apply FILE' applies one)"
-                return
-            notes = [note for repair in record.repairs for note in repair.notes]
-            yield f"no patch was written: {next(iter(notes), 'no fix passes the tests')}"
-            return
+    if not record.repairs:
+        return
+    issue = next(issue for issue in record.issues if issue.source == source)
+    stem, fixes = Path(source).stem, distinct(record.repairs)
+    folder = _PATCHES / (stem if stem.strip("-. ") else issue.id)
+    write_fixes(folder, fixes, issue)
+    if fixes:
+        many = count(len(fixes), "patch")
+        yield f"{many} in {folder}, not applied ('git apply FILE' applies one)"
+    else:
+        notes = (note for repair in record.repairs for note in repair.notes)
+        yield f"no patch was written: {next(notes, 'no fix passes the tests')}"
 
 
 # -- tests --------------------------------------------------------------------------------------
@@ -194,7 +195,7 @@ def plan_edits(
     for issue in record.issues:
         tests = _writable(record, issue, accepted)
         if not tests and options.write is Write.DIFF:
-            tests = _bug_tests(record, issue)  # shown, not written
+            tests = [t.test for t in _bug_tests(record, issue)[:KEEP]]  # shown, not written
         if tests:
             host = _host(tests[0], bench) if options.write is Write.INTO else ""
             edits.append(plan_edit(tests, issue, root, host=host, mark=bool(options.mark)))
@@ -219,7 +220,7 @@ def write_tests(
             why = f"no test for {issue.source} was found"
             for unsure in _bug_tests(record, issue)[:1]:
                 accept = "'pytest-brt review' accepts it, and the same command then writes it"
-                why = f"{unsure.name} is less certain ({accept})"
+                why = f"{unsure.test.name} is less certain ({accept})"
             yield f"not written: {why}"
 
 
@@ -234,19 +235,12 @@ def _host(test: CandidateTest, bench: Workbench) -> str:
 
 def _writable(record: RunRecord, issue: Issue, accepted: Collection[str]) -> list[CandidateTest]:
     """Return the best tests of an issue that count, or were accepted."""
-    return _bug_tests(record, issue, lambda t: t.judgement.counts or t.test.id in accepted)
+    tests = _bug_tests(record, issue)
+    return [t.test for t in tests if t.judgement.counts or t.test.id in accepted][:KEEP]
 
 
-def _bug_tests(
-    record: RunRecord, issue: Issue, wanted: Callable[[JudgedTest], bool] = lambda _: True
-) -> list[CandidateTest]:
-    """Return the best `wanted` bug tests of an issue, whatever strategy made them."""
-    candidates = [
-        judged
-        for attempt in record.attempts
-        if attempt.issue == issue.id
-        for judged in attempt.tests
-        if judged.judgement.candidate and judged.test.source is not None and wanted(judged)
-    ]
-    candidates.sort(key=lambda judged: -judged.judgement.confidence)
-    return [judged.test for judged in candidates[:KEEP]]
+def _bug_tests(record: RunRecord, issue: Issue) -> list[JudgedTest]:
+    """Return the bug tests of an issue, whatever strategy made them, best first."""
+    attempts = (attempt for attempt in record.attempts if attempt.issue == issue.id)
+    sure, possible = bug_tests(judged for attempt in attempts for judged in attempt.tests)
+    return [judged for judged in (*sure, *possible) if judged.test.source is not None]

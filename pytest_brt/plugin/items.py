@@ -48,7 +48,7 @@ NO_PATCH = Outcome("without a patch", "F", "NO PATCH", "no patch was found")
 BREAKING = NO_PATCH._replace(unmet="every patch that was found breaks existing tests")
 #: What misses a goal, the nearest to it last.
 _MISSES = (NOT_REPRODUCED, POSSIBLE, REFUSED, UNTRIED, FAILING, NO_PATCH, BREAKING)
-_BY_CATEGORY = {one.category: one for one in (REPRODUCED, PASSING, PATCHED, *_MISSES)}
+_BY_CATEGORY = {outcome.category: outcome for outcome in (REPRODUCED, PASSING, PATCHED, *_MISSES)}
 
 
 class Unheard(Exception):
@@ -106,8 +106,8 @@ class JobItem(pytest.Item):
 
     def _end(self, outcome: Outcome, reason: str) -> None:
         self.outcome = outcome
-        said = f"{outcome.category}: {reason}" if reason else outcome.category
-        self.user_properties.append(("brt", plain(said)))
+        text = f"{outcome.category}: {reason}" if reason else outcome.category
+        self.user_properties.append(("brt", plain(text)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Show our own errors as one line; anything else is a defect, without pytest's frames."""
@@ -146,10 +146,10 @@ def outcome_of(run: Run, job: Job, result: Attempt | PatchResult | Repair) -> Ou
 
 def status_of(report: pytest.TestReport) -> Outcome | None:
     """Return what came of the item of a report of pytest's, None for another one."""
-    said = dict(report.user_properties).get("brt")
-    if report.when != "call" or not isinstance(said, str):
+    text = dict(report.user_properties).get("brt")
+    if report.when != "call" or not isinstance(text, str):
         return None
-    return _BY_CATEGORY[said.partition(":")[0]]
+    return _BY_CATEGORY[text.partition(":")[0]]
 
 
 def unmet_goals(items: Iterable[pytest.Item]) -> list[str]:

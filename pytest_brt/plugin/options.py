@@ -163,9 +163,9 @@ def setting_texts(value: object, *, several: bool) -> list[str]:
         ValueError: it is of another kind; the message says what is expected.
     """
     if isinstance(value, dict) and several:
-        return [f"{name}={_text(one)}" for name, one in value.items()]
+        return [f"{name}={_text(entry)}" for name, entry in value.items()]
     if isinstance(value, list):
-        texts = [_text(one) for one in value]
+        texts = [_text(entry) for entry in value]
         return texts if several else [",".join(texts)]
     lines = _text(value).split("\n") if several else [_text(value)]
     return [line.strip() for line in lines if line.strip()]

@@ -268,7 +268,7 @@ class Session:
         for kind, path in self.options.reports:
             yield partial(files.write_report, kind, path, report, record, self.root)
         if self.options.repair:
-            yield partial(files.write_patches, record)
+            yield partial(files.write_patches, record, self.options.repair)
         if "-" in self.options.report:
             yield partial(self._print, report)
         yield partial(self._keep, record)
