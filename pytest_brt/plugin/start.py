@@ -75,9 +75,10 @@ class _UnrewrittenModules:
 
 def _import_nothing_of_the_project(config: pytest.Config) -> None:
     """Import nothing from the project until the run ends, whatever its modules are called."""
-    before, here = sys.path[:], ("", os.getcwd())  # noqa: PTH109
+    before = sys.path[:]
+    theirs = {"", os.getcwd(), *map(str, config.getini("pythonpath"))}  # noqa: PTH109
     config.add_cleanup(lambda: sys.path.__setitem__(slice(None), before))
-    sys.path[:] = [path for path in sys.path if path not in here]
+    sys.path[:] = [path for path in sys.path if path not in theirs]
     finder = _UnrewrittenModules()
     sys.meta_path.insert(0, finder)
     config.add_cleanup(lambda: sys.meta_path.remove(finder))
