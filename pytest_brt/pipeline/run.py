@@ -93,7 +93,7 @@ class Run:
         attempts = [job for issue in plan.issues for job in plan.attempts(issue.id)]
         ranked = plan.ranked if fixes or patches else None
         self._each(self._attempt, [job for job in attempts if job in jobs or job.issue == ranked])
-        if plan.given is not None:
+        if plan.given is not None and jobs:
             names = ("given", *sorted(issue.id for issue in plan.issues))
             self._given = self._once(Tests, plan.given, *names)
         if ranked is not None:
@@ -105,7 +105,8 @@ class Run:
         more = [fix.patch for fix, _ in distinct(self._results(fixes))]
         self._each(self._run_patch, [Job.of(plan.ranked, patch) for patch in more])
         self._tell("leading patches were not compared further", self._compare)
-        for issue in plan.issues:
+        about = {job.issue for job in jobs}
+        for issue in [issue for issue in plan.issues if issue.id in about]:
             self._tell("the likeliest places were not looked for", partial(self._localise, issue))
 
     def _tell(self, what: str, step: Callable[[], object]) -> None:
