@@ -104,9 +104,9 @@ class Session:
         """Say what runs, on what, and how it is isolated."""
         result = yield
         reporter: Any = session.config.pluginmanager.getplugin("terminalreporter")
-        for line in header(self.inputs, self.options, self.config.get_verbosity()):
-            if reporter is not None:
-                show(reporter, on_a_line(line))
+        if reporter is not None and self.config.get_verbosity() >= 0:
+            for line in header(self.inputs, self.options):
+                show(reporter, f"brt: {line}")
         return result
 
     @pytest.hookimpl(tryfirst=True)
