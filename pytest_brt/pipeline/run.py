@@ -223,11 +223,10 @@ class Run:
         """Look where the bug of a report may be, for those who want to know or got no test."""
         has_test = any(judged.judgement.candidate for judged in self.tests(issue.id))
         if self.plan.wants_places or not has_test:
-            from pytest_brt.pipeline.places import localise as look
+            from pytest_brt.pipeline.places import localise
 
             self.workbench.say(f"{issue.source}: looking for the likeliest places")
-            localise = partial(look, issue, self.workbench)
-            self._places.append(self._once(Localised, localise, "place", issue.id))
+            self._places.append(localise(issue, self.workbench))
 
     def _prepare(self) -> None:
         """Make what runs existing tests on patches, and what repairs: most runs import neither."""
