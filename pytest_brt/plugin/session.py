@@ -123,7 +123,8 @@ class Session:
         for text, found in zip(asked, named, strict=True):
             if not found:
                 raise pytest.UsageError(
-                    f"{text!r}: test paths are not accepted here (use --brt-tests PATH)"
+                    f"{text!r}: test paths are not accepted here (use --brt-tests PATH, or "
+                    "--rank-fixes PATH for a patch)"
                 )
         chosen = {item for found in named for item in found} if asked else set(every)
         items: list[Any] = [item for item in every if item in chosen]
