@@ -5,8 +5,14 @@ python docs/options.py > docs/options.md
 
 from __future__ import annotations
 
-from pytest_brt.plugin.option_list import MORE_OPTIONS, OPTIONS, SETTINGS, destination
-from pytest_brt.plugin.options import GROUPS, VARIABLES
+from pytest_brt.plugin.option_list import (
+    GROUPS,
+    MORE_OPTIONS,
+    OPTIONS,
+    SETTINGS,
+    VARIABLES,
+    destination,
+)
 
 HEAD = """\
 # Options
@@ -35,7 +41,7 @@ def render() -> str:
     parts = [HEAD]
     for group, title in GROUPS.items():
         rows = [row for row in (*OPTIONS, *MORE_OPTIONS) if row[1] == group]
-        lines = [_line(flag, metavar, text) for flag, _, metavar, text in rows]
+        lines = [_line(flag, metavar, text) for flag, _, metavar, _, _, text in rows]
         parts.append(f"\n## {title[0].upper()}{title[1:]}\n{TABLE}{''.join(lines)}")
     return "".join([*parts, TAIL])
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.patch_values import saying, stating, weak_assertion
+from pytest_brt.pipeline.keeping import find_last_run
 from pytest_brt.render.answer import bug_tests, how_sure, reviewed
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.ranking import given_sentence
 from pytest_brt.render.words import count, listed
-from pytest_brt.run.keeping import find_last_run
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import RANKED, WRITTEN, LastRun, load_last_run, save_last_run
 from pytest_brt.types import Given, JudgedTest, Review, Telling, Value

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from pytest_brt.plugin.option_list import MODES, MORE_OPTIONS, OPTIONS
-from pytest_brt.plugin.options import GROUPS, TYPED
-from pytest_brt.project.pytest_config import cache_dir_of, project_cache_dir, stated_cache_dir
+from pytest_brt.plugin.apart import TYPED, apart
+from pytest_brt.plugin.option_list import GROUPS, MODES, MORE_OPTIONS, OPTIONS
+from pytest_brt.project.pytest_config import project_cache_dir, stated_cache_dir
 from pytest_brt.shown import say
 
 
@@ -79,7 +79,7 @@ def _listed(run: _Run) -> Iterator[str]:
     """Yield the options of some groups as `argparse` would show them."""
     for group in (*run.groups, "model", "sandbox", "report"):
         yield f"{GROUPS[group]}:"
-        for flag, of, metavar, text in (*OPTIONS, *MORE_OPTIONS):
+        for flag, of, metavar, _, _, text in (*OPTIONS, *MORE_OPTIONS):
             if of == group and flag not in MODES:
                 yield f"  {flag.replace('--brt-', '--')} {metavar}".rstrip()
                 yield textwrap.indent(textwrap.fill(text, 71), " " * 8)
@@ -96,11 +96,7 @@ def _run(arguments: argparse.Namespace) -> int:
         options.append(f"{ours}{sign}{value}" if name[:2] == "--" and ours in known else argument)
     root = Path(arguments.root).resolve()
     _warn_of_cache_dir(root)
-    # No settings at all: nothing of the project's is in a file that this pytest reads as its own.
-    command = [sys.executable, "-P", "-m", "pytest", "-c", os.devnull, f"--rootdir={root}"]
-    command += ["-o", f"cache_dir={cache_dir_of(root)}"]
-    # What pytest says of itself is about these settings; our own lines are shown all the same.
-    command.append("--no-header")
+    command = [sys.executable, "-P", "-m", "pytest", *apart(root)]
     # A project may need its own plugins; loading them is not what this run is about.
     typed = shlex.join(["pytest-brt", *sys.argv[1:]])
     environment = {**os.environ, "PYTEST_ADDOPTS": "", TYPED: typed}

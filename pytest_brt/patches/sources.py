@@ -54,13 +54,6 @@ def is_elsewhere(source: str) -> bool:
     return named and not Path(source).exists()
 
 
-def holds_patches(path: Path) -> bool:
-    """Say whether a path is a file of patches, or a folder with some."""
-    if path.is_dir():
-        return bool(_files(path))
-    return path.name.casefold().endswith(SUFFIXES) and path.is_file()
-
-
 def read_proposals(sources: Sequence[str], root: Path, scratch: Path) -> Proposals:
     """Return the patches that `sources` name, for the project at `root`.
 

@@ -1,11 +1,10 @@
-"""What a run writes for its user: tests as changes of the project, reports, patches."""
+"""What a run writes for its user: reports, dialogues, patches, and tests into the project."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 from pytest_brt import __version__
@@ -13,12 +12,12 @@ from pytest_brt.codec import to_json
 from pytest_brt.edit.source_text import Edit
 from pytest_brt.errors import StoreProblem
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
-from pytest_brt.plugin.cases import given_test_file
 from pytest_brt.plugin.options import Options, Write
+from pytest_brt.render.answer import bug_tests
 from pytest_brt.render.report import Report, Setting
-from pytest_brt.reproduce.strategy import KEEP
+from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.store import write_text
+from pytest_brt.store import write_bytes, write_text
 from pytest_brt.types import (
     Attempt,
     CandidateTest,
@@ -36,79 +35,51 @@ from pytest_brt.types import (
 _PATCHES = Path("brt-patches")
 
 
-def plan_edits(
-    record: RunRecord, options: Options, root: Path, cache: Path | None, accepted: Collection[str]
-) -> tuple[Edit, ...]:
-    """Return one edit per issue that has a candidate; nothing is written here.
+class Tree:
+    """The project's files as they were before the run, which is what all results are about."""
 
-    With `Write.INTO` the best test goes into the existing test file where it belongs, with
-    the others all tests that were kept become one new file. `cache` is where the project's
-    index is kept between runs, and `accepted` are ids of tests that a person called right.
+    def __init__(self, root: Path, options: Options) -> None:
+        """Read them; what is written into the project about it is no part of it.
 
-    Raises:
-        EditProblem: a test cannot be placed, or would be written outside of the project.
-    """
-    if options.write is Write.NO:
-        return ()
-    from pytest_brt.edit.add_tests import plan_edit  # libcst takes half a second
+        Raises:
+            StoreProblem: patches would be written through a link.
+        """
+        self._root = root
+        folder = Path(os.path.normpath(_PATCHES.absolute()))
+        if options.repair and folder.is_relative_to(root) and folder != _PATCHES.resolve():
+            raise StoreProblem(
+                f"{str(_PATCHES)!r} is a link, or has one in it, through which nothing is written "
+                "(give another folder)"
+            )
+        ours = [path.resolve() for _, path in options.reports]
+        contents = contents_of(root, without=ours)
+        self.hash = hash_of(contents)
+        # Logs of this very run may be written into the project: only code is watched.
+        self._code = {path: code for path, code in contents.items() if path.endswith(CODE)}
 
-    edits = []
-    for issue in record.issues:
-        tests = _writable(record, issue, accepted)
-        if not tests and options.write is Write.DIFF:
-            tests = _bug_tests(record, issue)  # shown, not written
-        if tests:
-            host = _host(tests[0], options, root, cache)
-            edits.append(plan_edit(tests, issue, root, host=host, mark=bool(options.mark)))
-    return tuple(edits)
-
-
-def _host(test: CandidateTest, options: Options, root: Path, cache: Path | None) -> str:
-    """Return the test file that a test is added to, "" where there is none."""
-    if options.write is not Write.INTO:
-        return ""
-    if host := test.host or given_test_file(options.test_file, root):
-        return host
-    from pytest_brt.localise.host_files import choose_host
-
-    return choose_host(test.source or "", root, cache)
+    @property
+    def is_changed(self) -> bool:
+        """Whether code was changed since."""
+        return contents_of(self._root, CODE) != self._code
 
 
-def unwritten(record: RunRecord, accepted: Collection[str]) -> Iterator[str]:
-    """Yield why no test is written for an issue, and what would write one."""
-    for issue in record.issues:
-        if _writable(record, issue, accepted):
-            continue
-        unsure = _bug_tests(record, issue)
-        why = f"no test for {issue.source} was found"
-        if unsure:
-            accept = "'pytest-brt review' accepts it, and the same command then writes it"
-            why = f"{unsure[0].name} is less certain ({accept})"
-        yield f"not written: {why}"
+def build(record: RunRecord, engine: Runner, command: str, tree: str) -> Report:
+    """Return the report of a run, from which all that is shown and written is made."""
+    from pytest_brt.render.entries import build_report
+
+    subject = engine.subject
+    setting = Setting(
+        command=command,
+        ended=f"{datetime.now():%Y-%m-%d %H:%M}",
+        version=__version__,
+        python=f"{'.'.join(map(str, subject.python_version))} ({subject.found})",
+        sandbox=record.sandbox,
+        tree=tree,
+    )
+    return build_report(record, setting, 0)
 
 
-def _writable(record: RunRecord, issue: Issue, accepted: Collection[str]) -> list[CandidateTest]:
-    """Return the best tests of an issue that count, or were accepted."""
-    return _bug_tests(record, issue, lambda judged: _counts(judged, accepted))
-
-
-def _counts(judged: JudgedTest, accepted: Collection[str]) -> bool:
-    return judged.judgement.counts or judged.test.id in accepted
-
-
-def _bug_tests(
-    record: RunRecord, issue: Issue, wanted: Callable[[JudgedTest], bool] = lambda _: True
-) -> list[CandidateTest]:
-    """Return the best `wanted` bug tests of an issue, whatever strategy made them."""
-    candidates = [
-        judged
-        for attempt in record.attempts
-        if attempt.issue == issue.id
-        for judged in attempt.tests
-        if judged.judgement.candidate and judged.test.source is not None and wanted(judged)
-    ]
-    candidates.sort(key=lambda judged: -judged.judgement.confidence)
-    return [judged.test for judged in candidates[:KEEP]]
+# -- reports and dialogues ----------------------------------------------------------------------
 
 
 def rendered(kind: str, report: Report) -> tuple[str, str]:
@@ -124,21 +95,34 @@ def rendered(kind: str, report: Report) -> tuple[str, str]:
     return "Markdown", markdown(report)
 
 
+def write_report(
+    kind: str, path: Path, report: Report, record: RunRecord, root: Path
+) -> Iterator[str]:
+    """Write a report, and the dialogues with a model beside one for programs; yield a line.
+
+    Raises:
+        StoreProblem: it cannot be written.
+    """
+    name, text = rendered(kind, report)
+    write_text(path, text)
+    more, lines = "", "".join(dialogue_lines(record, root)) if kind == "json" else ""
+    if lines:
+        beside = path.with_suffix(".trajectories.jsonl")
+        write_text(beside, lines)
+        more = f", dialogues: {beside}"
+    yield f"{name} report: {path}{more}"
+
+
 def dialogue_lines(record: RunRecord, root: Path) -> Iterator[str]:
     """Yield each dialogue with a model as a line of JSON: its steps, and the diffs of each."""
-    for attempt in record.attempts:
-        for trajectory in attempt.trajectories:
-            yield _dialogue_line("attempt", attempt, trajectory, root)
-    for repair in record.repairs:
-        if repair.trajectory is not None:
-            yield _dialogue_line("repair", repair, repair.trajectory, root)
-
-
-def _dialogue_line(of: str, run: Attempt | Repair, told: Trajectory, root: Path) -> str:
-    about = {"of": of, "issue": run.issue, "strategy": run.strategy, "index": run.index}
-    steps = [_step(told.steps[:number], root) for number in range(1, len(told.steps) + 1)]
-    line = {**about, "ending": told.ending, "reason": told.reason, "steps": steps}
-    return to_json(line) + "\n"
+    tests = [("attempt", run, talk) for run in record.attempts for talk in run.trajectories]
+    fixes = [("repair", run, run.trajectory) for run in record.repairs if run.trajectory]
+    runs: list[tuple[str, Attempt | Repair, Trajectory]] = [*tests, *fixes]
+    for of, run, talk in runs:
+        about = {"of": of, "issue": run.issue, "strategy": run.strategy, "index": run.index}
+        steps = [_step(talk.steps[: at + 1], root) for at in range(len(talk.steps))]
+        line = {**about, "ending": talk.ending, "reason": talk.reason, "steps": steps}
+        yield to_json(line) + "\n"
 
 
 def _step(steps: Sequence[Step], root: Path) -> dict[str, object]:
@@ -146,9 +130,10 @@ def _step(steps: Sequence[Step], root: Path) -> dict[str, object]:
     from pytest_brt.patches.text import canonical_diff
 
     step = steps[-1]
-    diffs = [diff for one in step.effects if isinstance(one, TestsRan) for diff in one.diffs]
+    ran = (effect for effect in step.effects if isinstance(effect, TestsRan))
+    diffs = [diff for effect in ran for diff in effect.diffs]
     if step.changes:
-        files = {change.path: change for one in steps for change in one.changes}
+        files = {change.path: change for earlier in steps for change in earlier.changes}
         diffs.insert(0, canonical_diff(tuple(files[path] for path in sorted(files)), root))
     return {
         "action": step.action,
@@ -161,94 +146,101 @@ def _step(steps: Sequence[Step], root: Path) -> dict[str, object]:
     }
 
 
-class Files:
-    """Knows what is to be written, and writes it when the run is over."""
+# -- patches ------------------------------------------------------------------------------------
 
-    def __init__(self, options: Options, engine: Runner, command: str = "") -> None:
-        """Read what must be read before anything runs."""
-        self._options = options
-        self._engine = engine
-        #: What was typed.
-        self._command = command
-        # What is written into the project about it is no part of it.
-        ours = [path.resolve() for _, path in options.reports]
-        if options.repair:
-            self._refuse_links(_PATCHES)
-        contents = contents_of(Path(engine.subject.root), without=ours)
-        #: The project before the run: what is found is found of this tree.
-        self.tree = hash_of(contents)
-        # Logs of this very run may be written into the project: only code is watched.
-        self._code = {path: code for path, code in contents.items() if path.endswith(CODE)}
 
-    def report(self, record: RunRecord, exit_code: int) -> Report:
-        """Return the report of the run, from which all that is shown and written is made."""
-        from pytest_brt.render.entries import build_report
+def write_patches(record: RunRecord, source: str) -> Iterator[str]:
+    """Write the fixes that were found for the report `source`, in place of an earlier run's.
 
-        subject = self._engine.subject
-        setting = Setting(
-            command=self._command,
-            ended=f"{datetime.now():%Y-%m-%d %H:%M}",
-            version=__version__,
-            python=f"{'.'.join(map(str, subject.python_version))} ({subject.found})",
-            sandbox=record.sandbox,
-            tree=self.tree,
-        )
-        return build_report(record, setting, exit_code)
+    Raises:
+        StoreProblem: one cannot be written.
+    """
+    from pytest_brt.agents.patch_files import write_fixes
+    from pytest_brt.render.words import count
 
-    def writers(self, report: Report) -> Iterator[Callable[[RunRecord], str]]:
-        """Yield what writes the files that were asked for, and returns a line about it."""
-        options = self._options
-        yield self._changed
-        for kind, path in options.reports:
-            yield partial(self._report, kind, path, report)
-        if options.repair:
-            yield self._patches
+    if not record.repairs:
+        return
+    issue = next(issue for issue in record.issues if issue.source == source)
+    stem, fixes = Path(source).stem, distinct(record.repairs)
+    folder = _PATCHES / (stem if stem.strip("-. ") else issue.id)
+    write_fixes(folder, fixes, issue)
+    if fixes:
+        many = count(len(fixes), "patch")
+        yield f"{many} in {folder}, not applied ('git apply FILE' applies one)"
+    else:
+        notes = (note for repair in record.repairs for note in repair.notes)
+        yield f"no patch was written: {next(notes, 'no fix passes the tests')}"
 
-    def _patches(self, record: RunRecord) -> str:
-        """Write the fixes that were found, in place of those that an earlier run put there."""
-        from pytest_brt.agents.patch_files import write_fixes
-        from pytest_brt.render.words import count
 
-        repaired = {repair.issue for repair in record.repairs}
-        issue = next((issue for issue in record.issues if issue.id in repaired), None)
-        if issue is None:
-            return ""
-        stem = Path(issue.source).stem
-        called = stem if stem.strip("-. ") else issue.id
-        folder = _PATCHES / called
-        found = distinct(record.repairs)
-        write_fixes(folder, found, issue)
-        if not found:
-            notes = [note for repair in record.repairs for note in repair.notes]
-            return f"no patch was written: {next(iter(notes), 'no fix passes the tests')}"
-        many = count(len(found), "patch")
-        return f"{many} in {folder}, not applied ('git apply FILE' applies one)"
+# -- tests --------------------------------------------------------------------------------------
 
-    def _changed(self, _record: RunRecord) -> str:
-        if contents_of(Path(self._engine.subject.root), CODE) == self._code:
-            return ""
-        return (
-            "the project was changed while this ran: some results are about the old state and"
-            " some about the new (run it again)"
-        )
 
-    def _report(self, kind: str, path: Path, report: Report, record: RunRecord) -> str:
-        name, text = rendered(kind, report)
-        write_text(path, text)
-        root = Path(self._engine.subject.root)
-        lines = "".join(dialogue_lines(record, root)) if kind == "json" else ""
-        if lines:
-            beside = path.with_suffix(".trajectories.jsonl")
-            write_text(beside, lines)
-            return f"{name} report: {path}, dialogues: {beside}"
-        return f"{name} report: {path}"
+def plan_edits(
+    record: RunRecord, options: Options, bench: Workbench, accepted: Collection[str]
+) -> tuple[Edit, ...]:
+    """Return one edit per issue that has a candidate; nothing is written here.
 
-    def _refuse_links(self, folder: Path) -> None:
-        """Refuse a folder of ours that leads elsewhere: a project may bring what looks like one."""
-        text, root = Path(os.path.normpath(folder.absolute())), self._engine.subject.root
-        is_link = text.is_relative_to(root) and text != folder.resolve()
-        if is_link:
-            raise StoreProblem(
-                f"{str(folder)!r} is a link, or has one in it, through which nothing is written "
-                "(give another folder)"
-            )
+    With `Write.INTO` the best test goes into the existing test file where it belongs, with
+    the others all tests that were kept become one new file. `accepted` are ids of tests that a
+    person called right.
+
+    Raises:
+        EditProblem: a test cannot be placed, or would be written outside of the project.
+    """
+    if options.write is Write.NO:
+        return ()
+    from pytest_brt.edit.add_tests import plan_edit  # libcst takes half a second
+
+    edits, root = [], Path(bench.engine.subject.root)
+    for issue in record.issues:
+        tests = _writable(record, issue, accepted)
+        if not tests and options.write is Write.DIFF:
+            tests = [t.test for t in _bug_tests(record, issue)[:KEEP]]  # shown, not written
+        if tests:
+            host = _host(tests[0], bench) if options.write is Write.INTO else ""
+            edits.append(plan_edit(tests, issue, root, host=host, mark=bool(options.mark)))
+    return tuple(edits)
+
+
+def write_tests(
+    edits: Sequence[Edit], record: RunRecord, root: Path, accepted: Collection[str]
+) -> Iterator[str]:
+    """Write tests into the project; yield what was written, and why others were not.
+
+    Raises:
+        StoreProblem: one cannot be written.
+    """
+    for edit in edits:
+        is_there = edit.before == edit.after
+        if not is_there:
+            write_bytes(root / edit.path, edit.after)
+        yield f"{'already there' if is_there else 'written'}: {edit.path}"
+    for issue in record.issues:
+        if not _writable(record, issue, accepted):
+            why = f"no test for {issue.source} was found"
+            for unsure in _bug_tests(record, issue)[:1]:
+                accept = "'pytest-brt review' accepts it, and the same command then writes it"
+                why = f"{unsure.test.name} is less certain ({accept})"
+            yield f"not written: {why}"
+
+
+def _host(test: CandidateTest, bench: Workbench) -> str:
+    """Return the test file that a test is added to, "" where there is none."""
+    if host := test.host or bench.host:
+        return host
+    from pytest_brt.localise.host_files import choose_host
+
+    return choose_host(test.source or "", Path(bench.engine.subject.root), bench.cache)
+
+
+def _writable(record: RunRecord, issue: Issue, accepted: Collection[str]) -> list[CandidateTest]:
+    """Return the best tests of an issue that count, or were accepted."""
+    tests = _bug_tests(record, issue)
+    return [t.test for t in tests if t.judgement.counts or t.test.id in accepted][:KEEP]
+
+
+def _bug_tests(record: RunRecord, issue: Issue) -> list[JudgedTest]:
+    """Return the bug tests of an issue, whatever strategy made them, best first."""
+    attempts = (attempt for attempt in record.attempts if attempt.issue == issue.id)
+    sure, possible = bug_tests(judged for attempt in attempts for judged in attempt.tests)
+    return [judged for judged in (*sure, *possible) if judged.test.source is not None]

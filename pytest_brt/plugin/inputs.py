@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -14,21 +16,20 @@ from pytest_brt.execute.subject import demand_project, find_subject
 from pytest_brt.model.model import Model, open_model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.spec import read_spec
-from pytest_brt.plugin.cases import Files, buggy_places, given_test_file, read_cases
-from pytest_brt.plugin.extensions import collect_extensions, lookup
+from pytest_brt.pipeline.plan import Plan
+from pytest_brt.pipeline.progress import Progress
+from pytest_brt.plugin.cases import Cases, buggy_places, given_test_file, read_cases
 from pytest_brt.plugin.options import Options
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import REPEAT, Strategy, Workbench
-from pytest_brt.run.plan import Case, Plan, Remote
-from pytest_brt.run.progress import Progress
 from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import LastRun, load_last_run
-from pytest_brt.types import JudgedTest, Review
+from pytest_brt.types import JudgedTest, Patch, Review
 
-if TYPE_CHECKING:
-    from pytest_brt.run.repairs import RepairPlan
+T = TypeVar("T")
+Given = Callable[[], tuple[JudgedTest, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,44 +38,36 @@ class Inputs:
 
     plan: Plan
     workbench: Workbench
-    paths: Files
+    cases: Cases
     #: How far the run is.
     progress: Progress
-    #: Which patches are none, and why; "" for none.
-    left_out: str
     #: Where the tests come from when they are those of an earlier run.
     earlier: LastRun | None = None
 
 
 def read_inputs(
-    config: pytest.Config, options: Options, scratch: Path, more: Sequence[str]
+    config: pytest.Config, options: Options, scratch: Path, closing: ExitStack
 ) -> Inputs:
     """Read and check what `options` name; `scratch` may hold what came from stdin.
+
+    `closing` ends what is opened.
 
     Raises:
         BrtError: something cannot be used; nothing has been started then.
     """
-    cases, paths, left_out = read_cases(config, options, scratch, more)
+    cases, root = read_cases(config, options, scratch), config.rootpath
     known = collect_extensions(config, "pytest_brt_strategies", STRATEGIES, Strategy)
-    plan = Plan(
-        cases=cases,
-        strategies=chosen_strategies(options, known),
-        guard=options.guard,
-        budget=options.budget,
-    )
-    cache = cache_folder(config)
-    model, editor = open_models(options, cache, config.rootpath)
-    engine = open_project(config, options)
-    try:
-        last = None if options.tests or options.issues else _last_run(cache, cases)
-        given = _given(config, options, engine, last)
-        root = Path(engine.subject.root)
-        buggy = buggy_places(options.buggy_file, root)
-        host = given_test_file(options.test_file, root)
-        repairs = _repairs(config, options, known, cases, buggy)
-    except BaseException:
-        engine.close()
-        raise
+    agents = _known_agents(config, options)
+    names = sorted({**known, **agents})
+    for name in options.strategy:
+        if name not in names:
+            raise UsageProblem(f"--brt-strategy: unknown name {name!r} (known: {', '.join(names)})")
+    strategies, cache = _strategies(options, known), cache_folder(config)
+    engine = _open_project(root, options)
+    closing.callback(engine.close)
+    last = None if options.tests or options.issues else _last_run(cache, cases.patches.values())
+    buggy = buggy_places(options.buggy_file, root)
+    model, editor = _open_models(options, cache, root, closing)
     progress = Progress()
     workbench = Workbench(
         engine=engine,
@@ -84,95 +77,59 @@ def read_inputs(
         samples=options.samples,
         steps=options.steps,
         buggy=tuple(dict.fromkeys(place.partition(":")[0] for place in buggy)),
-        host=host,
+        host=given_test_file(options.test_file, root),
         cache=cache,
     )
-    remote = _remote(options) if options.executor else None
-    plan = replace(plan, given=given, repairs=repairs, remote=remote)
-    return Inputs(
-        plan=plan,
-        workbench=workbench,
-        progress=progress,
-        paths=paths,
-        left_out=left_out,
-        earlier=last,
-    )
-
-
-def _remote(options: Options) -> Remote:
-    """Return the workers of the cluster that the user names.
-
-    Raises:
-        UsageProblem: there are none.
-    """
-    from pytest_brt.run.workers import Workers  # what ranks is a fifth of the package
-
-    return Remote(
-        workers=Workers(options.executor),
-        sandbox=options.sandbox,
-        net=options.net,
-        show=options.show,
-        limits=Limits(seconds=options.timeout, memory_mb=options.memory),
-    )
-
-
-def _repairs(
-    config: pytest.Config,
-    options: Options,
-    of_tests: Mapping[str, Strategy],
-    cases: tuple[Case, ...],
-    buggy: tuple[str, ...],
-) -> RepairPlan | None:
-    """Return what is to be repaired, None for nothing; a name may also be one `of_tests`."""
-    if not options.repair:
-        return None
-    from pytest_brt.agents.loop import Agent  # a fifth of the package
-    from pytest_brt.agents.specs import REPAIRS
-    from pytest_brt.run.repairs import RepairPlan
-
-    if options.model == "none":
-        raise UsageProblem(
-            "--brt-repair: fixes are written by a model (add --brt-model gguf:FILE, or see "
-            "'pytest-brt models')"
-        )
-    known = collect_extensions(config, "pytest_brt_strategies", REPAIRS, Agent)
-    for name in options.strategy:
-        lookup("--brt-strategy", name, {**of_tests, **known})
-    strategies: dict[str, Agent] = {}
-    for name in _named(options.strategy, known):
-        strategy = known[name]
-        if options.samples is not None:
-            strategy = replace(strategy, runs=options.samples)
-        strategies[name] = strategy
-    wanted = {case.issue_id for case in cases if case.issue and case.issue.source == options.repair}
-    return RepairPlan(
-        issues=frozenset(wanted),
+    issues = tuple(cases.issues.values())
+    ranked = [issue for issue in issues if options.repair in ("", issue.source)]
+    plan = Plan(
+        issues=issues,
+        patches=tuple(cases.patches.values()),
+        ranked=ranked[0].id if ranked else "",
         strategies=strategies,
-        given=buggy,
+        given=_given(root, options, engine, last),
         guard=options.guard,
+        budget=options.budget,
+        agents={
+            name: replace(agent, runs=options.samples or agent.runs)
+            for name, agent in _chosen(options, agents).items()
+        },
+        places=buggy,
+        workers=_workers(options, closing) if options.executor else None,
         jobs=options.jobs,
+        wants_places=bool(options.report) or config.get_verbosity() > 0,
     )
+    return Inputs(plan=plan, workbench=workbench, cases=cases, progress=progress, earlier=last)
 
 
-def open_models(options: Options, cache: Path | None, root: Path) -> tuple[Model, Model | None]:
-    """Return the model that thinks, and the one that writes code when that is another.
+def _limits(options: Options) -> Limits:
+    return Limits(seconds=options.timeout, memory_mb=options.memory)
 
-    Raises:
-        BrtError: there is no such model, or kept replies cannot be read.
-    """
+
+def _open_project(root: Path, options: Options) -> Runner:
+    demand_project(root)
+    sandbox = open_sandbox(options.sandbox, net=options.net, shown=options.show)
+    subject = find_subject(root, python=options.python, env=dict(options.env), sandbox=sandbox)
+    return Runner(subject, sandbox, limits=_limits(options), jobs=options.jobs)
+
+
+def _open_models(
+    options: Options, cache: Path | None, root: Path, closing: ExitStack
+) -> tuple[Model, Model | None]:
+    """Return the model that thinks, and the one that writes code when that is another."""
     if options.model == "none":
         cache = None  # nobody is asked, so what was answered is not read
-    kept = options.replies or (cache and cache / "replies.jsonl")
-    replies = Replies(kept, root)
+    replies = Replies(options.replies or (cache and cache / "replies.jsonl"), root)
     unfinished = replies
     if options.replies is None:
-        path = cache and cache / "unfinished-replies.jsonl"
-        unfinished = Replies(path, root)
+        unfinished = Replies(cache and cache / "unfinished-replies.jsonl", root)
 
     def opened(text: str) -> Model:
-        if text == "none":
-            return Model(replies=replies, unfinished=unfinished)
-        return open_model(read_spec(text), replies, unfinished)
+        model = Model(replies=replies, unfinished=unfinished)
+        if text != "none":
+            model = open_model(read_spec(text), replies, unfinished)
+        closing.callback(model.close)
+        return model
 
     model = opened(options.model)
     if options.edit_model in ("", options.model):
@@ -180,35 +137,47 @@ def open_models(options: Options, cache: Path | None, root: Path) -> tuple[Model
     return model, replace(opened(options.edit_model), usage=model.usage)
 
 
-def open_project(config: pytest.Config, options: Options) -> Runner:
-    """Return an engine for the project that pytest was started in; close it when done.
+def _workers(options: Options, closing: ExitStack) -> Any:
+    """Return the workers of the cluster that the user names."""
+    from pytest_brt.pipeline.workers import Workers  # what ranks is a fifth of the package
 
-    Raises:
-        BrtError: the project, its interpreter or the isolation cannot be had.
-    """
-    demand_project(config.rootpath)
-    sandbox = open_sandbox(options.sandbox, net=options.net, shown=options.show)
-    subject = find_subject(
-        config.rootpath, python=options.python, env=dict(options.env), sandbox=sandbox
-    )
-    limits = Limits(seconds=options.timeout, memory_mb=options.memory)
-    return Runner(subject, sandbox, limits=limits, jobs=options.jobs)
+    shut_in = partial(open_sandbox, options.sandbox, net=options.net, shown=options.show)
+    workers = Workers(options.executor, shut_in, _limits(options))
+    closing.callback(workers.close)
+    return workers
 
 
-def _given(
-    config: pytest.Config, options: Options, engine: Runner, last: LastRun | None
-) -> Callable[[], tuple[JudgedTest, ...]] | None:
+def _known_agents(config: pytest.Config, options: Options) -> Mapping[str, Any]:
+    """Return what can write fixes, where fixes are asked for."""
+    if not options.repair:
+        return {}
+    from pytest_brt.agents.loop import Agent  # a fifth of the package
+    from pytest_brt.agents.specs import REPAIRS
+
+    if options.model == "none":
+        raise UsageProblem(
+            "--brt-repair: fixes are written by a model (add --brt-model gguf:FILE, or see "
+            "'pytest-brt models')"
+        )
+    return collect_extensions(config, "pytest_brt_strategies", REPAIRS, Agent)
+
+
+def _chosen(options: Options, known: Mapping[str, T]) -> dict[str, T]:
+    """Return what the user wants of what is known, `auto` for nothing."""
+    names = [name for name in options.strategy if name in known] or ["auto"][: len(known)]
+    return {name: known[name] for name in names}
+
+
+def _given(root: Path, options: Options, engine: Runner, last: LastRun | None) -> Given | None:
     """Return what finds the tests that no strategy makes; None when there are none."""
     if not options.tests and last is None:
         return None
     from pytest_brt.reproduce.user_tests import judge_given, load_targets, rejudge
 
-    if options.tests:
-        targets = load_targets(options.tests, config.rootpath, engine.subject.test_root)
-        return lambda: judge_given(targets, engine, REPEAT)
-    assert last is not None, "there is one or the other"
-    tests = last.tests
-    return lambda: rejudge(tests, engine, REPEAT)
+    if last is not None:
+        return partial(rejudge, last.tests, engine, REPEAT)
+    targets = load_targets(options.tests, root, engine.subject.test_root)
+    return partial(judge_given, targets, engine, REPEAT)
 
 
 def cache_folder(config: pytest.Config) -> Path | None:
@@ -229,14 +198,14 @@ def cache_folder(config: pytest.Config) -> Path | None:
         return None  # the project is read-only: what is not kept costs the next run time
 
 
-def _last_run(cache: Path | None, cases: Sequence[Case]) -> LastRun | None:
+def _last_run(cache: Path | None, patches: Iterable[Patch]) -> LastRun | None:
     """Return the last run, None where it left no tests and the patches bring some."""
     last = load_last_run(cache) if cache is not None else LastRun(tests=())
     tests = last.tests
     if not tests:
         from pytest_brt.rank.patch_tests import may_bring_tests
 
-        if any(may_bring_tests(patch) for case in cases for patch in case.patches):
+        if any(map(may_bring_tests, patches)):
             return None
         raise UsageProblem(
             "--rank-fixes: nothing to rank by: add --brt-issue FILE or --brt-tests PATH "
@@ -255,30 +224,47 @@ def _last_run(cache: Path | None, cases: Sequence[Case]) -> LastRun | None:
     return last
 
 
-def _named(names: Sequence[str], known: Mapping[str, object]) -> tuple[str, ...]:
-    """Return those of the names that are known, ("auto",) where none is."""
-    return tuple(name for name in names if name in known) or ("auto",)
-
-
-def chosen_strategies(options: Options, known: Mapping[str, Strategy]) -> dict[str, Strategy]:
+def _strategies(options: Options, known: Mapping[str, Strategy]) -> dict[str, Strategy]:
     """Return the strategies of tests that the user wants, by name, in the order given.
 
     Without a model, `auto` is replay: all that there is then.
+    """
+    chosen = _chosen(options, known)
+    if options.model == "none" and "auto" in chosen:
+        del chosen["auto"]
+        chosen["replay"] = known["replay"]
+    for name, strategy in chosen.items():
+        if options.model == "none" and strategy.asks:
+            raise UsageProblem(
+                f"--brt-strategy: {name!r} needs a model (add --brt-model gguf:FILE, or see "
+                "'pytest-brt models')"
+            )
+    return {name: strategy.sampled(options.samples) for name, strategy in chosen.items()}
+
+
+# -- what other plugins add to what is built in, by our hooks --
+
+
+def collect_extensions(
+    config: pytest.Config, hook: str, built_in: Mapping[str, T], kind: type[T]
+) -> dict[str, T]:
+    """Return `built_in` together with what of this kind the implementations of `hook` add.
 
     Raises:
-        UsageProblem: nobody gives a name, or it needs a model and there is none.
+        UsageProblem: a name is given twice; it names both plugins.
     """
-    # With a repair, a name may be one of a strategy that writes fixes.
-    names = _named(options.strategy, known) if options.repair else options.strategy
-    chosen: dict[str, Strategy] = {}
-    for name in names:
-        strategy = lookup("--brt-strategy", name, known)
-        if options.model == "none" and strategy.asks:
-            if name != "auto":
+    found = dict(built_in)
+    owners = dict.fromkeys(built_in, "pytest-brt")
+    for implementation in getattr(config.hook, hook).get_hookimpls():
+        added: Any = implementation.function(*(config for _ in implementation.argnames))
+        for name, thing in (added or {}).items():
+            if not isinstance(thing, kind):
+                continue
+            if name in found:
                 raise UsageProblem(
-                    f"--brt-strategy: {name!r} needs a model (add --brt-model gguf:FILE, or see "
-                    "'pytest-brt models')"
+                    f"{hook}: {name!r} is given by both {owners[name]} and "
+                    f"{implementation.plugin_name} (block one with -p no:NAME)"
                 )
-            name, strategy = "replay", known["replay"]  # noqa: PLW2901 - what it stands for
-        chosen[name] = strategy.sampled(options.samples)
-    return chosen
+            found[name] = thing
+            owners[name] = implementation.plugin_name
+    return found

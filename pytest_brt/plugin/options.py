@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,36 +21,18 @@ from pytest_brt.plugin.option_list import (
     OPTIONS,
     REPEATED,
     SETTINGS,
+    VARIABLES,
     destination,
 )
-from pytest_brt.plugin.project_settings import raw_settings, setting_texts
+from pytest_brt.project.pytest_config import read_settings
 from pytest_brt.sandbox.limits import memory_for
 from pytest_brt.sandbox.shown import find_outside
 
 if TYPE_CHECKING:
     import pytest
 
-#: The groups that `pytest-brt COMMAND --help` and the reference page show, with their titles.
-GROUPS = {
-    "issue": "tests from bug reports",
-    "rank": "ranking patches",
-    "model": "models (optional)",
-    "sandbox": "isolation and limits",
-    "report": "what a run leaves",
-    "repair": "writing patches with a model",
-}
-#: Set by the front end, which starts pytest with arguments that nobody typed.
-TYPED = "PYTEST_BRT_TYPED"
-
 #: How the names of reports end.
 _ENDINGS = (".html", ".md", ".json")
-#: Environment variables that set an option.
-VARIABLES = {"--brt-model": "PYTEST_BRT_MODEL"}
-
-
-#: The texts that an option is given, and who gives them.
-_Said = tuple[Sequence[str], str]
-_NOTHING: _Said = ((), "")
 
 
 class Write(StrEnum):
@@ -66,42 +49,39 @@ class Write(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The options of one run; what each means is said in `option_list`."""
+    """The options of one run; what each means, and its default, is said in `option_list`."""
 
-    issue: tuple[str, ...] = ()
-    rank_fixes: tuple[str, ...] = ()
-    repair: str = ""
-    tests: tuple[str, ...] = ()
-    strategy: tuple[str, ...] = ("auto",)
-    model: str = "auto"
+    issue: tuple[str, ...]
+    rank_fixes: tuple[str, ...]
+    repair: str
+    tests: tuple[str, ...]
+    strategy: tuple[str, ...]
+    model: str
     #: Seconds.
-    budget: float = 900.0
-    write: Write = Write.DIFF
-    python: str | None = None
-    env: tuple[tuple[str, str], ...] = ()
+    budget: float
+    write: Write
+    python: str | None
+    env: tuple[tuple[str, str], ...]
     #: Seconds.
-    timeout: float = 60.0
-    sandbox: str = "auto"
-    net: str = "none"
-    jobs: int = 1
+    timeout: float
+    sandbox: str
+    net: str
+    jobs: int
     #: Seconds in which existing tests are run; None for as many as the number of patches asks for.
-    guard: float | None = None
+    guard: float | None
     #: Files for what was found, "-" for standard output.
-    report: tuple[str, ...] = ()
-    edit_model: str = ""
-    replies: Path | None = None
-    samples: int | None = None
-    steps: int | None = None
-    buggy_file: tuple[str, ...] = ()
-    test_file: str = ""
-    mark: str = ""
+    report: tuple[str, ...]
+    edit_model: str
+    replies: Path | None
+    samples: int | None
+    steps: int | None
+    buggy_file: tuple[str, ...]
+    test_file: str
+    mark: str | None
     #: Megabytes.
-    memory: int = 2048
-    executor: str = ""
-    show: tuple[str, ...] = ()
-
-    #: What is to be said before anything runs, as in why none of the models was taken.
-    notes: tuple[str, ...] = ()
+    memory: int
+    executor: str
+    show: tuple[str, ...]
 
     @property
     def issues(self) -> tuple[str, ...]:
@@ -120,53 +100,82 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
     Raises:
         UsageProblem: a value is not what its option takes, or nothing would look at it.
     """
-    settings = _project_settings(config)
+    settings = _project_settings(config.rootpath)
     values: dict[str, Any] = {}
-    for flag, _, metavar, _ in (*OPTIONS, *MORE_OPTIONS):
-        texts, source = _given_texts(flag, config, environ, settings)
-        if source.startswith(f"{config.inipath}: "):
-            _check_folders(config.rootpath, texts, source)
-        if texts:
-            read = [_read(flag, metavar, text, source) for text in texts]
-            values[_name(flag)] = tuple(read) if flag in REPEATED else read[-1]
-    if values.setdefault("model", "auto") == "auto":
+    for flag, _, metavar, kind, default, _ in (*OPTIONS, *MORE_OPTIONS):
+        source, given = flag, config.getoption(destination(flag))
+        variable = VARIABLES.get(flag, "")
+        if given is None and environ.get(variable):
+            source, given = variable, environ[variable]
+        elif given is None and flag in settings:
+            source, given = settings[flag]
+            _check_folders(config.rootpath, given, source)
+        elif given is None:
+            given = default
+        texts = [given] if isinstance(given, str) else given or []
+        read = [_read(kind, metavar, text, source) for text in texts]
+        name = destination(flag).removeprefix("brt_")
+        values[name] = tuple(read) if kind in REPEATED else [None, *read][-1]
+    if values["model"] == "auto":
         from pytest_brt.model.spec import default_spec  # only runs of ours come here
 
         values["model"] = default_spec(environ)
     # One process drives our work, so xdist's ``-n`` means jobs.
     of_xdist = getattr(config.option, "brt_numprocesses", None)
-    values.setdefault("jobs", of_xdist or os.cpu_count() or 1)
-    values.setdefault("memory", memory_for(values["jobs"]))
+    values["jobs"] = values["jobs"] or of_xdist or os.cpu_count() or 1
+    values["memory"] = values["memory"] or memory_for(values["jobs"])
     return Options(**values)
 
 
-def _name(flag: str) -> str:
-    """Return the name of an option's value in `Options`."""
-    return destination(flag).removeprefix("brt_")
-
-
-def _project_settings(config: pytest.Config) -> dict[str, _Said]:
-    """Return what the project's settings give to options.
+def _project_settings(root: Path) -> dict[str, tuple[str, Sequence[str]]]:
+    """Return what the project's settings give to options, and where.
 
     Raises:
         UsageProblem: a setting is not for a project to say, or of another kind.
     """
-    found: dict[str, _Said] = {}
+    found: dict[str, tuple[str, Sequence[str]]] = {}
+    file, section = read_settings(root)
     known = {destination(flag): flag for flag in SETTINGS}
-    for key, value in raw_settings(config).items():
+    for key, value in section.items():
+        source = f"{root / file}: {key}"
         if not key.startswith("brt_"):
             continue
         if key not in known:
             raise UsageProblem(
-                f"{config.inipath}: {key} is not taken from a project's settings (remove it, and "
-                f"give --{key.replace('_', '-')} on the command line)"
+                f"{source} is not taken from a project's settings (remove it, and give "
+                f"--{key.replace('_', '-')} on the command line)"
             )
         try:
-            texts = setting_texts(value, several=known[key] in REPEATED)
+            texts = setting_texts(value, several=known[key] == "--brt-env")
         except ValueError as error:
-            raise UsageProblem(f"{config.inipath}: {key}: {error}, got {value!r}") from None
-        found[known[key]] = texts, f"{config.inipath}: {key}"
+            raise UsageProblem(f"{source}: {error}, got {value!r}") from None
+        found[known[key]] = source, texts
     return found
+
+
+def setting_texts(value: object, *, several: bool) -> list[str]:
+    """Return the texts that a setting gives to its option, one or `several`.
+
+    An ini file has texts and lists of texts; ``[tool.pytest]`` and ``pytest.toml`` of pytest 9 have
+    numbers and tables too (https://docs.pytest.org/en/stable/reference/customize.html).
+
+    Raises:
+        ValueError: it is of another kind; the message says what is expected.
+    """
+    if isinstance(value, dict) and several:
+        return [f"{name}={_text(entry)}" for name, entry in value.items()]
+    if isinstance(value, list):
+        texts = [_text(entry) for entry in value]
+        return texts if several else [",".join(texts)]
+    lines = _text(value).split("\n") if several else [_text(value)]
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _text(value: object) -> str:
+    """Return a value as it would be typed."""
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return str(value)
+    raise ValueError("expected a text, a number or a list of these")
 
 
 def _check_folders(root: Path, texts: Sequence[str], source: str) -> None:
@@ -184,30 +193,14 @@ def _check_folders(root: Path, texts: Sequence[str], source: str) -> None:
             )
 
 
-def _given_texts(
-    flag: str,
-    config: pytest.Config,
-    environ: Mapping[str, str],
-    settings: Mapping[str, _Said],
-) -> _Said:
-    """Return what an option is given."""
-    given = config.getoption(destination(flag))
-    if given is not None:
-        return (given if flag in REPEATED else [given]), flag
-    variable = VARIABLES.get(flag, "")
-    if environ.get(variable):
-        return [environ[variable]], variable
-    return settings.get(flag, _NOTHING)
-
-
-def _read(flag: str, metavar: str, text: str, source: str) -> object:
+def _read(kind: str, metavar: str, text: str, source: str) -> object:
     try:
-        return read_value(_name(flag), metavar, text)
+        return read_value(kind, metavar, text)
     except ValueError as error:
         raise UsageProblem(f"{source}: {error}, got {text!r}") from None
 
 
-def read_value(name: str, metavar: str, text: str) -> object:
+def read_value(kind: str, metavar: str, text: str) -> object:
     """Return the value of an option, or one of its values where it has several.
 
     Raises:
@@ -216,32 +209,31 @@ def read_value(name: str, metavar: str, text: str) -> object:
     known = metavar.strip("{}").split(",")
     if metavar.startswith("{") and text not in known:
         raise ValueError(f"expected one of {', '.join(known)}")
-    return _READERS.get(name, str)(text)
+    return _READERS.get(kind, str)(text)
 
 
-def _at_least(least: int) -> Callable[[str], int]:
-    """Return what reads a number that must not be smaller."""
-
-    def read(text: str) -> int:
-        number = int(text) if text.isdecimal() else least - 1
-        if number < least:
-            raise ValueError(f"expected a number of at least {least}")
-        return number
-
-    return read
+def _whole(least: int, text: str) -> int:
+    number = int(text) if text.isdecimal() else least - 1
+    if number < least:
+        raise ValueError(f"expected a number of at least {least}")
+    return number
 
 
-def guard_seconds(text: str) -> float | None:
-    """Read for how many seconds regressions are looked for; None for "auto"."""
+def _guard(text: str) -> float | None:
+    """Read for how many seconds existing tests are run; None for "auto"."""
     if text == "auto":
         return None
-    try:
-        seconds = 0.0 if text == "no" else float(text)
-    except ValueError:
-        seconds = math.nan
+    seconds = 0.0 if text == "no" else _float(text)
     if not 0 <= seconds < math.inf:
         raise ValueError("expected auto, no or a number of seconds")
     return seconds
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
 
 
 def read_seconds(text: str) -> float:
@@ -251,10 +243,7 @@ def read_seconds(text: str) -> float:
     900.0
     """
     unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:].lower())
-    try:
-        seconds = float(text[:-1] if unit else text) * (unit or 1)
-    except ValueError:
-        seconds = 0.0
+    seconds = _float(text[:-1] if unit else text) * (unit or 1)
     if not 0 < seconds < math.inf:
         raise ValueError("expected a time, as in 90s, 15m or 1h")
     return seconds
@@ -283,16 +272,13 @@ def _names(text: str) -> tuple[str, ...]:
 
 #: How the values are read that are not a text.
 _READERS: dict[str, Callable[[str], object]] = {
-    "strategy": _names,
-    "env": read_pair,
-    "budget": read_seconds,
-    "timeout": read_seconds,
-    "guard": guard_seconds,
-    "report": _report,
+    "names": _names,
+    "pairs": read_pair,
+    "time": read_seconds,
+    "guard": _guard,
+    "reports": _report,
     "write": Write,
-    "replies": Path,
-    "jobs": _at_least(1),
-    "samples": _at_least(1),
-    "steps": _at_least(1),
-    "memory": _at_least(64),
+    "path": Path,
+    "count": partial(_whole, 1),
+    "megabytes": partial(_whole, 64),
 }

@@ -1,18 +1,18 @@
 """The life of one run in our modes: what is collected, waited for, written and returned.
 
-In order: `Session` reads the inputs and makes the plan, pytest collects the items, the loop
-waits for them, and at the end one writer writes the reports.
+In order: `Session` reads the inputs and makes the plan, pytest collects the items, the run carries
+out the plan while pytest waits for the items, and at the end one place writes all that is written.
 """
 
 from __future__ import annotations
 
 import gc
 import os
-import shlex
-import sys
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,63 +21,36 @@ import pytest
 from pytest_brt import __version__
 from pytest_brt.codec import content_id
 from pytest_brt.edit.source_text import Edit
-from pytest_brt.errors import BrtError, StoreProblem
-from pytest_brt.plugin.cases import absolutepath, more_patches
-from pytest_brt.plugin.files import Files, plan_edits, rendered, unwritten
-from pytest_brt.plugin.inputs import cache_folder, read_inputs
-from pytest_brt.plugin.items import Cases, Outcome, Work, unmet_goals, work_on
-from pytest_brt.plugin.options import TYPED, Write, read_options
-from pytest_brt.plugin.stdout import write_report
-from pytest_brt.plugin.summary import header, show_summary
-from pytest_brt.render.answer import bug_tests, reviewed
-from pytest_brt.render.report import Ranking, Report
-from pytest_brt.render.words import count
-from pytest_brt.run.futures import Run
-from pytest_brt.run.keeping import (
-    HeldJournal,
+from pytest_brt.errors import BrtError, ModelProblem, StoreProblem
+from pytest_brt.pipeline.keeping import (
     accepted_tests,
     keep_ranking,
     keep_tests,
     open_journal,
 )
-from pytest_brt.run.plan import Case
-from pytest_brt.run.pool import DaemonPool
+from pytest_brt.pipeline.plan import Job
+from pytest_brt.pipeline.run import Run
+from pytest_brt.plugin import files
+from pytest_brt.plugin.apart import TYPED, command_again
+from pytest_brt.plugin.inputs import read_inputs
+from pytest_brt.plugin.items import Defect, JobItem, Outcome, Unheard, status_of, unmet_goals
+from pytest_brt.plugin.options import Write, read_options
+from pytest_brt.plugin.streams import write_report
+from pytest_brt.plugin.summary import header, show_summary
+from pytest_brt.render.answer import bug_tests, reviewed
+from pytest_brt.render.report import Report
+from pytest_brt.render.words import count
 from pytest_brt.sandbox.workspace import HeldFolder
 from pytest_brt.shown import on_a_line, show
-from pytest_brt.store import write_bytes
-from pytest_brt.types import Patch, RunRecord, Status
-
-
-def command_again(
-    arguments: Sequence[str], program: str = sys.argv[0], environ: Mapping[str, str] = os.environ
-) -> str:
-    """Return what to type to run the same again, where this run was started.
-
-    >>> command_again(["--brt-issue", "my issue.md"], "/usr/bin/pytest", {})
-    "pytest --brt-issue 'my issue.md'"
-    """
-    if TYPED in environ:
-        return environ[TYPED]
-    path = Path(program)
-    module = path.name == "__main__.py"
-    name = f"python -m {path.parent.name}" if module else path.name
-    return f"{name} {shlex.join(arguments)}"
-
+from pytest_brt.store import Journal
+from pytest_brt.types import RunRecord, Status
 
 #: Exit code when a model was asked for, none answered, and something was not reached.
 NO_MODEL = 6
 #: Exit code when a patch passes and none leads clearly.
 NO_LEADER = 7
-
-
-def _is_led(ranking: Ranking) -> bool:
-    """Say whether some patch leads without doubt."""
-    return ranking.answer.status in (Status.BEST, Status.ONLY)
-
-
-def _cases(items: list[pytest.Item]) -> Iterable[Case]:
-    """Return the cases that items are about, each once."""
-    return {item.case.issue_id: item.case for item in items if isinstance(item, Work)}.values()
+#: Seconds of silence after which long work is shown to go on.
+SIGN_OF_LIFE = 10.0
 
 
 class Session:
@@ -89,31 +62,24 @@ class Session:
         Raises:
             BrtError: an input cannot be used, with what to do about it.
         """
-        options = self.options = read_options(config)
-        self._scratch = HeldFolder()
-        #: Patches among pytest's own arguments.
-        self._more = more_patches(config, options)
-        with ExitStack() as undo:
-            undo.callback(self._scratch.close)
-            self.inputs = read_inputs(config, options, self._scratch.path, self._more)
-            engine = self.inputs.workbench.engine
-            undo.callback(engine.close)
-            self.config = config
-            command = command_again(config.invocation_params.args)
-            self.written = Files(options, engine, command)
-            self._held = self._open_journal()
-            undo.pop_all()
-        self.journal = self._held.journal if self._held else None
-        remote = self.inputs.plan.remote
-        self.executor = DaemonPool(remote.workers.threads if remote else options.jobs)
-        workbench = replace(self.inputs.workbench, journal=self.journal)
-        self.run = Run(self.inputs.plan, workbench, self.executor)
-        self.record: RunRecord | None = None
+        self.config = config
+        self.options = read_options(config)
+        self.command = command_again(config.invocation_params.args)
+        with ExitStack() as closing:
+            held = HeldFolder()
+            closing.callback(held.close)
+            self._scratch = held.path
+            self.inputs = read_inputs(config, self.options, held.path, closing)
+            self.root = Path(self.inputs.workbench.engine.subject.root)
+            self.tree = files.Tree(self.root, self.options)
+            self.journal = self._open_journal(closing)
+            closing.callback(self._forget)
+            #: Ends every process and removes what was only for this run, the last opened first.
+            self._closing = closing.pop_all()
+        self.run: Run | None = None
         self.report: Report | None = None
         #: What was not reached of what was asked for, "" for nothing.
         self.unreached = ""
-        #: Arguments that name no item.
-        self._unknown: list[str] = []
         #: Lines for the end of the summary, as in "JSON report: out.json".
         self.closing: list[str] = []
         #: Whether the tests were kept for the next run.
@@ -126,11 +92,6 @@ class Session:
         #: The tests as changes of the project's files, shown or written at the end.
         self.edits: tuple[Edit, ...] = ()
 
-    def pytest_report_header(self) -> list[str]:
-        """Say what runs, on what, and how it is isolated."""
-        lines = header(self.inputs, self.options, self.config.get_verbosity())
-        return [on_a_line(line) for line in lines]
-
     @property
     def unheard(self) -> str:
         """Why no model ever answered though one was asked, else ""."""
@@ -140,12 +101,12 @@ class Session:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, object, object]:
-        """Show our lines of the header alone, to those who did not type "pytest"."""
+        """Say what runs, on what, and how it is isolated."""
         result = yield
         reporter: Any = session.config.pluginmanager.getplugin("terminalreporter")
-        if TYPED in os.environ and reporter is not None:
-            for line in self.pytest_report_header():
-                show(reporter, line)
+        if reporter is not None and self.config.get_verbosity() >= 0:
+            for line in header(self.inputs, self.options):
+                show(reporter, f"brt: {line}")
         return result
 
     @pytest.hookimpl(tryfirst=True)
@@ -156,66 +117,48 @@ class Session:
             UsageError: an argument is neither the id nor the file of an item.
         """
         hook, config = session.config.hook, session.config
-        cases = Cases.from_parent(session, name="reports and patches", items=self._items)
-        report = hook.pytest_make_collect_report(collector=cases)
-        for argument in self._unknown:
-            raise pytest.UsageError(
-                f"{argument!r}: test paths are not accepted here (use --brt-tests PATH)"
-            )
-        hook.pytest_collectreport(report=report)
-        items: list[pytest.Item] = [*report.result]
+        asked = config.args if config.args_source.name == "ARGS" else []
+        every = [self._item(session, path, job) for path, job in self._jobs()]
+        named = [[item for item in every if item.is_named(text)] for text in asked]
+        for text, found in zip(asked, named, strict=True):
+            if not found:
+                raise pytest.UsageError(
+                    f"{text!r}: test paths are not accepted here (use --brt-tests PATH, or "
+                    "--rank-fixes PATH for a patch)"
+                )
+        chosen = {item for found in named for item in found} if asked else set(every)
+        items: list[Any] = [item for item in every if item in chosen]
+        hook.pytest_collectreport(report=pytest.CollectReport("", "passed", None, items))
         hook.pytest_collection_modifyitems(session=session, config=config, items=items)
-        session.items = items
-        session.testscollected = len(items)
+        session.items, session.testscollected = items, len(items)
         hook.pytest_collection_finish(session=session)
         return True
 
-    def _items(self, parent: pytest.Collector) -> Iterator[Work]:
-        """Yield the items, or those among the arguments, so that a shown id can be run again."""
-        asked = self.config.args if self.config.args_source.name == "ARGS" else []
-        asked = [argument for argument in asked if argument not in self._more]
-        wanted = dict.fromkeys(asked, False)
-        for path, (case, patch) in self.inputs.paths.items():
-            file = on_a_line(self._file_of(path, patch))
-            for name, make in work_on(parent, self.run, self.inputs.progress, case, patch):
-                node = f"{file}::{name}" if name else file
-                ids = [text for text in asked if self._names(text, path, node)]
-                wanted |= dict.fromkeys(ids, True)
-                if ids or not asked:
-                    title = name or on_a_line(patch.name if patch else file)
-                    yield make(name=title, nodeid=node, path=path)
-        self._unknown = [text for text, is_found in wanted.items() if not is_found]
+    def _item(self, session: pytest.Session, path: Path, job: Job) -> JobItem:
+        """Return the item of a job; it is called after its file, or in it."""
+        file = Path(os.path.relpath(path, self.config.rootpath)).as_posix()
+        if path.is_relative_to(self._scratch):  # what was made here is called by its name
+            file = job.name if job.patch else path.relative_to(self._scratch).as_posix()
+        file, name = on_a_line(file), on_a_line(job.name)
+        node = file if job.patch else f"{file}::{name}"
+        return JobItem.from_parent(
+            session, name=name, nodeid=node, path=path, job=job, wait=self._wait_for
+        )
 
-    def _file_of(self, path: Path, patch: Patch | None) -> str:
-        """Return how a file is called in ids: from the project; what was made here by its name."""
-        if path.is_relative_to(self._scratch.path):
-            return patch.name if patch else path.relative_to(self._scratch.path).as_posix()
-        return Path(os.path.relpath(path, self.config.rootpath)).as_posix()
-
-    def _names(self, text: str, path: Path, node: str) -> bool:
-        """Say whether an argument names an item, or its file.
-
-        Ids start at the root, paths that somebody types where they are.
-        """
-        starts = (self.config.rootpath, self.config.invocation_params.dir)
-        return text == node or any(absolutepath(start / text) == path for start in starts)
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(
-        self, item: pytest.Item, call: pytest.CallInfo[None]
-    ) -> Generator[None, Any, Any]:
-        """Give the report what came of the item, and the seconds of the work itself."""
-        report = yield
-        if call.when == "call" and isinstance(item, Work) and not report.failed:
-            report.brt_outcome = item.outcome
-            report.duration = report.duration if item.seconds is None else item.seconds
-        return report
+    def _jobs(self) -> Iterator[tuple[Path, Job]]:
+        """Yield each job with the file of its report or patch."""
+        plan, cases = self.inputs.plan, self.inputs.cases
+        for path, issue in cases.issues.items():
+            for job in (*plan.attempts(issue.id), *plan.fixes(issue.id)):
+                yield path, job
+        for path, patch in cases.patches.items():
+            yield path, Job.of(plan.ranked, patch)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
         """Name what came of an item: "1 reproduced" instead of "1 passed"."""
-        outcome: Outcome | None = getattr(report, "brt_outcome", None)
-        return (outcome.category, outcome.letter, outcome.word) if outcome else None
+        outcome: Outcome | None = status_of(report)
+        return outcome and (outcome.category, outcome.letter, outcome.word)
 
     # -- the loop -----------------------------------------------------------------------
 
@@ -224,148 +167,128 @@ class Session:
         """Start the work of all selected items, then let pytest wait for them one by one."""
         if self.config.option.collectonly:
             return (yield)
-        for item in session.items:
-            if isinstance(item, Work):
-                item.start()
+        jobs = [item.job for item in session.items if isinstance(item, JobItem)]
+        bench = replace(self.inputs.workbench, journal=self.journal)
+        self.run = Run(self.inputs.plan, bench, jobs)
+        self._closing.callback(self.run.close)
+        over = self.run.start()
         try:
             result = yield
         except session.Failed:
             self._came_through = True
             raise
-        self._tell_apart(session.items)
-        self._localise(session.items)
+        self._wait(over)
         self._came_through = True
         self.unreached = "; ".join(unmet_goals(session.items))
         return result
 
-    def _tell_apart(self, items: list[pytest.Item]) -> None:
-        """Have leading patches told apart where every row was asked for."""
-        for case in _cases(items):
-            try:
-                self.run.tell_apart(case)
-            except BrtError as problem:
-                self.closing.append(f"leading patches were not compared further: {problem}")
+    def _wait_for(self, job: Job) -> tuple[Run, Any]:
+        """Return the run and the result of a job."""
+        assert self.run is not None, "it was started"
+        future = self.run.futures[job]
+        self._wait(future)
+        error = future.exception()
+        if isinstance(error, ModelProblem) and self.unheard:
+            raise Unheard(str(error))
+        if error is not None and not isinstance(error, BrtError):
+            raise Defect(error) from error
+        return self.run, future.result()
 
-    def _localise(self, items: list[pytest.Item]) -> None:
-        """Look where a bug may be, for those who want to know or got no test."""
-        wants_all = bool(self.options.report) or self.config.get_verbosity() > 0
-        for case in _cases(items):
-            tests = self.run.tests(case)
-            if wants_all or not any(judged.judgement.candidate for judged in tests):
-                try:
-                    self.run.localise(case)
-                except BrtError as problem:
-                    self.closing.append(f"the likeliest places were not looked for: {problem}")
+    def _wait(self, future: Future[Any]) -> None:
+        """Wait for a result, shortly enough for Ctrl-C to be heard; show how far it is."""
+        while not future.done():
+            wait([future], timeout=0.5)
+            self._show_progress()
+        self._show_progress()
+
+    def _show_progress(self) -> None:
+        """Show what the work has said since: all with ``-v``, else now and then the last."""
+        verbosity, progress = self.config.get_verbosity(), self.inputs.progress
+        lines = progress.taken() if verbosity > 0 else progress.sign_of_life(SIGN_OF_LIFE)
+        reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
+        capture: Any = self.config.pluginmanager.getplugin("capturemanager")
+        if not lines or reporter is None or verbosity < 0:
+            return
+        with capture.global_and_fixture_disabled() if capture else nullcontext():
+            for line in lines:
+                show(reporter, f"  {line}")
 
     # -- the end ------------------------------------------------------------------------
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Stop what still runs, then write the reports: the only place that writes."""
-        self.executor.shutdown(wait=False, cancel_futures=True)
-        if self.config.option.collectonly:
+        if self.run is None:
             return
+        self.run.stop()
         interrupted = exitstatus == pytest.ExitCode.INTERRUPTED or not self._came_through
-        if self.journal is not None:
-            self.journal.close(interrupted=True)
-            if self.journal.taken:
-                taken = count(self.journal.taken, "result")
-                self.closing.append(f"{taken} taken from the interrupted run")
-            if self.journal.changed:
-                self.closing.append(
-                    f"{count(self.journal.changed, 'result')} of the interrupted run not used: "
-                    "changed since"
-                )
-        self.record = self.run.record()
-        self.config.hook.pytest_brt_finished(record=self.record)
-        if self.unreached and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = NO_MODEL if self.unheard else pytest.ExitCode.TESTS_FAILED
-        report = self.written.report(self.record, 0)
-        is_clear = bool(self.options.repair) or all(map(_is_led, report.rankings))
-        if session.exitstatus == pytest.ExitCode.OK and not is_clear:
-            session.exitstatus = NO_LEADER
+        self.closing += [*self.run.problems, *self._taken_up()]
+        record = self.run.record()
+        self.config.hook.pytest_brt_finished(record=record)
+        engine = self.inputs.workbench.engine
+        report = files.build(record, engine, self.command, self.tree.hash)
+        leads = (ranking.answer.status in (Status.BEST, Status.ONLY) for ranking in report.rankings)
+        is_clear = bool(self.options.repair) or all(leads)
+        if session.exitstatus == pytest.ExitCode.OK:
+            failed = NO_MODEL if self.unheard else pytest.ExitCode.TESTS_FAILED
+            session.exitstatus = failed if self.unreached else 0 if is_clear else NO_LEADER
         self.report = replace(report, exit_code=int(session.exitstatus))
         is_written = True
-        writers = (
-            *self.written.writers(self.report),
-            self._print,
-            self._keep,
-            self._land,
-        )
-        for write in writers:
+        for write in self._writers(record, self.report):
             try:
-                self.closing += filter(None, [write(self.record)])
+                self.closing += filter(None, write())
             except BrtError as error:
                 self.closing.append(str(error))
                 is_written = False
-                self.unreached = "not all that was asked for could be written"
-                if session.exitstatus in (pytest.ExitCode.OK, NO_LEADER):
-                    session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        self.closing += self._advice(interrupted=interrupted, is_clear=is_clear)
+        if not is_written:
+            self.unreached = "not all that was asked for could be written"
+            if session.exitstatus in (pytest.ExitCode.OK, NO_LEADER):
+                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if self.config.get_verbosity() >= 0:
+            self.closing += self._advice(record, interrupted=interrupted, is_clear=is_clear)
         self._is_told = is_written and not interrupted
 
-    def _advice(self, *, interrupted: bool, is_clear: bool) -> Iterator[str]:
-        assert self.record is not None, "made before"
-        verbosity = self.config.get_verbosity()
-        if verbosity < 0:
+    def _taken_up(self) -> Iterator[str]:
+        """Keep what was finished for the next run; yield what was taken of an interrupted one."""
+        if self.journal is None:
             return
-        command = command_again(self.config.invocation_params.args)
-        if interrupted:
-            yield f"{'continue' if self.journal is not None else 'start again'}: {command}"
-            return
-        if verbosity > 0 and not self.unreached and not is_clear:
-            yield f"exit code {NO_LEADER}: something passes, and no patch leads clearly"
-        if self.unreached and (verbosity > 0 or self.unheard):
-            model = f"no model answered: {self.unheard}" if self.unheard else ""
-            code = NO_MODEL if self.unheard else 1
-            yield f"exit code {code}: {'; '.join(filter(None, [self.unreached, model]))}"
-        if verbosity > 0:
-            yield f"again: {command}"
-        found = any(any(bug_tests(attempt.tests)) for attempt in self.record.attempts)
-        if found and self.kept and not self.record.ranks:
-            rank = "pytest-brt rank DIR" if TYPED in os.environ else "pytest --rank-fixes DIR"
-            yield (
-                f"next: '{rank}' ranks the patches in DIR by these tests; 'pytest-brt review' "
-                "shows them, and takes which are right"
+        self.journal.close(interrupted=True)
+        if self.journal.taken:
+            yield f"{count(self.journal.taken, 'result')} taken from the interrupted run"
+        if self.journal.changed:
+            changed = count(self.journal.changed, "result")
+            yield f"{changed} of the interrupted run not used: changed since"
+
+    def _writers(self, record: RunRecord, report: Report) -> Iterator[Callable[[], Iterable[str]]]:
+        """Yield what writes each thing that was asked for, and returns lines about it."""
+        if self.tree.is_changed:
+            self.closing.append(
+                "the project was changed while this ran: some results are about the old state and"
+                " some about the new (run it again)"
             )
+        for kind, path in self.options.reports:
+            yield partial(files.write_report, kind, path, report, record, self.root)
+        if self.options.repair:
+            yield partial(files.write_patches, record, self.options.repair)
+        if "-" in self.options.report:
+            yield partial(self._print, report)
+        yield partial(self._keep, record)
+        yield partial(self._write_tests, record)
 
-    def _open_journal(self) -> HeldJournal | None:
-        """Return what keeps finished work for the case that this run is interrupted."""
-        folder = cache_folder(self.config)
-        if folder is None or self.config.option.collectonly:
-            return None
-        engine = self.inputs.workbench.engine
-        # What is written where, how many at a time, and how long it may take change no result.
-        decisive = replace(
-            self.options, replies=None, report=(), jobs=1, budget=1.0, memory=1, executor=""
-        )
-        by = self.inputs.earlier.digest if self.inputs.earlier else ""
-        facts = (
-            self.written.tree,
-            repr(engine.subject),
-            engine.sandbox.isolation,
-            repr(decisive),
-            by,
-        )
-        return open_journal(folder, content_id(__version__, *facts))
-
-    def _print(self, _record: RunRecord) -> None:
-        if "-" not in self.options.report or self.report is None:
-            return
+    def _print(self, report: Report) -> Iterator[str]:
         try:
-            write_report(self.config, rendered("json", self.report)[1])
+            write_report(self.config, files.rendered("json", report)[1])
         except OSError as error:
             raise StoreProblem(f"--brt-report -: {error.strerror}") from error
+        yield ""
 
-    def _keep(self, record: RunRecord) -> None:
+    def _keep(self, record: RunRecord) -> Iterator[str]:
         """Keep for the next run what it may use; what cannot be kept is said, and no error."""
-        folder = cache_folder(self.config)
+        folder = self.inputs.workbench.cache
         if folder is None:
-            if getattr(self.config, "cache", None) is not None and (
-                record.attempts or record.ranks
-            ):
+            if hasattr(self.config, "cache") and (record.attempts or record.ranks):
                 why = "pytest's cache cannot be written (-o cache_dir=DIR moves it)"
-                self.closing.append(f"the tests are not kept for the next run: {why}")
+                yield f"the tests are not kept for the next run: {why}"
             return
         try:
             if record.attempts:
@@ -373,28 +296,61 @@ class Session:
                 self.kept = True
                 if instead is not None:
                     said = reviewed(instead.tests)
-                    self.closing.append(f"kept: the bug tests of {instead.about} ({said})")
+                    yield f"kept: the bug tests of {instead.about} ({said})"
             if record.ranks:
                 keep_ranking(folder, record)
         except (OSError, StoreProblem) as error:
-            self.closing.append(f"the tests are not kept for the next run: {error}")
+            yield f"the tests are not kept for the next run: {error}"
 
-    def _land(self, record: RunRecord) -> None:
+    def _write_tests(self, record: RunRecord) -> Iterator[str]:
+        """Write the tests into the project, or have them shown as a diff."""
+        write, bench = self.options.write, self.inputs.workbench
         unseen = self.config.get_verbosity() < 0 or record.ranks or record.not_run
-        if self.options.write is Write.DIFF and unseen:
+        if write is Write.DIFF and unseen:
             return
-        root = Path(self.inputs.workbench.engine.subject.root)
-        folder = cache_folder(self.config)
-        accepted = accepted_tests(folder) if folder is not None else frozenset()
-        self.edits = plan_edits(record, self.options, root, folder, accepted)
-        if self.options.write in (Write.NEW, Write.INTO):
-            for edit in self.edits:
-                if edit.before == edit.after:
-                    self.closing.append(f"already there: {edit.path}")
-                    continue
-                write_bytes(root / edit.path, edit.after)
-                self.closing.append(f"written: {edit.path}")
-            self.closing += unwritten(record, accepted)
+        accepted = accepted_tests(bench.cache) if bench.cache is not None else frozenset()
+        self.edits = files.plan_edits(record, self.options, bench, accepted)
+        if write in (Write.NEW, Write.INTO):
+            yield from files.write_tests(self.edits, record, self.root, accepted)
+
+    def _advice(self, record: RunRecord, *, interrupted: bool, is_clear: bool) -> Iterator[str]:
+        """Yield what the exit code means, and what to do next."""
+        is_loud = self.config.get_verbosity() > 0
+        if interrupted:
+            yield f"{'continue' if self.journal is not None else 'start again'}: {self.command}"
+            return
+        if is_loud and not self.unreached and not is_clear:
+            yield f"exit code {NO_LEADER}: something passes, and no patch leads clearly"
+        if self.unreached and (is_loud or self.unheard):
+            model = f"no model answered: {self.unheard}" if self.unheard else ""
+            code = NO_MODEL if self.unheard else 1
+            yield f"exit code {code}: {'; '.join(filter(None, [self.unreached, model]))}"
+        if is_loud:
+            yield f"again: {self.command}"
+        found = any(any(bug_tests(attempt.tests)) for attempt in record.attempts)
+        if found and self.kept and not record.ranks:
+            rank = "pytest-brt rank DIR" if TYPED in os.environ else "pytest --rank-fixes DIR"
+            yield (
+                f"next: '{rank}' ranks the patches in DIR by these tests; 'pytest-brt review' "
+                "shows them, and takes which are right"
+            )
+
+    def _open_journal(self, closing: ExitStack) -> Journal | None:
+        """Return what keeps finished work for the case that this run is interrupted.
+
+        None where the file is that of a run which goes on.
+        """
+        bench, earlier = self.inputs.workbench, self.inputs.earlier
+        if bench.cache is None or self.config.option.collectonly:
+            return None
+        # What is written where, how many at a time, and how long it may take change no result.
+        decisive = replace(
+            self.options, replies=None, report=(), jobs=1, budget=1.0, memory=1, executor=""
+        )
+        subject, isolation = repr(bench.engine.subject), bench.engine.sandbox.isolation
+        by = earlier.digest if earlier else ""
+        facts = (self.tree.hash, subject, isolation, repr(decisive), by)
+        return open_journal(bench.cache, content_id(__version__, *facts), closing)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the tests and the ranking."""
@@ -405,21 +361,14 @@ class Session:
         terminalreporter.flush()
         self._is_told = is_told
 
+    def _forget(self) -> None:
+        """Remove what was finished where all was written and shown, and keep it else."""
+        if self.journal is not None:  # before what still runs is cut short
+            self.journal.close(interrupted=not self._is_told)
+        if self._is_told and self.options.replies is None:
+            self.inputs.workbench.model.unfinished.forget()
+
     def pytest_unconfigure(self) -> None:
-        """End every process and remove what was only for this run, each whatever befalls others."""
-        with ExitStack() as last_first:
-            last_first.callback(self._scratch.close)
-            last_first.callback(self.inputs.workbench.engine.close)
-            if self._held is not None:
-                last_first.callback(self._held.release)
-            last_first.callback(self.run.close)
-            if self.inputs.plan.remote is not None:
-                last_first.callback(self.inputs.plan.remote.workers.close)
-            for model in (self.inputs.workbench.editor, self.inputs.workbench.model):
-                if model is not None:
-                    last_first.callback(model.close)
-                if model is not None and self._is_told and self.options.replies is None:
-                    last_first.callback(model.unfinished.forget)
-            if self.journal is not None:  # before what still runs is cut short
-                last_first.callback(self.journal.close, interrupted=not self._is_told)
+        """End all, each thing whatever befalls others."""
+        self._closing.close()
         gc.freeze()  # pytest will look at all objects, five times over

@@ -1,4 +1,10 @@
-"""What happens while pytest starts in one of our modes, in the order in which it does."""
+"""A run of ours: pytest without the project's settings and code (`apart`), and our session in it.
+
+They may need packages that only the project's interpreter has, or be the very bug. The tests that
+we start load them as usual.
+
+It is loaded by one pytest before it is a plugin of another: PYTEST_DONT_REWRITE.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +12,51 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from functools import partial
 from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
+
+from pytest_brt.plugin.streams import keep_streams
 
 
-def declare_hooks(manager: pytest.PytestPluginManager) -> None:
+class Ended:
+    """The plugin of a pytest whose work was done by another one in its process."""
+
+    def __init__(self, exit_code: int) -> None:
+        self._exit_code = exit_code
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(self) -> int:
+        """Return how that ended."""
+        return self._exit_code
+
+
+def run_apart(config: pytest.Config) -> None:
+    """Run pytest once more in this process, with what the user typed; it is what this one does."""
+    _import_nothing_of_the_project(config)
+    from pytest_brt.plugin.apart import apart
+    from pytest_brt.project.pytest_config import find_root
+
+    known, typed = config.known_args_namespace, config.invocation_params
+    root = Path(known.rootdir).resolve() if known.rootdir else find_root(typed.dir)
+    keeps = config.pluginmanager.hasplugin("cacheprovider")
+    arguments = [*apart(root, keeps=keeps), *typed.args]
+    code = pytest.main(arguments, plugins=list(typed.plugins or ()))
+    config.pluginmanager.register(Ended(int(code)))
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     """Declare the hooks that other plugins may implement, where they are not declared yet."""
     from pytest_brt import hookspec
 
-    finished = getattr(manager.hook, "pytest_brt_finished", None)
+    finished = getattr(pluginmanager.hook, "pytest_brt_finished", None)
     if finished is None or not finished.has_spec():
-        manager.add_hookspecs(hookspec)
+        pluginmanager.add_hookspecs(hookspec)
 
 
 class _UnrewrittenModules:
@@ -38,57 +73,48 @@ class _UnrewrittenModules:
         return PathFinder.find_spec(name, path, target) if name.startswith("pytest_brt.") else None
 
 
-def set_apart(config: pytest.Config, args: list[str]) -> None:
-    """Keep the project's conftests, addopts and ini away from our own session.
-
-    They may need packages that only the project's interpreter has, or be the very bug. The
-    tests that we start load them as usual.
-    """
-    if "-" in (config.known_args_namespace.brt_report or ()):
-        from pytest_brt.plugin.stdout import keep_stdout
-
-        keep_stdout(config)  # before pytest begins to capture
-    # From here on nothing is imported from the project, whatever its modules are called.
-    added = [str(path) for path in config.getini("pythonpath")]
+def _import_nothing_of_the_project(config: pytest.Config) -> None:
+    """Import nothing from the project until the run ends, whatever its modules are called."""
     before = sys.path[:]
-    for path in added:  # pytest put it there, and would take it away in the end
-        if path in before:
-            before.remove(path)
+    theirs = {"", os.getcwd(), *map(str, config.getini("pythonpath"))}  # noqa: PTH109
     config.add_cleanup(lambda: sys.path.__setitem__(slice(None), before))
-    theirs = {"", os.getcwd(), *added}  # noqa: PTH109
     sys.path[:] = [path for path in sys.path if path not in theirs]
     finder = _UnrewrittenModules()
     sys.meta_path.insert(0, finder)
     config.add_cleanup(lambda: sys.meta_path.remove(finder))
-    from pytest_brt.plugin.project_settings import drop_project_settings
-
-    drop_project_settings(config, args)
 
 
-def take_jobs(options: Any) -> None:
-    """Take xdist's number of workers as one of jobs: one process drives all work."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
+    """Prepare a run of ours, before every plugin that acts on its options here already."""
+    _import_nothing_of_the_project(early_config)
+    keep_streams(early_config)
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
+    """Take xdist's ``-n K`` as a number of jobs, before xdist sees it: one process drives all."""
+    options: Any = config.option
     asked = getattr(options, "numprocesses", None)
     if asked:
         options.brt_numprocesses = asked if isinstance(asked, int) else os.cpu_count()
-        options.numprocesses = None
-        options.dist = "no"
-        options.tx = []
+        options.numprocesses, options.dist, options.tx = None, "no", []
+    return (yield)
 
 
-def register_mode(config: pytest.Config) -> None:
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
     """Register the plugin of a run of ours.
 
     Raises:
         UsageError: an input cannot be used, with what to do about it.
     """
-    import pytest
-
     from pytest_brt.errors import BrtError
     from pytest_brt.plugin.session import Session
     from pytest_brt.sandbox.process import hear_of_ends
     from pytest_brt.shown import in_a_log, on_a_line
 
-    declare_hooks(config.pluginmanager)
     _heed_signals(config)
     hear_of_ends()  # git is asked before there is a sandbox
     try:
@@ -107,14 +133,13 @@ def _heed_signals(config: pytest.Config) -> None:
     """
     if threading.current_thread() is not threading.main_thread():
         return
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # Under nohup one is ignored.
-    ours = [n for name in names if signal.getsignal(n := getattr(signal, name)) is signal.SIG_DFL]
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # Under nohup one is ignored.
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
+            config.add_cleanup(partial(_give_back, number))
 
-    def give_back() -> None:
-        for number in ours:
-            signal.signal(number, signal.SIG_DFL)
 
-    config.add_cleanup(give_back)
-    for number in ours:
-        signal.signal(number, signal.default_int_handler)
+def _give_back(number: int) -> None:
+    signal.signal(number, signal.SIG_DFL)

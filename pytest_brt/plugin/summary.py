@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -15,43 +16,40 @@ from pytest_brt.render.text import summary
 from pytest_brt.shown import show
 
 
-def header(inputs: Inputs, options: Options, verbosity: int) -> list[str]:
-    """Return the lines that say what runs, on what, and how it is isolated."""
-    if verbosity < 0:
-        return []
-    engine = inputs.workbench.engine
-    subject = engine.subject
+def header(inputs: Inputs, options: Options) -> Iterator[str]:
+    """Yield what runs, on what, and how it is isolated."""
+    engine, model = inputs.workbench.engine, inputs.workbench.model
+    subject, sandbox = engine.subject, engine.sandbox
     version = ".".join(str(part) for part in subject.python_version)
     strategies = ", ".join(inputs.plan.strategies) if options.issues else "ranking"
-    model = inputs.workbench.model
     asked = "" if model.name == "none" else f"; model {model.name}"
-    lines = [
-        f"brt: {strategies}; python {version} ({subject.found}){asked}; "
-        f"sandbox {engine.sandbox.isolation}; {options.jobs} jobs"
-    ]
-    lines += [
-        f"brt: sandbox {engine.sandbox.isolation}: {remark}" for remark in engine.sandbox.remarks
-    ]
+    yield (
+        f"{strategies}; python {version} ({subject.found}){asked}; sandbox {sandbox.isolation}; "
+        f"{options.jobs} jobs"
+    )
+    if Path(subject.root) != Path.cwd():
+        yield f"project {subject.root}"
+    for remark in sandbox.remarks:
+        yield f"sandbox {sandbox.isolation}: {remark}"
     if inputs.earlier:
-        said = reviewed(inputs.earlier.tests)
-        lines.append(
-            f"brt: bug tests from the last run ({inputs.earlier.about}){said and f'; {said}'}"
-        )
+        review = reviewed(inputs.earlier.tests)
+        yield f"bug tests from the last run ({inputs.earlier.about}){review and f'; {review}'}"
     if not subject.packages:
-        lines.append(
-            f"brt: no package or module in {subject.root!r}: is it the project's root? "
+        yield (
+            f"no package or module in {subject.root!r}: is it the project's root? "
             "(start pytest there, or --rootdir DIR)"
         )
-    lines += [
-        f"brt: {issue.source}: {issue.unread / 1000:,.0f} KB of it are not read: only 10 KB of a "
-        "paragraph, 100 KB of prose and 300 blocks of code are (put logs into a code fence)"
-        for issue in (case.issue for case in inputs.plan.cases)
-        if issue and issue.unread
-    ]
-    lines += [f"brt: {note}" for note in (*options.notes, inputs.left_out) if note]
+    for issue in inputs.plan.issues:
+        if issue.unread:
+            yield (
+                f"{issue.source}: {issue.unread / 1000:,.0f} KB of it are not read: only 10 KB of "
+                "a paragraph, 100 KB of prose and 300 blocks of code are (put logs into a code "
+                "fence)"
+            )
+    if inputs.cases.left_out:
+        yield inputs.cases.left_out
     if asked:
-        lines.append(f"brt: model time limit: {options.budget / 60:g} min")
-    return lines
+        yield f"model time limit: {options.budget / 60:g} min"
 
 
 def show_summary(

@@ -200,16 +200,43 @@ def read_config(root: Path) -> PytestConfig:
     pytest stops at a file that cannot be parsed; here it sets nothing.
     """
     try:
-        for name, tables in _FILES:
-            if (root / name).is_file():
-                for table in tables:
-                    section = _section(root / name, table)
-                    # A file that is pytest's own configures it even where it is empty.
-                    if section is not None or "pytest" in name:
-                        return _config(name, section or {})
+        name, section = _settings(root)
     except _UNREADABLE:
         return PytestConfig(is_broken=True)
-    return PytestConfig()
+    return _config(name, section) if name else PytestConfig()
+
+
+def read_settings(root: Path) -> tuple[str, Mapping[str, object]]:
+    """Return the file of `root` that configures pytest, "" for none, and its values as they are."""
+    try:
+        return _settings(root)
+    except _UNREADABLE:
+        return "", {}
+
+
+def find_root(start: Path) -> Path:
+    """Return the root of the project in which pytest is started, by its rules.
+
+    It is the first folder from `start` upwards that configures pytest, else that has a
+    ``pyproject.toml``, else a ``setup.py``; or else `start`
+    (https://docs.pytest.org/en/stable/reference/customize.html#finding-the-rootdir).
+    """
+    folders = (start, *start.parents)
+    configured = (folder for folder in folders if read_settings(folder)[0])
+    files = ("pyproject.toml", "setup.py")
+    others = (folder for file in files for folder in folders if (folder / file).is_file())
+    return next(configured, None) or next(others, start)
+
+
+def _settings(root: Path) -> tuple[str, Mapping[str, object]]:
+    for name, tables in _FILES:
+        if (root / name).is_file():
+            for table in tables:
+                section = _section(root / name, table)
+                # A file that is pytest's own configures it even where it is empty.
+                if section is not None or "pytest" in name:
+                    return name, section or {}
+    return "", {}
 
 
 def scripts_of(root: Path) -> dict[str, str]:

@@ -166,7 +166,6 @@ def test_own_settings_come_from_the_projects_ini(project: pytest.Pytester) -> No
     report = f"--brt-issue={elsewhere}/clamp.md"
     result = project.runpytest_subprocess(report, "--rank-fixes=patches/a-right.diff", PLAIN)
     assert result.ret == 0, result.stdout.str() + result.stderr.str()
-    result.stdout.fnmatch_lines([f"rootdir: {project.path}", "configfile: tox.ini"])
     assert not (elsewhere / ".pytest_cache").exists(), "the root is not moved"
     assert (project.path / ".pytest_cache").exists()
 
@@ -237,11 +236,11 @@ def test_a_report_alone_imports_little_and_a_tree_that_changes_meanwhile_is_told
     rooms = {name.split(".")[1] for name in ours}
     assert "reproduce" in rooms
     assert not rooms & {"repair", "localise", "rank", "guard", "patches"}
-    assert "pytest_brt.run.repairs" not in ours
+    assert "pytest_brt.pipeline.repairs" not in ours
     assert len(ours) <= 185  # ten of them place the test in a file of the project
     (rewritten,) = (line.split()[1:] for line in result.outlines if line.startswith("rewritten:"))
     # What a plain run loads too; pytest compiles it again in each run, where it may not write.
-    plain = ("hookspec", "plugin", "plugin.option_list", "plugin.start", "plugin.stdout")
+    plain = ("hookspec", "plugin", "plugin.option_list", "plugin.start", "plugin.streams")
     assert set(rewritten) <= {f"pytest_brt.{name}" for name in plain}
 
 

@@ -84,7 +84,7 @@ def test_patches_that_are_none_are_not_said_to_lack_tests(project: pytest.Pytest
     deep = diff_of(SOURCE.replace("low", "least"), path=f"{'deep/' * 30}core.py")
     project.path.joinpath("deep.diff").write_text(deep, "utf-8")
     result = project.runpytest_subprocess(
-        "--brt-issue=clamp.md", "--rank-fixes=notes.diff", "deep.diff"
+        "--brt-issue=clamp.md", "--rank-fixes", "notes.diff", "deep.diff"
     )
     assert "No patch stands out: no patch could be applied." in result.outlines
     result.stdout.fnmatch_lines(["notes.diff x *", "deep.diff x *"])

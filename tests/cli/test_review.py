@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.cli.main import main
+from pytest_brt.pipeline.keeping import find_last_run
+from pytest_brt.plugin.apart import apart
 from pytest_brt.plugin.inputs import cache_folder
-from pytest_brt.run.keeping import find_last_run
 from pytest_brt.store import WRITTEN, LastRun, save_last_run
 from pytest_brt.types import Review
 from tests.support.rows import judged
@@ -91,7 +92,7 @@ def test_pytests_cache_is_found_where_the_project_has_it(
     monkeypatch.setenv("WHERE", "build")
     for name, value in variables.items():
         monkeypatch.setenv(name, value.replace("{root}", str(root)))
-    place = cache_folder(pytester.parseconfigure("--brt-issue=issue.md"))
+    place = cache_folder(pytester.parseconfigure(*apart(root)[2:]))  # without our session
     assert place is not None
     assert root / "build" in place.parents
     save_last_run(place, LastRun(tests=(FIRST,), about="issue.md, now"))

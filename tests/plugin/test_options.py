@@ -13,8 +13,13 @@ from pytest_brt.plugin.option_list import MORE_OPTIONS, OPTIONS, SETTINGS, desti
 from pytest_brt.plugin.options import Write, read_options
 
 
+def parsed(pytester: pytest.Pytester, *arguments: str) -> pytest.Config:
+    """Return what a run of ours is given: its plugin is there, so that no run is started."""
+    return pytester.parseconfig("-p", "pytest_brt.plugin.start", *arguments)
+
+
 def test_defaults(pytester: pytest.Pytester) -> None:
-    options = read_options(pytester.parseconfig("--brt-issue=a.md"), {})
+    options = read_options(parsed(pytester, "--brt-issue=a.md"), {})
     assert options.issues == ("a.md",)
     assert options.rank_fixes == ()
     assert options.strategy == ("auto",)
@@ -28,7 +33,8 @@ def test_defaults(pytester: pytest.Pytester) -> None:
 
 
 def test_everything_given(pytester: pytest.Pytester) -> None:
-    config = pytester.parseconfig(
+    config = parsed(
+        pytester,
         "--brt-issue=a.md",
         "--brt-issue=b.md",
         "--rank-fixes=patches",
@@ -52,11 +58,11 @@ def test_everything_given(pytester: pytest.Pytester) -> None:
 def test_the_command_line_comes_first(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nbrt_timeout = 3\nbrt_env =\n    A=1\n    B=2\n")
     environ = {"PYTEST_BRT_MODEL": "env:1"}
-    assert read_options(pytester.parseconfig(), {}).timeout == 3
-    assert read_options(pytester.parseconfig("--brt-timeout=4"), {}).timeout == 4
-    assert read_options(pytester.parseconfig(), {}).env == (("A", "1"), ("B", "2"))
-    assert read_options(pytester.parseconfig(), environ).model == "env:1"
-    assert read_options(pytester.parseconfig("--brt-model=x:1"), environ).model == "x:1"
+    assert read_options(parsed(pytester), {}).timeout == 3
+    assert read_options(parsed(pytester, "--brt-timeout=4"), {}).timeout == 4
+    assert read_options(parsed(pytester), {}).env == (("A", "1"), ("B", "2"))
+    assert read_options(parsed(pytester), environ).model == "env:1"
+    assert read_options(parsed(pytester, "--brt-model=x:1"), environ).model == "x:1"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +84,7 @@ def test_a_project_says_nothing_of_what_shuts_it_in(
 ) -> None:
     pytester.makeini(f"[pytest]\n{setting}\n")
     with pytest.raises(UsageProblem, match="is not taken from a project's settings"):
-        read_options(pytester.parseconfig("--brt-issue=a.md"), {})
+        read_options(parsed(pytester, "--brt-issue=a.md"), {})
 
 
 @pytest.mark.parametrize("name", ["PYTHONPATH", "PYTHONUSERBASE", "LD_LIBRARY_PATH"])
@@ -86,12 +92,12 @@ def test_a_project_shows_no_folder_but_its_own(pytester: pytest.Pytester, name: 
     (pytester.path / "out").symlink_to("/srv")
     for inside in ("", "lib", "lib:src/../lib"):
         pytester.makeini(f"[pytest]\nbrt_env = {name}={inside}\n")
-        assert read_options(pytester.parseconfig(), {}).env == ((name, inside),)
+        assert read_options(parsed(pytester), {}).env == ((name, inside),)
     for outside in ("/srv", "lib:..", "out/keys"):
         pytester.makeini(f"[pytest]\nbrt_env = {name}={outside}\n")
         with pytest.raises(UsageProblem, match=f"{name} names a folder outside"):
-            read_options(pytester.parseconfig(), {})
-        assert read_options(pytester.parseconfig(f"--brt-env={name}=/srv"), {}).env
+            read_options(parsed(pytester), {})
+        assert read_options(parsed(pytester, f"--brt-env={name}=/srv"), {}).env
 
 
 @pytest.mark.parametrize(
@@ -109,17 +115,17 @@ def test_a_project_shows_no_folder_but_its_own(pytester: pytest.Pytester, name: 
     ],
 )
 def test_wrong_values_are_named(pytester: pytest.Pytester, option: str, message: str) -> None:
-    config = pytester.parseconfig(option)
+    config = parsed(pytester, option)
     with pytest.raises(UsageProblem) as error:
         read_options(config, {})
     assert message in str(error.value)
 
 
 def test_modes(pytester: pytest.Pytester) -> None:
-    assert mode_of(pytester.parseconfig().option) == ""
-    assert mode_of(pytester.parseconfig("--brt-issue=a").option) == "--brt-issue"
-    assert mode_of(pytester.parseconfig("--rank-fixes=a").option) == "--rank-fixes"
-    assert mode_of(pytester.parseconfig("--brt-timeout=3").option) == ""
+    assert mode_of(parsed(pytester).option) == ""
+    assert mode_of(parsed(pytester, "--brt-issue=a").option) == "--brt-issue"
+    assert mode_of(parsed(pytester, "--rank-fixes=a").option) == "--rank-fixes"
+    assert mode_of(parsed(pytester, "--brt-timeout=3").option) == ""
 
 
 def test_the_help_is_short_and_has_the_usual_options(pytester: pytest.Pytester) -> None:
@@ -144,7 +150,7 @@ def test_a_project_names_no_interpreter_elsewhere(pytester: pytest.Pytester, pyt
     result = pytester.runpytest_subprocess("--brt-issue=a.md")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*brt_python: {python} names a folder outside of the project: *"])
-    given = pytester.parseconfig("--brt-issue=a.md", f"--brt-python={python}")
+    given = parsed(pytester, "--brt-issue=a.md", f"--brt-python={python}")
     assert read_options(given, {}).python == python
 
 

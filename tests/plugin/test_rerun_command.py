@@ -5,12 +5,12 @@ import shlex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.plugin.options import TYPED
-from pytest_brt.plugin.session import command_again
+from pytest_brt.plugin.apart import TYPED, command_again
 
 
 def test_modules_and_programs() -> None:
     assert command_again(["-q"], "/venv/bin/pytest", {}) == "pytest -q"
+    assert command_again(["-c", "x", "--no-header", "-q"], "/venv/bin/pytest", {}) == "pytest -q"
     assert command_again(["-q"], "/lib/pytest/__main__.py", {}) == "python -m pytest -q"
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from _pytest.config.findpaths import load_config_dict_from_file
 
-from pytest_brt.plugin.option_list import MORE_OPTIONS, OPTIONS, REPEATED, SETTINGS, destination
-from pytest_brt.plugin.options import read_value
-from pytest_brt.plugin.project_settings import setting_texts
+from pytest_brt.plugin.option_list import MORE_OPTIONS, OPTIONS, SETTINGS, destination
+from pytest_brt.plugin.options import read_value, setting_texts
+from pytest_brt.project.pytest_config import read_settings
 
-METAVARS = {flag: metavar for flag, _, metavar, _ in (*OPTIONS, *MORE_OPTIONS)}
+KINDS = {flag: (kind, metavar) for flag, _, metavar, kind, *_ in (*OPTIONS, *MORE_OPTIONS)}
 #: What each setting may be: as native TOML, and as text.
 WRITTEN = {
     "--brt-python": ('".venv/bin/python"', ".venv/bin/python"),
@@ -26,12 +25,10 @@ TEXT = {"pytest.ini": "[pytest]\n", "tox.ini": "[pytest]\n", "setup.cfg": "[tool
 def of_file(path: Path, flag: str, text: str) -> list[object]:
     """Return the values of the option when the file says so."""
     path.write_text(text, "utf-8")
-    found = load_config_dict_from_file(path)
-    assert found is not None
-    entry = found[destination(flag)]
-    texts = setting_texts(getattr(entry, "value", entry), several=flag in REPEATED)
-    name = destination(flag).removeprefix("brt_")
-    return [read_value(name, METAVARS[flag], one) for one in texts]
+    name, found = read_settings(path.parent)
+    assert name == path.name
+    texts = setting_texts(found[destination(flag)], several=flag == "--brt-env")
+    return [read_value(*KINDS[flag], one) for one in texts]
 
 
 def test_each_setting_is_tried() -> None:
@@ -45,6 +42,7 @@ def test_native_toml_says_the_same_as_text(flag: str, name: str, tmp_path: Path)
     key = destination(flag)
     written = of_file(tmp_path / "pytest.ini", flag, f"[pytest]\n{key} = {text}\n")
     assert written
+    (tmp_path / "pytest.ini").unlink()
     assert of_file(tmp_path / name, flag, f"{TOML[name]}{key} = {native}\n") == written
 
 
@@ -54,6 +52,7 @@ def test_text_says_the_same_in_each_file(flag: str, name: str, tmp_path: Path) -
     _, text = WRITTEN[flag]
     key = destination(flag)
     written = of_file(tmp_path / "pytest.ini", flag, f"[pytest]\n{key} = {text}\n")
+    (tmp_path / "pytest.ini").unlink()
     assert of_file(tmp_path / name, flag, f"{TEXT[name]}{key} = {text}\n") == written
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from pytest_brt.shown import plain
 
@@ -30,19 +30,17 @@ class Progress:
 
     def taken(self) -> list[str]:
         """Return the lines that were said since."""
-        return [text for text, _ in self._said()]
+        return [self._lines.popleft()[0] for _ in range(len(self._lines))]
 
     def sign_of_life(self, apart: float) -> list[str]:
         """Return the last line and how long ago it was said, at most every `apart` seconds."""
         now = self._clock()
         if now < self._shown + apart:
             return []
-        *_, self._last = (self._last, *self._said())
+        for _ in range(len(self._lines)):
+            self._last = self._lines.popleft()
         text, when = self._last
-        if text:
-            self._shown = now
-        return [f"{text} ({now - when:.0f} s ago)"] if text else []
-
-    def _said(self) -> Iterator[tuple[str, float]]:
-        while self._lines:
-            yield self._lines.popleft()
+        if not text:
+            return []
+        self._shown = now
+        return [f"{text} ({now - when:.0f} s ago)"]

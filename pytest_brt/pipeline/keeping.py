@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 
@@ -21,25 +21,11 @@ from pytest_brt.store import (
 from pytest_brt.types import JudgedTest, Review, RunRecord
 
 
-@dataclass(slots=True, kw_only=True)
-class HeldJournal:
-    """Keeps finished work in a file that no other run uses meanwhile."""
-
-    journal: Journal
-    #: What holds the file; None where it cannot be held.
-    descriptor: int | None
-
-    def release(self) -> None:
-        """Let other runs have the file."""
-        if self.descriptor is not None:
-            os.close(self.descriptor)
-
-
-def open_journal(folder: Path, setting: str) -> HeldJournal | None:
+def open_journal(folder: Path, setting: str, closing: ExitStack) -> Journal | None:
     """Return what keeps finished work for the case that this run is interrupted.
 
-    None where the file is that of a run which goes on. `setting` stands for all that decides
-    the results.
+    None where the file is that of a run which goes on; `closing` lets other runs have it. `setting`
+    stands for all that decides the results.
     """
     path = folder / "journal.jsonl"
     try:
@@ -48,7 +34,9 @@ def open_journal(folder: Path, setting: str) -> HeldJournal | None:
         return None
     except OSError:
         descriptor = None  # two runs at once may do the same work
-    return HeldJournal(journal=Journal(path, setting), descriptor=descriptor)
+    if descriptor is not None:
+        closing.callback(os.close, descriptor)
+    return Journal(path, setting)
 
 
 def written_tests(record: RunRecord) -> tuple[JudgedTest, ...]:
@@ -70,7 +58,7 @@ def find_last_run(root: str, name: str, *others: str) -> tuple[Path, Path, LastR
     for folder in (start, *start.parents):
         cache = cache_dir_of(folder)
         kept = cache / "d/brt"
-        is_kept = any(is_file(kept / one) for one in (name, *others))
+        is_kept = any(is_file(kept / file) for file in (name, *others))
         if is_kept and kept.resolve() == cache.resolve() / "d/brt":
             return folder, kept, load_last_run(kept, name)
     raise UsageProblem(

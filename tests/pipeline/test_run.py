@@ -1,9 +1,8 @@
-"""A run does each piece of work once, in whatever order it is asked for."""
+"""A run makes tests, runs them on patches, and tells what was not done."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from threading import Event, Lock
@@ -11,15 +10,16 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.errors import ModelProblem
+from pytest_brt.errors import ModelProblem, UsageProblem
 from pytest_brt.model.model import Model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import Rating, judge
+from pytest_brt.pipeline.attempts import make_attempt
+from pytest_brt.pipeline.plan import Job, Plan
+from pytest_brt.pipeline.run import Run
 from pytest_brt.render.entries import build_report
 from pytest_brt.reproduce.strategy import Strategy, Workbench
-from pytest_brt.run.futures import Run
-from pytest_brt.run.plan import AttemptKey, Case, Plan
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import Journal
@@ -28,13 +28,13 @@ from pytest_brt.types import (
     CandidateTest,
     FileChange,
     Issue,
+    JudgedTest,
     Note,
     NotRun,
     Oracle,
     OracleKind,
     Origin,
     Patch,
-    Standing,
     Status,
     TestRun,
     Verdict,
@@ -94,33 +94,33 @@ def bench_of(engine: Runner) -> Workbench:
     return Workbench(engine=engine, repeat=1, model=model, say=lambda text: None)
 
 
-def make(
-    engine: Runner,
-    strategy: Strategy,
-    pool: Executor,
-) -> Run:
+def make(engine: Runner, strategy: Strategy, jobs: int = 1, *only: str) -> Run:
+    """Return a run of a strategy at a report with two patches, or those that are named."""
     patches = tuple(patch(name) for name in ("c-wrong", "a-right"))
-    plan = Plan(
-        cases=(Case(issue=ISSUE, patches=patches),),
+    plan = plan_of(strategy, patches, jobs)
+    rows = [Job.of("i1", one) for one in patches]
+    wanted = [job for job in rows if not only or job.name in only]
+    return Run(plan, bench_of(engine), wanted if only else (*plan.attempts("i1"), *wanted))
+
+
+def plan_of(strategy: Strategy, patches: tuple[Patch, ...], jobs: int) -> Plan:
+    return Plan(
+        issues=(ISSUE,),
         strategies={"counting": strategy},
-        given=None,
+        patches=patches,
+        ranked="i1",
+        jobs=jobs,
     )
-    return Run(plan, bench_of(engine), pool)
 
 
 @pytest.mark.parametrize("jobs", [1, 4])
-def test_rows_pull_their_attempts_and_nothing_runs_twice(engine: Runner, jobs: int) -> None:
+def test_patches_pull_their_attempts_and_nothing_runs_twice(engine: Runner, jobs: int) -> None:
     counting = Counting()
-    with ThreadPoolExecutor(jobs) as pool:
-        run = make(engine, Strategy(attempt=counting.attempt), pool)
-        (case,) = run.plan.cases
-        rows = [run.row(case, patch) for patch in case.patches]
-        assert run.row(case, case.patches[0]) is rows[0]
-        attempt = run.attempt(AttemptKey(issue="i1", strategy="counting", index=0))
-        assert [row.result().applies for row in rows] == [True, True]
-        assert attempt.result().seconds > 0
-        record = run.record()
+    run = make(engine, Strategy(attempt=counting.attempt), jobs, "a-right.diff", "c-wrong.diff")
+    run.start().result()
+    record = run.record()
     assert counting.asked == [0]
+    assert [attempt.seconds > 0 for attempt in record.attempts] == [True]
     assert [rank.result.patch.name for rank in record.ranks] == ["a-right.diff", "c-wrong.diff"]
     assert [rank.epr for rank in record.ranks] == [1.0, 0.0]
     assert record.sandbox == engine.sandbox.isolation
@@ -147,13 +147,12 @@ def test_equal_patches_are_run_once_and_each_has_the_result(engine: Runner, jobs
     right = SOURCE.replace(CLAMP, FIXES["a-right"])
     commented = diff_of(right.replace("def clamp", "# Both ends count.\ndef clamp"))
     copy = Patch(id="copy", name="copy.diff", text=commented)
-    with ThreadPoolExecutor(jobs) as pool:
-        run = make(rows, Strategy(attempt=Counting().attempt), pool)
-        (case,) = run.plan.cases
-        case = replace(case, patches=(*case.patches, copy))
-        run.plan = replace(run.plan, cases=(case,))
-        found = [run.row(case, patch).result() for patch in case.patches]
-        ranks = {rank.result.patch.name: rank for rank in run.record().ranks}
+    patches = (patch("c-wrong"), patch("a-right"), copy)
+    plan = plan_of(Strategy(attempt=Counting().attempt), patches, jobs)
+    run = Run(plan, bench_of(rows), [Job.of("i1", one) for one in patches])
+    run.start().result()
+    found = [future.result() for job, future in run.futures.items() if job.patch]
+    ranks = {rank.result.patch.name: rank for rank in run.record().ranks}
     assert len(rows.contents) == 2
     _, first, second = found
     assert first.normal == second.normal
@@ -164,38 +163,48 @@ def test_equal_patches_are_run_once_and_each_has_the_result(engine: Runner, jobs
 
 
 def test_patches_that_were_not_run_are_named_and_nobody_leads(engine: Runner) -> None:
-    pool = ThreadPoolExecutor(1)
-    run = make(engine, Strategy(attempt=Counting().attempt), pool)
-    (case,) = run.plan.cases
-    first, second = case.patches
-    assert run.row(case, first).result().applies
+    begun, go_on = Event(), Event()
+
+    def waiting(issue: Issue, index: int, workbench: Workbench) -> Attempt:
+        begun.set()
+        assert go_on.wait(60)
+        return Counting().attempt(issue, index, workbench)
+
     # Only what was asked for can be missing: the user may have selected patches.
-    assert run.record().not_run == ()
-    gate = Event()
-    pool.submit(gate.wait)
-    row = run.row(case, second)
-    pool.shutdown(wait=False, cancel_futures=True)
-    gate.set()
-    assert row.cancelled()
+    run = make(engine, Strategy(attempt=waiting), 1, "a-right.diff")
+    run.start()
+    assert begun.wait(60)
+    run.stop()
     record = run.record()
-    assert record.not_run == (NotRun(issue="i1", patches=(second.name,), of=2),)
-    assert [rank.result.patch.name for rank in record.ranks] == [first.name]
-    assert Standing.SEPARATED not in {rank.standing for rank in record.ranks}
+    go_on.set()
+    assert record.not_run == (NotRun(issue="i1", patches=("a-right.diff",), of=1),)
+    assert record.ranks == ()
     (ranking,) = build_report(record, SETTING, 0).rankings
     assert ranking.answer.status is Status.UNFINISHED
-    assert ranking.answer.text == "No answer yet: 1 of 2 patches was not run."
+    assert ranking.answer.text == "No answer yet: 1 of 1 patches was not run."
 
 
 def test_an_attempt_that_broke_leaves_the_others(engine: Runner) -> None:
-    with ThreadPoolExecutor(2) as pool:
-        run = make(engine, Strategy(attempt=Counting().attempt, runs=2), pool)
-        (case,) = run.plan.cases
-        keys = run.plan.keys(case)
-        assert isinstance(run.attempt(keys[1]).exception(), ModelProblem)
-        assert len(run.row(case, case.patches[1]).result().cells) == 1
-        record = run.record()
+    run = make(engine, Strategy(attempt=Counting().attempt, runs=2), 2)
+    run.start().result()
+    first, second, *rows = run.futures.values()
+    assert first.result().tests
+    assert isinstance(second.exception(), ModelProblem)
+    assert [len(row.result().cells) for row in rows] == [1, 1]
+    record = run.record()
     assert [attempt.index for attempt in record.attempts] == [0]
-    assert [rank.epr for rank in record.ranks] == [1.0]
+    assert [rank.epr for rank in record.ranks] == [1.0, 0.0]
+
+
+def test_what_breaks_all_is_told_to_whoever_waits(engine: Runner) -> None:
+    def given() -> tuple[JudgedTest, ...]:
+        raise UsageProblem("no such test")
+
+    plan = Plan(strategies={}, given=given, patches=(patch("a-right"),))
+    run = Run(plan, bench_of(engine), [Job.of("", patch("a-right"))])
+    run.start().result()
+    (future,) = run.futures.values()
+    assert isinstance(future.exception(), UsageProblem)
 
 
 def test_a_model_s_attempt_without_a_test_says_what_to_do(engine: Runner) -> None:
@@ -211,17 +220,16 @@ def test_a_model_s_attempt_without_a_test_says_what_to_do(engine: Runner) -> Non
         item = replace(item, test=replace(item.test, origin=origin), judgement=judgement)
         return replace(nothing(issue, index, workbench), tests=(item,))
 
-    with ThreadPoolExecutor(1) as pool:
-        for attempt, asks, told in (
-            (nothing, True, ["model-failed", "model-gave-nothing"]),
-            (wrong, True, ["model-failed", "model-gave-nothing"]),
-            (nothing, False, ["model-failed"]),
-            (Counting().attempt, True, []),
-        ):
-            run = make(engine, Strategy(attempt=attempt, asks=asks), pool)
-            (case,) = run.plan.cases
-            made = run.attempt(run.plan.keys(case)[0]).result()
-            assert [note.code for note in made.notes] == told
+    for attempt, asks, told in (
+        (nothing, True, ["model-failed", "model-gave-nothing"]),
+        (wrong, True, ["model-failed", "model-gave-nothing"]),
+        (nothing, False, ["model-failed"]),
+        (Counting().attempt, True, []),
+    ):
+        job = Job(issue="i1", strategy="counting", name="counting")
+        strategy = Strategy(attempt=attempt, asks=asks)
+        made = make_attempt(ISSUE, job, strategy, bench_of(engine))
+        assert [note.code for note in made.notes] == told
 
 
 def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Runner, tmp_path: Path) -> None:
@@ -230,16 +238,18 @@ def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Runner, tmp_path:
         raise AssertionError("the model was asked")
 
     def attempt(budget: float) -> Attempt:
-        plan = replace(make(engine, Strategy(attempt=late), pool).plan, budget=budget)
+        plan = replace(make(engine, Strategy(attempt=late)).plan, budget=budget)
         journal = Journal(tmp_path / "journal.jsonl", "s")
-        run = Run(plan, replace(bench_of(engine), journal=journal), pool)
-        return run.attempt(AttemptKey(issue="i1", strategy="counting", index=0)).result()
+        jobs = plan.attempts("i1")
+        run = Run(plan, replace(bench_of(engine), journal=journal), jobs)
+        run.start().result()
+        made: Attempt = run.futures[jobs[0]].result()
+        return made
 
-    with ThreadPoolExecutor(1) as pool:
-        made = attempt(-60.0)
-        (note,) = made.notes
-        assert note.text == "the time for this run is used up (--brt-budget)"
-        assert not (tmp_path / "journal.jsonl").exists()
-        # With time, the model is asked: here there is none.
-        with pytest.raises(ModelProblem, match="none was chosen"):
-            attempt(60.0)
+    made = attempt(-60.0)
+    (note,) = made.notes
+    assert note.text == "the time for this run is used up (--brt-budget)"
+    assert not (tmp_path / "journal.jsonl").exists()
+    # With time, the model is asked: here there is none.
+    with pytest.raises(ModelProblem, match="none was chosen"):
+        attempt(60.0)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pytest_brt.run.progress import Progress
+from pytest_brt.pipeline.progress import Progress
 
 
 class Clock:
