@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_brt.agents.prompts import system_and_user
+from pytest_brt.agents.prompts import cut, system_and_user
 from pytest_brt.agents.reply import Tool, describe, read_reply
-from pytest_brt.agents.shown import cut
-from pytest_brt.agents.workspace import Refused, Workspace
+from pytest_brt.agents.workspace import Observation, Refused, Workspace
 from pytest_brt.errors import BrtError, ModelProblem, OutOfTime, Overflowed, SubjectProblem
-from pytest_brt.model.request import Message, Reply, Request
-from pytest_brt.types import Call, Ending, FileChange, Finished, Step, Trajectory
+from pytest_brt.model.request import Message, Reply, Request, estimate
+from pytest_brt.types import Call, Ending, Step, Trajectory
 
 #: So many equal steps in vain among so many of the last end a run: a loop can have several steps.
 _EQUAL, _AMONG_LAST = 4, 8
@@ -32,14 +31,14 @@ def conversation(
 
     The last result is always whole.
     """
-    left = room - env.model.count(env.opening)
+    left = room - estimate(env.opening)
     turns: list[Message] = []
     for step in reversed(steps):
-        pair = (Message("assistant", step.reply), Message("user", step.observation))
-        left -= env.model.count(pair)
+        reply, result = Message("assistant", step.reply), Message("user", step.observation)
+        left -= estimate((reply, result))
         if turns and left < 0:
-            pair = (pair[0], Message("user", "[this result is left out]"))
-        turns = [*pair, *turns]
+            result = Message("user", "[this result is left out]")
+        turns = [reply, result, *turns]
     return (*env.opening, *turns)
 
 
@@ -53,7 +52,6 @@ class Agent:
     tools: tuple[Tool, ...]
     steps: int
     temperature: float
-    top_p: float = 0.95
     top_k: int = 0
     #: Runs of it for one report, and whether every other one is given the failing test.
     runs: int = 1
@@ -70,14 +68,15 @@ class Agent:
     def state(self, steps: Sequence[Step]) -> str:
         """Return the state after some steps, "" without states."""
         state = next(iter(self.states), "")
-        for step in steps if state else ():
-            state = self.states[state].get(step.action, state) if step.is_done else state
+        for step in steps:
+            if step.is_done and state:
+                state = self.states[state].get(step.action, state)
         return state
 
     def offered(self, steps: Sequence[Step]) -> dict[str, Tool]:
         """Return the tools of the state after some steps, by name."""
         tools = {tool.__name__: tool for tool in self.tools}
-        names = self.states[self.state(steps)] if self.states else tools
+        names = self.states.get(self.state(steps), tools)
         return {name: tools[name] for name in names if name in tools}
 
     def opening(self, values: Mapping[str, object]) -> tuple[Message, ...]:
@@ -94,62 +93,62 @@ def run_agent(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Traje
         SubjectProblem: the project's interpreter cannot be started.
     """
     env.opening = tuple(opening)
-    steps, reason = env.steps, ""
-    ending: Ending | None = None
-    while ending is None:
+    ending, reason = Ending.STEPS, ""
+    while len(env.steps) < agent.steps:
         try:
-            steps.append(_take_step(agent, env))
+            is_over = _take_step(agent, env)
         except ModelProblem as problem:
             kinds = {Overflowed: Ending.TOKENS, OutOfTime: Ending.TIME}
             ending, reason = kinds.get(type(problem), Ending.ERROR), str(problem)
-            if ending is Ending.ERROR and not steps:
+            if ending is Ending.ERROR and not env.steps:
                 raise
-            continue
-        env.say(f"step {len(steps)} of {agent.steps}: {steps[-1].action}")
-        if any(isinstance(effect, Finished) for effect in steps[-1].effects):
-            ending = Ending.FINISH
-        elif is_loop(steps):
-            ending = Ending.LOOP
-        elif len(steps) >= agent.steps:
-            ending = Ending.STEPS
-    return Trajectory(steps=tuple(steps), ending=ending, reason=reason)
+            break
+        env.say(f"step {len(env.steps)} of {agent.steps}: {env.steps[-1].action}")
+        if is_over or is_loop(env.steps):
+            ending = Ending.FINISH if is_over else Ending.LOOP
+            break
+    return Trajectory(steps=tuple(env.steps), ending=ending, reason=reason)
 
 
 def is_loop(steps: Sequence[Step]) -> bool:
     """Return whether the last step was in vain, and taken too often of late."""
     vain = [step.call or step.reply for step in steps[-_AMONG_LAST:] if not step.is_done]
-    return bool(vain) and not steps[-1].is_done and vain.count(vain[-1]) >= _EQUAL
+    last = steps[-1]
+    return not last.is_done and vain.count(last.call or last.reply) >= _EQUAL
 
 
-def _take_step(agent: Agent, env: Workspace) -> Step:
-    """Ask for a step and carry it out; what is wrong with it is answered."""
+def _take_step(agent: Agent, env: Workspace) -> bool:
+    """Ask for a step and carry it out; what is wrong with it is answered. Say if it is the last."""
     reply = _ask(agent, env)
     begin, waited = time.monotonic(), env.model.usage.cost.seconds
-    offered = agent.offered(env.steps)
-    step = Step(number=len(env.steps) + 1, reply=reply.text)
-    before = dict(env.changed)
+    call, thought, is_done = None, "", False
     try:
+        offered = agent.offered(env.steps)
         call, thought = read_reply(reply.text, offered, is_cut=reply.is_cut)
-        step = replace(step, call=call, thought=thought)
         _refuse_repeat(call, env.steps)
         code = {"code": call.code} if call.code else {}
         done = offered[call.action](env, **dict(call.arguments), **code)
+        seen, is_done = done if isinstance(done, Observation) else Observation(done), True
     except (SubjectProblem, ModelProblem):
         raise
     except Refused as refused:
-        return replace(step, observation=str(refused))
+        seen = Observation(str(refused))
     except BrtError as problem:
-        return replace(step, observation=f"This did not work: {problem}")
-    changed = {path: new for path, new in env.changed.items() if before.get(path) != new}
-    is_plain = isinstance(done, str)
-    return replace(
-        step,
-        is_done=True,
-        observation=cut(done if is_plain else done.text, int(env.model.context * _OBSERVATION)),
-        changes=tuple(FileChange(path=path, content=new) for path, new in changed.items()),
-        effects=() if is_plain else done.effects,
+        seen = Observation(f"This did not work: {problem}")
+    step = Step(
+        number=len(env.steps) + 1,
+        reply=reply.text,
+        observation=cut(seen.text, int(env.model.context * _OBSERVATION)),
+        call=call,
+        thought=thought,
+        is_done=is_done,
+        changes=seen.changes,
+        verdict=seen.verdict,
+        diffs=seen.diffs,
         seconds=time.monotonic() - begin - (env.model.usage.cost.seconds - waited),
     )
+    env.steps.append(step)
+    return seen.is_over
 
 
 def _refuse_repeat(call: Call, steps: Sequence[Step]) -> None:
@@ -160,25 +159,18 @@ def _refuse_repeat(call: Call, steps: Sequence[Step]) -> None:
                 f"You did exactly this in step {step.number}, and nothing has changed since. Do "
                 "something else."
             )
-        if step.changes or step.effects:
+        if step.changes or step.verdict:
             return
 
 
 def _ask(agent: Agent, env: Workspace) -> Reply:
-    """Return the reply to what an agent has seen; made shorter where a server has less room."""
-    while True:
-        context = env.model.context
-        longest = max(16, min(_LONGEST, int(context * _REPLY)))
-        request = Request(
-            messages=agent.layout(agent, env, env.steps, context - longest),
-            temperature=agent.temperature,
-            top_p=agent.top_p,
-            top_k=agent.top_k,
-            seed=env.next_seed(),
-            max_tokens=longest,
-        )
-        try:
-            return env.model.complete(request)[0]
-        except Overflowed:
-            if env.model.context >= context:
-                raise
+    """Return the reply to what an agent has seen."""
+    longest = max(16, min(_LONGEST, int(env.model.context * _REPLY)))
+    request = Request(
+        messages=agent.layout(agent, env, env.steps, env.model.context - longest),
+        temperature=agent.temperature,
+        top_k=agent.top_k,
+        seed=env.next_seed(),
+        max_tokens=longest,
+    )
+    return env.model.complete(request)[0]

@@ -64,10 +64,9 @@ def _models(arguments: argparse.Namespace) -> None:
 def _servers() -> Iterator[str]:
     """Yield a line for each usual server: which models it has, and whether one answers."""
     for scheme in PORTS:
-        spec = read_spec(f"{scheme}:")
-        server = spec.connect()
+        server = read_spec(f"{scheme}:").server
         try:
-            names = [str(row["id"]) for row in server.models()]
+            names = list(server.models())
         except BrtError:
             yield f"{scheme}: none on port {server.port}"
             continue

@@ -34,17 +34,19 @@ _SLOTS, _CELLS = 8, 1.5
 _LOADING = 900.0
 #: Fields of a request that llama-cpp-python takes as they are.
 _TAKEN = ("messages", "max_tokens", "temperature", "top_p", "top_k", "seed", "stop")
-_PACKAGES = {"llama-server": "xllamacpp", "llama-cpp-python": "llama_cpp"}
+#: What runs a file, by the package that has it.
+ENGINES = {"llama-server": "xllamacpp", "llama-cpp-python": "llama_cpp"}
 #: The key, which no list of processes is to show.
 _KEY = "LLAMA_API_KEY"
 
 
 def engines() -> list[str]:
     """Return what can run a GGUF file here, the better one first."""
-    known = [name for name, package in _PACKAGES.items() if find_spec(package) is not None]
-    if shutil.which("llama-server") and "llama-server" not in known:
-        known.insert(0, "llama-server")
-    return known
+    return [
+        name
+        for name, package in ENGINES.items()
+        if find_spec(package) or (name == "llama-server" and shutil.which(name))
+    ]
 
 
 class Child(Server):
@@ -53,8 +55,8 @@ class Child(Server):
     def __init__(self, path: Path, context: int, engine: str = "") -> None:
         """Serve a file with so much context; nothing is started yet."""
         self.engine = engine or next(iter(engines()), "")
-        slots = _SLOTS if self.engine == "llama-server" else 1
-        super().__init__("http://127.0.0.1", context=context, slots=slots)
+        super().__init__("http://127.0.0.1", context=context)
+        self.slots = _SLOTS if self.engine == "llama-server" else 1
         self.path = path
         #: What runs, or ran; None before anybody asked.
         self.process: subprocess.Popen[bytes] | None = None
@@ -72,7 +74,7 @@ class Child(Server):
         Raises:
             ModelProblem: nothing here can run it, or it cannot be loaded.
         """
-        with self._lock:
+        with self._lock, tempfile.TemporaryFile() as log:
             if self.process is not None and not self.has_died:
                 return
             self._end()  # what is left of one that died
@@ -81,40 +83,35 @@ class Child(Server):
                     f"--brt-model: nothing to run {self.path.name!r} with (pip install "
                     "'pytest-brt[server]' or 'pytest-brt[llama]')"
                 )
-            with tempfile.TemporaryFile() as log:
-                try:
-                    self._start(log)
-                except BaseException:
-                    self._end()
-                    raise
+            self._start(log)
+            end = time.monotonic() + _LOADING
+            while not (self.has_died or self.is_closed) and time.monotonic() < end:
+                with suppress(ModelProblem):
+                    super().open()
+                    return
+                time.sleep(0.1)
+            self._end()
+            log.seek(0)
+            lines = log.read().decode("utf-8", "replace")
+            errors = re.findall(r".*(?:error|fail).*", lines, re.IGNORECASE) or ["no answer"]
+            raise ModelProblem(
+                f"{self.path.name!r} cannot be loaded: {errors[-1].strip()[:200]} (is it a whole "
+                "GGUF file?)"
+            )
 
     def _start(self, log: IO[bytes]) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.key = secrets.token_hex(16)
-        numbers = map(str, (self.port, self.context))
+        self.key, self.is_known = secrets.token_hex(16), False
+        told = (self.engine, str(self.path), str(self.port), str(self.context))
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", __name__, self.engine, str(self.path), *numbers],
+            [sys.executable, "-P", "-m", __name__, *told],
             stdin=subprocess.PIPE,  # it ends when this is closed
             stdout=log,
             stderr=log,
             start_new_session=True,
             env={**os.environ, _KEY: self.key},
-        )
-        end = time.monotonic() + _LOADING
-        self.is_known = False
-        while not (self.has_died or self.is_closed) and time.monotonic() < end:
-            with suppress(ModelProblem):
-                super().open()
-                return
-            time.sleep(0.1)
-        log.seek(0)
-        lines = log.read().decode("utf-8", "replace")
-        errors = re.findall(r".*(?:error|fail).*", lines, re.IGNORECASE) or ["no answer"]
-        raise ModelProblem(
-            f"{self.path.name!r} cannot be loaded: {errors[-1].strip()[:200]} (is it a whole GGUF "
-            "file?)"
         )
 
     def close(self) -> None:
@@ -126,9 +123,7 @@ class Child(Server):
         if self.process is not None:
             if not self.has_died:
                 os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-            if self.process.stdin is not None:
-                self.process.stdin.close()
+            self.process.communicate()
 
 
 # -- in the child --
@@ -142,7 +137,7 @@ def _run_program(program: str, path: str, port: int, context: int) -> None:
 
 
 def _run_package(path: str, port: int, context: int) -> None:
-    package: Any = import_module(_PACKAGES["llama-server"])
+    package: Any = import_module(ENGINES["llama-server"])
     params = package.CommonParams()
     params.model.path = path
     params.hostnames, params.port, params.api_keys = ["127.0.0.1"], port, [os.environ[_KEY]]
@@ -156,13 +151,13 @@ def _run_package(path: str, port: int, context: int) -> None:
 
 def _run_llama_cpp(path: str, port: int, context: int) -> None:
     """Answer by the high-level API of llama-cpp-python, one request after the other."""
-    package: Any = import_module(_PACKAGES["llama-cpp-python"])
+    package: Any = import_module(ENGINES["llama-cpp-python"])
     llama = package.Llama(path, n_ctx=context, n_gpu_layers=-1, verbose=False)
+    sizes = {name.rpartition(".")[2]: value for name, value in llama.metadata.items()}
+    meta = {"n_ctx_train": int(sizes.get("context_length", 0))}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            sizes = [n for name, n in llama.metadata.items() if name.endswith("context_length")]
-            meta = {"n_ctx_train": int(sizes[0]) if sizes else 0}
             self._send(200, {"data": [{"id": Path(path).stem, "meta": meta}]})
 
         def do_POST(self) -> None:

@@ -51,9 +51,10 @@ class Unreachable(ModelProblem):
 class Server:
     """One model behind a server on this machine; safe to use from many threads."""
 
-    def __init__(
-        self, url: str, *, key: str = "", name: str = "", context: int = 0, slots: int = 64
-    ) -> None:
+    #: Replies in one request.
+    slots = 64
+
+    def __init__(self, url: str, *, key: str = "", name: str = "", context: int = 0) -> None:
         """Take an address such as "http://127.0.0.1:8080/v1"; connects when first asked.
 
         Raises:
@@ -71,44 +72,40 @@ class Server:
                 f"--brt-model: {url!r} is not an http address of this machine (reach another one "
                 "through a forwarded port: ssh -L 8080:localhost:8080 HOST)"
             )
-        self.url = f"http://{parts.hostname}:{self.port}"
+        self.url = f"http://{self.host}:{self.port}"
         self._path = parts.path.rstrip("/") or "/v1"
         self.key = key
         #: What the server calls the model; "" until it is asked, where it has only one.
         self.name = name
         #: Tokens of prompt and reply together; 0 until it is asked.
         self.context = context
-        #: Replies in one request.
-        self.slots = slots
         #: Seconds to wait after each failure in a row, before the server is given up.
         self.pauses: tuple[float, ...] = _PAUSES
         #: Fields that it refused, and "n" where it gives one reply whatever is asked for.
         self.refused: set[str] = set()
-        #: Whether it was asked for them.
-        self.is_known = False
+        #: Whether it was asked for them, and whether nobody is to be asked any more.
+        self.is_known = self.is_closed = False
         self._open: set[http.client.HTTPConnection] = set()
-        #: Whether nobody is to be asked any more.
-        self.is_closed = False
 
     @property
     def has_died(self) -> bool:
         """Whether another process is to be started in its place."""
         return False
 
-    def models(self) -> list[dict[str, Any]]:
-        """Return what the server tells of its models.
+    def models(self) -> dict[str, dict[str, Any]]:
+        """Return what the server tells of its models, by name.
 
         Raises:
             ModelProblem: nobody answers, or somebody else.
         """
         status, body, text = self.send("/models", _ASKING)
-        rows = body.get("data")
-        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        try:
+            return {str(row["id"]): row for row in body["data"]}
+        except (KeyError, TypeError) as error:
             raise ModelProblem(
                 f"--brt-model: {self.url} is not an OpenAI-compatible server (it answers {status}: "
                 f"{_start(text)})"
-            )
-        return [row for row in rows if "id" in row]
+            ) from error
 
     def open(self) -> None:
         """Ask once which model there is, and how much context it has.
@@ -118,7 +115,7 @@ class Server:
         """
         if self.is_known:
             return
-        known = {str(row["id"]): row for row in self.models()}
+        known = self.models()
         if not self.name and len(known) != 1:
             raise ModelProblem(
                 f"--brt-model: {self.url} has {len(known)} models (name one after a '#': "
@@ -127,8 +124,7 @@ class Server:
         self.name = self.name or next(iter(known))
         row = known.get(self.name, {})
         meta = row.get("meta") or {}
-        size = row.get("max_model_len") or meta.get("n_ctx") or _CONTEXT
-        size = self.context or int(size)
+        size = self.context or int(row.get("max_model_len") or meta.get("n_ctx") or _CONTEXT)
         self.context = min(size, int(meta.get("n_ctx_train") or size))
         self.is_known = True
 
@@ -161,19 +157,17 @@ class Server:
     def _replies(
         self, request: Request, first: int, n: int, deadline: float
     ) -> tuple[list[Reply], Cost]:
-        """Return `n` replies from sample number `first` on, and what they cost."""
         begin = time.monotonic()
         one = replace(request, n=n, seed=(request.seed + first) % 2**31)
         body = self._complete(one, deadline)
         replies = []
         for choice in body.get("choices") or ():
-            text = str((choice.get("message") or {}).get("content") or "")
-            is_cut = choice.get("finish_reason") == "length"
-            replies.append(Reply(text=_THOUGHTS.sub("", text), is_cut=is_cut))
+            text = _THOUGHTS.sub("", (choice.get("message") or {}).get("content") or "")
+            replies.append(Reply(text=text, is_cut=choice.get("finish_reason") == "length"))
         if not replies:
             raise ModelProblem(f"{self.url}: not a chat completion: {_start(str(body))}")
         usage = body.get("usage") or {}
-        counted, made = (int(usage.get(f"{part}_tokens") or 0) for part in ("prompt", "completion"))
+        counted, made = (usage.get(f"{of}_tokens") or 0 for of in ("prompt", "completion"))
         if _COUNTED <= counted < _CUT * estimate(request.messages):
             raise ModelProblem(
                 f"{self.url} read only {counted} tokens of a prompt: it cuts prompts to its "
@@ -182,7 +176,7 @@ class Server:
         if "timings" in body:  # llama-server counts the first reply alone
             lengths = [len(reply.text) for reply in replies]
             made = max(made, made * sum(lengths) // max(1, lengths[0]))
-        cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
+        cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
         return replies, Cost(
             calls=1,
             prompt_tokens=counted,
@@ -209,8 +203,9 @@ class Server:
                 if status < 500 and _TOO_LONG.search(text):
                     self.context = self.context * 3 // 4
                     raise Overflowed(f"the prompt does not fit the model: {_start(text)}")
-                words = set(re.findall(r"\w+", text))
-                named = [name for name in _OPTIONAL if name in fields and name in words]
+                named = [
+                    one for one in _OPTIONAL if one in fields and re.search(rf"\b{one}\b", text)
+                ]
                 if status in (400, 422) and named:
                     self.refused.add(named[0])
                     continue
@@ -258,8 +253,7 @@ class Server:
         except TimeoutError as error:
             raise OutOfTime(f"no answer from {self.url!r} within {seconds:.0f} s") from error
         except (OSError, http.client.HTTPException) as error:
-            reason = getattr(error, "strerror", "") or str(error) or type(error).__name__
-            what = f"no answer from {self.url!r}: {reason} (is the server running?)"
+            what = f"no answer from {self.url!r}: {error} (is the server running?)"
             raise Unreachable(what) from error
         finally:
             self._open.discard(connection)
@@ -275,9 +269,8 @@ class Server:
         """Cut every connection, so that whoever waits for an answer goes on."""
         self.is_closed = True
         for connection in list(self._open):
-            if connection.sock is not None:
-                with suppress(OSError):  # it was answered in this moment
-                    connection.sock.shutdown(socket.SHUT_RDWR)
+            with suppress(OSError, AttributeError):  # it is not connected, or in this moment not
+                connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def _start(text: str) -> str:

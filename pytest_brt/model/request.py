@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pytest_brt.errors import OutOfTime
 from pytest_brt.types import Cost
 
 #: Bytes per token of code and English, and tokens around a message: hardly ever too many.
@@ -53,15 +52,15 @@ class Reply:
     is_cut: bool = False
 
 
-def estimate(asked: str | Sequence[Message]) -> int:
-    """Return a number of tokens that a text or a conversation hardly ever exceeds.
+def estimate(messages: Sequence[Message]) -> int:
+    """Return a number of tokens that a conversation hardly ever exceeds.
 
-    >>> estimate("def f(): pass")
-    5
+    >>> estimate([Message("user", "def f(): pass")])
+    13
     """
-    if isinstance(asked, str):
-        return -(-len(asked.encode("utf-8", "replace")) // _BYTES)
-    return sum(estimate(message.content) + _MARKUP for message in asked)
+    return sum(
+        len(one.content.encode("utf-8", "replace")) // _BYTES + 1 + _MARKUP for one in messages
+    )
 
 
 @dataclass(slots=True)
@@ -101,13 +100,7 @@ class Usage:
         if self.above is not None:
             self.above.fail(problem)
 
-    def seconds_left(self) -> float:
-        """Return the seconds until the deadline.
-
-        Raises:
-            OutOfTime: there are none.
-        """
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise OutOfTime("the time for this run is used up (--brt-budget)")
-        return left
+    @property
+    def is_over(self) -> bool:
+        """Whether the deadline has come."""
+        return time.monotonic() >= self.deadline

@@ -154,7 +154,7 @@ class Repairing:
 
     def _choose(self, model: Model, seed: int) -> JudgedTest | None:
         """Return the test that is given to runs of a strategy, None without one."""
-        judge = Judge(gather(self._issue, self._index), self._bench.facts(self._issue), model)
+        judge = Judge(gather(self._issue, self._index, self._bench), model)
         opinions = {
             judged.test.id: judged.judgement.counts
             for attempt in self._attempts

@@ -26,7 +26,6 @@ from pytest_brt.types import (
     Repair,
     RunRecord,
     Step,
-    TestsRan,
     Trajectory,
     distinct,
 )
@@ -130,8 +129,7 @@ def _step(steps: Sequence[Step], root: Path) -> dict[str, object]:
     from pytest_brt.patches.text import canonical_diff
 
     step = steps[-1]
-    ran = (effect for effect in step.effects if isinstance(effect, TestsRan))
-    diffs = [diff for effect in ran for diff in effect.diffs]
+    diffs = list(step.diffs)
     if step.changes:
         files = {change.path: change for earlier in steps for change in earlier.changes}
         diffs.insert(0, canonical_diff(tuple(files[path] for path in sorted(files)), root))

@@ -6,14 +6,12 @@ and other definitions of the project that are named in it, as far as there is ro
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
-from pytest_brt.project.definitions import Definition, DefinitionKind
+from pytest_brt.project.definitions import Definition
 from pytest_brt.project.index import Index
 from pytest_brt.project.layout import is_test_path
-from pytest_brt.project.words import terms_of
 
 #: Where lines are left out.
 GAP = "# …"
@@ -27,8 +25,8 @@ _SHARE = 0.45
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+)|([\w./-]+\.py)#L(\d+)')
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
-#: A definition, and lines of it that must be seen.
-Wanted = tuple[Definition, tuple[int, ...]]
+#: Definitions, each with lines of it that must be seen.
+Wanted = dict[Definition, list[int]]
 
 
 class Pages:
@@ -38,15 +36,14 @@ class Pages:
         """Show nothing yet, and at most so many characters in the end."""
         self.index = index
         self.left = most
-        self.lines: dict[str, list[str]] = {}
         self.shown: dict[str, set[int]] = {}
 
     def add(self, path: str, first: int, last: int, most: int) -> bool:
         """Show lines of a file, 1-based, where they fit whole; say whether they do."""
-        lines = self.lines.setdefault(path, self.index.source(path).split("\n"))
+        lines = self.index.source(path).split("\n")
         shown = self.shown.setdefault(path, set())
-        new = set(range(first - 1, min(last, len(lines)))) - shown
-        size = sum(len(lines[n]) + 1 for n in new)
+        new = {*range(first, min(last, len(lines)) + 1)} - shown
+        size = sum(len(lines[n - 1]) + 1 for n in new)
         if size > min(self.left, most):
             return False
         shown |= new
@@ -55,36 +52,33 @@ class Pages:
 
     def text(self, path: str) -> str:
         """Return what is shown of a file, with marks where lines are left out."""
-        lines, out, before = self.lines[path], [], -1
-        for n in [*sorted(self.shown[path]), len(lines)]:
-            if any(line.strip() for line in lines[before + 1 : n]):
-                indent = len(lines[n]) - len(lines[n].lstrip()) if n < len(lines) else 0
-                out.append(" " * indent + GAP)
-            elif before + 1 < n < len(lines):
+        lines, out, before = self.index.source(path).split("\n"), [], 0
+        for n in [*sorted(self.shown[path]), len(lines) + 1]:
+            if any(map(str.strip, lines[before : n - 1])):
+                out.append(GAP)
+            elif before < n - 1:
                 out.append("")
-            out += lines[n : n + 1]
+            out += lines[n - 1 : n]
             before = n
         return "\n".join(out).strip("\n")
 
 
-def show_code(wanted: Iterable[Wanted], index: Index, most: int) -> list[tuple[str, str]]:
+def show_code(wanted: Wanted, index: Index, most: int) -> list[tuple[str, str]]:
     """Return path and code of some definitions, likeliest first, in about `most` characters."""
     pages = Pages(index, most * 4 // 5)
-    shown = []
-    for one, lines in wanted:
+    for one, lines in wanted.items():
         outer = one.qualname.rpartition(".")[0]
-        inside = [d for d in index.definitions_in(one.path) if d.qualname.startswith(f"{outer}.")]
         for around in index.definitions_in(one.path):
             if outer and around.qualname == outer:  # the head of its class
-                pages.add(one.path, around.line, min(d.line for d in inside) - 1, 600)
+                inside = [d.line for d in index.definitions_in(one.path) if d.line > around.line]
+                pages.add(one.path, around.line, min(inside) - 1, 600)
         if not pages.add(one.path, one.line, one.end_line, max(int(most * _SHARE), 600)):
             pages.add(one.path, one.line, min(one.line + _HEAD, one.end_line), most)
             for line in lines:
                 first, last = max(one.line, line - _AROUND), min(one.end_line, line + _AROUND)
                 pages.add(one.path, first, last, most)
-        shown.append(one)
     pages.left += most // 5
-    for one in shown[:_NEEDY]:
+    for one in list(wanted)[:_NEEDY]:
         for other in _needs(one, index):
             if other.end_line - other.line < _NEEDED:
                 pages.add(other.path, other.line, other.end_line, pages.left // 3)
@@ -95,13 +89,13 @@ def _needs(one: Definition, index: Index) -> Iterator[Definition]:
     """Yield what a definition cannot be understood without: constructor, bases, names in it."""
     outer = one.qualname.rpartition(".")[0]
     here = [other for other in index.definitions_in(one.path) if other != one]
-    words = dict.fromkeys(_WORD.findall(index.lines(one.path, one.line, one.end_line)))
-    own = {f"{outer}.{name}" for name in ("__init__", *words)} if outer else set()
-    yield from (other for other in here if other.qualname in own)
-    yield from (other for other in here if other.top and other.name in words)
     heads = [other.signature for other in here if other.qualname == outer]
-    for name in [*(name for head in heads for name in _WORD.findall(head)), *words]:
-        found = index.unique_definition(name)
+    text = index.lines(one.path, one.line, one.end_line)
+    words = dict.fromkeys(_WORD.findall("\n".join(["__init__", *heads, text])))
+    for other in here:
+        if other.name in words and other.qualname.rpartition(".")[0] in ("", outer):
+            yield other
+    for found in map(index.unique_definition, words):
         if found is not None:
             yield found
 
@@ -114,32 +108,21 @@ def named_lines(text: str, index: Index) -> Iterator[tuple[str, int]]:
             yield path, int(line or at)
 
 
-def show_tests(path: str, index: Index, most: int, worths: Mapping[str, float]) -> str:
-    """Return the tests of a file that have most to do with the report, with what they use.
+def show_tests(path: str, index: Index, most: int, names: Sequence[str]) -> str:
+    """Return the tests of a file that have most of some names, with what they use.
 
     Methods that live on ``self`` are no example for a plain function. Fixtures come from the
     conftest files above, too.
     """
-    pages = Pages(index, most)
-    known = [one for one in index.definitions_in(path) if one.kind is not DefinitionKind.CLASS]
-    texts = {one: index.lines(path, one.line, one.end_line) for one in known}
 
     def worth(one: Definition) -> float:
-        found = sum(worths.get(term, 0.0) for term in terms_of(texts[one]))
-        return found / math.sqrt(1 + len(texts[one]))
+        text = index.lines(path, one.line, one.end_line)
+        return sum(name.rpartition(".")[2] in text for name in names) / len(text)
 
-    tests = [one for one in known if one.name.startswith("test") and "self." not in texts[one]]
-    chosen = [
-        one
-        for one in sorted(tests, key=worth, reverse=True)[:2]
-        if pages.add(path, one.line, one.end_line, most * 2 // 3)
-    ]
-    used = {word for one in chosen for word in _WORD.findall(texts[one])}
-    for one in (one for name in sorted(used) for one in index.definitions(name)):
-        is_near = path.startswith(one.path.removesuffix("conftest.py"))
-        if one.top and not one.name.startswith("test") and (one.path == path or is_near):
-            pages.add(one.path, one.line, one.end_line, pages.left // 2)
-    imports = [one.statement for one in index.imports_in(path) if one.bound in used]
-    return "\n\n".join(["\n".join(dict.fromkeys(imports)), *map(pages.text, pages.shown)]).strip(
-        "\n"
-    )
+    tests = [one for one in index.definitions_in(path) if one.name.startswith("test") and one.top]
+    tests.sort(key=worth, reverse=True)
+    shown = show_code({one: [] for one in tests[:2]}, index, most)
+    near = [code for file, code in shown if path.startswith(file.removesuffix("conftest.py"))]
+    used = {*_WORD.findall("\n".join(near))}
+    imports = {one.statement: "" for one in index.imports_in(path) if one.bound in used}
+    return "\n\n".join(["\n".join(imports), *near]).strip("\n")

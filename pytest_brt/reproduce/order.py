@@ -15,36 +15,35 @@ def select(judged: Sequence[JudgedTest], keep: int | None = None) -> tuple[Judge
 
     Candidates go by confidence, and in their order where it is the same.
     """
-    tests = list(without_doubles(sorted(judged, key=_place)))
+    order = {Verdict.FAIL: 0, Verdict.PASS: 1}  # of what is no candidate
+
+    def place(item: JudgedTest) -> tuple[bool, float, int]:
+        known = item.judgement
+        return not known.candidate, -known.confidence, order.get(known.verdict, 2)
+
+    tests = list(without_doubles(sorted(judged, key=place)))
     good = [n for n, item in enumerate(tests) if item.judgement.candidate]
     for n in good[keep:] if keep is not None else ():
         tests[n] = dropped(tests[n], f"not kept: {keep} likelier ones were found")
     return tuple(sorted(tests, key=lambda item: not item.judgement.candidate))
 
 
-def _place(item: JudgedTest) -> tuple[bool, float, bool, bool, str]:
-    """Return what is less for what comes first; of those that are no candidates, what fails."""
-    judged, verdict = item.judgement, item.judgement.verdict
-    name = "" if judged.candidate else item.test.id
-    fails, passes = verdict is Verdict.FAIL, verdict is Verdict.PASS
-    return not judged.candidate, -judged.confidence, not fails, not passes, name
-
-
 def without_doubles(
-    tests: Iterable[JudgedTest], known: dict[str, str] | None = None, where: str = ""
+    tests: Iterable[JudgedTest], known: dict[str, str] | None = None
 ) -> tuple[JudgedTest, ...]:
     """Return `tests`; candidates with the code of one before them are none any more.
 
     Names and layout do not count. `known` has the names of candidates by their code, and takes
-    these; `where` says where those stand, as in " of an earlier run".
+    these.
     """
     known = {} if known is None else known
     found: list[JudgedTest] = []
     for item in tests:
-        key = test_key(item.test.source or item.test.id) if item.judgement.candidate else ""
-        before = known.get(key)
-        found.append(dropped(item, f"the same code as {before}{where}") if before else item)
-        if key:
+        found.append(item)
+        if item.judgement.candidate:
+            key = test_key(item.test.source or item.test.id)
+            if key in known:
+                found[-1] = dropped(item, f"the same code as {known[key]}")
             known.setdefault(key, item.test.name)
     return tuple(found)
 
@@ -62,9 +61,6 @@ def without_repeats(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
     """Return the attempts; what several runs of a strategy wrote is a candidate once."""
     known: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     return tuple(
-        replace(
-            one,
-            tests=without_doubles(one.tests, known[one.issue, one.strategy], " of an earlier run"),
-        )
+        replace(one, tests=without_doubles(one.tests, known[one.issue, one.strategy]))
         for one in attempts
     )

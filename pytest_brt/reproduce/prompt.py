@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 
-from pytest_brt.agents.shown import cut, report_text
+from pytest_brt.agents.prompts import cut, render, report_text
 from pytest_brt.errors import Overflowed
 from pytest_brt.localise.host_files import nearest_test_file
-from pytest_brt.localise.query import query_of
-from pytest_brt.localise.suspects import Function, files_of, find_suspects
+from pytest_brt.localise.suspects import Function, find_suspects
 from pytest_brt.model.model import Model
-from pytest_brt.model.request import Request
+from pytest_brt.model.request import Request, estimate
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.project.imports import find_import
 from pytest_brt.project.index import Index
@@ -20,10 +19,10 @@ from pytest_brt.pysource.parse import IMPORTS
 from pytest_brt.reproduce.code_shown import Wanted, named_lines, show_code, show_tests
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.sandbox.statements import Script, run_statements
-from pytest_brt.types import Frame, Issue, Place, Raised
+from pytest_brt.types import Issue, Place
 
-#: Statements whose results are told, and characters of each result.
-_STATEMENTS, _RESULT = 12, 400
+#: Statements whose results are told.
+_STATEMENTS = 12
 #: Frames of the project that a traceback ends in, places whose code is shown, imports.
 _FRAMES, _PLACES, _IMPORTS = 3, 12, 14
 #: Characters of code and of tests that are shown, at most.
@@ -40,69 +39,44 @@ class Findings:
 
     issue: Issue
     index: Index
-    #: The name under which the project is imported, or "".
-    package: str = ""
     #: Where the bug may be, the likeliest first.
-    places: tuple[Place, ...] = ()
+    places: tuple[Place, ...]
     #: File and line that tracebacks end at, deepest first: always shown.
-    lines: tuple[tuple[str, int], ...] = ()
-    #: The report's statements with what they did here; "" where nothing ran.
-    session: str = ""
-    #: Whether it was tried to run them.
-    is_observed: bool = False
+    lines: tuple[tuple[str, int], ...]
     #: The test file that a test would be added to, or "".
-    host: str = ""
-    #: Import statements that work.
-    imports: tuple[str, ...] = ()
-    #: A test that fails and is not held for wrong, as source; or "".
-    test: str = ""
-    #: The Python that tests run on, or "".
-    python: str = ""
-    #: What each term of the report is worth.
-    worths: Mapping[str, float] = field(default_factory=dict)
+    host: str
+    #: What else the prompt ``bug`` takes: what the report's code did, imports that work.
+    told: Mapping[str, object]
 
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The files where the bug may be, each once."""
-        return files_of(self.places)
-
-    def _wanted(self) -> Iterator[Wanted]:
-        """Yield the definitions to show, with lines that must be seen, the likeliest first."""
-        index = self.index
-        at = [(index.definition_at(path, line), line) for path, line in self.lines]
-        order = [one for one, _ in at if one is not None]
+    def _wanted(self) -> Wanted:
+        """Return the definitions to show, with lines that must be seen, the likeliest first."""
+        wanted: Wanted = {}
+        for path, line in self.lines:
+            if one := self.index.definition_at(path, line):
+                wanted.setdefault(one, []).append(line)
         for place in self.places[:_PLACES]:
-            known = index.definitions_in(place.path)
-            order += [one for one in known if one.qualname == place.function]
-        for one in dict.fromkeys(order):
-            yield one, tuple(line for other, line in at if other == one)
-
-    def bare_values(self, code: int) -> dict[str, object]:
-        """Return the values of the prompt ``bug`` for a question about it, with less beside it."""
-        left = {"host": "", "test": "", "imports": "", "python": ""}
-        return {**self.values(code), **left}
+            for one in self.index.definitions_in(place.path):
+                if one.qualname == place.function:
+                    wanted.setdefault(one, [])
+        return wanted
 
     def values(self, code: int = CODE) -> dict[str, object]:
         """Return the values of the prompt ``bug``, with so many characters of code."""
+        index, names = self.index, [place.function for place in self.places[:_PLACES]]
         return {
+            **self.told,
             "title": self.issue.title,
             "report": report_text(self.issue),
-            "package": self.package,
-            "files": show_code(self._wanted(), self.index, code) if code else [],
+            "files": show_code(self._wanted(), index, code) if code else [],
             "host_path": self.host,
-            "host": show_tests(self.host, self.index, _TESTS, self.worths) if self.host else "",
-            "session": self.session,
-            "is_observed": self.is_observed,
-            "imports": "\n".join(self.imports),
-            "test": self.test,
-            "python": self.python,
+            "host": show_tests(self.host, index, _TESTS, names) if self.host else "",
         }
 
 
 def gather(
     issue: Issue,
     index: Index,
-    bench: Workbench | None = None,
+    bench: Workbench,
     observed: ObservedReport | None = None,
     ran: Collection[Function] = (),
 ) -> Findings:
@@ -115,65 +89,48 @@ def gather(
     Raises:
         SubjectProblem: the project's interpreter cannot be started.
     """
-    query = query_of(issue)
-    found = index.relevance(query)
-    places = find_suspects(issue, index, found=found, ran=ran, paths=bench.buggy if bench else ())
+    places = find_suspects(issue, index, ran=ran, paths=bench.buggy)
     seen = observed.observations if observed else ()
-    frames = [frame for item in seen if item.raised for frame in _ending(item.raised)]
-    lines = (*named_lines(issue.text, index), *((frame.path, frame.line) for frame in frames))
-    is_run = bench is not None and observed is not None
-    findings = Findings(
+    lines = [*named_lines(issue.text, index)]
+    for item in seen:
+        frames = item.raised.frames if item.raised else ()
+        lines += [(one.path, one.line) for one in frames if one.project][-_FRAMES:][::-1]
+    return Findings(
         issue=issue,
         index=index,
+        places=places,
         lines=tuple(dict.fromkeys(lines))[: 2 * _FRAMES],
-        session=_session(seen),
-        is_observed=is_run,
-        python=".".join(map(str, bench.engine.subject.python_version)) if bench and is_run else "",
-        worths={
-            term: max(found.shares[term].values(), default=weight) for term, weight in query.items()
+        host=bench.host or nearest_test_file(issue, index, places),
+        told={
+            "package": next(iter(index.packages), ""),
+            "session": _session(seen),
+            "is_observed": observed is not None,
+            "imports": _imports(issue, index, places, seen, bench if observed else None),
+            "python": ".".join(map(str, bench.engine.subject.python_version)),
         },
     )
-    return with_places(findings, places, bench, seen)
-
-
-def _ending(raised: Raised) -> list[Frame]:
-    """Return the last frames of the project in a traceback, the deepest first."""
-    return [frame for frame in raised.frames if frame.project][-_FRAMES:][::-1]
-
-
-def with_places(
-    findings: Findings,
-    places: tuple[Place, ...],
-    bench: Workbench | None,
-    seen: Sequence[Observation] = (),
-) -> Findings:
-    """Return findings with other places, and the test file and imports that go with them."""
-    index = findings.index
-    tops = [index.layout.module_of(place.path).partition(".")[0] for place in places]
-    package = next((top for top in (*tops, *index.packages) if top in index.packages), "")
-    host = bench.host if bench else ""
-    host = host or nearest_test_file(findings.issue, index, places)
-    found = replace(findings, places=places, package=package, host=host)
-    return replace(found, imports=_imports(found, seen, bench))
 
 
 def _imports(
-    findings: Findings, seen: Sequence[Observation], bench: Workbench | None
-) -> tuple[str, ...]:
+    issue: Issue,
+    index: Index,
+    places: Sequence[Place],
+    seen: Sequence[Observation],
+    bench: Workbench | None,
+) -> str:
     """Return imports that work: the report's own, of the places, of names that the report has."""
-    index, issue = findings.index, findings.issue
-    ran = [item for item in seen if item.result is not None and item.raised is None]
-    own = [item.source for item in ran if item.source.startswith(IMPORTS)]
-    known = {"", *re.findall(r"\w+", "\n".join(own))}
-    names = [place.function.partition(".")[0] for place in findings.places[:4]]
+    ran = [item.source for item in seen if item.result and not item.raised]
+    own = [source for source in ran if source.startswith(IMPORTS)]
     words = re.findall(r"[A-Za-z_]\w*", f"{issue.title}\n{issue.text}")
+    names = [place.function.partition(".")[0] for place in places[:4]]
     names += [word for word in words if index.unique_definition(word) is not None]
+    known = {"", *re.findall(r"\w+", "\n".join(own))}
     wanted = [name for name in dict.fromkeys(names) if name not in known]
     ways = tuple(filter(None, (find_import(name, index) for name in wanted[:_IMPORTS])))
-    if bench is not None and findings.is_observed and ways:
+    if bench is not None and ways:
         did = run_statements(bench.engine, Script(statements=ways)).observed
         ways = tuple(ways[one.index] for one in did if one.raised is None)
-    return tuple(dict.fromkeys([*own, *ways, "import pytest"]))
+    return "\n".join(dict.fromkeys([*own, *ways, "import pytest"]))
 
 
 # -- what the report's code did --
@@ -181,43 +138,17 @@ def _imports(
 
 def _session(seen: Sequence[Observation]) -> str:
     """Return statements with what they did, as an interactive session shows them."""
-    shown = [
-        item for item in seen if (item.result is not None or item.ended) and not _is_ours(item)
-    ]
-    results = [_result(item) for item in shown]
+    shown = []
+    for item in seen:
+        raised = item.raised
+        # Some say how they were run, and nothing of the project.
+        is_ours = raised and raised.type in _OURS and not any(f.project for f in raised.frames)
+        if (item.result or item.ended) and not is_ours:
+            shown.append(item)
     # That something can be imported is no news.
-    if all(
-        one.source.startswith(IMPORTS) and not did for one, did in zip(shown, results, strict=True)
-    ):
+    if all(item.source.startswith(IMPORTS) and not (item.raised or item.ended) for item in shown):
         return ""
-    lines = []
-    for item, did in zip(shown[:_STATEMENTS], results[:_STATEMENTS], strict=True):
-        first, *rest = item.source.split("\n")
-        lines += [f">>> {first}", *(f"... {line}" for line in rest), did]
-    return "\n".join(filter(None, lines))
-
-
-def _is_ours(item: Observation) -> bool:
-    """Return whether what a statement did says how it was run, and nothing of the project."""
-    raised = item.raised
-    if raised is None or any(frame.project for frame in raised.frames):
-        return False
-    return raised.type in _OURS or (item.statement.is_inline and raised.type == "TypeError")
-
-
-def _result(item: Observation) -> str:
-    did = item.result
-    if did is None:
-        return item.ended
-    text = did.stdout.rstrip("\n")
-    if did.raised is not None:
-        message = did.raised.message.strip().split("\n")[0]
-        text += f"\n{did.raised.type}: {message}".removesuffix(": ")
-    elif did.value is not None and not did.value.is_none:
-        text += f"\n{did.value.repr}"
-    if item.source.startswith(_SILENT):
-        return text.lstrip("\n")
-    return text.lstrip("\n")[:_RESULT] or "# no output"
+    return render("session", seen=shown[:_STATEMENTS], silent=_SILENT)
 
 
 # -- what fits --
@@ -226,39 +157,33 @@ def _result(item: Observation) -> str:
 def fitted(
     build: Callable[[Mapping[str, object]], Request],
     values: Callable[[int], dict[str, object]],
-    order: Sequence[str],
     model: Model,
     code: int = CODE,
-) -> tuple[Request, tuple[str, ...]]:
-    """Return a request that fits the model, and the names of the parts that were left out.
+) -> Request:
+    """Return a request that fits the model.
 
-    First there is less than so many characters of code, by whole definitions; then parts go in
-    `order`; last the report is cut in the middle.
+    First there is less than so many characters of code, by whole definitions; then parts go in an
+    order; last the report is cut in the middle.
 
     Raises:
         Overflowed: it does not fit with all of that.
     """
-    left_out: list[str] = []
-    current = values(code)
-    waiting = [name for name in order if current.get(name)]
+    current, waiting = values(code), ["host", "imports", "session"]
     while True:
         request = build(current)
-        over = model.count(request.messages) + request.max_tokens - model.context
+        over = estimate(request.messages) + request.max_tokens - model.context
         if over <= 0:
-            return request, tuple(left_out)
+            return request
+        report = str(current["report"])
         if code:
             code = code // 2 if code > 1_000 else 0
             current["files"] = values(code)["files"]
-            left_out += [] if code else ["code"]
         elif waiting:
-            left_out.append(waiting.pop(0))
-            current[left_out[-1]] = ""
-        elif "report" in left_out:
+            current[waiting.pop(0)] = ""
+        elif len(report) > 3 * over + 200:
+            current["report"] = cut(report, len(report) - 3 * over - 200, head=0.5)
+        else:
             raise Overflowed(
                 f"the prompt is {over} tokens too long for a context of {model.context} (give "
                 "more: --brt-model MODEL,context=N)"
             )
-        else:
-            report = str(current["report"])
-            current["report"] = cut(report, max(0, len(report) - 3 * over - 200), head=0.5)
-            left_out.append("report")

@@ -9,30 +9,28 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 
-from pytest_brt.agents.prompts import system_and_user, turns
-from pytest_brt.agents.shown import report_text
+from pytest_brt.agents.prompts import report_text, system_and_user
 from pytest_brt.errors import OutOfTime, Overflowed
+from pytest_brt.localise.suspects import files_of
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
 from pytest_brt.oracle.report_facts import ReportFacts, catches_named, failure_matches_report
-from pytest_brt.project.index import Index
 from pytest_brt.render.words import count
-from pytest_brt.reproduce.extract import Extractor, Written
+from pytest_brt.reproduce.extract import Extractor
 from pytest_brt.reproduce.order import dropped, without_doubles
-from pytest_brt.reproduce.prompt import CODE, Findings, fitted, gather
+from pytest_brt.reproduce.prompt import CODE, Findings, fitted
 from pytest_brt.reproduce.rate import judge_written
 from pytest_brt.reproduce.reduce import reduce_test
-from pytest_brt.reproduce.strategy import Workbench, seed_of
+from pytest_brt.reproduce.strategy import KEEP, Workbench, seed_of
 from pytest_brt.types import (
     COUNTS,
     Attempt,
     CandidateTest,
     Ending,
-    Issue,
     JudgedTest,
     Note,
     Origin,
@@ -41,12 +39,8 @@ from pytest_brt.types import (
 
 #: Samples, and how many must fail alike for a bug to count as reproduced is more than this.
 SAMPLES, _AGREE = 50, 1
-#: Candidates that are made small, at most.
-_SMALL = 5
 #: Longest reply, and where it ends in LIBRO: at the fence that closes the first block.
 _REPLY, _STOP = 512, ("\n```\n",)
-#: What goes out of a prompt first where it does not fit.
-_ORDER = ("test", "host", "examples", "imports", "session")
 
 
 @dataclass(slots=True, eq=False)
@@ -55,19 +49,14 @@ class Sampled:
 
     test: CandidateTest
     #: The test of the reported input that it came with, for one with another input.
-    beside: Sampled | None = None
+    beside: Sampled | None
     samples: set[int] = field(default_factory=set)
     runs: tuple[TestRun, ...] = ()
 
     @property
-    def source(self) -> str:
-        """The text of the test."""
-        return self.test.source or ""
-
-    @property
     def tokens(self) -> int:
         """How long the test is."""
-        return len(re.findall(r"\w+|[^\w\s]", self.source))
+        return len(re.findall(r"\w+|[^\w\s]", self.test.source or ""))
 
 
 #: Tests that fail in the same way, best first.
@@ -83,43 +72,36 @@ def clusters_of(failing: Iterable[Sampled], facts: ReportFacts) -> list[Cluster]
     """Return the clusters by failure, best first: match, then size, then short tests."""
 
     def order_tests(item: Sampled) -> tuple[bool, bool, int, str]:
-        catches = catches_named(facts, item.source)
+        catches = catches_named(facts, item.test.source or "")
         return item.beside is not None, not catches, item.tokens, item.test.id
 
-    def order_clusters(key: str) -> tuple[bool, int, float, str]:
-        items = clusters[key]
-        match = any(
-            failure_matches_report(facts, item.source, item.runs[0].raised) for item in items
-        )
-        length = sum(item.tokens for item in items) / len(items)
-        return not match, -size_of(items), length, key
+    def order_clusters(items: Cluster) -> tuple[bool, int, float]:
+        runs = [(item.test.source or "", item.runs[0].raised) for item in items]
+        match = any(failure_matches_report(facts, *run) for run in runs)
+        return not match, -size_of(items), sum(item.tokens for item in items) / len(items)
 
     clusters: dict[str, Cluster] = {}
     for item in sorted(failing, key=order_tests):
         clusters.setdefault(failure_key(item.runs[0]), []).append(item)
-    return [clusters[key] for key in sorted(clusters, key=order_clusters)]
+    return sorted(clusters.values(), key=order_clusters)
 
 
+@dataclass(slots=True)
 class Libro:
-    """The samples of one report; `auto` draws them batch by batch, `libro` all at once."""
+    """The samples of one report; `auto` draws them batch by batch, `libro` all at once.
 
-    def __init__(
-        self, bench: Workbench, findings: Findings, *, number: int = 0, in_auto: bool = False
-    ) -> None:
-        """Sample in run `number`, by what was found out; LIBRO tells the model less of it."""
-        issue = findings.issue
-        self.bench = bench
-        self.findings = findings
-        self.in_auto = in_auto
-        self.facts = bench.facts(issue)
-        self.notes: list[Note] = []
-        self.samples = 0
-        self._empty = 0
-        self._seed = seed_of(issue.id, "libro", number, bench.seed)
-        host = findings.host if findings.files else bench.host
-        folder = bench.engine.subject.test_root
-        self._extractor = Extractor(issue=issue, index=findings.index, folder=folder, host=host)
-        self._tests: dict[str, Sampled] = {}
+    LIBRO tells the model less of what was found out.
+    """
+
+    bench: Workbench
+    findings: Findings
+    number: int
+    #: What the report says of its failure.
+    facts: ReportFacts
+    in_auto: bool = False
+    #: How many were drawn, and the tests in them by their paths.
+    samples: int = 0
+    by_path: dict[str, Sampled] = field(default_factory=dict)
 
     def draw(self, samples: int) -> None:
         """Ask for so many more tests, and run them.
@@ -128,59 +110,44 @@ class Libro:
             Overflowed: the prompt does not fit the model.
             ModelProblem: the model cannot be asked.
         """
-        bench = self.bench
+        bench, findings = self.bench, self.findings
         bench.say(f"asking for {samples} tests")
-        request, left_out = fitted(self._request, self._values, _ORDER, bench.model)
-        notes = [
-            Note(
-                code="shortened",
-                text=f"{part} {'shortened' if part == 'report' else 'left out'} to fit the context",
-            )
-            for part in left_out
-        ]
-        self.notes += [note for note in notes if note not in self.notes]
-        first = (self._seed + self.samples) % 2**31
+        request = fitted(self._request, self._values, bench.model)
+        seed = seed_of(findings.issue.id, "libro", self.number, bench.seed)
+        first = (seed + self.samples) % 2**31
+        replies = bench.model.complete(replace(request, n=samples, seed=first))
         name = "auto-libro" if self.in_auto else "libro"
-        for seed, reply in enumerate(
-            bench.model.complete(replace(request, n=samples, seed=first)), first
-        ):
-            origin = Origin(strategy=name, model=bench.model.name, seed=seed)
-            self._take(self._extractor.tests(reply.text, origin))
-        new = {item.test.id: item for item in self._tests.values() if not item.runs}
-        tests = [item.test for item in new.values()]
-        for test, runs in run_tests(
-            tests, bench.engine, bench.repeat, deadline=bench.deadline
-        ).items():
-            new[test].runs = runs
+        folder = bench.engine.subject.test_root
+        extractor = Extractor(findings.issue, findings.index, folder, findings.host or None)
+        for number, reply in enumerate(replies, first):
+            origin = Origin(strategy=name, model=bench.model.name, seed=number)
+            reported: Sampled | None = None
+            for item in extractor.tests(reply.text, origin):
+                beside = reported if self.in_auto else None
+                known = self.by_path.setdefault(item.test.path, Sampled(item.test, beside))
+                known.samples.add(self.samples)
+                reported = reported or known
+            self.samples += 1
+        new = {one.test.id: one for one in self.by_path.values() if not one.runs}
+        tests = [one.test for one in new.values()]
+        runs = run_tests(tests, bench.engine, bench.repeat, deadline=bench.deadline)
+        for one in new.values():
+            one.runs = runs[one.test.id]
 
     def _values(self, code: int = CODE) -> dict[str, object]:
         """Return what the prompt is told: in LIBRO the report, and both files (paper 001)."""
-        values = self.findings.values(code)
+        values = {**self.findings.values(code), "in_auto": self.in_auto}
         if not self.in_auto:
-            values |= {"session": "", "is_observed": False, "imports": "", "test": ""}
-            values |= {"report": report_text(self.findings.issue, 10**6)}
-        return {**values, "examples": not self.findings.files, "in_auto": self.in_auto}
+            values["report"] = report_text(self.findings.issue, 10**6)
+        return values
 
     def _request(self, values: Mapping[str, object]) -> Request:
-        system, user = system_and_user("libro", **values)
-        examples = turns("libro.examples") if values["examples"] else ()
         return Request(
-            messages=(system, *examples, user),
+            messages=system_and_user("libro", **values),
             top_k=40 if self.in_auto else 0,
             max_tokens=max(16, min(_REPLY, self.bench.model.context // 4)),
             stop=() if self.in_auto else _STOP,
         )
-
-    def _take(self, made: Sequence[Written]) -> None:
-        """Keep the tests of the next sample."""
-        first: Sampled | None = None
-        for item in made:
-            beside = first if self.in_auto else None
-            known = self._tests.setdefault(item.key, Sampled(item.test, beside))
-            known.samples.add(self.samples)
-            first = first or known
-        self._empty += not made
-        self.samples += 1
 
     def _stands(self, item: Sampled) -> bool:
         """Say whether a test fails for a reason; with another input, as with the reported one."""
@@ -193,79 +160,67 @@ class Libro:
 
     def clusters(self) -> list[Cluster]:
         """Return the tests that fail for a reason that stands, clustered, best first."""
-        return clusters_of(filter(self._stands, self._tests.values()), self.facts)
-
-    def leading(self) -> int:
-        """Return how many samples fail as those of the largest cluster do."""
-        return max(map(size_of, self.clusters()), default=0)
+        return clusters_of(filter(self._stands, self.by_path.values()), self.facts)
 
     def tests(self) -> tuple[JudgedTest, ...]:
-        """Return all tests, judged: candidates first, clusters taking turns."""
-        return without_doubles(self._judged())
-
-    def _judged(self) -> Iterator[JudgedTest]:
-        """Yield all tests; those with another input count where they fail as with the reported.
+        """Return all tests, judged: candidates first, clusters taking turns.
 
         A bug is shown when more than one sample fails alike; `auto` believes a test that stands
-        alone too.
+        alone too. One with another input counts where it fails as with the reported one.
         """
         clusters = self.clusters()
         sizes = {item: size_of(cluster) for cluster in clusters for item in cluster}
         is_shown = self.in_auto or max(sizes.values(), default=0) > _AGREE
-        for item in filter(None, chain.from_iterable(zip_longest(*clusters))):
-            one = judge_written(item.test, item.runs, self.facts, sizes[item], self.samples)
-            yield one if is_shown else _unsure(one)
-        for item in self._tests.values():
+        turns = [item for item in chain.from_iterable(zip_longest(*clusters)) if item]
+        judged = []
+        for item in dict.fromkeys([*turns, *self.by_path.values()]):
+            agree = sizes.get(item, 1)
+            one = judge_written(item.test, item.runs, self.facts, agree, self.samples)
             if item not in sizes:
-                one = judge_written(item.test, item.runs, self.facts, 1, self.samples)
-                yield dropped(one, "another input, and it does not fail as with the reported one")
+                one = dropped(one, "another input, and it does not fail as with the reported one")
+            elif not is_shown:  # too few samples agree
+                confidence = min(one.judgement.confidence, COUNTS - 0.01)
+                one = rescored(one, confidence, f"fewer than {_AGREE + 1} samples fail alike")
+            judged.append(one)
+        return without_doubles(judged)
 
     def outcome(self) -> Note:
         """Return what became of the samples."""
-        counts = Counter(item.runs[0].verdict for item in self._tests.values() if item.runs)
+        counts = Counter(item.runs[0].verdict for item in self.by_path.values() if item.runs)
         did = ", ".join(f"{many} {verdict}" for verdict, many in sorted(counts.items()))
-        text = f"{count(len(self._tests), 'different test')} ({did or 'not run'})"
-        if not self._tests:
-            text = "no usable sample"
-        elif self._empty:
-            text += f"; {self._empty} of them had no usable test"
+        text = f"{count(len(self.by_path), 'different test')} ({did or 'not run'})"
+        text = text if self.by_path else "no usable sample"
         return Note(code="samples-drawn", text=f"{count(self.samples, 'sample')}: {text}")
 
 
-def _unsure(item: JudgedTest) -> JudgedTest:
-    """Return a candidate as one that no bug is shown by: too few samples agree."""
-    confidence = min(item.judgement.confidence, COUNTS - 0.01)
-    return rescored(item, confidence, f"fewer than {_AGREE + 1} samples fail alike")
-
-
-def libro(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt:
-    """Make failing tests of a report as LIBRO does; nothing of it is run beforehand.
+def libro(number: int, bench: Workbench, findings: Findings) -> Attempt:
+    """Make failing tests of a report as LIBRO does.
 
     Raises:
         ModelProblem: the model cannot be asked.
         SubjectProblem: the project's interpreter cannot be started.
     """
-    findings = gather(issue, index, bench)
+    issue = findings.issue
     # LIBRO knows files with the bug, and no places in them.
-    files = bench.buggy or findings.files[:1]
+    files = bench.buggy or files_of(findings.places)[:1]
     places = tuple(place for place in findings.places if place.path in files)
-    python = ".".join(map(str, bench.engine.subject.python_version))
-    work = Libro(bench, replace(findings, places=places, python=python), number=number)
+    work = Libro(bench, replace(findings, places=places), number, bench.facts(issue))
     wanted = bench.samples or SAMPLES
-    ending = Ending.FINISH
+    ending, notes = Ending.FINISH, []
     try:
         work.draw(wanted)
     except (Overflowed, OutOfTime) as problem:
-        work.notes.append(Note(code="model-failed", text=str(problem)))
+        notes.append(Note(code="model-failed", text=str(problem)))
         ending = Ending.TIME if isinstance(problem, OutOfTime) else Ending.TOKENS
-    tests = list(work.tests())
-    found = any(item.judgement.candidate for item in tests)
-    small = [reduce_test(i, bench.engine, bench.repeat) for i in tests[:_SMALL]]
+    tests = work.tests()
+    if not any(item.judgement.candidate for item in tests):
+        notes.append(work.outcome())
+    small = [reduce_test(item, bench) for item in tests[:KEEP]]
     return Attempt(
         issue=issue.id,
         strategy="libro",
         index=number,
-        tests=without_doubles((*small, *tests[_SMALL:])),
-        notes=(*work.notes, *(() if found else (work.outcome(),))),
+        tests=without_doubles((*small, *tests[KEEP:])),
+        notes=tuple(notes),
         endings=(ending,) * (work.samples or wanted),
     )
