@@ -57,7 +57,7 @@ def terminal(record: RunRecord) -> str:
     """Return the summary on a terminal, for each verbosity."""
     parts = []
     for name, flags in VERBOSITY.items():
-        config = pytest.Config.fromdictargs({}, ["-c", "/dev/null", "--brt-issue=issue.md", *flags])
+        config = pytest.Config.fromdictargs({}, ["-c", "/dev/null", *flags])
         out = io.StringIO()
         reporter = pytest.TerminalReporter(config, out)
         show_summary(reporter, report_of(record), (), ())
