@@ -92,6 +92,8 @@ def _values(code: str | ast.AST) -> Iterator[str]:
                 is_small = isinstance(value, int | float | complex) and abs(value) < _SMALLEST
                 if value and not is_small and value is not ...:
                     yield repr(value)
+                if value and isinstance(value, bytes):
+                    yield repr(value.decode("utf-8", "replace"))
 
 
 def named_test_tools(changes: Iterable[FileChange], root: Path) -> tuple[str, ...]:

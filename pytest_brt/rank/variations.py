@@ -243,7 +243,12 @@ def find_difference(tried: Iterable[TriedCall], changes: Changes, runner: Runner
     Raises:
         SubjectProblem, SandboxProblem: nothing can be run.
     """
-    order = sorted(tried, key=lambda one: (one.is_varied, len("".join(one.call.statements))))
+
+    def size(one: TriedCall) -> tuple[object, ...]:
+        text = "".join(one.call.statements)
+        return (one.is_varied, len(text), text)
+
+    order = sorted(tried, key=size)
     differing = [(one, gives) for one in order if len(gives := _gives(one.given, changes)) > 1]
     for one, gives in differing[:_AGAIN]:
         names = [name for name in changes if name in one.given]

@@ -24,6 +24,7 @@ REPORTED = {
     "x = 'y' if word in ('Old technology', 'b') else word": "word in ('Old technology', 'b')",
     "x = 'y' if 'Old technology' != word else word": "'Old technology' != word",
     "if limit == 17: return 'x'": "limit == 17",
+    "if word == b'Old technology': return 'x'": "word == b'Old technology'",
     "if word == {'extra': None}: return 'x'": "word == {'extra': None}",
     "if word == b'\\x01': return 'x'": "word == b'\\x01'",
     "match word:\n        case 'Old technology': return 'x'": "'Old technology'",
