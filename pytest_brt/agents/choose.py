@@ -26,9 +26,9 @@ def choose_brt(
         talks = attempt.trajectories
         ran = [step.verdict for one in talks for step in one.steps if step.verdict]
         fails = not ran or ran[-1] is Verdict.FAIL
+        ends = all(talk.ending is Ending.FINISH for talk in talks)
         for judged in attempt.tests:
             if judged.judgement.candidate:
-                merit = bool(says(judged)), all(t.ending is Ending.FINISH for t in talks), fails
-                merits.setdefault(merit, []).append(judged)
+                merits.setdefault((bool(says(judged)), ends, fails), []).append(judged)
     best = best or merits.get(max(merits, default=(False, False, False)), [])
     return Random(seed).choice(best) if best else None

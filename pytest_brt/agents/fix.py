@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from pytest_brt.agents.shown import numbered
+from pytest_brt.agents.prompts import numbered
 from pytest_brt.agents.workspace import Workspace
 from pytest_brt.edit.source_text import read_source
 from pytest_brt.errors import EditProblem, FixProblem
 from pytest_brt.patches.left_out import left_out_kind
-from pytest_brt.pysource.parse import parse, parse_or_empty
+from pytest_brt.pysource.parse import parse, parses
 from pytest_brt.types import FileChange
 
 _FORM = "write the places as 'path replace 10-12; path insert 5; path delete 20-21'"
@@ -32,8 +32,7 @@ _EDIT = re.compile(
 _NUMBERED = re.compile(r"^\s*\d+\s?[|:│] ?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineEdit:
+class LineEdit(NamedTuple):
     """One change of one file; numbers are those of the file as it was shown."""
 
     path: str
@@ -42,15 +41,11 @@ class LineEdit:
     #: The last line that is replaced or deleted, the one before `first` for an insertion.
     last: int
     #: New lines without line ends.
-    lines: tuple[str, ...] = ()
+    lines: Sequence[str] = ()
 
 
-#: Changes that belong together.
-Fix = tuple[LineEdit, ...]
-
-
-def parse_fix(places: str, blocks: Sequence[str], path: str = "") -> Fix:
-    """Return the fix of these places and blocks; `path` is the file of places that name none.
+def parse_fix(places: str, blocks: Sequence[str], path: str = "") -> list[LineEdit]:
+    """Return the edits of these places and blocks; `path` is the file of places that name none.
 
     Raises:
         FixProblem: they are none; the text says what is missing.
@@ -62,39 +57,35 @@ def parse_fix(places: str, blocks: Sequence[str], path: str = "") -> Fix:
         kind, first = match["kind"].lower(), int(match["first"])
         if not where or (kind != "delete" and not left):
             raise FixProblem(f"{match[0].strip()!r} has no path, or no block of code ({_FORM})")
-        lines = () if kind == "delete" else _lines(left.pop(0))
+        lines = [] if kind == "delete" else left.pop(0).removesuffix("\n").split("\n")
+        if all(_NUMBERED.match(line) for line in lines if line.strip()):
+            lines = [_NUMBERED.sub("", line) for line in lines]
         last = first - 1 if kind == "insert" else int(match["last"] or first)
-        edits.append(LineEdit(path=where, first=first, last=last, lines=lines))
+        edits.append(LineEdit(where, first, last, lines))
     if not edits or left:
         raise FixProblem(
             f"{len(edits)} places are named, and {len(left)} blocks of code have none ({_FORM})"
         )
-    return tuple(edits)
+    return edits
 
 
-def _lines(block: str) -> tuple[str, ...]:
-    """Return the lines of a block, without the numbers that listings put before them."""
-    lines = block.removesuffix("\n").replace("\r", "").split("\n")
-    if all(_NUMBERED.match(line) for line in lines if line.strip()):
-        lines = [_NUMBERED.sub("", line) for line in lines]
-    return tuple(lines)
-
-
-def apply_fix(fix: Fix, env: Workspace) -> tuple[FileChange, ...]:
+def apply_fix(fix: Sequence[LineEdit], env: Workspace) -> tuple[FileChange, ...]:
     """Return what a fix makes of the files it names; encoding and line ends are kept.
 
     Raises:
         FixProblem: it cannot be applied, or a file that was Python would not be any more.
         Refused: one of its paths means no file.
     """
+    edits: dict[str, list[LineEdit]] = {}
+    for edit in fix:
+        edits.setdefault(env.find(edit.path), []).append(edit)
     changes = []
-    for path in dict.fromkeys(env.find(edit.path) for edit in fix):
+    for path, own in edits.items():
         before = env.read(path)
-        content = _edited(path, before, [edit for edit in fix if env.find(edit.path) == path])
+        content = _edited(path, before, own)
         if left_out_kind(path, before, content) is not None:
             raise FixProblem(f"{path!r} is a test or a setting: a fix changes the code")
         if content != before:
-            _check(path, before, content)
             changes.append(FileChange(path=path, content=content))
     if not changes:
         raise FixProblem("the fix leaves the code as it is (write lines that differ)")
@@ -102,6 +93,7 @@ def apply_fix(fix: Fix, env: Workspace) -> tuple[FileChange, ...]:
 
 
 def _edited(path: str, before: bytes, edits: Sequence[LineEdit]) -> bytes:
+    """Return a file with the edits; raise FixProblem where that cannot be, or is not Python."""
     try:
         source = read_source(path, before)
         lines = source.text.split("\n")
@@ -115,21 +107,14 @@ def _edited(path: str, before: bytes, edits: Sequence[LineEdit]) -> bytes:
                 )
             end = edit.first
             lines[edit.first - 1 : edit.last] = [one + source.newline[:-1] for one in edit.lines]
+        if path.endswith(".py") and parses(source.text):
+            parse("\n".join(lines))
         return source.encode("\n".join(lines))
+    except SyntaxError as error:
+        line = error.lineno or 1
+        raise FixProblem(
+            f"syntax error in {path!r} with this fix, line {line}: {error.msg}\n"
+            f"{numbered(lines, line - 2, line + 1)}\n(write it again, with the right indentation)"
+        ) from error
     except EditProblem as problem:
         raise FixProblem(str(problem)) from problem
-
-
-def _check(path: str, before: bytes, content: bytes) -> None:
-    """Raise FixProblem where a file was Python and is none any more."""
-    try:
-        parse(content)
-    except SyntaxError as error:
-        if not path.endswith(".py") or not parse_or_empty(before).body:
-            return
-        line = error.lineno or 1
-        shown = numbered(content.decode("utf-8", "replace").split("\n"), line - 2, line + 1)
-        raise FixProblem(
-            f"syntax error in {path!r} with this fix, line {line}: {error.msg}\n{shown}\n(write it "
-            "again, with the right indentation)"
-        ) from error

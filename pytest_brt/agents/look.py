@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from pytest_brt.agents.shown import numbered
+from pytest_brt.agents.prompts import numbered
 from pytest_brt.agents.workspace import Refused, Workspace
 from pytest_brt.project.definitions import Definition, DefinitionKind
 from pytest_brt.project.layout import is_test_path
-from pytest_brt.project.search import identifiers_in, search_definitions
+from pytest_brt.project.search import search_definitions
 
 #: Lines of a file that are shown at once, hits, and definitions of one name.
 _LINES, _HITS, _SHOWN = 120, 20, 3
@@ -17,17 +17,14 @@ _DEFINES = re.compile(r"\s*(?:async\s+def|def|class)\b")
 
 def cat(env: Workspace, path: str, first: str = "", last: str = "") -> str:
     """Show a file, or its lines from "first" to "last", and of a long one what it defines."""
-    begin, end = (int(re.sub(r"\D", "", number) or 0) for number in (first, last))
     path = env.find(path)
     lines = env.lines(path)
-    begin = max(1, begin)
-    if begin > len(lines):
-        raise Refused(f"{path} has {len(lines)} lines: ask for 1 to {len(lines)}.")
+    begin, end = (int(re.sub(r"\D", "", number) or 0) for number in (first, last))
+    begin = min(max(1, begin), len(lines))
     end = min(len(lines), end or len(lines), begin + _LINES - 1)
     text = f"{path}, lines {begin} to {end} of {len(lines)}:\n{numbered(lines, begin, end)}"
-    if end < len(lines) and not first:
-        text += f"\n\n{get_classes_and_methods(env, path)}"
-    return text
+    is_long = end < len(lines) and not first
+    return f"{text}\n\n{get_classes_and_methods(env, path)}" if is_long else text
 
 
 def read_range(env: Workspace, path: str, first: str, last: str) -> str:
@@ -35,32 +32,31 @@ def read_range(env: Workspace, path: str, first: str, last: str) -> str:
     return cat(env, path, first, last)
 
 
-def _defined(env: Workspace, path: str) -> list[Definition]:
-    known = env.index.definitions_in(path)
-    return [one for one in known if one.kind is not DefinitionKind.VARIABLE]
+def definitions_called(env: Workspace, path: str, name: str = "") -> list[Definition]:
+    """Return the functions, methods and classes of a file that `name` can mean, "" for all.
+
+    Raises:
+        Refused: it means none.
+    """
+    bare = name.partition("(")[0].strip(" .:").replace("::", ".")
+    meant = [
+        one
+        for one in env.index.definitions_in(path)
+        if one.kind is not DefinitionKind.VARIABLE
+        and f".{one.qualname}".endswith(f".{bare}" * bool(bare))
+    ]
+    if name and not meant:
+        elsewhere = [one.path for one in env.index.definitions(bare.rpartition(".")[2])]
+        raise Refused(f"{path} has no {name!r}. Look at: {', '.join(elsewhere) or 'its names'}.")
+    return meant
 
 
 def get_classes_and_methods(env: Workspace, path: str) -> str:
     """List the classes and functions of a file with their lines."""
     path = env.find(path)
-    lines = [f"{d.qualname}{d.signature}  lines {d.line}-{d.end_line}" for d in _defined(env, path)]
+    known = definitions_called(env, path)
+    lines = [f"{d.qualname}{d.signature}  lines {d.line}-{d.end_line}" for d in known]
     return "\n".join([f"{path} defines:", *(lines or ["nothing"])])
-
-
-def definitions_called(env: Workspace, path: str, name: str) -> list[Definition]:
-    """Return the functions, methods and classes of a file that `name` can mean, one at least.
-
-    Raises:
-        Refused: it means none; the text says what there is.
-    """
-    bare = name.partition("(")[0].strip(" .:").replace("::", ".")
-    known = _defined(env, path)
-    meant = [one for one in known if f".{one.qualname}".endswith(f".{bare}")]
-    if not meant:
-        elsewhere = [one.path for one in env.index.definitions(bare.rpartition(".")[2])]
-        names = ", ".join(elsewhere or [one.qualname for one in known])
-        raise Refused(f"{path} has no {name!r}. Look at: {names}.")
-    return meant[:_SHOWN]
 
 
 def extract_method(env: Workspace, path: str, name: str) -> str:
@@ -70,43 +66,38 @@ def extract_method(env: Workspace, path: str, name: str) -> str:
     return "\n\n".join(
         f"{path}: {one.qualname}, lines {one.line} to {one.end_line}:\n"
         f"{numbered(lines, one.line, one.end_line)}"
-        for one in definitions_called(env, path, name)
+        for one in definitions_called(env, path, name)[:_SHOWN]
     )
+
+
+def _lines_with(env: Workspace, text: str, file: str = "") -> list[str]:
+    """Return the lines with a text, in lower case: definitions, the product's, those of tests."""
+    hits: list[tuple[bool, bool, str, int, str]] = []
+    for path in [file] if file else env.index.layout.files:
+        for number, line in enumerate(env.lines(path) if path.endswith(".py") else (), 1):
+            if text in line.lower():
+                is_definition = _DEFINES.match(line) is not None
+                hits.append((not is_definition, is_test_path(path), path, number, line.strip()))
+    return [f"{path}:{number}: {line[:140]}" for *_, path, number, line in sorted(hits)]
 
 
 def code_search(env: Workspace, text: str) -> str:
     """Find the lines of the project that contain a name or some code, definitions first."""
     wanted = text.strip(" '\"`").removesuffix("()").lower()
-    if not wanted:
-        raise Refused("There is nothing to look for: give a name or some code.")
-    hits = _lines_with(env, wanted)
+    hits = _lines_with(env, wanted) if wanted else []
     if not hits:
         like = ", ".join(env.index.names_like(wanted, limit=3)) or "none"
         return f"Nothing contains {wanted!r}. Names like it: {like}."
     return "\n".join([*hits[:_HITS], f"({len(hits)} in all)"])
 
 
-def _lines_with(env: Workspace, text: str, file: str = "") -> list[str]:
-    """Return the lines with a text, in lower case: definitions, the product's, those of tests."""
-    hits: list[tuple[str, int, str]] = []
-    for path in [file] if file else env.files:
-        if path.endswith((".py", ".pyi")):
-            lines = enumerate(env.lines(path), 1)
-            hits += [(path, n, line.strip()) for n, line in lines if text in line.lower()]
-    hits.sort(key=lambda hit: (not _DEFINES.match(hit[2]), is_test_path(hit[0])))
-    return [f"{path}:{n}: {line[:140]}" for path, n, line in hits]
-
-
 def search_code_base(env: Workspace, keywords: str) -> str:
     """Find files, classes and functions by words of their names or code."""
-    wanted = identifiers_in(keywords)
-    if not wanted:
-        raise Refused("There is no word to look for: name a few, as in 'parse date'.")
     lines = [
         f"{chunk.path} → {chunk.function or 'module'} (line {chunk.line}): {', '.join(words)}"
         for chunk, words in search_definitions(keywords, env.index, limit=_HITS)
     ]
-    return "\n".join(lines) or f"Nothing has a name like {', '.join(wanted)}."
+    return "\n".join(lines) or f"Nothing has a name like {keywords!r}."
 
 
 def find_similar_api_calls(env: Workspace, name: str, path: str = "") -> str:

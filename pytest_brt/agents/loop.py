@@ -7,13 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pytest_brt.agents.prompts import system_and_user
+from pytest_brt.agents.prompts import cut, system_and_user
 from pytest_brt.agents.reply import Tool, describe, read_reply
-from pytest_brt.agents.shown import cut
-from pytest_brt.agents.workspace import Refused, Workspace
+from pytest_brt.agents.workspace import Observation, Refused, Workspace
 from pytest_brt.errors import BrtError, ModelProblem, OutOfTime, Overflowed, SubjectProblem
-from pytest_brt.model.request import Message, Reply, Request
-from pytest_brt.types import Call, Ending, FileChange, Finished, Step, Trajectory
+from pytest_brt.model.request import Message, Reply, Request, estimate
+from pytest_brt.types import Call, Ending, FileChange, Step, Trajectory
 
 #: So many equal steps in vain among so many of the last end a run: a loop can have several steps.
 _EQUAL, _AMONG_LAST = 4, 8
@@ -32,11 +31,11 @@ def conversation(
 
     The last result is always whole.
     """
-    left = room - env.model.count(env.opening)
+    left = room - estimate(env.opening)
     turns: list[Message] = []
     for step in reversed(steps):
         pair = (Message("assistant", step.reply), Message("user", step.observation))
-        left -= env.model.count(pair)
+        left -= estimate(pair)
         if turns and left < 0:
             pair = (pair[0], Message("user", "[this result is left out]"))
         turns = [*pair, *turns]
@@ -94,25 +93,21 @@ def run_agent(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Traje
         SubjectProblem: the project's interpreter cannot be started.
     """
     env.opening = tuple(opening)
-    steps, reason = env.steps, ""
-    ending: Ending | None = None
-    while ending is None:
+    ending, reason = Ending.STEPS, ""
+    while len(env.steps) < agent.steps:
         try:
-            steps.append(_take_step(agent, env))
+            is_over = _take_step(agent, env)
         except ModelProblem as problem:
             kinds = {Overflowed: Ending.TOKENS, OutOfTime: Ending.TIME}
             ending, reason = kinds.get(type(problem), Ending.ERROR), str(problem)
-            if ending is Ending.ERROR and not steps:
+            if ending is Ending.ERROR and not env.steps:
                 raise
-            continue
-        env.say(f"step {len(steps)} of {agent.steps}: {steps[-1].action}")
-        if any(isinstance(effect, Finished) for effect in steps[-1].effects):
-            ending = Ending.FINISH
-        elif is_loop(steps):
-            ending = Ending.LOOP
-        elif len(steps) >= agent.steps:
-            ending = Ending.STEPS
-    return Trajectory(steps=tuple(steps), ending=ending, reason=reason)
+            break
+        env.say(f"step {len(env.steps)} of {agent.steps}: {env.steps[-1].action}")
+        if is_over or is_loop(env.steps):
+            ending = Ending.FINISH if is_over else Ending.LOOP
+            break
+    return Trajectory(steps=tuple(env.steps), ending=ending, reason=reason)
 
 
 def is_loop(steps: Sequence[Step]) -> bool:
@@ -121,35 +116,35 @@ def is_loop(steps: Sequence[Step]) -> bool:
     return bool(vain) and not steps[-1].is_done and vain.count(vain[-1]) >= _EQUAL
 
 
-def _take_step(agent: Agent, env: Workspace) -> Step:
-    """Ask for a step and carry it out; what is wrong with it is answered."""
+def _take_step(agent: Agent, env: Workspace) -> bool:
+    """Ask for a step and carry it out; what is wrong with it is answered. Say if it is the last."""
     reply = _ask(agent, env)
     begin, waited = time.monotonic(), env.model.usage.cost.seconds
-    offered = agent.offered(env.steps)
+    before, offered = dict(env.changed), agent.offered(env.steps)
     step = Step(number=len(env.steps) + 1, reply=reply.text)
-    before = dict(env.changed)
     try:
         call, thought = read_reply(reply.text, offered, is_cut=reply.is_cut)
         step = replace(step, call=call, thought=thought)
         _refuse_repeat(call, env.steps)
         code = {"code": call.code} if call.code else {}
         done = offered[call.action](env, **dict(call.arguments), **code)
+        seen = done if isinstance(done, Observation) else Observation(done)
+        step = replace(step, is_done=True, verdict=seen.verdict, diffs=seen.diffs)
     except (SubjectProblem, ModelProblem):
         raise
     except Refused as refused:
-        return replace(step, observation=str(refused))
+        seen = Observation(str(refused))
     except BrtError as problem:
-        return replace(step, observation=f"This did not work: {problem}")
+        seen = Observation(f"This did not work: {problem}")
     changed = {path: new for path, new in env.changed.items() if before.get(path) != new}
-    is_plain = isinstance(done, str)
-    return replace(
+    step = replace(
         step,
-        is_done=True,
-        observation=cut(done if is_plain else done.text, int(env.model.context * _OBSERVATION)),
+        observation=cut(seen.text, int(env.model.context * _OBSERVATION)),
         changes=tuple(FileChange(path=path, content=new) for path, new in changed.items()),
-        effects=() if is_plain else done.effects,
         seconds=time.monotonic() - begin - (env.model.usage.cost.seconds - waited),
     )
+    env.steps.append(step)
+    return seen.is_over
 
 
 def _refuse_repeat(call: Call, steps: Sequence[Step]) -> None:
@@ -160,7 +155,7 @@ def _refuse_repeat(call: Call, steps: Sequence[Step]) -> None:
                 f"You did exactly this in step {step.number}, and nothing has changed since. Do "
                 "something else."
             )
-        if step.changes or step.effects:
+        if step.changes or step.verdict:
             return
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pytest_brt.agents.shown import cut
+from pytest_brt.agents.prompts import cut
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import TestRun, Verdict
 
 #: Tests that are told in full, and that are named; characters of a message and of an output.
 _MOST, _NAMED, _TEXT, _FRAMES = 3, 12, 1500, 6
-_FINE = (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL)
 #: What of a message differs from run to run, or says nothing: pytest's remarks on where functions
 #: come from, addresses, colours.
 _NOISE = re.compile(
@@ -21,9 +20,10 @@ _NOISE = re.compile(
 )
 
 
-def fails(run: TestRun) -> bool:
-    """Return whether a test neither passes nor is skipped."""
-    return run.verdict not in _FINE
+def failures(runs: Sequence[TestRun]) -> list[TestRun]:
+    """Return the runs of tests that neither pass nor are skipped."""
+    fine = (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL)
+    return [run for run in runs if run.verdict not in fine]
 
 
 def clean(message: str) -> str:
@@ -37,23 +37,26 @@ def clean(message: str) -> str:
 
 def describe_runs(runs: Sequence[TestRun]) -> str:
     """Return what tests did."""
-    bad = [run for run in runs if fails(run)]
+    bad = failures(runs)
     good = sum(run.verdict is Verdict.PASS for run in runs)
-    called = [run.node or "its file cannot be collected" for run in bad]
     lines = [f"{len(runs)} test{'s' if len(runs) != 1 else ''}: {len(bad)} fail, {good} pass"]
-    lines += map(_describe_run, bad[:_MOST], called)
-    if called[_MOST:]:
-        lines.append(f"Also fail: {', '.join(called[_MOST : _MOST + _NAMED])}")
+    lines += map(_describe_run, bad[:_MOST])
+    if bad[_MOST:]:
+        lines.append(f"Also fail: {', '.join(map(_name, bad[_MOST : _MOST + _NAMED]))}")
     return "\n".join(lines)
 
 
-def _describe_run(run: TestRun, name: str) -> str:
+def _name(run: TestRun) -> str:
+    return run.node or "its file cannot be collected"
+
+
+def _describe_run(run: TestRun) -> str:
     """Return how a test fails: its exception with the project's frames, and what it printed."""
     if run.raised is None:
-        lines = [f"{name}: {run.verdict}: {clean(run_words(run))}"]
+        lines = [f"{_name(run)}: {run.verdict}: {clean(run_words(run))}"]
     else:
         kind = run.raised.type.removeprefix("builtins.")
-        lines = [f"{name}: {run.verdict}", f"{kind}: {clean(run.raised.message[:_TEXT])}"]
+        lines = [f"{_name(run)}: {run.verdict}", f"{kind}: {clean(run.raised.message[:_TEXT])}"]
         # Frames of libraries, which have absolute paths, say nothing that could be changed.
         near = [frame for frame in run.raised.frames if not frame.path.startswith(("/", "<"))]
         lines += [f"  at {one.path}:{one.line} in {one.function}" for one in near[-_FRAMES:]]

@@ -6,19 +6,22 @@ Values reach a template as they are, never as templates, so that a report cannot
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_brt.model.request import Message
+from pytest_brt.types import Issue
 
 if TYPE_CHECKING:
     import jinja2
 
 _FENCE = re.compile(r"^\s*(`{3,})", re.MULTILINE)
-_TURN = re.compile(r"^=== (user|assistant)$", re.MULTILINE)
 #: What chat templates of models begin their own marks with.
 _MARK = re.compile(r"<\|(?=\w)")
+#: Characters of a report from which on its middle goes.
+_REPORT = 8_000
 
 
 @cache
@@ -49,13 +52,6 @@ def system_and_user(name: str, /, **values: object) -> tuple[Message, ...]:
     return tuple(Message(role, render(f"{name}.{role}", **values)) for role in ("system", "user"))
 
 
-def turns(name: str) -> tuple[Message, ...]:
-    """Return a prompt of several messages, each below ``=== user`` or ``=== assistant``."""
-    parts = _TURN.split(render(name))[1:]
-    pairs = zip(parts[::2], parts[1::2], strict=True)
-    return tuple(Message(role, text.strip("\n")) for role, text in pairs)
-
-
 def fenced(code: str, language: str = "") -> str:
     """Return `code` between fences that no fence inside it can close.
 
@@ -64,6 +60,36 @@ def fenced(code: str, language: str = "") -> str:
     x = 1
     ```
     """
-    longest = max((len(mark) for mark in _FENCE.findall(code)), default=2)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{code.strip(chr(10))}\n{fence}"
+    longest = max(["``", *_FENCE.findall(code)], key=len)
+    return f"{longest}`{language}\n{code.strip(chr(10))}\n{longest}`"
+
+
+def numbered(lines: Sequence[str], first: int, last: int) -> str:
+    """Return lines with their numbers, as far as there are such lines.
+
+    >>> print(numbered(("a", "b"), 2, 9))
+        2| b
+    """
+    first = max(1, first)
+    return "\n".join(f"{n:5}| {line}" for n, line in enumerate(lines[first - 1 : last], first))
+
+
+def cut(text: str, most: int, head: float = 0.4) -> str:
+    r"""Return a text in about `most` characters: its beginning and its end.
+
+    >>> print(cut("a text of many words", 10))
+    a te
+    [… 10 characters left out …]
+     words
+    """
+    if len(text) <= most:
+        return text
+    first = int(most * head)
+    return f"{text[:first]}\n[… {len(text) - most} characters left out …]\n{text[first - most :]}"
+
+
+def report_text(issue: Issue, most: int = _REPORT) -> str:
+    """Return a report without its title, the middle of a long one left out."""
+    first, _, rest = issue.text.strip("\n").partition("\n")
+    text = rest if first.lstrip("# ").strip() == issue.title.strip() else issue.text
+    return cut(text.strip("\n"), most, head=2 / 3)

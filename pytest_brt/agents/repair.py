@@ -5,31 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 
-from pytest_brt.agents.fix import Fix, apply_fix, parse_fix
+from pytest_brt.agents.fix import LineEdit, apply_fix, parse_fix
 from pytest_brt.agents.look import definitions_called
-from pytest_brt.agents.outcomes import describe_runs, fails
-from pytest_brt.agents.prompts import fenced, system_and_user
+from pytest_brt.agents.outcomes import describe_runs, failures
+from pytest_brt.agents.prompts import fenced, numbered
 from pytest_brt.agents.reply import example, fenced_blocks, read_reply
-from pytest_brt.agents.shown import numbered, report_text
-from pytest_brt.agents.trials import RepairWork, Trial
+from pytest_brt.agents.trials import Changes, RepairWork, Trial
 from pytest_brt.agents.workspace import Observation, Refused
 from pytest_brt.errors import FixProblem, ModelProblem
-from pytest_brt.model.model import Model
-from pytest_brt.model.request import Reply, Request
+from pytest_brt.model.request import Reply
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.parse import decode
 from pytest_brt.sandbox.placing import Test
-from pytest_brt.types import (
-    FileChange,
-    Finished,
-    FixSource,
-    JudgedTest,
-    TestRun,
-    TestsRan,
-    Verdict,
-)
+from pytest_brt.types import FileChange, FixSource, JudgedTest, TestRun, Verdict
 
 #: Tokens of a variant, of an edit and of a method; lines that a variant and an edit are shown.
 _VARIANT, _EDIT, _METHOD, _AROUND = 400, 900, 4_000, 200
@@ -37,22 +26,6 @@ _VARIANT, _EDIT, _METHOD, _AROUND = 400, 900, 4_000, 200
 _VARIANTS = 30
 #: Existing tests that are told one by one, places that are told, sources of tests that are shown.
 _BROKEN, _PLACES, _SOURCES = 4, 8, 3
-
-
-def _ask(
-    env: RepairWork, model: Model, name: str, longest: int, n: int = 1, **values: object
-) -> list[Reply]:
-    """Return the replies to a question that a tool asks."""
-    return model.complete(
-        Request(
-            messages=system_and_user(name, title=env.issue.title, **values),
-            n=n,
-            temperature=0.2 if n == 1 else 0.9,
-            top_k=0,
-            seed=env.next_seed(),
-            max_tokens=min(longest, model.context // 4),
-        )
-    )
 
 
 # -- tests --
@@ -73,16 +46,16 @@ def extract_tests(env: RepairWork) -> str:
 def run_tests(env: RepairWork, which: str = "failing") -> Observation:
     """Run the "failing" tests, or "all" tests of the project, on the code as it is."""
     if which.strip().lower() == "all":
-        return _ran("", env.run_suite())
+        return _ran(env.run_suite())
     tests = [Test.of(judged.test) for judged in env.failing]
-    return _ran("", env.engine.run(tests) if tests else ())
+    return _ran(env.engine.run(tests) if tests else ())
 
 
-def _ran(path: str, runs: Sequence[TestRun]) -> Observation:
+def _ran(runs: Sequence[TestRun]) -> Observation:
     if not runs:
         raise Refused("There is no such test.")
-    verdict = next((run.verdict for run in runs if fails(run)), Verdict.PASS)
-    return Observation(describe_runs(runs), (TestsRan(path=path, verdict=verdict),))
+    bad = failures(runs)
+    return Observation(describe_runs(runs), bad[0].verdict if bad else Verdict.PASS)
 
 
 def run_fault_localization(env: RepairWork) -> str:
@@ -93,8 +66,9 @@ def run_fault_localization(env: RepairWork) -> str:
 def describe_places(env: RepairWork) -> str:
     """Return where the bug may be, as a list."""
     head = "The bug is here:" if env.is_place_given else "Where the bug may be, likeliest first:"
-    places = env.places if env.is_place_given else env.places[:_PLACES]
-    lines = [f"- {one.path}:{one.line}-{one.end_line} {one.function}" for one in places]
+    lines = [
+        f"- {one.path}:{one.line}-{one.end_line} {one.function}" for one in env.places[:_PLACES]
+    ]
     return "\n".join([head, *(lines or ["- nothing points to a place: search for names"])])
 
 
@@ -108,35 +82,31 @@ def write_fix(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> Obse
     or "path delete 20-21", with ";" between several. One block of code per replace and insert, in
     their order.
     """
-    (trial,) = env.try_fixes(apply_fix(parse_fix(changes, code), env))
-    tried, text = [trial], describe_trial(trial)
-    known = {one.fix.key for one in env.tried}
-    if not trial.stands and trial.fix.key not in known:
-        known.add(trial.fix.key)
-        found = _variants(env, "\n".join([changes, *code]), trial, text)
-        variants = [one for one in found if one.fix.key not in known]
+    before = len(env.tried)
+    fix = apply_fix(parse_fix(changes, code), env)
+    (trial,) = env.try_fixes([fix])
+    text = describe_trial(trial)
+    if not trial.stands and len(env.tried) > before:
+        shown = "\n".join([changes, *code])
+        env.try_fixes(_variants(env, shown, fix, text), FixSource.VARIANT)
+        variants = list(env.tried.values())[before + 1 :]
         good = [one for one in variants if one.stands]
         text += f"\n{len(good)} of {len(variants)} different variants of it passed."
         if good:
             text += f" This one is kept:\n{good[0].fix.patch.text}"
-        tried += variants
-    env.tried += tried
-    good = [one for one in tried if one.stands]
-    diffs = tuple(one.fix.patch.text for one in tried)
-    ran = TestsRan(path="", verdict=Verdict.PASS if good else Verdict.FAIL, diffs=diffs)
-    # Where a test only says what is wrong, the agent decides whether the values are right.
-    is_over = env.ends_early and not all(one.values for one in good)
-    return Observation(text, (ran, Finished()) if is_over else (ran,))
+    tried = list(env.tried.values())[before:] or [trial]
+    stands = any(one.stands for one in tried)
+    return Observation(
+        text,
+        verdict=Verdict.PASS if stands else Verdict.FAIL,
+        diffs=tuple(one.fix.patch.text for one in tried),
+        is_over=stands and env.ends_early,
+    )
 
 
 def describe_trial(trial: Trial) -> str:
     """Return what the tests do with a fix, and what becomes of it."""
     lines = [describe_runs(trial.runs) if trial.runs else "Nothing here tests the bug itself."]
-    for value in trial.values:
-        now = f"raises {value.raised}" if value.raised else f"gives {value.text}"
-        lines.append(
-            f"`{value.expression}` {now} with it, and {value.before} without: is it right?"
-        )
     if trial.fix.guarded and trial.fix.broken:
         broken = ", ".join(one.test for one in trial.fix.guarded.regressions[:_BROKEN])
         lines.append(f"It breaks {trial.fix.broken} existing tests: {broken}")
@@ -144,21 +114,24 @@ def describe_trial(trial: Trial) -> str:
     return "\n".join([*lines, f"The fix {kept}."])
 
 
-def _variants(env: RepairWork, fix: str, failed: Trial, failure: str) -> list[Trial]:
-    """Ask for variants of a fix that fails, and try them (paper 004, III-D3)."""
-    code = "\n\n".join(_near(env, change.path, fix) for change in failed.changes)
-    asked = {"hypothesis": env.hypothesis, "code": code, "fix": fix, "failure": failure}
-    asked["form"] = example(change)
+def _variants(
+    env: RepairWork, fix: str, changes: Sequence[FileChange], failure: str
+) -> list[Changes]:
+    """Ask for variants of a fix that fails (paper 004, III-D3)."""
+    code = "\n\n".join(_near(env, one.path, fix) for one in changes)
+    values = {"hypothesis": env.hypothesis, "code": code, "fix": fix, "failure": failure}
+    found = []
     try:
-        replies = _ask(env, env.model, "variants", _VARIANT, _VARIANTS, **asked)
+        replies = env.ask(
+            env.model, "variants", _VARIANT, _VARIANTS, form=example(change), **values
+        )
     except ModelProblem as problem:
         env.say(f"no variants: {problem}")
         return []
-    new: list[tuple[FileChange, ...]] = []
     for reply in replies:
         with suppress(FixProblem, Refused):
-            new.append(apply_fix(_fix_of(reply), env))
-    return env.try_fixes(*new, source=FixSource.VARIANT)
+            found.append(apply_fix(_fix_of(reply), env))
+    return found
 
 
 # -- fixes that stay in the agent's tree --
@@ -167,18 +140,9 @@ def _variants(env: RepairWork, fix: str, failed: Trial, failure: str) -> list[Tr
 def edit_code(env: RepairWork, path: str, prompt: str) -> Observation:
     """Describe a change of the code in words, with names and lines; it is made for you."""
     path = env.find(path)
-    (reply,) = _ask(
-        env,
-        env.editor,
-        "edit_code",
-        _EDIT,
-        report=report_text(env.issue, env.editor.context),
-        path=path,
-        code=_near(env, path, prompt),
-        task=prompt,
-        form=example(change),
-    )
-    fix = tuple(replace(edit, path=path) for edit in _fix_of(reply, path))
+    values = {"path": path, "code": _near(env, path, prompt), "task": prompt}
+    (reply,) = env.ask(env.editor, "edit_code", _EDIT, form=example(change), **values)
+    fix = [edit._replace(path=path) for edit in _fix_of(reply, path)]
     for changed in apply_fix(fix, env):
         env.changed[changed.path] = changed.content or b""
     first, size = min(edit.first for edit in fix), sum(len(edit.lines) for edit in fix)
@@ -191,7 +155,7 @@ def change(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> str:
     return changes
 
 
-def _fix_of(reply: Reply, path: str = "") -> Fix:
+def _fix_of(reply: Reply, path: str = "") -> list[LineEdit]:
     """Return the fix that a tool was answered; raise FixProblem where it is none."""
     tools = {"change": change, "write_fix": change}
     try:
@@ -216,17 +180,15 @@ def test(env: RepairWork, path: str) -> Observation:
     if not is_test_path(path):
         raise Refused(f"{path} is not a test file. Name one, as in tests/test_x.py.")
     is_given = env.given is not None and path == env.given.test.path
-    target = Test.of(env.given.test) if env.given and is_given else Test(id="test", path=path)
-    changes = tuple(change for change in env.changes if not is_test_path(change.path))
-    return _ran(path, env.engine.run([target], changes))
+    own = Test.of(env.given.test) if env.given and is_given else Test(id="test", path=path)
+    return _ran(env.engine.run([own], env.changes))
 
 
 def finish(env: RepairWork) -> Observation:
     """End: the bug is repaired."""
-    has_run = any(isinstance(effect, TestsRan) for step in env.steps for effect in step.effects)
-    if not (env.changes and has_run) and not any(trial.passes for trial in env.tried):
+    if not (env.changes and env.has_run) and not any(one.passes for one in env.tried.values()):
         raise Refused("No fix was tested that works yet. Write one, and run a test.")
-    return Observation("Done.", (Finished(),))
+    return Observation("Done.", is_over=True)
 
 
 # -- steering (paper 004) --
@@ -237,10 +199,8 @@ def generate_method_body(env: RepairWork, path: str, name: str) -> str:
     path = env.find(path)
     method = definitions_called(env, path, name)[0]
     before = "\n".join(env.lines(path)[: method.line - 1])[-env.editor.context :]
-    signature = f"{method.name}{method.signature}"
-    (reply,) = _ask(
-        env, env.editor, "method", _METHOD, path=path, before=before, signature=signature
-    )
+    values = {"path": path, "before": before, "signature": f"{method.name}{method.signature}"}
+    (reply,) = env.ask(env.editor, "method", _METHOD, **values)
     code = fenced((fenced_blocks(reply.text) or [reply.text])[0], "python")
     return f"{method.qualname}, written without sight of the present one:\n{code}"
 

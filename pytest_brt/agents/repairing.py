@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_brt.agents.loop import Agent, run_agent
-from pytest_brt.agents.shown import numbered
+from pytest_brt.agents.prompts import numbered
 from pytest_brt.agents.specs import repair_values
 from pytest_brt.agents.trials import RepairWork
 from pytest_brt.types import FixSource, Repair
 
 #: Places whose code the first messages show, and lines of each.
 _SHOWN, _LINES = 2, 60
-_NONE = {True: "no fix that was tried passes the tests", False: "no fix was tried"}
 _NO_TEST = (
     "no test fails because of the bug, so no fix can be judged (give one with --brt-tests PATH, or "
     "take --brt-strategy auto)"
@@ -40,18 +39,19 @@ def run_repair(agent: Agent, number: int, env: RepairWork) -> Repair:
     ]
     values = {**repair_values(env, env.model.context), "files": code}
     trajectory = run_agent(agent, env, agent.opening(values))
-    # What an agent made of the files, where it edits them.
-    tree = tuple(one for one in env.changes if given is None or one.path != given.test.path)
-    env.tried += env.try_fixes(tree) if tree else ()
-    kept = [
-        one for one in env.tried if one.stands or (one.passes and one.fix.source is FixSource.AGENT)
+    if env.changes:
+        env.try_fixes([env.changes])
+    fixes = [
+        one.fix
+        for one in env.tried.values()
+        if one.stands or (one.fix.passed and one.passes and one.fix.source is FixSource.AGENT)
     ]
-    fixes = {one.fix.key: one.fix for one in kept}
+    tried = "no fix that was tried passes the tests" if env.tried else "no fix was tried"
     shown = [given] if given is not None else failing[: not agent.is_given]
     return replace(
         done,
-        fixes=tuple(sorted(fixes.values(), key=lambda fix: fix.broken)),
+        fixes=tuple(sorted(fixes, key=lambda fix: fix.broken)),
         brt=shown[0].test.name if shown else "",
-        notes=() if fixes else (trajectory.reason or _NONE[bool(env.tried)],),
+        notes=() if fixes else (trajectory.reason or tried,),
         trajectory=trajectory,
     )

@@ -57,17 +57,17 @@ def read_reply(
     """
     blocks = fenced_blocks(reply)
     found = first_object(_FENCE.sub("\n", reply)) or first_object("\n".join(blocks))
-    if found is None:
+    if not found:
         form = example(next(iter(offered.values())))
         raise Refused(f"No JSON object with an action in your reply. Write it like this:\n{form}")
     for key in (*_NAMES, *_ARGUMENTS):  # what stands inside of one is meant for the whole
         if isinstance(found.get(key), dict):
             found |= found.pop(key)
     thought, name = _take(found, _THOUGHTS), _take(found, _NAMES)
-    tool = named(name, offered)
-    if not tool:
+    tool = offered.get(named(name, offered))
+    if tool is None:
         raise Refused(f"There is no action {name!r} now. Use: {', '.join(offered)}.")
-    call = _call(offered[tool], found, [one for one in blocks if not one.startswith("{")])
+    call = _call(tool, found, [one for one in blocks if not one.startswith("{")])
     if is_cut and call.code:
         raise Refused("Your reply was cut off, so nothing was done. Write less.")
     return call, thought
@@ -76,20 +76,20 @@ def read_reply(
 def _call(tool: Tool, found: Mapping[str, object], blocks: list[str]) -> Call:
     """Return the call of a tool; raise Refused where it lacks arguments."""
     values = _defaults(tool)
-    given = {meant: _plain(v) for key, v in found.items() if (meant := named(key, values))}
-    code = given.pop("code", "")
-    blocks = blocks or (fenced_blocks(code) or [code] if code.strip() else [])
-    values |= {**given, "code": ""} if blocks and "code" in values else given
-    missing = [name for name, value in values.items() if value is inspect.Parameter.empty]
+    takes_code = "code" in values
+    values |= {meant: _plain(v) for key, v in found.items() if (meant := named(key, values))}
+    inside = values.get("code")
+    if isinstance(inside, str) and inside.strip() and not blocks:
+        blocks = fenced_blocks(inside) or [inside]
+    if blocks:
+        values.pop("code", None)
+    missing = [repr(name) for name, value in values.items() if value is inspect.Parameter.empty]
     if missing:
-        form, needed = example(tool), ", ".join(map(repr, missing))
-        raise Refused(f"{tool.__name__} needs {needed}. Write it like this:\n{form}")
-    has_code = values.pop("code", None) is not None
-    return Call(
-        action=tool.__name__,
-        arguments=tuple(values.items()),
-        code=tuple(blocks) if has_code else (),
-    )
+        needed = ", ".join(missing)
+        raise Refused(f"{tool.__name__} needs {needed}. Write it like this:\n{example(tool)}")
+    values.pop("code", None)
+    code = tuple(blocks) if takes_code else ()
+    return Call(action=tool.__name__, arguments=tuple(values.items()), code=code)
 
 
 def _plain(value: object) -> str:
@@ -100,20 +100,19 @@ def _take(found: dict[str, Any], names: Iterable[str]) -> str:
     return str(next((found.pop(name) for name in names if name in found), None) or "")
 
 
-def first_object(text: str) -> dict[str, Any] | None:
-    """Return the first JSON object of a text, mended where it is nearly one."""
+def first_object(text: str) -> dict[str, Any]:
+    """Return the first JSON object of a text, mended where it is nearly one; {} for none."""
     begin = text.find("{")
     if begin < 0:
-        return None
+        return {}
     try:
         value = json.JSONDecoder(strict=False).raw_decode(text, begin)[0]
     except ValueError:
         import json_repair  # most replies need none
 
         value = json_repair.loads(text[begin:])
-        if isinstance(value, list):
-            value = next((one for one in value if isinstance(one, dict)), None)
-    return value if isinstance(value, dict) and value else None
+    values = value if isinstance(value, list) else [value]
+    return next((one for one in values if isinstance(one, dict)), {})
 
 
 def object_schema(names: Iterable[str], longest: int = 240) -> str:
@@ -124,6 +123,8 @@ def object_schema(names: Iterable[str], longest: int = 240) -> str:
 
 def read_object(reply: str, names: Iterable[str]) -> dict[str, str] | None:
     """Return the values of a JSON object by their names, None where one is missing."""
-    found = first_object(reply) or {}
-    values = {name: _plain(found[name]) for name in names if name in found}
-    return values if len(values) == len(list(names)) else None
+    found = first_object(reply)
+    try:
+        return {name: _plain(found[name]) for name in names}
+    except KeyError:
+        return None

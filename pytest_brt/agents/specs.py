@@ -16,11 +16,10 @@ from pytest_brt.agents.look import (
 )
 from pytest_brt.agents.loop import Agent
 from pytest_brt.agents.outcomes import describe_runs
-from pytest_brt.agents.prompts import render
+from pytest_brt.agents.prompts import cut, render, report_text
 from pytest_brt.agents.repair import describe_places, source_of
-from pytest_brt.agents.shown import cut, report_text
 from pytest_brt.agents.trials import RepairWork
-from pytest_brt.model.request import Message
+from pytest_brt.model.request import Message, estimate
 from pytest_brt.types import Call, Step
 
 #: BRT Agent on the other side of the tree (paper 001, 5.1.2).
@@ -75,9 +74,9 @@ def sections(
         step=len(env.steps) + 1,
         steps=agent.steps,
         tried=len(env.tried),
-        kept=any(trial.stands for trial in env.tried),
+        kept=any(trial.stands for trial in env.tried.values()),
     )
-    left = (room - env.model.count(system.content + known.content + tail) - 64) * 3
+    left = (room - estimate((system, known, Message("user", tail))) - 40) * 3
     gathered: dict[str, str] = {}
     for step in reversed(steps[:-1]):
         entry = _entry(step)

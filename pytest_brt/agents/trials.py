@@ -5,13 +5,13 @@ A fix runs on a private copy of the changed tree: the failing tests, then existi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 
 from pytest_brt.agents.workspace import Workspace
 from pytest_brt.codec import content_id
-from pytest_brt.oracle.patch_values import is_value, showing, values_of
 from pytest_brt.patches import canonical_diff
 from pytest_brt.pysource.normal_form import patch_key
 from pytest_brt.sandbox.placing import Test
@@ -23,16 +23,16 @@ from pytest_brt.types import (
     FoundFix,
     Guarded,
     JudgedTest,
-    OracleKind,
     Patch,
     Place,
     TestRun,
-    Value,
     Verdict,
 )
 
+#: Changes that belong together.
+Changes = tuple[FileChange, ...]
 #: What existing tests say of changes; None where none are to be run.
-Check = Callable[[tuple[FileChange, ...]], Guarded | None]
+Check = Callable[[Changes], Guarded | None]
 #: Seconds that a test may take: a fix that does not end is none.
 _SECONDS = 20.0
 
@@ -41,19 +41,17 @@ _SECONDS = 20.0
 class Trial:
     """A fix, and what the tests do with it."""
 
-    changes: tuple[FileChange, ...]
     #: What a person is given of it.
     fix: FoundFix
-    #: Of the failing tests, and what the expressions give of those that only say what is wrong.
+    #: Of the failing tests.
     runs: tuple[TestRun, ...]
-    values: tuple[Value, ...]
     #: Whether it passes those failing tests that are to be trusted.
     passes: bool
 
     @property
     def stands(self) -> bool:
-        """Whether it passes the bug tests, or there is none, and breaks no existing test."""
-        return (self.passes or not self.runs) and not self.fix.broken
+        """Whether it passes them, and breaks no existing test."""
+        return self.passes and not self.fix.broken
 
 
 @dataclass(kw_only=True)
@@ -79,55 +77,50 @@ class RepairWork(Workspace):
     ends_early: bool = False
     #: What the bug is held to be, "" where nothing stands.
     hypothesis: str = ""
-    #: The fixes and variants that were tried.
-    tried: list[Trial] = field(default_factory=list)
-    _known: dict[str, Trial] = field(default_factory=dict)
+    #: The fixes and variants that were tried, by their keys: each program once.
+    tried: dict[str, Trial] = field(default_factory=dict)
+
+    @property
+    def changes(self) -> Changes:
+        """What the agent made of the project's files."""
+        changed = {path: new for path, new in self.changed.items() if new != self.on_disk(path)}
+        if self.given is not None:
+            changed.pop(self.given.test.path, None)
+        return tuple(FileChange(path=path, content=new) for path, new in sorted(changed.items()))
 
     def try_fixes(
-        self, *fixes: tuple[FileChange, ...], source: FixSource = FixSource.AGENT
+        self, fixes: Iterable[Changes], source: FixSource = FixSource.AGENT
     ) -> list[Trial]:
-        """Try fixes, each program once: the failing tests and, where those pass, existing ones.
+        """Try fixes that are new: the failing tests and, where those pass, existing ones.
 
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        new = {patch_key(changes, self.root): changes for changes in fixes}
+        keyed = {patch_key(changes, self.root): changes for changes in fixes}
+        new = {key: changes for key, changes in keyed.items() if key not in self.tried}
         with ThreadPoolExecutor(self.jobs, thread_name_prefix="brt-try") as pool:
-            trials = pool.map(self._try, new, new.values())
-            self._known |= dict(zip(new, trials, strict=True))
-        return [
-            replace(one, fix=replace(one.fix, source=source, hypothesis=self.hypothesis))
-            for one in map(self._known.__getitem__, new)
-        ]
+            trials = pool.map(partial(self._try, source), new, new.values())
+            self.tried |= dict(zip(new, trials, strict=True))
+        return [self.tried[key] for key in keyed]
 
-    def _try(self, key: str, changes: tuple[FileChange, ...]) -> Trial:
-        if key in self._known:
-            return self._known[key]
-        # What forbids a value says less than what forbids an exception: the agent decides there.
-        weak = [one for one in self.failing if one.test.oracle.kind is OracleKind.GONE]
-        tests = (*(judged.test for judged in self.failing), *showing(weak))
-        own = [*map(Test.of, tests)]
-        runs = self.engine.run(own, changes, test_seconds=_SECONDS) if tests else ()
+    def _try(self, source: FixSource, key: str, changes: Changes) -> Trial:
+        tests = [Test.of(judged.test) for judged in self.failing]
+        runs = self.engine.run(tests, changes, test_seconds=_SECONDS) if tests else ()
         green = {run.test for run in runs if run.verdict is Verdict.PASS}
         # One of several that a model wrote may well demand something wrong.
         trusted = [one for one in self.failing if one.test.origin.author is Author.PERSON]
-        passes = bool(tests) and all(one.test.id in green for one in (*self.failing[:1], *trusted))
-        guarded = self.check(changes) if passes or not tests else None
+        passes = all(one.test.id in green for one in (*self.failing[:1], *trusted))
+        guarded = self.check(changes) if passes else None
         text = canonical_diff(changes, self.root)
-        patch = Patch(id=content_id(text), name=f"fix-{content_id(text)[:8]}.diff", text=text)
+        named = content_id(text)
         fix = FoundFix(
-            patch=patch,
+            patch=Patch(id=named, name=f"fix-{named[:8]}.diff", text=text),
             key=key,
-            source=FixSource.AGENT,
-            plausible=passes and not (guarded and guarded.regressions),
+            source=source,
+            plausible=bool(green) and passes and not (guarded and guarded.regressions),
             passed=tuple(one.test.name for one in self.failing if one.test.id in green),
             total=len(self.failing),
+            hypothesis=self.hypothesis,
             guarded=guarded,
         )
-        return Trial(
-            changes=changes,
-            fix=fix,
-            runs=tuple(run for run in runs if not is_value(run)),
-            values=values_of(runs, weak),
-            passes=passes,
-        )
+        return Trial(fix=fix, runs=tuple(runs), passes=passes)

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pytest_brt.agents.prompts import report_text, system_and_user
 from pytest_brt.model.model import Model
-from pytest_brt.model.request import Message
+from pytest_brt.model.request import Message, Reply, Request
 from pytest_brt.project.index import Index
 from pytest_brt.project.layout import escapes_root
 from pytest_brt.pysource.parse import decode
-from pytest_brt.types import Effect, FileChange, Issue, Step
+from pytest_brt.types import Issue, Step, Verdict
 
 #: The line, or the test, that a model writes behind a path.
 _BEHIND = re.compile(r"(?::\d[\d:,-]*|::.*)$")
@@ -25,10 +26,15 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What a tool returns that has more than text to say; `Finished` among the effects ends."""
+    """What a tool returns that has more than text to say."""
 
     text: str
-    effects: tuple[Effect, ...] = ()
+    #: What the tests did that it ran.
+    verdict: Verdict | None = None
+    #: The fixes that it tried and took back.
+    diffs: tuple[str, ...] = ()
+    #: Whether the dialogue ends.
+    is_over: bool = False
 
 
 @dataclass(kw_only=True)
@@ -55,19 +61,29 @@ class Workspace:
         return self.index.root
 
     @property
-    def files(self) -> list[str]:
-        """The paths that may be named."""
-        return sorted({*self.index.layout.files, *self.changed})
-
-    @property
-    def changes(self) -> tuple[FileChange, ...]:
-        """The files that differ from the project's."""
-        changed = sorted(self.changed.items())
-        return tuple(FileChange(path=p, content=c) for p, c in changed if c != self.on_disk(p))
+    def has_run(self) -> bool:
+        """Whether a test was run."""
+        return any(step.verdict for step in self.steps)
 
     def next_seed(self) -> int:
         """Return the seed of this step's questions."""
         return (self.seed + 1000 * len(self.steps)) % 2**31
+
+    def ask(
+        self, model: Model, name: str, longest: int, n: int = 1, /, **values: object
+    ) -> list[Reply]:
+        """Return the replies to a question that a tool asks, in at most so many tokens each."""
+        report = report_text(self.issue, model.context)
+        return model.complete(
+            Request(
+                messages=system_and_user(name, title=self.issue.title, report=report, **values),
+                n=n,
+                temperature=0.2 if n == 1 else 0.9,
+                top_k=0,
+                seed=self.next_seed(),
+                max_tokens=min(longest, model.context // 4),
+            )
+        )
 
     def find(self, path: str) -> str:
         """Return the project's path for one as a model wrote it.
@@ -76,7 +92,8 @@ class Workspace:
             Refused: none is meant by it, or several.
         """
         bare = _BEHIND.sub("", path.strip(" '\"`")).removeprefix(f"{self.root}/")
-        bare, known = bare.removeprefix("./"), self.files
+        bare = bare.removeprefix("./")
+        known = sorted({*self.index.layout.files, *self.changed})
         if bare in known:
             return bare
         like = [one for one in known if one.endswith(f"/{bare}")]
@@ -86,15 +103,15 @@ class Workspace:
         like = like or difflib.get_close_matches(bare, known, cutoff=0.5)
         raise Refused(f"There is no file {path!r}. Files like it: {', '.join(like[:4]) or 'none'}.")
 
-    def on_disk(self, path: str) -> bytes | None:
-        """Return a file as the project has it, None where it has none."""
+    def on_disk(self, path: str) -> bytes:
+        """Return a file as the project has it, b"" where it has none."""
         if path not in self.index.layout.files or escapes_root(self.root, path):
-            return None
+            return b""
         return (self.root / path).read_bytes()
 
     def read(self, path: str) -> bytes:
         """Return a file as it is now, b"" where there is none."""
-        return self.changed[path] if path in self.changed else self.on_disk(path) or b""
+        return self.changed[path] if path in self.changed else self.on_disk(path)
 
     def lines(self, path: str) -> list[str]:
         """Return the lines of a file, as their numbers count them."""
@@ -109,7 +126,8 @@ def named(name: str, names: Iterable[str]) -> str:
     """
     known = list(names)
     plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    found = [one for one in known if one in {name, plain}]
-    found = found or [one for one in known if len(plain) > 2 and (plain in one or one in plain)]
-    found = found or difflib.get_close_matches(plain, known, n=2, cutoff=0.9)
-    return found[0] if len(found) == 1 else ""
+    if name in known or plain in known:
+        return name if name in known else plain
+    like = [one for one in known if len(plain) > 2 and (plain in one or one in plain)]
+    like = like or difflib.get_close_matches(plain, known, n=2, cutoff=0.9)
+    return like[0] if len(like) == 1 else ""

@@ -67,7 +67,7 @@ def _servers() -> Iterator[str]:
         spec = read_spec(f"{scheme}:")
         server = spec.connect()
         try:
-            names = [str(row["id"]) for row in server.models()]
+            names = list(server.models())
         except BrtError:
             yield f"{scheme}: none on port {server.port}"
             continue

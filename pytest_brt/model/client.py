@@ -51,6 +51,9 @@ class Unreachable(ModelProblem):
 class Server:
     """One model behind a server on this machine; safe to use from many threads."""
 
+    #: Whether another process is to be started in its place.
+    has_died = False
+
     def __init__(
         self, url: str, *, key: str = "", name: str = "", context: int = 0, slots: int = 64
     ) -> None:
@@ -71,7 +74,6 @@ class Server:
                 f"--brt-model: {url!r} is not an http address of this machine (reach another one "
                 "through a forwarded port: ssh -L 8080:localhost:8080 HOST)"
             )
-        self.url = f"http://{parts.hostname}:{self.port}"
         self._path = parts.path.rstrip("/") or "/v1"
         self.key = key
         #: What the server calls the model; "" until it is asked, where it has only one.
@@ -84,31 +86,29 @@ class Server:
         self.pauses: tuple[float, ...] = _PAUSES
         #: Fields that it refused, and "n" where it gives one reply whatever is asked for.
         self.refused: set[str] = set()
-        #: Whether it was asked for them.
-        self.is_known = False
+        #: Whether it was asked for them, and whether nobody is to be asked any more.
+        self.is_known = self.is_closed = False
         self._open: set[http.client.HTTPConnection] = set()
-        #: Whether nobody is to be asked any more.
-        self.is_closed = False
 
     @property
-    def has_died(self) -> bool:
-        """Whether another process is to be started in its place."""
-        return False
+    def url(self) -> str:
+        """The address, for people."""
+        return f"http://{self.host}:{self.port}"
 
-    def models(self) -> list[dict[str, Any]]:
-        """Return what the server tells of its models.
+    def models(self) -> dict[str, dict[str, Any]]:
+        """Return what the server tells of its models, by name.
 
         Raises:
             ModelProblem: nobody answers, or somebody else.
         """
         status, body, text = self.send("/models", _ASKING)
-        rows = body.get("data")
-        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        try:
+            return {str(row["id"]): row for row in body["data"]}
+        except (KeyError, TypeError) as error:
             raise ModelProblem(
                 f"--brt-model: {self.url} is not an OpenAI-compatible server (it answers {status}: "
                 f"{_start(text)})"
-            )
-        return [row for row in rows if "id" in row]
+            ) from error
 
     def open(self) -> None:
         """Ask once which model there is, and how much context it has.
@@ -118,7 +118,7 @@ class Server:
         """
         if self.is_known:
             return
-        known = {str(row["id"]): row for row in self.models()}
+        known = self.models()
         if not self.name and len(known) != 1:
             raise ModelProblem(
                 f"--brt-model: {self.url} has {len(known)} models (name one after a '#': "
@@ -127,8 +127,7 @@ class Server:
         self.name = self.name or next(iter(known))
         row = known.get(self.name, {})
         meta = row.get("meta") or {}
-        size = row.get("max_model_len") or meta.get("n_ctx") or _CONTEXT
-        size = self.context or int(size)
+        size = self.context or int(row.get("max_model_len") or meta.get("n_ctx") or _CONTEXT)
         self.context = min(size, int(meta.get("n_ctx_train") or size))
         self.is_known = True
 
@@ -161,13 +160,12 @@ class Server:
     def _replies(
         self, request: Request, first: int, n: int, deadline: float
     ) -> tuple[list[Reply], Cost]:
-        """Return `n` replies from sample number `first` on, and what they cost."""
         begin = time.monotonic()
         one = replace(request, n=n, seed=(request.seed + first) % 2**31)
         body = self._complete(one, deadline)
         replies = []
         for choice in body.get("choices") or ():
-            text = str((choice.get("message") or {}).get("content") or "")
+            text = str(choice["message"].get("content") or "")
             is_cut = choice.get("finish_reason") == "length"
             replies.append(Reply(text=_THOUGHTS.sub("", text), is_cut=is_cut))
         if not replies:
@@ -209,8 +207,7 @@ class Server:
                 if status < 500 and _TOO_LONG.search(text):
                     self.context = self.context * 3 // 4
                     raise Overflowed(f"the prompt does not fit the model: {_start(text)}")
-                words = set(re.findall(r"\w+", text))
-                named = [name for name in _OPTIONAL if name in fields and name in words]
+                named = [one for one in _OPTIONAL if one in fields and re.search(rf"\b{one}\b", text)]
                 if status in (400, 422) and named:
                     self.refused.add(named[0])
                     continue
@@ -258,8 +255,7 @@ class Server:
         except TimeoutError as error:
             raise OutOfTime(f"no answer from {self.url!r} within {seconds:.0f} s") from error
         except (OSError, http.client.HTTPException) as error:
-            reason = getattr(error, "strerror", "") or str(error) or type(error).__name__
-            what = f"no answer from {self.url!r}: {reason} (is the server running?)"
+            what = f"no answer from {self.url!r}: {error} (is the server running?)"
             raise Unreachable(what) from error
         finally:
             self._open.discard(connection)
@@ -275,9 +271,8 @@ class Server:
         """Cut every connection, so that whoever waits for an answer goes on."""
         self.is_closed = True
         for connection in list(self._open):
-            if connection.sock is not None:
-                with suppress(OSError):  # it was answered in this moment
-                    connection.sock.shutdown(socket.SHUT_RDWR)
+            with suppress(OSError, AttributeError):  # it is not connected, or in this moment not
+                connection.sock.shutdown(socket.SHUT_RDWR)
 
 
 def _start(text: str) -> str:

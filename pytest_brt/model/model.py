@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pytest_brt.errors import ModelProblem, Overflowed
 from pytest_brt.model.client import Server, Unreachable
 from pytest_brt.model.replies import Replies
-from pytest_brt.model.request import Message, Reply, Request, Usage, estimate
+from pytest_brt.model.request import Reply, Request, Usage
 from pytest_brt.model.spec import Spec
 
 
@@ -42,10 +42,6 @@ class Model:
         """Return it for a piece of work that spends on its own, and may ask again."""
         replies = self.unfinished if asks_again else self.replies
         return replace(self, usage=usage, replies=replies)
-
-    def count(self, asked: str | Sequence[Message]) -> int:
-        """Return an estimate of the tokens, hardly ever too low."""
-        return estimate(asked)
 
     def complete(self, request: Request) -> list[Reply]:
         """Return `request.n` replies; those that are known cost nothing.

@@ -53,15 +53,14 @@ class Reply:
     is_cut: bool = False
 
 
-def estimate(asked: str | Sequence[Message]) -> int:
-    """Return a number of tokens that a text or a conversation hardly ever exceeds.
+def estimate(messages: Sequence[Message]) -> int:
+    """Return a number of tokens that a conversation hardly ever exceeds.
 
-    >>> estimate("def f(): pass")
-    5
+    >>> estimate([Message("user", "def f(): pass")])
+    13
     """
-    if isinstance(asked, str):
-        return -(-len(asked.encode("utf-8", "replace")) // _BYTES)
-    return sum(estimate(message.content) + _MARKUP for message in asked)
+    sizes = [len(one.content.encode("utf-8", "replace")) for one in messages]
+    return sum(-(-size // _BYTES) + _MARKUP for size in sizes)
 
 
 @dataclass(slots=True)

@@ -27,7 +27,6 @@ from pytest_brt.types import (
     Repair,
     RunRecord,
     Step,
-    TestsRan,
     Trajectory,
     distinct,
 )
@@ -146,7 +145,7 @@ def _step(steps: Sequence[Step], root: Path) -> dict[str, object]:
     from pytest_brt.patches.text import canonical_diff
 
     step = steps[-1]
-    diffs = [diff for one in step.effects if isinstance(one, TestsRan) for diff in one.diffs]
+    diffs = list(step.diffs)
     if step.changes:
         files = {change.path: change for one in steps for change in one.changes}
         diffs.insert(0, canonical_diff(tuple(files[path] for path in sorted(files)), root))

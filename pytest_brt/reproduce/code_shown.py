@@ -38,31 +38,37 @@ class Pages:
         """Show nothing yet, and at most so many characters in the end."""
         self.index = index
         self.left = most
-        self.lines: dict[str, list[str]] = {}
         self.shown: dict[str, set[int]] = {}
 
     def add(self, path: str, first: int, last: int, most: int) -> bool:
         """Show lines of a file, 1-based, where they fit whole; say whether they do."""
-        lines = self.lines.setdefault(path, self.index.source(path).split("\n"))
+        lines = self.index.source(path).split("\n")
         shown = self.shown.setdefault(path, set())
-        new = set(range(first - 1, min(last, len(lines)))) - shown
-        size = sum(len(lines[n]) + 1 for n in new)
+        new = {n for n in range(first, last + 1) if n <= len(lines)} - shown
+        size = sum(len(lines[n - 1]) + 1 for n in new)
         if size > min(self.left, most):
             return False
         shown |= new
         self.left -= size
         return True
 
-    def text(self, path: str) -> str:
-        """Return what is shown of a file, with marks where lines are left out."""
-        lines, out, before = self.lines[path], [], -1
-        for n in [*sorted(self.shown[path]), len(lines)]:
-            if any(line.strip() for line in lines[before + 1 : n]):
-                indent = len(lines[n]) - len(lines[n].lstrip()) if n < len(lines) else 0
-                out.append(" " * indent + GAP)
-            elif before + 1 < n < len(lines):
+    def add_whole(self, one: Definition, most: int) -> bool:
+        """Show a definition, as `add` does."""
+        return self.add(one.path, one.line, one.end_line, most)
+
+    def texts(self) -> list[tuple[str, str]]:
+        """Return path and text of each file, with marks where lines are left out."""
+        return [(path, self._text(path)) for path in self.shown]
+
+    def _text(self, path: str) -> str:
+        lines, out, before = self.index.source(path).split("\n"), [], 0
+        for n in [*sorted(self.shown[path]), len(lines) + 1]:
+            line = "".join(lines[n - 1 : n])
+            if any(one.strip() for one in lines[before : n - 1]):
+                out.append(" " * (len(line) - len(line.lstrip())) + GAP)
+            elif 0 < before < n - 1 < len(lines):
                 out.append("")
-            out += lines[n : n + 1]
+            out += lines[n - 1 : n]
             before = n
         return "\n".join(out).strip("\n")
 
@@ -73,11 +79,11 @@ def show_code(wanted: Iterable[Wanted], index: Index, most: int) -> list[tuple[s
     shown = []
     for one, lines in wanted:
         outer = one.qualname.rpartition(".")[0]
-        inside = [d for d in index.definitions_in(one.path) if d.qualname.startswith(f"{outer}.")]
-        for around in index.definitions_in(one.path):
-            if outer and around.qualname == outer:  # the head of its class
-                pages.add(one.path, around.line, min(d.line for d in inside) - 1, 600)
-        if not pages.add(one.path, one.line, one.end_line, max(int(most * _SHARE), 600)):
+        here = index.definitions_in(one.path)
+        inside = [d.line for d in here if d.qualname.startswith(f"{outer}.")]
+        for around in (d for d in here if outer and d.qualname == outer):
+            pages.add(one.path, around.line, min(inside) - 1, 600)  # the head of its class
+        if not pages.add_whole(one, max(int(most * _SHARE), 600)):
             pages.add(one.path, one.line, min(one.line + _HEAD, one.end_line), most)
             for line in lines:
                 first, last = max(one.line, line - _AROUND), min(one.end_line, line + _AROUND)
@@ -87,8 +93,8 @@ def show_code(wanted: Iterable[Wanted], index: Index, most: int) -> list[tuple[s
     for one in shown[:_NEEDY]:
         for other in _needs(one, index):
             if other.end_line - other.line < _NEEDED:
-                pages.add(other.path, other.line, other.end_line, pages.left // 3)
-    return [(path, pages.text(path)) for path, lines in pages.shown.items() if lines]
+                pages.add_whole(other, pages.left // 3)
+    return pages.texts()
 
 
 def _needs(one: Definition, index: Index) -> Iterator[Definition]:
@@ -100,7 +106,7 @@ def _needs(one: Definition, index: Index) -> Iterator[Definition]:
     yield from (other for other in here if other.qualname in own)
     yield from (other for other in here if other.top and other.name in words)
     heads = [other.signature for other in here if other.qualname == outer]
-    for name in [*(name for head in heads for name in _WORD.findall(head)), *words]:
+    for name in [*_WORD.findall(" ".join(heads)), *words]:
         found = index.unique_definition(name)
         if found is not None:
             yield found
@@ -121,25 +127,23 @@ def show_tests(path: str, index: Index, most: int, worths: Mapping[str, float]) 
     conftest files above, too.
     """
     pages = Pages(index, most)
-    known = [one for one in index.definitions_in(path) if one.kind is not DefinitionKind.CLASS]
-    texts = {one: index.lines(path, one.line, one.end_line) for one in known}
+    texts = {
+        one: index.lines(path, one.line, one.end_line)
+        for one in index.definitions_in(path)
+        if one.kind is not DefinitionKind.CLASS and one.name.startswith("test")
+    }
 
     def worth(one: Definition) -> float:
         found = sum(worths.get(term, 0.0) for term in terms_of(texts[one]))
         return found / math.sqrt(1 + len(texts[one]))
 
-    tests = [one for one in known if one.name.startswith("test") and "self." not in texts[one]]
-    chosen = [
-        one
-        for one in sorted(tests, key=worth, reverse=True)[:2]
-        if pages.add(path, one.line, one.end_line, most * 2 // 3)
-    ]
-    used = {word for one in chosen for word in _WORD.findall(texts[one])}
+    tests = sorted((one for one in texts if "self." not in texts[one]), key=worth, reverse=True)
+    chosen = [texts[one] for one in tests[:2] if pages.add_whole(one, most * 2 // 3)]
+    used = {*_WORD.findall("\n".join(chosen))}
     for one in (one for name in sorted(used) for one in index.definitions(name)):
         is_near = path.startswith(one.path.removesuffix("conftest.py"))
         if one.top and not one.name.startswith("test") and (one.path == path or is_near):
-            pages.add(one.path, one.line, one.end_line, pages.left // 2)
-    imports = [one.statement for one in index.imports_in(path) if one.bound in used]
-    return "\n\n".join(["\n".join(dict.fromkeys(imports)), *map(pages.text, pages.shown)]).strip(
-        "\n"
-    )
+            pages.add_whole(one, pages.left // 2)
+    imports = {one.statement: "" for one in index.imports_in(path) if one.bound in used}
+    texts_shown = [text for _, text in pages.texts()]
+    return "\n\n".join(["\n".join(imports), *texts_shown]).strip("\n")

@@ -10,7 +10,7 @@ import ast
 import re
 import textwrap
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pytest_brt.agents.reply import fenced_blocks
 from pytest_brt.codec import content_id
@@ -23,11 +23,10 @@ from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.pysource.parse import Function, first_line, is_test_class, parse, parses
 from pytest_brt.types import CandidateTest, Issue, Oracle, OracleKind, Origin
 
-_TEST = re.compile(r"^\s*(?:async )?def test|^\s*assert\b", re.MULTILINE)
+_TEST = re.compile(r"^\s*(?:async )?def test", re.MULTILINE)
 _BEGINS = re.compile(r"^(?:from |import |def |class |@)", re.MULTILINE)
 _HUNK = re.compile(r"^@@ -\d", re.MULTILINE)
 _ADDED = re.compile(r"^\+(?!\+\+ )(.*)", re.MULTILINE)
-_PROMPTED = re.compile(r"^(?:>>> ?|\.\.\. ?)(.*)", re.MULTILINE)
 #: Statements at the margin that run something or end the run; marks that hide what a test does.
 _RUNS = re.compile(
     r"if __name__|pytestmark|(?:pytest\.main|unittest\.main|test\w*|sys\.exit|exit)\("
@@ -35,9 +34,10 @@ _RUNS = re.compile(
 _HIDING = re.compile(
     r"^\s*@.*\.(?:xfail|skip|skipif|skipIf|skipUnless|expectedFailure)\b.*\n", re.M
 )
+#: Definitions that do something though nobody names them.
+_ACTING = re.compile(r"autouse|__future__|import \*")
 #: Lines of a reply that are looked at, tests in it, helpers that come from the host file.
 _LINES, _TESTS, _ADOPTED = 400, 12, 12
-_Import = ast.Import | ast.ImportFrom
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Written:
     problems: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Extractor:
     """Makes tests of the replies to one report."""
 
@@ -59,42 +59,36 @@ class Extractor:
     index: Index
     #: For tests that fit into no file.
     folder: str
-    #: The test file that all go to; "" chooses one for each.
-    host: str = ""
+    #: The test file that all go to; "" for none, None chooses one for each.
+    host: str | None = None
 
     def tests(self, reply: str, origin: Origin) -> tuple[Written, ...]:
         """Return the tests in a model's reply; () where there is none. Never raises."""
-        stem = slug(self.issue.title)
         found = []
         try:
-            for name, source in split_tests(code_in(reply), f"test_{stem}"):
-                found.append(self._written(name, source, stem, origin))
+            for name, source in split_tests(code_in(reply)):
+                found.append(self._written(name, source, origin))
         except (SyntaxError, ValueError, RecursionError, MemoryError, OSError):
             return tuple(found)  # not Python for every part of the project's own reading of it
         return tuple(found)
 
-    def _written(self, name: str, source: str, stem: str, origin: Origin) -> Written:
+    def _written(self, name: str, source: str, origin: Origin) -> Written:
         source, host, problems = with_imports(source, self.index, self.host)
         folder = host.rpartition("/")[0] if host else self.folder.strip("./")
-        key = test_key(source)
-        sentence = f"Written by a model from the report {' '.join(self.issue.title.split())!r}."
+        key, issue = test_key(source), self.issue
+        path = f"{folder}/test_{slug(issue.title)}_{key[:6]}.py".lstrip("/")
+        sentence = f"Written by a model from the report {' '.join(issue.title.split())!r}."
         test = CandidateTest(
-            id="",
+            id=content_id(issue.id, path, source),
             name=name,
-            issue=self.issue.id,
+            issue=issue.id,
             origin=origin,
             oracle=Oracle(kind=OracleKind.WRITTEN, sentence=sentence),
-            path=f"test_{stem}_{key[:6]}.py",
+            path=path,
             source=source,
             host=host,
         )
-        return Written(test=in_folder(test, folder), key=key, problems=problems)
-
-
-def in_folder(test: CandidateTest, folder: str) -> CandidateTest:
-    """Return a test as it is in a folder of the project, "" for its root."""
-    path = f"{folder}/{test.path.rpartition('/')[2]}".lstrip("/")
-    return replace(test, path=path, id=content_id(test.issue, path, test.source or ""))
+        return Written(test=test, key=key, problems=problems)
 
 
 def code_in(reply: str) -> str:
@@ -108,38 +102,28 @@ def code_in(reply: str) -> str:
     if _HUNK.search(code):
         code = "\n".join(_ADDED.findall(code))
     code = textwrap.dedent(code.expandtabs(4))
-    if re.search("^>>>", code, re.MULTILINE):
-        code = "\n".join(_PROMPTED.findall(code))
     # What a model says before its code, or behind it, is no Python.
     begin = _BEGINS.search(code)
-    for part in (code, code[begin.start() :]) if begin else (code,):
-        lines = part.split("\n")[:_LINES]
-        for end in range(len(lines), 0, -1):
-            shorter = "\n".join(lines[:end])
-            if parses(shorter) and (part is code or _TEST.search(shorter)):
-                return f"{shorter.strip(chr(10))}\n"
+    lines = code[begin.start() if begin and not blocks else 0 :].split("\n")[:_LINES]
+    for end in range(len(lines), 0, -1):
+        shorter = "\n".join(lines[:end])
+        if parses(shorter):
+            return shorter.strip("\n") + "\n"
     return ""
 
 
-def split_tests(code: str, name: str) -> Iterator[tuple[str, str]]:
-    """Yield name and module of each test in `code`; one called `name` where it has no function.
+def split_tests(code: str) -> Iterator[tuple[str, str]]:
+    """Yield name and module of each test in `code`.
 
     Raises:
         SyntaxError: it is not Python.
     """
     code = _HIDING.sub("", code)
     code = without(code, [n for n in parse(code).body if _RUNS.match(ast.unparse(n))])
-    body = parse(code).body
-    found = list(_tests(body))
-    if not found and any(isinstance(n, ast.Call | ast.Assert) for n in ast.walk(parse(code))):
-        top = [node for node in body if isinstance(node, _Import | ast.ClassDef)]
-        head = without(code, [node for node in body if node not in top])
-        lines = textwrap.indent(without(code, top), "    ")
-        code = without(f"{head}\n\ndef {name}():\n{lines}", [])
-        found = list(_tests(parse(code).body))
-    for called, node in found[:_TESTS]:
+    found = list(_tests(parse(code).body))
+    for name, node in found[:_TESTS]:
         others = [other for _, other in found if other is not node]
-        yield called, only_used(without(code, others), called)
+        yield name, only_used(without(code, others), name)
 
 
 def _tests(body: Sequence[ast.stmt], holder: str = "") -> Iterator[tuple[str, ast.stmt]]:
@@ -162,28 +146,18 @@ def only_used(code: str, keep: str) -> str:
     """Return a module without imports, helpers and classes that nothing in it uses."""
     code = without(code, [])
     for node in reversed(parse(code).body):  # what stands above keeps its lines
-        rest = without(code, [node])
-        names = _names_bound(node) - {*keep.split("::")}
-        if names and names.isdisjoint(re.findall(r"\w+", rest)):
-            code = rest
+        if isinstance(node, Function | ast.ClassDef | ast.Import | ast.ImportFrom):
+            text, rest = ast.unparse(node), without(code, [node])
+            names = bound_names(text) - {*keep.split("::")}
+            used = names.isdisjoint(re.findall(r"\w+", rest))
+            code = rest if names and used and not _ACTING.search(text) else code
     return code
-
-
-def _names_bound(node: ast.stmt) -> set[str]:
-    """Return the names that a definition or an import binds for the others of its module."""
-    if isinstance(node, Function | ast.ClassDef):
-        is_auto = "autouse" in "".join(map(ast.unparse, node.decorator_list))
-        return set() if is_auto else {node.name}
-    is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-    if not isinstance(node, _Import) or is_future or node.names[0].name == "*":
-        return set()
-    return {alias.asname or alias.name.partition(".")[0] for alias in node.names}
 
 
 # -- imports, and what the host file has --
 
 
-def with_imports(source: str, index: Index, host: str) -> tuple[str, str, tuple[str, ...]]:
+def with_imports(source: str, index: Index, host: str | None) -> tuple[str, str, tuple[str, ...]]:
     """Return a test with its names resolved, its host file, and what still cannot work.
 
     An import that cannot work goes: what it bound is looked for in the project.
@@ -191,35 +165,28 @@ def with_imports(source: str, index: Index, host: str) -> tuple[str, str, tuple[
     Raises:
         SyntaxError: it is not Python.
     """
-    host = host or next(iter(rank_hosts(source, read_hosts(index))), "")
-    wrong = check_imports(source, index)
-    broken = []
-    for node in parse(source).body:
-        module = node.module if isinstance(node, ast.ImportFrom) else ""
-        if isinstance(node, ast.ImportFrom) and (
-            node.level or {module, *(f"{module}.{one.name}" for one in node.names)} & {*wrong}
-        ):
-            broken.append(node)
+    if host is None:
+        host = next(iter(rank_hosts(source, read_hosts(index))), "")
+    imports = [node for node in parse(source).body if isinstance(node, ast.ImportFrom)]
+    broken = [node for node in imports if check_imports(ast.unparse(node), index)]
     bare = without(source, broken)
     if host:
         bare = _with_helpers(bare, host, index)
     found, unknown = resolve(bare, index, near=host, fixtures=fixtures_in_scope(host, index))
-    lost = {alias.asname or alias.name for node in broken for alias in node.names} & {*unknown}
-    if lost:  # nothing else has them: the import says what the model meant
-        found = add_imports(found, [ast.unparse(node) for node in broken if not node.level])
+    # Where nothing else has the names, the import says what the model meant.
+    lost = [node for node in broken if unknown.keys() & bound_names(ast.unparse(node))]
+    found = add_imports(found, [ast.unparse(node) for node in lost if not node.level])
     found = re.sub(r"^((?:import|from) .*\n)(?=@|def |class |async )", r"\1\n\n", found, flags=re.M)
-    problems = [
-        *check_imports(found, index).values(),
-        *(words for name, words in unknown.items() if name not in lost),
-    ]
-    return without(found, []), host, tuple(problems)
+    problems = {**check_imports(found, index), **unknown}
+    return without(found, []), host, tuple(problems.values())
 
 
 def _with_helpers(source: str, host: str, index: Index) -> str:
     """Return a test with helpers, fixtures and imports that its host file has for its names."""
     known = {one.name: one for one in reversed(index.definitions_in(host)) if one.top}
     for _ in range(_ADOPTED):
-        wanted = {*undefined_names(source), *_arguments(source)} - bound_names(source)
+        arguments = {node.arg for node in ast.walk(parse(source)) if isinstance(node, ast.arg)}
+        wanted = arguments.union(undefined_names(source)) - bound_names(source)
         name = min(wanted & known.keys(), default="")
         if not name:
             break
@@ -229,14 +196,3 @@ def _with_helpers(source: str, host: str, index: Index) -> str:
     imports = {item.bound: item.statement for item in index.imports_in(host)}
     missing = {imports[name]: name for name in undefined_names(source) if name in imports}
     return add_imports(source, list(missing))
-
-
-def _arguments(source: str) -> Iterator[str]:
-    """Yield the arguments of tests and fixtures that no default and no mark gives."""
-    for node in ast.walk(parse(source)):
-        if isinstance(node, Function):
-            marks = " ".join(map(ast.unparse, node.decorator_list))
-            names = [one.arg for one in node.args.args]
-            names = names[: len(names) - len(node.args.defaults)]
-            if node.name.startswith("test") or "fixture" in marks:
-                yield from (name for name in names if name != "self" and name not in marks)

@@ -22,12 +22,11 @@ def select(judged: Sequence[JudgedTest], keep: int | None = None) -> tuple[Judge
     return tuple(sorted(tests, key=lambda item: not item.judgement.candidate))
 
 
-def _place(item: JudgedTest) -> tuple[bool, float, bool, bool, str]:
+def _place(item: JudgedTest) -> tuple[bool, float, int]:
     """Return what is less for what comes first; of those that are no candidates, what fails."""
-    judged, verdict = item.judgement, item.judgement.verdict
-    name = "" if judged.candidate else item.test.id
-    fails, passes = verdict is Verdict.FAIL, verdict is Verdict.PASS
-    return not judged.candidate, -judged.confidence, not fails, not passes, name
+    order = {Verdict.FAIL: 0, Verdict.PASS: 1}
+    judged = item.judgement
+    return not judged.candidate, -judged.confidence, order.get(judged.verdict, 2)
 
 
 def without_doubles(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from pytest_brt.agents.shown import cut, report_text
+from pytest_brt.agents.prompts import cut, report_text
 from pytest_brt.errors import Overflowed
 from pytest_brt.localise.host_files import nearest_test_file
 from pytest_brt.localise.query import query_of
 from pytest_brt.localise.suspects import Function, files_of, find_suspects
 from pytest_brt.model.model import Model
-from pytest_brt.model.request import Request
+from pytest_brt.model.request import Request, estimate
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.project.imports import find_import
 from pytest_brt.project.index import Index
@@ -20,7 +20,7 @@ from pytest_brt.pysource.parse import IMPORTS
 from pytest_brt.reproduce.code_shown import Wanted, named_lines, show_code, show_tests
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.sandbox.statements import Script, run_statements
-from pytest_brt.types import Frame, Issue, Place, Raised
+from pytest_brt.types import Issue, Place
 
 #: Statements whose results are told, and characters of each result.
 _STATEMENTS, _RESULT = 12, 400
@@ -119,58 +119,49 @@ def gather(
     found = index.relevance(query)
     places = find_suspects(issue, index, found=found, ran=ran, paths=bench.buggy if bench else ())
     seen = observed.observations if observed else ()
-    frames = [frame for item in seen if item.raised for frame in _ending(item.raised)]
-    lines = (*named_lines(issue.text, index), *((frame.path, frame.line) for frame in frames))
-    is_run = bench is not None and observed is not None
-    findings = Findings(
+    lines = [*named_lines(issue.text, index)]
+    for raised in (item.raised for item in seen):
+        ends = [frame for frame in raised.frames if frame.project] if raised else []
+        lines += [(frame.path, frame.line) for frame in ends[-_FRAMES:][::-1]]
+    tops = [index.layout.module_of(place.path).partition(".")[0] for place in places]
+    python = bench.engine.subject.python_version if bench else ()
+    return Findings(
         issue=issue,
         index=index,
+        package=next((top for top in (*tops, *index.packages) if top in index.packages), ""),
+        places=places,
         lines=tuple(dict.fromkeys(lines))[: 2 * _FRAMES],
         session=_session(seen),
-        is_observed=is_run,
-        python=".".join(map(str, bench.engine.subject.python_version)) if bench and is_run else "",
+        is_observed=observed is not None,
+        host=(bench.host if bench else "") or nearest_test_file(issue, index, places),
+        imports=_imports(issue, index, places, seen, bench if observed else None),
+        python=".".join(map(str, python)),
         worths={
             term: max(found.shares[term].values(), default=weight) for term, weight in query.items()
         },
     )
-    return with_places(findings, places, bench, seen)
-
-
-def _ending(raised: Raised) -> list[Frame]:
-    """Return the last frames of the project in a traceback, the deepest first."""
-    return [frame for frame in raised.frames if frame.project][-_FRAMES:][::-1]
-
-
-def with_places(
-    findings: Findings,
-    places: tuple[Place, ...],
-    bench: Workbench | None,
-    seen: Sequence[Observation] = (),
-) -> Findings:
-    """Return findings with other places, and the test file and imports that go with them."""
-    index = findings.index
-    tops = [index.layout.module_of(place.path).partition(".")[0] for place in places]
-    package = next((top for top in (*tops, *index.packages) if top in index.packages), "")
-    host = bench.host if bench else ""
-    host = host or nearest_test_file(findings.issue, index, places)
-    found = replace(findings, places=places, package=package, host=host)
-    return replace(found, imports=_imports(found, seen, bench))
 
 
 def _imports(
-    findings: Findings, seen: Sequence[Observation], bench: Workbench | None
+    issue: Issue,
+    index: Index,
+    places: Sequence[Place],
+    seen: Sequence[Observation],
+    bench: Workbench | None,
 ) -> tuple[str, ...]:
     """Return imports that work: the report's own, of the places, of names that the report has."""
-    index, issue = findings.index, findings.issue
-    ran = [item for item in seen if item.result is not None and item.raised is None]
-    own = [item.source for item in ran if item.source.startswith(IMPORTS)]
-    known = {"", *re.findall(r"\w+", "\n".join(own))}
-    names = [place.function.partition(".")[0] for place in findings.places[:4]]
+    own = [
+        item.source
+        for item in seen
+        if item.result and not item.raised and item.source.startswith(IMPORTS)
+    ]
     words = re.findall(r"[A-Za-z_]\w*", f"{issue.title}\n{issue.text}")
+    names = [place.function.partition(".")[0] for place in places[:4]]
     names += [word for word in words if index.unique_definition(word) is not None]
+    known = {"", *re.findall(r"\w+", "\n".join(own))}
     wanted = [name for name in dict.fromkeys(names) if name not in known]
     ways = tuple(filter(None, (find_import(name, index) for name in wanted[:_IMPORTS])))
-    if bench is not None and findings.is_observed and ways:
+    if bench is not None and ways:
         did = run_statements(bench.engine, Script(statements=ways)).observed
         ways = tuple(ways[one.index] for one in did if one.raised is None)
     return tuple(dict.fromkeys([*own, *ways, "import pytest"]))
@@ -181,28 +172,18 @@ def _imports(
 
 def _session(seen: Sequence[Observation]) -> str:
     """Return statements with what they did, as an interactive session shows them."""
-    shown = [
-        item for item in seen if (item.result is not None or item.ended) and not _is_ours(item)
-    ]
-    results = [_result(item) for item in shown]
-    # That something can be imported is no news.
-    if all(
-        one.source.startswith(IMPORTS) and not did for one, did in zip(shown, results, strict=True)
-    ):
-        return ""
     lines = []
-    for item, did in zip(shown[:_STATEMENTS], results[:_STATEMENTS], strict=True):
+    is_news = False
+    for item in [item for item in seen if item.result or item.ended][:_STATEMENTS]:
+        raised = item.raised
+        if raised and raised.type in _OURS and not any(frame.project for frame in raised.frames):
+            continue  # it says how it was run, and nothing of the project
+        did = _result(item)
         first, *rest = item.source.split("\n")
-        lines += [f">>> {first}", *(f"... {line}" for line in rest), did]
-    return "\n".join(filter(None, lines))
-
-
-def _is_ours(item: Observation) -> bool:
-    """Return whether what a statement did says how it was run, and nothing of the project."""
-    raised = item.raised
-    if raised is None or any(frame.project for frame in raised.frames):
-        return False
-    return raised.type in _OURS or (item.statement.is_inline and raised.type == "TypeError")
+        lines += [f">>> {first}", *(f"... {line}" for line in rest), *filter(None, [did])]
+        # That something can be imported is none.
+        is_news = is_news or bool(did) or not item.source.startswith(IMPORTS)
+    return "\n".join(lines) if is_news else ""
 
 
 def _result(item: Observation) -> str:
@@ -215,9 +196,8 @@ def _result(item: Observation) -> str:
         text += f"\n{did.raised.type}: {message}".removesuffix(": ")
     elif did.value is not None and not did.value.is_none:
         text += f"\n{did.value.repr}"
-    if item.source.startswith(_SILENT):
-        return text.lstrip("\n")
-    return text.lstrip("\n")[:_RESULT] or "# no output"
+    text = text.lstrip("\n")[:_RESULT]
+    return text if text or item.source.startswith(_SILENT) else "# no output"
 
 
 # -- what fits --
@@ -229,8 +209,8 @@ def fitted(
     order: Sequence[str],
     model: Model,
     code: int = CODE,
-) -> tuple[Request, tuple[str, ...]]:
-    """Return a request that fits the model, and the names of the parts that were left out.
+) -> Request:
+    """Return a request that fits the model.
 
     First there is less than so many characters of code, by whole definitions; then parts go in
     `order`; last the report is cut in the middle.
@@ -238,27 +218,22 @@ def fitted(
     Raises:
         Overflowed: it does not fit with all of that.
     """
-    left_out: list[str] = []
-    current = values(code)
-    waiting = [name for name in order if current.get(name)]
+    current, waiting = values(code), list(order)
     while True:
         request = build(current)
-        over = model.count(request.messages) + request.max_tokens - model.context
+        over = estimate(request.messages) + request.max_tokens - model.context
         if over <= 0:
-            return request, tuple(left_out)
+            return request
+        report = str(current["report"])
         if code:
             code = code // 2 if code > 1_000 else 0
             current["files"] = values(code)["files"]
-            left_out += [] if code else ["code"]
         elif waiting:
-            left_out.append(waiting.pop(0))
-            current[left_out[-1]] = ""
-        elif "report" in left_out:
+            current[waiting.pop(0)] = ""
+        elif len(report) > 3 * over + 200:
+            current["report"] = cut(report, len(report) - 3 * over - 200, head=0.5)
+        else:
             raise Overflowed(
                 f"the prompt is {over} tokens too long for a context of {model.context} (give "
                 "more: --brt-model MODEL,context=N)"
             )
-        else:
-            report = str(current["report"])
-            current["report"] = cut(report, max(0, len(report) - 3 * over - 200), head=0.5)
-            left_out.append("report")

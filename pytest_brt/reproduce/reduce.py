@@ -11,29 +11,27 @@ from dataclasses import replace
 
 from pytest_brt.codec import content_id
 from pytest_brt.oracle.judge import failing_line, failure_key, run_tests
-from pytest_brt.pysource.parse import Function, covers, parse, parses
-from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import JudgedTest
+from pytest_brt.pysource.parse import Function, covers, parse
+from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.types import JudgedTest, OracleKind
 
 
-def reduce_test(item: JudgedTest, engine: Runner, repeat: int) -> JudgedTest:
-    """Return a candidate without assertions that its failure does not need.
+def reduce_test(item: JudgedTest, bench: Workbench) -> JudgedTest:
+    """Return a model's candidate without assertions that its failure does not need.
 
     The shorter test is run; the longer one stays where that fails otherwise.
     """
     test, runs = item.test, item.judgement.runs
     source = test.source or ""
-    line = failing_line(test, runs[0]) if runs else 0
-    short = without_assertions(source, line) if item.judgement.candidate and line else source
-    if short == source:
+    if not item.judgement.candidate or test.oracle.kind is not OracleKind.WRITTEN:
         return item
-    named = content_id(test.issue, test.path, short)
-    origin = replace(test.origin, parent=test.id)
-    shorter = replace(test, id=named, source=short, origin=origin)
-    again = run_tests([shorter], engine, repeat)[named]
-    if {*map(failure_key, again)} != {failure_key(runs[0])}:
-        return item
-    return JudgedTest(test=shorter, judgement=replace(item.judgement, runs=again))
+    short = without_assertions(source, failing_line(test, runs[0]))
+    shorter = replace(test, id=content_id(test.issue, test.path, short), source=short)
+    if short != source:
+        again = run_tests([shorter], bench.engine, bench.repeat)[shorter.id]
+        if {*map(failure_key, again)} == {failure_key(runs[0])}:
+            return JudgedTest(test=shorter, judgement=replace(item.judgement, runs=again))
+    return item
 
 
 def without_assertions(source: str, line: int) -> str:
@@ -43,22 +41,18 @@ def without_assertions(source: str, line: int) -> str:
     'def test_a():\n    f()\n    assert b\n'
     """
     functions = [node for node in ast.walk(parse(source)) if isinstance(node, Function)]
-    tests = [one for one in functions if one.name.startswith("test") and covers(one, line)]
     lines = source.split("\n")
-    for node in reversed(tests[0].body if tests else []):
+    for node in reversed([n for one in functions if covers(one, line) for n in one.body]):
         end = node.end_lineno or node.lineno
         if isinstance(node, ast.Assert) and end < line:
-            lines[node.lineno - 1 : end] = [
-                f"{' ' * node.col_offset}{call}" for call in _calls(node.test)
-            ]
-    short = "\n".join(lines)
-    return short if parses(short) else source
+            kept = node.test
+            if isinstance(kept, ast.Compare) and not any(map(_acts, kept.comparators)):
+                kept = kept.left
+            call = f"{' ' * node.col_offset}{ast.unparse(kept)}"
+            lines[node.lineno - 1 : end] = [call] if _acts(kept) else []
+    return "\n".join(lines)
 
 
-def _calls(node: ast.expr) -> list[str]:
-    """Return the parts of an assertion that call or bind something, in their order."""
-    if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        return [text for side in (node.left, *node.comparators) for text in _calls(side)]
-    acts = any(isinstance(inner, ast.Call | ast.NamedExpr) for inner in ast.walk(node))
-    text = ast.unparse(node)
-    return [f"({text})" if isinstance(node, ast.NamedExpr) else text] if acts else []
+def _acts(node: ast.expr) -> bool:
+    """Return whether an expression calls or binds something."""
+    return any(isinstance(inner, ast.Call | ast.NamedExpr) for inner in ast.walk(node))

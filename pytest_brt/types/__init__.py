@@ -57,9 +57,5 @@ from pytest_brt.types.record import distinct as distinct
 from pytest_brt.types.record import tied as tied
 from pytest_brt.types.refused import Refused as Refused
 from pytest_brt.types.step import Call as Call
-from pytest_brt.types.step import Effect as Effect
-from pytest_brt.types.step import Finished as Finished
 from pytest_brt.types.step import FixSource as FixSource
 from pytest_brt.types.step import Step as Step
-from pytest_brt.types.step import TestsRan as TestsRan
-from pytest_brt.types.step import TestsWritten as TestsWritten

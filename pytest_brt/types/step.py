@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar
 
-from pytest_brt.types.candidate import CandidateTest
-from pytest_brt.types.fact import Fact
 from pytest_brt.types.outcome import Verdict
 from pytest_brt.types.patch import FileChange
 
@@ -23,36 +20,6 @@ class Call:
     code: tuple[str, ...] = ()
 
 
-# -- what an action did beyond changing files --
-
-
-class TestsWritten(Fact, frozen=True, kw_only=True):
-    """Tests were put into a file, in place of those that the agent wrote there before."""
-
-    __test__: ClassVar[bool] = False
-
-    path: str
-    tests: tuple[CandidateTest, ...]
-
-
-class TestsRan(Fact, frozen=True, kw_only=True):
-    """Tests were run."""
-
-    __test__: ClassVar[bool] = False
-
-    path: str
-    verdict: Verdict
-    #: The fixes that were tried by them and taken back.
-    diffs: tuple[str, ...] = ()
-    #: Why no failing test among them can be a candidate; "" when one can, or none was judged.
-    objection: str = ""
-
-    @property
-    def stands(self) -> bool:
-        """Whether it fails for a reason that can be named."""
-        return self.verdict is Verdict.FAIL and not self.objection
-
-
 class FixSource(StrEnum):
     """Who wrote a fix."""
 
@@ -60,13 +27,6 @@ class FixSource(StrEnum):
     AGENT = "agent"
     #: A model that was asked for variants of the agent's.
     VARIANT = "variant"
-
-
-class Finished(Fact, frozen=True, kw_only=True):
-    """The work was declared done, and that was accepted."""
-
-
-Effect = TestsWritten | TestsRan | Finished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,8 +46,10 @@ class Step:
     is_done: bool = False
     #: Files of the private tree that it changed, as they are after it.
     changes: tuple[FileChange, ...] = ()
-    #: What else it did.
-    effects: tuple[Effect, ...] = ()
+    #: What the tests did that it ran, None when it ran none.
+    verdict: Verdict | None = None
+    #: The fixes that it tried and took back.
+    diffs: tuple[str, ...] = ()
     #: Seconds that the action took, without those of models.
     seconds: float = 0.0
 
@@ -95,13 +57,3 @@ class Step:
     def action(self) -> str:
         """The name of the action, "" when the reply named none."""
         return self.call.action if self.call else ""
-
-    @property
-    def verdict(self) -> Verdict | None:
-        """What the tests did that it ran, None when it ran none."""
-        ran = [effect.verdict for effect in self.effects if isinstance(effect, TestsRan)]
-        return ran[-1] if ran else None
-
-    def argument(self, name: str) -> str:
-        """Return the argument called `name`, "" without one."""
-        return dict(self.call.arguments).get(name, "") if self.call else ""

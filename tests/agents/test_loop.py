@@ -8,7 +8,7 @@ from pytest_brt.agents.specs import AUTO_REPAIR, PASSERINE, REPAIR_AGENT, STATES
 from pytest_brt.agents.workspace import Observation, Workspace
 from pytest_brt.model.request import Message
 from pytest_brt.reproduce.strategies.agent import BRT_AGENT
-from pytest_brt.types import Call, Ending, Finished, Step
+from pytest_brt.types import Call, Ending, Step
 from tests.agents.project import Make
 
 OPENING = (Message("system", "You look."), Message("user", "Look."))
@@ -16,7 +16,7 @@ OPENING = (Message("system", "You look."), Message("user", "Look."))
 
 def finish(env: Workspace) -> Observation:
     """End."""
-    return Observation("Done.", (Finished(),))
+    return Observation("Done.", is_over=True)
 
 
 AGENT = Agent(

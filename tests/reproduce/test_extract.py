@@ -7,7 +7,7 @@ import pytest
 
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.reproduce.extract import Extractor, code_in, split_tests
-from pytest_brt.reproduce.questions import claims_of, is_in_report
+from pytest_brt.reproduce.questions import demand_at, is_in_report
 from pytest_brt.reproduce.reduce import without_assertions
 from pytest_brt.types import Issue, Origin
 
@@ -49,7 +49,7 @@ def test_code_is_found_in_a_reply(reply: str) -> None:
 
 
 def test_no_code_is_no_test() -> None:
-    assert list(split_tests(code_in("I do not know."), "test_x")) == []
+    assert list(split_tests(code_in("I do not know."))) == []
 
 
 def test_each_test_stands_alone() -> None:
@@ -59,7 +59,7 @@ def test_each_test_stands_alone() -> None:
         "        self.x = 1\n\n    def test_b(self):\n        assert os.sep\n\n"
         "    def test_c(self):\n        assert 0\n\n\nif __name__ == '__main__':\n    test_a()\n"
     )
-    found = dict(split_tests(code, "test_x"))
+    found = dict(split_tests(code))
     assert list(found) == ["test_a", "TestX::test_b", "TestX::test_c"]
     assert "import os" not in found["test_a"]
     assert "def helper" in found["test_a"]
@@ -68,20 +68,14 @@ def test_each_test_stands_alone() -> None:
     assert "test_c" not in found["TestX::test_b"]
 
 
-def test_a_script_becomes_a_test() -> None:
-    ((name, source),) = split_tests("from pkg import f\n\nx = f(1)\nassert x == 2\n", "test_x")
-    assert name == "test_x"
-    assert source == "from pkg import f\n\n\ndef test_x():\n    x = f(1)\n    assert x == 2\n"
-
-
 def test_marks_that_hide_are_taken_off() -> None:
     code = "import pytest\n\n\n@pytest.mark.xfail(reason='bug')\ndef test_a():\n    assert f()\n"
-    ((_, source),) = split_tests(code, "test_x")
+    ((_, source),) = split_tests(code)
     assert "xfail" not in source
 
 
 def extract(index: Index, reply: str) -> tuple[str, str, tuple[str, ...]]:
-    extractor = Extractor(issue=ISSUE, index=index, folder="tests")
+    extractor = Extractor(ISSUE, index, "tests")
     (written,) = extractor.tests(reply, Origin(strategy="libro", model="m"))
     return written.test.source or "", written.test.host, written.problems
 
@@ -122,15 +116,15 @@ def test_assertions_before_the_failing_one_go() -> None:
     assert without_assertions(source, 2) == source
 
 
-def test_demands_come_in_the_order_of_the_test() -> None:
+def test_a_demand_is_the_statement_that_fails() -> None:
     source = (
-        "def test_a():\n    f(0)\n    assert f(1) == 2, 'no'\n    with pytest.raises(ValueError):\n"
+        "def test_a():\n    f(0)\n    assert f(1) == 2\n    with pytest.raises(ValueError):\n"
         "        f(3)\n"
     )
     raises = "with pytest.raises(ValueError):\n    f(3)"
-    assert claims_of(source, 3) == (["assert f(1) == 2", raises], 0)
-    assert claims_of(source, 5) == (["assert f(1) == 2", raises], 1)
-    assert claims_of(source, 2) == (["f(0)  # raises nothing", "assert f(1) == 2", raises], 0)
+    assert demand_at(source, 2) == "f(0)  # raises nothing"
+    assert demand_at(source, 3) == "assert f(1) == 2"
+    assert demand_at(source, 4) == demand_at(source, 5) == raises
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ PASSES = code(
 )
 BROKEN = code("from interval import grip\n\n\ndef test_grip():\n    assert grip(5) == 5\n")
 #: To each question about a test: the words that ask for it, and no other fix.
-JUDGE = {"words_": QUOTE, "fix": "none", "passes": "yes"}
+JUDGE = {"words": QUOTE, "fix": "none", "passes": "yes"}
 Play = Callable[..., Model]
 
 

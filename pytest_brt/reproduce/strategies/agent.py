@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.agents.look import cat, code_search
 from pytest_brt.agents.loop import Agent, run_agent
 from pytest_brt.agents.outcomes import describe_runs
-from pytest_brt.agents.prompts import system_and_user
-from pytest_brt.agents.shown import cut, report_text
+from pytest_brt.agents.prompts import cut
 from pytest_brt.agents.workspace import Observation, Refused, Workspace
-from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import refusal, run_tests
 from pytest_brt.project.index import Index
 from pytest_brt.project.pytest_config import USUAL
 from pytest_brt.pysource.parse import decode
 from pytest_brt.render.words import count
-from pytest_brt.reproduce.extract import Extractor, in_folder
+from pytest_brt.reproduce.extract import Extractor
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import Findings, gather
 from pytest_brt.reproduce.rate import judge_written
@@ -25,20 +22,7 @@ from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import most_severe
-from pytest_brt.types import (
-    Attempt,
-    CandidateTest,
-    Effect,
-    Ending,
-    Finished,
-    Issue,
-    JudgedTest,
-    Note,
-    Origin,
-    TestsRan,
-    TestsWritten,
-    Verdict,
-)
+from pytest_brt.types import Attempt, CandidateTest, Ending, Issue, Note, Origin, Verdict
 
 #: How a dialogue ended, for people.
 _ENDED = {
@@ -70,16 +54,10 @@ class TestWork(Workspace):
     origin: Origin
     #: Whether a written test runs at once, and the first that stands ends the dialogue.
     ends_early: bool
-    #: Whether the dialogue may end without a test of its own: a good one is known.
-    may_end: bool
-    #: The tests written last into each file, by path, and all of them, by id.
+    #: A test file that does not exist yet.
+    new_file: str
+    #: The tests written last into each file, by path.
     written: dict[str, list[CandidateTest]] = field(default_factory=dict)
-    every: dict[str, CandidateTest] = field(default_factory=dict)
-
-    @property
-    def new_file(self) -> str:
-        """A test file that does not exist yet."""
-        return f"{self.bench.engine.subject.test_root.strip('./')}/test_reported.py".lstrip("/")
 
 
 def edit(env: TestWork, path: str, prompt: str = "", code: tuple[str, ...] = ()) -> Observation:
@@ -95,45 +73,32 @@ def edit(env: TestWork, path: str, prompt: str = "", code: tuple[str, ...] = ())
         )
     reply = f"```python\n{code[0]}```\n" if code else _written(env, path, prompt)
     old = env.on_disk(path)
-    host, folder = path if old is not None else "", path.rpartition("/")[0]
-    extractor = Extractor(issue=env.issue, index=env.index, folder=folder, host=host)
+    extractor = Extractor(env.issue, env.index, path.rpartition("/")[0], path if old else "")
     made = extractor.tests(reply, env.origin)
     if not made:
         raise Refused("The answer had no test in it. Say in the prompt what the test must call.")
-    tests = [one.test if host else in_folder(replace(one.test, host=""), folder) for one in made]
-    env.written[path] = tests
-    env.every |= {test.id: test for test in tests}
+    tests = env.written[path] = [one.test for one in made]
     sources = [(test.source or "").rstrip("\n") for test in tests]
     content = [decode(old).rstrip("\n")] if old else []
     env.changed[path] = "\n\n\n".join([*content, *sources, ""]).encode()
     lines = [f"Written: {', '.join(test.name for test in tests)} in {path}."]
     lines += [text for one in made for text in one.problems]
     lines += [cut(source, _TOLD) for source in sources]
-    effects: tuple[Effect, ...] = (TestsWritten(path=path, tests=tuple(tests)),)
-    if env.ends_early:
-        ran = test(env, path)
-        lines.append(ran.text)
-        effects += ran.effects
-        if any(isinstance(effect, TestsRan) and effect.stands for effect in effects):
-            effects += (Finished(),)
-    return Observation("\n".join(lines), effects)
+    if not env.ends_early:
+        return Observation("\n".join(lines))
+    ran = test(env, path)
+    return replace(ran, text="\n".join([*lines, ran.text]))
 
 
 def _written(env: TestWork, path: str, change: str) -> str:
     """Return the editor's answer, which holds the test (requirement 36 of the paper)."""
-    editor = env.editor
-    messages = system_and_user(
-        "edit",
-        title=env.issue.title,
-        report=report_text(env.issue, editor.context),
-        path=path,
-        content=cut(decode(env.read(path)), editor.context * 3 // 2),
-        package=next(iter(env.index.packages), ""),
-        change=change,
-    )
-    longest, seed = min(_CODE, editor.context // 4), env.next_seed()
-    request = Request(messages=messages, temperature=0.2, top_k=0, seed=seed, max_tokens=longest)
-    return editor.text(request)
+    values = {
+        "path": path,
+        "content": cut(decode(env.read(path)), env.editor.context * 3 // 2),
+        "package": next(iter(env.index.packages), ""),
+        "change": change,
+    }
+    return env.ask(env.editor, "edit", _CODE, **values)[0].text
 
 
 def test(env: TestWork, path: str) -> Observation:
@@ -148,16 +113,18 @@ def test(env: TestWork, path: str) -> Observation:
     refusals = [refusal(own[run.test], (run,), facts) for run in failing]
     objection = min(refusals, key=len, default="")
     advice = f"This test is not accepted: {objection}. Correct that." if objection else ""
-    told = f"{describe_runs(runs)}\n{_ADVICE.get(verdict, advice)}".strip()
-    return Observation(told, (TestsRan(path=path, verdict=verdict, objection=objection),))
+    return Observation(
+        f"{describe_runs(runs)}\n{_ADVICE.get(verdict, advice)}".strip(),
+        verdict=verdict,
+        is_over=env.ends_early and verdict is Verdict.FAIL and not objection,
+    )
 
 
 def finish(env: TestWork) -> Observation:
     """End: the test fails for the reported reason."""
-    has_run = any(isinstance(effect, TestsRan) for step in env.steps for effect in step.effects)
-    if not (env.may_end or has_run):
+    if not env.has_run:
         raise Refused("There is no test yet that ran. Write one with edit, and run it.")
-    return Observation("Done.", (Finished(),))
+    return Observation("Done.", is_over=True)
 
 
 #: BRT Agent and Passerine are one agent on two sides of the tree (paper 001, 4.2 and 5.1.2).
@@ -183,14 +150,8 @@ def agent(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt:
     return write_tests(BRT_AGENT, number, bench, gather(issue, index, bench))
 
 
-def write_tests(
-    spec: Agent,
-    number: int,
-    bench: Workbench,
-    findings: Findings,
-    refused: Sequence[str] = (),
-) -> Attempt:
-    """Make the tests of one run of an agent, which may be told why others were `refused`."""
+def write_tests(spec: Agent, number: int, bench: Workbench, findings: Findings) -> Attempt:
+    """Make the tests of one run of an agent."""
     issue, seed = findings.issue, seed_of(findings.issue.id, spec.name, number, bench.seed)
     env = TestWork(
         issue=issue,
@@ -202,33 +163,24 @@ def write_tests(
         bench=bench,
         origin=Origin(strategy=spec.name, model=bench.model.name, seed=seed),
         ends_early=spec.ends_early,
-        may_end=spec.ends_early and bool(findings.test),
+        new_file=f"{bench.engine.subject.test_root.strip('./')}/test_reported.py".lstrip("/"),
     )
     values = findings.values(min(_SHOWN, bench.model.context))
-    values |= {"new_test": env.new_file, "refused": refused, "in_auto": spec.ends_early}
+    values |= {"new_test": env.new_file, "in_auto": spec.ends_early}
     spec = replace(spec, steps=bench.steps or spec.steps)
     done = run_agent(spec, env, spec.opening(values))
-    judged = _judged(env)
+    tests = [test for tests in env.written.values() for test in tests][::-1]
+    runs = run_tests(tests, bench.engine, bench.repeat)
+    judged = [judge_written(test, runs[test.id], bench.facts(issue)) for test in tests]
     is_good = done.ending is Ending.FINISH and any(one.judgement.candidate for one in judged)
-    steps = len(done.steps)
     more = f" ({done.reason})" if done.reason else ""
-    text = f"{count(steps, 'step')}: {_ENDED[done.ending]}{more}"
+    text = f"{count(len(done.steps), 'step')}: {_ENDED[done.ending]}{more}"
     note = Note(code="dialogue-ended", text=text if judged else f"{text}; no test was written")
     return Attempt(
         issue=issue.id,
         strategy=spec.name,
         index=number,
-        tests=select(judged),
+        tests=select([reduce_test(one, bench) for one in judged]),
         notes=() if is_good else (note,),
         trajectories=(done,),
     )
-
-
-def _judged(env: TestWork) -> list[JudgedTest]:
-    """Judge the tests that an agent left, the last first; in `auto` those written over, too."""
-    bench, facts = env.bench, env.bench.facts(env.issue)
-    left = [test for tests in env.written.values() for test in tests]
-    tests = list(env.every.values() if env.ends_early else left)[::-1]
-    runs = run_tests(tests, bench.engine, bench.repeat)
-    judged = [judge_written(test, runs[test.id], facts) for test in tests]
-    return [reduce_test(one, bench.engine, bench.repeat) for one in judged]

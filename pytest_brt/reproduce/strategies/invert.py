@@ -5,11 +5,10 @@ A model finds it easier to write a test that passes than one that fails for the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pytest_brt.agents.prompts import render
-from pytest_brt.errors import OutOfTime
 from pytest_brt.model.request import Message, Request
 from pytest_brt.oracle.judge import run_tests
 from pytest_brt.project.index import Index
@@ -37,19 +36,22 @@ def invert(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt
 def inverted(number: int, bench: Workbench, findings: Findings) -> Attempt:
     """Make a failing test by way of passing ones, by what was found out; raises as `invert`."""
     issue = findings.issue.id
-    test, ending = None, Ending.STEPS
+    work = _Inversion(bench, findings, seed_of(issue, "invert", number, bench.seed))
+    plans: list[str] = []
+    test = None
+    while test is None and len(plans) < _PLANS:
+        plans.append(" ".join(work.ask("plan", plans=plans).split())[:400])
+        bench.say(f"plan {len(plans)}: {plans[-1][:80]}")
+        passing = work.write(Verdict.PASS, "write", plan=plans[-1])
+        test = passing and work.write(Verdict.FAIL, "turn", passing=passing)
     said = f"no plan of {_PLANS} came to a test that fails as reported"
-    try:
-        test = _Inversion(bench, findings, seed_of(issue, "invert", number, bench.seed)).run()
-    except OutOfTime as problem:
-        said, ending = str(problem), Ending.TIME
     return Attempt(
         issue=issue,
         strategy="invert",
         index=number,
         tests=(test,) if test else (),
         notes=() if test else (Note(code="plans-failed", text=said),),
-        endings=(Ending.FINISH if test else ending,),
+        endings=(Ending.FINISH if test else Ending.STEPS,),
     )
 
 
@@ -61,54 +63,30 @@ class _Inversion:
     findings: Findings
     seed: int
 
-    def run(self) -> JudgedTest | None:
-        plans: list[str] = []
-        for _ in range(_PLANS):
-            plans.append(" ".join(self._ask("plan", plans=plans).split())[:400])
-            self.bench.say(f"plan {len(plans)}: {plans[-1][:80]}")
-            passing = self._test(_passes, "write", plan=plans[-1])
-            turned = self._test(_fails, "turn", passing=passing) if passing else None
-            if turned:
-                return turned
-        return None
-
-    def _test(
-        self, is_wanted: Callable[[JudgedTest], bool], task: str, **values: object
-    ) -> JudgedTest | None:
+    def write(self, wanted: Verdict, task: str, **values: object) -> JudgedTest | None:
         """Ask for a test until one does what is wanted; each is told of the one before."""
         bench, issue = self.bench, self.findings.issue
-        folder, origin = (
-            bench.engine.subject.test_root,
-            Origin(strategy="invert", model=bench.model.name),
-        )
-        extractor = Extractor(
-            issue=issue, index=self.findings.index, folder=folder, host=bench.host
-        )
+        folder = bench.engine.subject.test_root
+        extractor = Extractor(issue, self.findings.index, folder, bench.host or None)
+        origin = Origin(strategy="invert", model=bench.model.name)
         before = None
         for _ in range(_VERSIONS):
-            reply = self._ask(task, before=before, **values)
-            for one in extractor.tests(reply, origin)[:1]:
+            for one in extractor.tests(self.ask(task, before=before, **values), origin)[:1]:
                 runs = run_tests([one.test], bench.engine, bench.repeat, deadline=bench.deadline)
                 before = judge_written(one.test, runs[one.test.id], bench.facts(issue))
-                if is_wanted(before):
+                is_good = before.judgement.candidate or wanted is Verdict.PASS
+                if before.judgement.verdict is wanted and is_good:
                     return before
         return None
 
-    def _ask(self, task: str, **values: object) -> str:
+    def ask(self, task: str, **own: object) -> str:
+        """Return the answer to the next question."""
         self.seed = (self.seed + 1) % 2**31
+        asked = {"plan": "", "plans": [], "passing": None, "before": None, **own}
 
-        def build(told: Mapping[str, object]) -> Request:
-            every = {"plan": "", "plans": [], "passing": None, "before": None, **told, **values}
-            text = render("invert", task=task, **every)
+        def build(values: Mapping[str, object]) -> Request:
+            text = render("invert", task=task, **values, **asked)
             return Request(messages=(Message("user", text),), temperature=0.2, seed=self.seed)
 
         model = self.bench.model
-        return model.text(fitted(build, self.findings.values, _ORDER, model)[0])
-
-
-def _passes(item: JudgedTest) -> bool:
-    return item.judgement.verdict is Verdict.PASS
-
-
-def _fails(item: JudgedTest) -> bool:
-    return item.judgement.candidate
+        return model.text(fitted(build, self.findings.values, _ORDER, model))

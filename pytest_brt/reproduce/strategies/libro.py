@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 
-from pytest_brt.agents.prompts import system_and_user, turns
-from pytest_brt.agents.shown import report_text
+from pytest_brt.agents.prompts import report_text, system_and_user
 from pytest_brt.errors import OutOfTime, Overflowed
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
@@ -26,7 +25,7 @@ from pytest_brt.reproduce.order import dropped, without_doubles
 from pytest_brt.reproduce.prompt import CODE, Findings, fitted, gather
 from pytest_brt.reproduce.rate import judge_written
 from pytest_brt.reproduce.reduce import reduce_test
-from pytest_brt.reproduce.strategy import Workbench, seed_of
+from pytest_brt.reproduce.strategy import KEEP, Workbench, seed_of
 from pytest_brt.types import (
     COUNTS,
     Attempt,
@@ -41,12 +40,10 @@ from pytest_brt.types import (
 
 #: Samples, and how many must fail alike for a bug to count as reproduced is more than this.
 SAMPLES, _AGREE = 50, 1
-#: Candidates that are made small, at most.
-_SMALL = 5
 #: Longest reply, and where it ends in LIBRO: at the fence that closes the first block.
 _REPLY, _STOP = 512, ("\n```\n",)
 #: What goes out of a prompt first where it does not fit.
-_ORDER = ("test", "host", "examples", "imports", "session")
+_ORDER = ("test", "host", "imports", "session")
 
 
 @dataclass(slots=True, eq=False)
@@ -88,9 +85,7 @@ def clusters_of(failing: Iterable[Sampled], facts: ReportFacts) -> list[Cluster]
 
     def order_clusters(key: str) -> tuple[bool, int, float, str]:
         items = clusters[key]
-        match = any(
-            failure_matches_report(facts, item.source, item.runs[0].raised) for item in items
-        )
+        match = any(failure_matches_report(facts, i.source, i.runs[0].raised) for i in items)
         length = sum(item.tokens for item in items) / len(items)
         return not match, -size_of(items), length, key
 
@@ -104,7 +99,7 @@ class Libro:
     """The samples of one report; `auto` draws them batch by batch, `libro` all at once."""
 
     def __init__(
-        self, bench: Workbench, findings: Findings, *, number: int = 0, in_auto: bool = False
+        self, bench: Workbench, findings: Findings, number: int = 0, *, in_auto: bool = False
     ) -> None:
         """Sample in run `number`, by what was found out; LIBRO tells the model less of it."""
         issue = findings.issue
@@ -112,13 +107,11 @@ class Libro:
         self.findings = findings
         self.in_auto = in_auto
         self.facts = bench.facts(issue)
-        self.notes: list[Note] = []
         self.samples = 0
-        self._empty = 0
         self._seed = seed_of(issue.id, "libro", number, bench.seed)
         host = findings.host if findings.files else bench.host
         folder = bench.engine.subject.test_root
-        self._extractor = Extractor(issue=issue, index=findings.index, folder=folder, host=host)
+        self._extractor = Extractor(issue, findings.index, folder, host or None)
         self._tests: dict[str, Sampled] = {}
 
     def draw(self, samples: int) -> None:
@@ -130,42 +123,30 @@ class Libro:
         """
         bench = self.bench
         bench.say(f"asking for {samples} tests")
-        request, left_out = fitted(self._request, self._values, _ORDER, bench.model)
-        notes = [
-            Note(
-                code="shortened",
-                text=f"{part} {'shortened' if part == 'report' else 'left out'} to fit the context",
-            )
-            for part in left_out
-        ]
-        self.notes += [note for note in notes if note not in self.notes]
+        request = fitted(self._request, self._values, _ORDER, bench.model)
         first = (self._seed + self.samples) % 2**31
+        replies = bench.model.complete(replace(request, n=samples, seed=first))
         name = "auto-libro" if self.in_auto else "libro"
-        for seed, reply in enumerate(
-            bench.model.complete(replace(request, n=samples, seed=first)), first
-        ):
+        for seed, reply in enumerate(replies, first):
             origin = Origin(strategy=name, model=bench.model.name, seed=seed)
             self._take(self._extractor.tests(reply.text, origin))
         new = {item.test.id: item for item in self._tests.values() if not item.runs}
         tests = [item.test for item in new.values()]
-        for test, runs in run_tests(
-            tests, bench.engine, bench.repeat, deadline=bench.deadline
-        ).items():
-            new[test].runs = runs
+        runs = run_tests(tests, bench.engine, bench.repeat, deadline=bench.deadline)
+        for item in new.values():
+            item.runs = runs[item.test.id]
 
     def _values(self, code: int = CODE) -> dict[str, object]:
         """Return what the prompt is told: in LIBRO the report, and both files (paper 001)."""
         values = self.findings.values(code)
         if not self.in_auto:
+            values["report"] = report_text(self.findings.issue, 10**6)
             values |= {"session": "", "is_observed": False, "imports": "", "test": ""}
-            values |= {"report": report_text(self.findings.issue, 10**6)}
-        return {**values, "examples": not self.findings.files, "in_auto": self.in_auto}
+        return {**values, "in_auto": self.in_auto}
 
     def _request(self, values: Mapping[str, object]) -> Request:
-        system, user = system_and_user("libro", **values)
-        examples = turns("libro.examples") if values["examples"] else ()
         return Request(
-            messages=(system, *examples, user),
+            messages=system_and_user("libro", **values),
             top_k=40 if self.in_auto else 0,
             max_tokens=max(16, min(_REPLY, self.bench.model.context // 4)),
             stop=() if self.in_auto else _STOP,
@@ -179,7 +160,6 @@ class Libro:
             known = self._tests.setdefault(item.key, Sampled(item.test, beside))
             known.samples.add(self.samples)
             first = first or known
-        self._empty += not made
         self.samples += 1
 
     def _stands(self, item: Sampled) -> bool:
@@ -195,47 +175,35 @@ class Libro:
         """Return the tests that fail for a reason that stands, clustered, best first."""
         return clusters_of(filter(self._stands, self._tests.values()), self.facts)
 
-    def leading(self) -> int:
-        """Return how many samples fail as those of the largest cluster do."""
-        return max(map(size_of, self.clusters()), default=0)
-
     def tests(self) -> tuple[JudgedTest, ...]:
-        """Return all tests, judged: candidates first, clusters taking turns."""
-        return without_doubles(self._judged())
-
-    def _judged(self) -> Iterator[JudgedTest]:
-        """Yield all tests; those with another input count where they fail as with the reported.
+        """Return all tests, judged: candidates first, clusters taking turns.
 
         A bug is shown when more than one sample fails alike; `auto` believes a test that stands
-        alone too.
+        alone too. One with another input counts where it fails as with the reported one.
         """
         clusters = self.clusters()
         sizes = {item: size_of(cluster) for cluster in clusters for item in cluster}
         is_shown = self.in_auto or max(sizes.values(), default=0) > _AGREE
-        for item in filter(None, chain.from_iterable(zip_longest(*clusters))):
-            one = judge_written(item.test, item.runs, self.facts, sizes[item], self.samples)
-            yield one if is_shown else _unsure(one)
-        for item in self._tests.values():
+        turns = [item for item in chain.from_iterable(zip_longest(*clusters)) if item]
+        judged = []
+        for item in dict.fromkeys([*turns, *self._tests.values()]):
+            agree = sizes.get(item, 1)
+            one = judge_written(item.test, item.runs, self.facts, agree, self.samples)
             if item not in sizes:
-                one = judge_written(item.test, item.runs, self.facts, 1, self.samples)
-                yield dropped(one, "another input, and it does not fail as with the reported one")
+                one = dropped(one, "another input, and it does not fail as with the reported one")
+            elif not is_shown:  # too few samples agree
+                confidence = min(one.judgement.confidence, COUNTS - 0.01)
+                one = rescored(one, confidence, f"fewer than {_AGREE + 1} samples fail alike")
+            judged.append(one)
+        return without_doubles(judged)
 
     def outcome(self) -> Note:
         """Return what became of the samples."""
         counts = Counter(item.runs[0].verdict for item in self._tests.values() if item.runs)
         did = ", ".join(f"{many} {verdict}" for verdict, many in sorted(counts.items()))
         text = f"{count(len(self._tests), 'different test')} ({did or 'not run'})"
-        if not self._tests:
-            text = "no usable sample"
-        elif self._empty:
-            text += f"; {self._empty} of them had no usable test"
+        text = text if self._tests else "no usable sample"
         return Note(code="samples-drawn", text=f"{count(self.samples, 'sample')}: {text}")
-
-
-def _unsure(item: JudgedTest) -> JudgedTest:
-    """Return a candidate as one that no bug is shown by: too few samples agree."""
-    confidence = min(item.judgement.confidence, COUNTS - 0.01)
-    return rescored(item, confidence, f"fewer than {_AGREE + 1} samples fail alike")
 
 
 def libro(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt:
@@ -249,23 +217,23 @@ def libro(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt:
     # LIBRO knows files with the bug, and no places in them.
     files = bench.buggy or findings.files[:1]
     places = tuple(place for place in findings.places if place.path in files)
-    python = ".".join(map(str, bench.engine.subject.python_version))
-    work = Libro(bench, replace(findings, places=places, python=python), number=number)
+    work = Libro(bench, replace(findings, places=places), number)
     wanted = bench.samples or SAMPLES
-    ending = Ending.FINISH
+    ending, notes = Ending.FINISH, []
     try:
         work.draw(wanted)
     except (Overflowed, OutOfTime) as problem:
-        work.notes.append(Note(code="model-failed", text=str(problem)))
+        notes.append(Note(code="model-failed", text=str(problem)))
         ending = Ending.TIME if isinstance(problem, OutOfTime) else Ending.TOKENS
-    tests = list(work.tests())
-    found = any(item.judgement.candidate for item in tests)
-    small = [reduce_test(i, bench.engine, bench.repeat) for i in tests[:_SMALL]]
+    tests = work.tests()
+    if not any(item.judgement.candidate for item in tests):
+        notes.append(work.outcome())
+    small = [reduce_test(item, bench) for item in tests[:KEEP]]
     return Attempt(
         issue=issue.id,
         strategy="libro",
         index=number,
-        tests=without_doubles((*small, *tests[_SMALL:])),
-        notes=(*work.notes, *(() if found else (work.outcome(),))),
+        tests=without_doubles((*small, *tests[KEEP:])),
+        notes=tuple(notes),
         endings=(ending,) * (work.samples or wanted),
     )
