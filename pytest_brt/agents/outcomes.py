@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pytest_brt.agents.prompts import cut
+from pytest_brt.agents.prompts import cut, render
 from pytest_brt.render.causes import run_words
-from pytest_brt.types import TestRun, Verdict
+from pytest_brt.types import Frame, Raised, TestRun, Verdict
 
-#: Tests that are told in full, and that are named; characters of a message and of an output.
-_MOST, _NAMED, _TEXT, _FRAMES = 3, 12, 1500, 6
+#: Tests that are told in full, and frames of each.
+_MOST, _FRAMES = 3, 6
 #: What of a message differs from run to run, or says nothing: pytest's remarks on where functions
 #: come from, addresses, colours.
 _NOISE = re.compile(
@@ -36,30 +36,13 @@ def clean(message: str) -> str:
 
 
 def describe_runs(runs: Sequence[TestRun]) -> str:
-    """Return what tests did."""
+    """Return what tests did: how many fail, and how the first ones do."""
     bad = failures(runs)
-    good = sum(run.verdict is Verdict.PASS for run in runs)
-    lines = [f"{len(runs)} test{'s' if len(runs) != 1 else ''}: {len(bad)} fail, {good} pass"]
-    lines += map(_describe_run, bad[:_MOST])
-    if bad[_MOST:]:
-        lines.append(f"Also fail: {', '.join(map(_name, bad[_MOST : _MOST + _NAMED]))}")
-    return "\n".join(lines)
+    told = [(run, _near(run.raised)[-_FRAMES:]) for run in bad[:_MOST]]
+    return render("runs", runs=runs, bad=bad, told=told, clean=clean, cut=cut, why=run_words)
 
 
-def _name(run: TestRun) -> str:
-    return run.node or "its file cannot be collected"
-
-
-def _describe_run(run: TestRun) -> str:
-    """Return how a test fails: its exception with the project's frames, and what it printed."""
-    if run.raised is None:
-        lines = [f"{_name(run)}: {run.verdict}: {clean(run_words(run))}"]
-    else:
-        kind = run.raised.type.removeprefix("builtins.")
-        lines = [f"{_name(run)}: {run.verdict}", f"{kind}: {clean(run.raised.message[:_TEXT])}"]
-        # Frames of libraries, which have absolute paths, say nothing that could be changed.
-        near = [frame for frame in run.raised.frames if not frame.path.startswith(("/", "<"))]
-        lines += [f"  at {one.path}:{one.line} in {one.function}" for one in near[-_FRAMES:]]
-    if printed := clean(run.output).strip():
-        lines.append(f"It printed:\n{cut(printed, _TEXT)}")
-    return "\n".join(lines)
+def _near(raised: Raised | None) -> list[Frame]:
+    """Return frames but those of libraries, which have absolute paths: nobody could change them."""
+    frames = raised.frames if raised else ()
+    return [frame for frame in frames if not frame.path.startswith(("/", "<"))]

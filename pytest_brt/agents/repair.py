@@ -9,7 +9,7 @@ from contextlib import suppress
 from pytest_brt.agents.fix import LineEdit, apply_fix, parse_fix
 from pytest_brt.agents.look import definitions_called
 from pytest_brt.agents.outcomes import describe_runs, failures
-from pytest_brt.agents.prompts import fenced, numbered
+from pytest_brt.agents.prompts import fenced, numbered, render
 from pytest_brt.agents.reply import example, fenced_blocks, read_reply
 from pytest_brt.agents.trials import Changes, RepairWork, Trial
 from pytest_brt.agents.workspace import Observation, Refused
@@ -24,8 +24,8 @@ from pytest_brt.types import FileChange, FixSource, JudgedTest, TestRun, Verdict
 _VARIANT, _EDIT, _METHOD, _AROUND = 400, 900, 4_000, 200
 #: Variants that are asked for when a fix fails (paper 004, III-D3).
 _VARIANTS = 30
-#: Existing tests that are told one by one, places that are told, sources of tests that are shown.
-_BROKEN, _PLACES, _SOURCES = 4, 8, 3
+#: Tests whose sources are shown.
+_SOURCES = 3
 
 
 # -- tests --
@@ -60,16 +60,7 @@ def _ran(runs: Sequence[TestRun]) -> Observation:
 
 def run_fault_localization(env: RepairWork) -> str:
     """Say which functions and lines are most suspicious."""
-    return "\n".join([describe_places(env), *env.suspect_lines()])
-
-
-def describe_places(env: RepairWork) -> str:
-    """Return where the bug may be, as a list."""
-    head = "The bug is here:" if env.is_place_given else "Where the bug may be, likeliest first:"
-    lines = [
-        f"- {one.path}:{one.line}-{one.end_line} {one.function}" for one in env.places[:_PLACES]
-    ]
-    return "\n".join([head, *(lines or ["- nothing points to a place: search for names"])])
+    return "\n".join([render("places", env=env), *env.suspect_lines()])
 
 
 # -- fixes that are tried and taken back --
@@ -106,12 +97,7 @@ def write_fix(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> Obse
 
 def describe_trial(trial: Trial) -> str:
     """Return what the tests do with a fix, and what becomes of it."""
-    lines = [describe_runs(trial.runs) if trial.runs else "Nothing here tests the bug itself."]
-    if trial.fix.guarded and trial.fix.broken:
-        broken = ", ".join(one.test for one in trial.fix.guarded.regressions[:_BROKEN])
-        lines.append(f"It breaks {trial.fix.broken} existing tests: {broken}")
-    kept = "is kept" if trial.stands else "was taken back: the code is as it was before"
-    return "\n".join([*lines, f"The fix {kept}."])
+    return render("trial", trial=trial, runs=describe_runs(trial.runs) if trial.runs else "")
 
 
 def _variants(
@@ -167,9 +153,10 @@ def _fix_of(reply: Reply, path: str = "") -> list[LineEdit]:
 
 def _near(env: RepairWork, path: str, text: str) -> str:
     """Return the numbered lines of a file around the first line or name of it in a text."""
-    lines, words = env.lines(path), re.findall(r"\w+", text)
-    places = [int(word) for word in words if word.isdecimal() and int(word) <= len(lines)]
-    places += [one.line for one in env.index.definitions_in(path) if one.name in words]
+    lines = env.lines(path)
+    known = {one.name: one.line for one in env.index.definitions_in(path)}
+    known |= {str(number): number for number in range(1, len(lines) + 1)}
+    places = [known[word] for word in re.findall(r"\w+", text) if word in known]
     middle = places[0] if places and len(lines) > _AROUND else 1
     return numbered(lines, middle - _AROUND // 3, middle + _AROUND)
 

@@ -17,10 +17,10 @@ from pytest_brt.agents.look import (
 from pytest_brt.agents.loop import Agent
 from pytest_brt.agents.outcomes import describe_runs
 from pytest_brt.agents.prompts import cut, render, report_text
-from pytest_brt.agents.repair import describe_places, source_of
+from pytest_brt.agents.repair import source_of
 from pytest_brt.agents.trials import RepairWork
 from pytest_brt.model.request import Message, estimate
-from pytest_brt.types import Call, Step
+from pytest_brt.types import Step
 
 #: BRT Agent on the other side of the tree (paper 001, 5.1.2).
 PASSERINE = Agent(
@@ -56,56 +56,33 @@ STATES: Mapping[str, Mapping[str, str]] = {
     "done": {},
 }
 
-#: Lines of a fix that later steps are shown.
-_LINES = 30
-
 
 def sections(
     agent: Agent, env: RepairWork, steps: Sequence[Step], room: int
 ) -> tuple[Message, ...]:
     """Return the sections of RepairAgent's prompt (paper 004, III-C), those that stay first."""
     system, known = agent.opening(repair_values(env, room))
-    tail = render(
-        "repair.tail",
-        state=agent.state(env.steps),
-        hypothesis=env.hypothesis,
-        tools=", ".join(agent.offered(env.steps)),
-        last=cut(_entry(steps[-1]), room) if steps else "None yet.",
-        step=len(env.steps) + 1,
-        steps=agent.steps,
-        tried=len(env.tried),
-        kept=any(trial.stands for trial in env.tried.values()),
-    )
+    entries = [render("repair.step", step=step) for step in steps]
+    last = cut(entries.pop(), room) if entries else "None yet."
+    tail = render("repair.tail", agent=agent, env=env, last=last)
     left = (room - estimate((system, known, Message("user", tail))) - 40) * 3
     gathered: dict[str, str] = {}
-    for step in reversed(steps[:-1]):
-        entry = _entry(step)
+    for step, entry in reversed([*zip(steps, entries, strict=False)]):
         left -= len(entry)
         above = gathered.get(step.action, "")
         gathered[step.action] = f"{entry if left > 0 else '[left out]'}\n\n{above}"
-    texts = [f"## {tool}\n\n{entries}" for tool, entries in gathered.items()]
+    texts = [f"## {tool}\n\n{told}" for tool, told in gathered.items()]
     return system, Message("user", "\n\n".join([known.content, *texts, tail]))
-
-
-def _entry(step: Step) -> str:
-    """Return what a step was: what was asked for, thought, written and seen."""
-    call = step.call or Call(action="")
-    asked = " ".join([call.action, *dict(call.arguments).values()])[:200]
-    head = [f"### {step.number}. {asked}", f"You thought: {step.thought}"]
-    return "\n".join([*head, *"".join(call.code).splitlines()[:_LINES], step.observation])
 
 
 def repair_values(env: RepairWork, most: int) -> dict[str, object]:
     """Return what the prompts of repairs are told of the bug, in about `most` characters."""
     runs = [run for judged in env.failing for run in judged.judgement.runs[:1]]
     return {
-        "title": env.issue.title,
+        "env": env,
         "report": report_text(env.issue, most),
         "tests": cut(describe_runs(runs), most // 2) if runs else "",
         "brt": cut(source_of(env, env.failing[0]), most // 2) if env.failing else "",
-        "places": describe_places(env),
-        "place": env.is_place_given,
-        "given": env.given.test if env.given is not None else None,
     }
 
 

@@ -72,7 +72,7 @@ class Child(Server):
         Raises:
             ModelProblem: nothing here can run it, or it cannot be loaded.
         """
-        with self._lock:
+        with self._lock, tempfile.TemporaryFile() as log:
             if self.process is not None and not self.has_died:
                 return
             self._end()  # what is left of one that died
@@ -81,40 +81,35 @@ class Child(Server):
                     f"--brt-model: nothing to run {self.path.name!r} with (pip install "
                     "'pytest-brt[server]' or 'pytest-brt[llama]')"
                 )
-            with tempfile.TemporaryFile() as log:
-                try:
-                    self._start(log)
-                except BaseException:
-                    self._end()
-                    raise
+            self._start(log)
+            end = time.monotonic() + _LOADING
+            while not (self.has_died or self.is_closed) and time.monotonic() < end:
+                with suppress(ModelProblem):
+                    super().open()
+                    return
+                time.sleep(0.1)
+            self._end()
+            log.seek(0)
+            lines = log.read().decode("utf-8", "replace")
+            errors = re.findall(r".*(?:error|fail).*", lines, re.IGNORECASE) or ["no answer"]
+            raise ModelProblem(
+                f"{self.path.name!r} cannot be loaded: {errors[-1].strip()[:200]} (is it a whole "
+                "GGUF file?)"
+            )
 
     def _start(self, log: IO[bytes]) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.key = secrets.token_hex(16)
-        numbers = map(str, (self.port, self.context))
+        self.key, self.is_known = secrets.token_hex(16), False
+        told = (self.engine, str(self.path), str(self.port), str(self.context))
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", __name__, self.engine, str(self.path), *numbers],
+            [sys.executable, "-P", "-m", __name__, *told],
             stdin=subprocess.PIPE,  # it ends when this is closed
             stdout=log,
             stderr=log,
             start_new_session=True,
             env={**os.environ, _KEY: self.key},
-        )
-        end = time.monotonic() + _LOADING
-        self.is_known = False
-        while not (self.has_died or self.is_closed) and time.monotonic() < end:
-            with suppress(ModelProblem):
-                super().open()
-                return
-            time.sleep(0.1)
-        log.seek(0)
-        lines = log.read().decode("utf-8", "replace")
-        errors = re.findall(r".*(?:error|fail).*", lines, re.IGNORECASE) or ["no answer"]
-        raise ModelProblem(
-            f"{self.path.name!r} cannot be loaded: {errors[-1].strip()[:200]} (is it a whole GGUF "
-            "file?)"
         )
 
     def close(self) -> None:
@@ -126,9 +121,7 @@ class Child(Server):
         if self.process is not None:
             if not self.has_died:
                 os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
-            if self.process.stdin is not None:
-                self.process.stdin.close()
+            self.process.communicate()
 
 
 # -- in the child --
@@ -158,11 +151,11 @@ def _run_llama_cpp(path: str, port: int, context: int) -> None:
     """Answer by the high-level API of llama-cpp-python, one request after the other."""
     package: Any = import_module(_PACKAGES["llama-cpp-python"])
     llama = package.Llama(path, n_ctx=context, n_gpu_layers=-1, verbose=False)
+    sizes = {name.rpartition(".")[2]: value for name, value in llama.metadata.items()}
+    meta = {"n_ctx_train": int(sizes.get("context_length", 0))}
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            sizes = [n for name, n in llama.metadata.items() if name.endswith("context_length")]
-            meta = {"n_ctx_train": int(sizes[0]) if sizes else 0}
             self._send(200, {"data": [{"id": Path(path).stem, "meta": meta}]})
 
         def do_POST(self) -> None:

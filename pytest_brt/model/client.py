@@ -51,9 +51,6 @@ class Unreachable(ModelProblem):
 class Server:
     """One model behind a server on this machine; safe to use from many threads."""
 
-    #: Whether another process is to be started in its place.
-    has_died = False
-
     def __init__(
         self, url: str, *, key: str = "", name: str = "", context: int = 0, slots: int = 64
     ) -> None:
@@ -74,6 +71,7 @@ class Server:
                 f"--brt-model: {url!r} is not an http address of this machine (reach another one "
                 "through a forwarded port: ssh -L 8080:localhost:8080 HOST)"
             )
+        self.url = f"http://{self.host}:{self.port}"
         self._path = parts.path.rstrip("/") or "/v1"
         self.key = key
         #: What the server calls the model; "" until it is asked, where it has only one.
@@ -91,9 +89,9 @@ class Server:
         self._open: set[http.client.HTTPConnection] = set()
 
     @property
-    def url(self) -> str:
-        """The address, for people."""
-        return f"http://{self.host}:{self.port}"
+    def has_died(self) -> bool:
+        """Whether another process is to be started in its place."""
+        return False
 
     def models(self) -> dict[str, dict[str, Any]]:
         """Return what the server tells of its models, by name.
@@ -207,7 +205,9 @@ class Server:
                 if status < 500 and _TOO_LONG.search(text):
                     self.context = self.context * 3 // 4
                     raise Overflowed(f"the prompt does not fit the model: {_start(text)}")
-                named = [one for one in _OPTIONAL if one in fields and re.search(rf"\b{one}\b", text)]
+                named = [
+                    one for one in _OPTIONAL if one in fields and re.search(rf"\b{one}\b", text)
+                ]
                 if status in (400, 422) and named:
                     self.refused.add(named[0])
                     continue

@@ -56,11 +56,8 @@ class Pages:
         """Show a definition, as `add` does."""
         return self.add(one.path, one.line, one.end_line, most)
 
-    def texts(self) -> list[tuple[str, str]]:
-        """Return path and text of each file, with marks where lines are left out."""
-        return [(path, self._text(path)) for path in self.shown]
-
-    def _text(self, path: str) -> str:
+    def text(self, path: str) -> str:
+        """Return what is shown of a file, with marks where lines are left out."""
         lines, out, before = self.index.source(path).split("\n"), [], 0
         for n in [*sorted(self.shown[path]), len(lines) + 1]:
             line = "".join(lines[n - 1 : n])
@@ -79,10 +76,10 @@ def show_code(wanted: Iterable[Wanted], index: Index, most: int) -> list[tuple[s
     shown = []
     for one, lines in wanted:
         outer = one.qualname.rpartition(".")[0]
-        here = index.definitions_in(one.path)
-        inside = [d.line for d in here if d.qualname.startswith(f"{outer}.")]
-        for around in (d for d in here if outer and d.qualname == outer):
-            pages.add(one.path, around.line, min(inside) - 1, 600)  # the head of its class
+        for around in index.definitions_in(one.path):
+            if outer and around.qualname == outer:  # the head of its class
+                inside = [d.line for d in index.definitions_in(one.path) if d.line > around.line]
+                pages.add(one.path, around.line, min(inside) - 1, 600)
         if not pages.add_whole(one, max(int(most * _SHARE), 600)):
             pages.add(one.path, one.line, min(one.line + _HEAD, one.end_line), most)
             for line in lines:
@@ -94,7 +91,7 @@ def show_code(wanted: Iterable[Wanted], index: Index, most: int) -> list[tuple[s
         for other in _needs(one, index):
             if other.end_line - other.line < _NEEDED:
                 pages.add_whole(other, pages.left // 3)
-    return pages.texts()
+    return [(path, pages.text(path)) for path in pages.shown]
 
 
 def _needs(one: Definition, index: Index) -> Iterator[Definition]:
@@ -126,7 +123,6 @@ def show_tests(path: str, index: Index, most: int, worths: Mapping[str, float]) 
     Methods that live on ``self`` are no example for a plain function. Fixtures come from the
     conftest files above, too.
     """
-    pages = Pages(index, most)
     texts = {
         one: index.lines(path, one.line, one.end_line)
         for one in index.definitions_in(path)
@@ -138,12 +134,8 @@ def show_tests(path: str, index: Index, most: int, worths: Mapping[str, float]) 
         return found / math.sqrt(1 + len(texts[one]))
 
     tests = sorted((one for one in texts if "self." not in texts[one]), key=worth, reverse=True)
-    chosen = [texts[one] for one in tests[:2] if pages.add_whole(one, most * 2 // 3)]
-    used = {*_WORD.findall("\n".join(chosen))}
-    for one in (one for name in sorted(used) for one in index.definitions(name)):
-        is_near = path.startswith(one.path.removesuffix("conftest.py"))
-        if one.top and not one.name.startswith("test") and (one.path == path or is_near):
-            pages.add_whole(one, pages.left // 2)
+    shown = show_code([(one, ()) for one in tests[:2]], index, most)
+    near = [code for file, code in shown if path.startswith(file.removesuffix("conftest.py"))]
+    used = {*_WORD.findall("\n".join(near))}
     imports = {one.statement: "" for one in index.imports_in(path) if one.bound in used}
-    texts_shown = [text for _, text in pages.texts()]
-    return "\n\n".join(["\n".join(imports), *texts_shown]).strip("\n")
+    return "\n\n".join(["\n".join(imports), *near]).strip("\n")

@@ -17,7 +17,6 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     CandidateTest,
     JudgedTest,
-    Judgement,
     Oracle,
     OracleKind,
     Origin,
@@ -47,7 +46,17 @@ def load_targets(
         files = _test_files(given, root) if given.is_dir() else [given]
         if not files:
             raise UsageProblem(f"{by}: no test file in {path!r}")
-        targets.extend(read_target(file, root, test_root, by) for file in files)
+        for file in files:
+            try:
+                source = bounded_text(file)
+            except (OSError, UnicodeDecodeError) as error:
+                reason = error.strerror if isinstance(error, OSError) else error
+                raise UsageProblem(f"{by}: cannot read {str(file)!r}: {reason}") from error
+            place = (Path(test_root) / file.name).as_posix()
+            if file.resolve().is_relative_to(root):
+                place = file.resolve().relative_to(root).as_posix()
+            source = _without_marks(place, source)
+            targets.append(Test(id=content_id(place, source), path=place, source=source))
     return tuple(targets)
 
 
@@ -56,22 +65,6 @@ def _test_files(folder: Path, root: Path) -> list[Path]:
     kinds = (USUAL, read_config(root).collected)
     names = (name for name in files_of(folder) if any(kind.has_file(name) for kind in kinds))
     return [folder / name for name in sorted(names)]
-
-
-def read_target(file: Path, root: Path, test_root: str, option: str) -> Test:
-    """Return one file that `option` names as a target; see `load_targets`."""
-    try:
-        source = bounded_text(file)
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise UsageProblem(f"{option}: cannot read {str(file)!r}: {reason}") from error
-    resolved = file.resolve()
-    if resolved.is_relative_to(root):
-        place = resolved.relative_to(root).as_posix()
-    else:
-        place = (Path(test_root) / file.name).as_posix()
-    source = _without_marks(place, source)
-    return Test(id=content_id(place, source), path=place, source=source)
 
 
 def _without_marks(path: str, source: str) -> str:
@@ -104,17 +97,11 @@ def each_test(
     targets: tuple[Test, ...], engine: Runner, repeat: int
 ) -> Iterator[tuple[CandidateTest, tuple[TestRun, ...]]]:
     """Run the files on the unpatched tree and yield each test found in them, with its runs."""
-    files = tuple(_test(target, "") for target in targets)
     by_id = {target.id: target for target in targets}
-    for runs in run_tests(files, engine, repeat).values():
+    files = [_test(target, "") for target in targets]
+    for file, runs in run_tests(files, engine, repeat).items():
         for node in dict.fromkeys(run.node for run in runs):
-            same = tuple(run for run in runs if run.node == node)
-            yield _test(by_id[runs[0].test], node), same
-
-
-def _as_before(judgement: Judgement) -> Rating:
-    evidence = judgement.evidence if judgement.measured else None
-    return Rating(confidence=judgement.confidence, evidence=evidence)
+            yield _test(by_id[file], node), tuple(run for run in runs if run.node == node)
 
 
 def _test(target: Test, node: str) -> CandidateTest:
@@ -137,16 +124,20 @@ def rejudge(tests: tuple[JudgedTest, ...], engine: Runner, repeat: int) -> tuple
     accepted it is sure. Once one is accepted, those that are not no longer count.
     """
     before = [judged for judged in tests if judged.judgement.candidate]
-    accepted = [judged for judged in before if judged.review is Review.ACCEPTED]
-    counting = accepted or [judged for judged in before if judged.review is Review.OPEN]
-    runs = run_tests([judged.test for judged in counting], engine, repeat)
+    has_accepted = any(judged.review is Review.ACCEPTED for judged in before)
+    wanted = Review.ACCEPTED if has_accepted else Review.OPEN
+    counting = [judged.test for judged in before if judged.review is wanted]
+    runs = run_tests(counting, engine, repeat)
     found = []
     for judged in before:
-        if judged in counting:
-            rating = Rating(confidence=1.0) if accepted else _as_before(judged.judgement)
+        old = judged.judgement
+        if judged.review is wanted:
+            evidence = old.evidence if old.measured else None
+            known = Rating(confidence=old.confidence, evidence=evidence)
+            rating = Rating(confidence=1.0) if has_accepted else known
             again = judge(judged.test, runs[judged.test.id], None, rating)
         else:
             reason = f"{judged.review} by you"
-            again = replace(judged, judgement=refused(judged.judgement.verdict, reason, ()))
+            again = replace(judged, judgement=refused(old.verdict, reason, ()))
         found.append(replace(again, review=judged.review))
     return tuple(found)
