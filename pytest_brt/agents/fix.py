@@ -50,22 +50,22 @@ def parse_fix(places: str, blocks: Sequence[str], path: str = "") -> list[LineEd
     Raises:
         FixProblem: they are none; the text says what is missing.
     """
+    matches = list(_EDIT.finditer(places))
+    wanted = sum(match["kind"].lower() != "delete" for match in matches)
+    if not matches or wanted != len(blocks):
+        raise FixProblem(
+            f"{len(matches)} places are named, of which {wanted} take a block of code, and there "
+            f"are {len(blocks)} ({_FORM})"
+        )
     edits: list[LineEdit] = []
-    left = list(blocks)
-    for match in _EDIT.finditer(places):
-        where = (match["path"] or path).strip(" '\"`")
+    left = iter(blocks)
+    for match in matches:
         kind, first = match["kind"].lower(), int(match["first"])
-        if not where or (kind != "delete" and not left):
-            raise FixProblem(f"{match[0].strip()!r} has no path, or no block of code ({_FORM})")
-        lines = [] if kind == "delete" else left.pop(0).removesuffix("\n").split("\n")
+        lines = [] if kind == "delete" else next(left).removesuffix("\n").split("\n")
         if all(_NUMBERED.match(line) for line in lines if line.strip()):
             lines = [_NUMBERED.sub("", line) for line in lines]
         last = first - 1 if kind == "insert" else int(match["last"] or first)
-        edits.append(LineEdit(where, first, last, lines))
-    if not edits or left:
-        raise FixProblem(
-            f"{len(edits)} places are named, and {len(left)} blocks of code have none ({_FORM})"
-        )
+        edits.append(LineEdit((match["path"] or path).strip(" '\"`"), first, last, lines))
     return edits
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_brt.agents.prompts import numbered
+from pytest_brt.agents.prompts import numbered, render
 from pytest_brt.agents.workspace import Refused, Workspace
 from pytest_brt.project.definitions import Definition, DefinitionKind
 from pytest_brt.project.layout import is_test_path
@@ -54,30 +54,24 @@ def definitions_called(env: Workspace, path: str, name: str = "") -> list[Defini
 def get_classes_and_methods(env: Workspace, path: str) -> str:
     """List the classes and functions of a file with their lines."""
     path = env.find(path)
-    known = definitions_called(env, path)
-    lines = [f"{d.qualname}{d.signature}  lines {d.line}-{d.end_line}" for d in known]
-    return "\n".join([f"{path} defines:", *(lines or ["nothing"])])
+    return render("definitions", path=path, known=definitions_called(env, path))
 
 
 def extract_method(env: Workspace, path: str, name: str) -> str:
     """Show the whole source of a function or method."""
     path = env.find(path)
-    lines = env.lines(path)
-    return "\n\n".join(
-        f"{path}: {one.qualname}, lines {one.line} to {one.end_line}:\n"
-        f"{numbered(lines, one.line, one.end_line)}"
-        for one in definitions_called(env, path, name)[:_SHOWN]
-    )
+    known, lines = definitions_called(env, path, name)[:_SHOWN], env.lines(path)
+    return render("methods", path=path, known=known, lines=lines, numbered=numbered)
 
 
-def _lines_with(env: Workspace, text: str, file: str = "") -> list[str]:
+def _lines_with(env: Workspace, text: str) -> list[str]:
     """Return the lines with a text, in lower case: definitions, the product's, those of tests."""
     hits: list[tuple[bool, bool, str, int, str]] = []
-    for path in [file] if file else env.index.layout.files:
+    for path in env.index.layout.files:
         for number, line in enumerate(env.lines(path) if path.endswith(".py") else (), 1):
             if text in line.lower():
-                is_definition = _DEFINES.match(line) is not None
-                hits.append((not is_definition, is_test_path(path), path, number, line.strip()))
+                is_other = _DEFINES.match(line) is None
+                hits.append((is_other, is_test_path(path), path, number, line.strip()))
     return [f"{path}:{number}: {line[:140]}" for *_, path, number, line in sorted(hits)]
 
 
@@ -100,10 +94,9 @@ def search_code_base(env: Workspace, keywords: str) -> str:
     return "\n".join(lines) or f"Nothing has a name like {keywords!r}."
 
 
-def find_similar_api_calls(env: Workspace, name: str, path: str = "") -> str:
+def find_similar_api_calls(env: Workspace, name: str) -> str:
     """Show calls of a function, given by its name or by code that calls it."""
     bare = re.split(r"\W+", name.partition("(")[0].strip())[-1]
-    file = env.find(path) if path.strip() else ""
-    hits = _lines_with(env, f"{bare}(".lower(), file)
+    hits = _lines_with(env, f"{bare}(".lower())
     calls = [hit for hit in hits if not _DEFINES.match(hit.split(": ", 1)[1])]
-    return "\n".join(calls[:_HITS]) or f"Nothing calls {bare!r} in {file or 'the project'}."
+    return "\n".join(calls[:_HITS]) or f"Nothing calls {bare!r}."

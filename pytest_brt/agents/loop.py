@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_brt.agents.prompts import cut, system_and_user
@@ -12,7 +12,7 @@ from pytest_brt.agents.reply import Tool, describe, read_reply
 from pytest_brt.agents.workspace import Observation, Refused, Workspace
 from pytest_brt.errors import BrtError, ModelProblem, OutOfTime, Overflowed, SubjectProblem
 from pytest_brt.model.request import Message, Reply, Request, estimate
-from pytest_brt.types import Call, Ending, FileChange, Step, Trajectory
+from pytest_brt.types import Call, Ending, Step, Trajectory
 
 #: So many equal steps in vain among so many of the last end a run: a loop can have several steps.
 _EQUAL, _AMONG_LAST = 4, 8
@@ -34,11 +34,11 @@ def conversation(
     left = room - estimate(env.opening)
     turns: list[Message] = []
     for step in reversed(steps):
-        pair = (Message("assistant", step.reply), Message("user", step.observation))
-        left -= estimate(pair)
+        reply, result = Message("assistant", step.reply), Message("user", step.observation)
+        left -= estimate((reply, result))
         if turns and left < 0:
-            pair = (pair[0], Message("user", "[this result is left out]"))
-        turns = [*pair, *turns]
+            result = Message("user", "[this result is left out]")
+        turns = [reply, result, *turns]
     return (*env.opening, *turns)
 
 
@@ -69,14 +69,15 @@ class Agent:
     def state(self, steps: Sequence[Step]) -> str:
         """Return the state after some steps, "" without states."""
         state = next(iter(self.states), "")
-        for step in steps if state else ():
-            state = self.states[state].get(step.action, state) if step.is_done else state
+        for step in steps:
+            if step.is_done and state:
+                state = self.states[state].get(step.action, state)
         return state
 
     def offered(self, steps: Sequence[Step]) -> dict[str, Tool]:
         """Return the tools of the state after some steps, by name."""
         tools = {tool.__name__: tool for tool in self.tools}
-        names = self.states[self.state(steps)] if self.states else tools
+        names = self.states.get(self.state(steps), tools)
         return {name: tools[name] for name in names if name in tools}
 
     def opening(self, values: Mapping[str, object]) -> tuple[Message, ...]:
@@ -113,34 +114,38 @@ def run_agent(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Traje
 def is_loop(steps: Sequence[Step]) -> bool:
     """Return whether the last step was in vain, and taken too often of late."""
     vain = [step.call or step.reply for step in steps[-_AMONG_LAST:] if not step.is_done]
-    return bool(vain) and not steps[-1].is_done and vain.count(vain[-1]) >= _EQUAL
+    last = steps[-1]
+    return not last.is_done and vain.count(last.call or last.reply) >= _EQUAL
 
 
 def _take_step(agent: Agent, env: Workspace) -> bool:
     """Ask for a step and carry it out; what is wrong with it is answered. Say if it is the last."""
     reply = _ask(agent, env)
     begin, waited = time.monotonic(), env.model.usage.cost.seconds
-    before, offered = dict(env.changed), agent.offered(env.steps)
-    step = Step(number=len(env.steps) + 1, reply=reply.text)
+    call, thought, is_done = None, "", False
     try:
+        offered = agent.offered(env.steps)
         call, thought = read_reply(reply.text, offered, is_cut=reply.is_cut)
-        step = replace(step, call=call, thought=thought)
         _refuse_repeat(call, env.steps)
         code = {"code": call.code} if call.code else {}
         done = offered[call.action](env, **dict(call.arguments), **code)
-        seen = done if isinstance(done, Observation) else Observation(done)
-        step = replace(step, is_done=True, verdict=seen.verdict, diffs=seen.diffs)
+        seen, is_done = done if isinstance(done, Observation) else Observation(done), True
     except (SubjectProblem, ModelProblem):
         raise
     except Refused as refused:
         seen = Observation(str(refused))
     except BrtError as problem:
         seen = Observation(f"This did not work: {problem}")
-    changed = {path: new for path, new in env.changed.items() if before.get(path) != new}
-    step = replace(
-        step,
+    step = Step(
+        number=len(env.steps) + 1,
+        reply=reply.text,
         observation=cut(seen.text, int(env.model.context * _OBSERVATION)),
-        changes=tuple(FileChange(path=path, content=new) for path, new in changed.items()),
+        call=call,
+        thought=thought,
+        is_done=is_done,
+        changes=seen.changes,
+        verdict=seen.verdict,
+        diffs=seen.diffs,
         seconds=time.monotonic() - begin - (env.model.usage.cost.seconds - waited),
     )
     env.steps.append(step)
@@ -160,20 +165,14 @@ def _refuse_repeat(call: Call, steps: Sequence[Step]) -> None:
 
 
 def _ask(agent: Agent, env: Workspace) -> Reply:
-    """Return the reply to what an agent has seen; made shorter where a server has less room."""
-    while True:
-        context = env.model.context
-        longest = max(16, min(_LONGEST, int(context * _REPLY)))
-        request = Request(
-            messages=agent.layout(agent, env, env.steps, context - longest),
-            temperature=agent.temperature,
-            top_p=agent.top_p,
-            top_k=agent.top_k,
-            seed=env.next_seed(),
-            max_tokens=longest,
-        )
-        try:
-            return env.model.complete(request)[0]
-        except Overflowed:
-            if env.model.context >= context:
-                raise
+    """Return the reply to what an agent has seen."""
+    longest = max(16, min(_LONGEST, int(env.model.context * _REPLY)))
+    request = Request(
+        messages=agent.layout(agent, env, env.steps, env.model.context - longest),
+        temperature=agent.temperature,
+        top_p=agent.top_p,
+        top_k=agent.top_k,
+        seed=env.next_seed(),
+        max_tokens=longest,
+    )
+    return env.model.complete(request)[0]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from pytest_brt.agents.prompts import render
 from pytest_brt.render.ranking import fix_words
 from pytest_brt.shown import on_a_line
 from pytest_brt.store import write_text
-from pytest_brt.types import FixSource, FoundFix, Issue, Repair
+from pytest_brt.types import FoundFix, Issue, Repair
 
 #: Begins every patch of ours.
 _MARK = "#pytest-brt:"
@@ -29,14 +30,9 @@ def write_fixes(folder: Path, found: Sequence[tuple[FoundFix, Repair]], issue: I
 
 def with_header(fix: FoundFix, repair: Repair, issue: Issue) -> str:
     """Return the text of a patch: what git reads, below lines for people."""
-    writer = "a variant" if fix.source is FixSource.VARIANT else "by the agent"
-    by = f"{repair.strategy}, run {repair.index + 1}, {writer}"
-    lines = [
-        f"{_MARK} candidate fix; nothing of it was applied.",
-        f"# Report: {issue.title} ({issue.source})",
-        f"# Found by: {by}" + (f"; given {repair.brt}" if repair.brt else ""),
-        f"# Hypothesis: {fix.hypothesis or 'none'}",
-        f"# It {fix_words(fix)}",
-        f"# Bug tests that pass: {', '.join(fix.passed) or 'none'}",
-    ]
-    return "\n".join(on_a_line(" ".join(line.split())) for line in lines) + "\n" + fix.patch.text
+
+    def line(text: str) -> str:
+        return on_a_line(" ".join(text.split()))
+
+    values = {"fix": fix, "repair": repair, "issue": issue, "does": fix_words(fix)}
+    return f"{render('patch', line=line, **values)}\n{fix.patch.text}"

@@ -55,7 +55,8 @@ def _ran(runs: Sequence[TestRun]) -> Observation:
     if not runs:
         raise Refused("There is no such test.")
     bad = failures(runs)
-    return Observation(describe_runs(runs), bad[0].verdict if bad else Verdict.PASS)
+    verdict = bad[0].verdict if bad else Verdict.PASS
+    return Observation(describe_runs(runs), verdict=verdict)
 
 
 def run_fault_localization(env: RepairWork) -> str:
@@ -129,11 +130,11 @@ def edit_code(env: RepairWork, path: str, prompt: str) -> Observation:
     values = {"path": path, "code": _near(env, path, prompt), "task": prompt}
     (reply,) = env.ask(env.editor, "edit_code", _EDIT, form=example(change), **values)
     fix = [edit._replace(path=path) for edit in _fix_of(reply, path)]
-    for changed in apply_fix(fix, env):
-        env.changed[changed.path] = changed.content or b""
-    first, size = min(edit.first for edit in fix), sum(len(edit.lines) for edit in fix)
-    now = numbered(env.lines(path), first - 5, first + size + 5)
-    return Observation(f"Edited {path}. Now:\n{now}\nRun a test of it.")
+    changes = apply_fix(fix, env)
+    env.changed[path] = changes[0].content or b""
+    first = min(edit.first for edit in fix)
+    now = numbered(env.lines(path), first - 5, first + sum(len(edit.lines) for edit in fix) + 5)
+    return Observation(f"Edited {path}. Now:\n{now}\nRun a test of it.", changes)
 
 
 def change(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> str:

@@ -119,12 +119,3 @@ def object_schema(names: Iterable[str], longest: int = 240) -> str:
     """Return the JSON schema of an object with these texts, each of at most so many characters."""
     fields = {name: {"type": "string", "maxLength": longest} for name in names}
     return json.dumps({"type": "object", "properties": fields, "required": list(fields)})
-
-
-def read_object(reply: str, names: Iterable[str]) -> dict[str, str] | None:
-    """Return the values of a JSON object by their names, None where one is missing."""
-    found = first_object(reply)
-    try:
-        return {name: _plain(found[name]) for name in names}
-    except KeyError:
-        return None

@@ -14,7 +14,7 @@ from pytest_brt.model.request import Message, Reply, Request
 from pytest_brt.project.index import Index
 from pytest_brt.project.layout import escapes_root
 from pytest_brt.pysource.parse import decode
-from pytest_brt.types import Issue, Step, Verdict
+from pytest_brt.types import FileChange, Issue, Step, Verdict
 
 #: The line, or the test, that a model writes behind a path.
 _BEHIND = re.compile(r"(?::\d[\d:,-]*|::.*)$")
@@ -29,6 +29,8 @@ class Observation:
     """What a tool returns that has more than text to say."""
 
     text: str
+    #: Files of the private tree that it changed, as they are now.
+    changes: tuple[FileChange, ...] = ()
     #: What the tests did that it ran.
     verdict: Verdict | None = None
     #: The fixes that it tried and took back.
@@ -91,13 +93,11 @@ class Workspace:
         Raises:
             Refused: none is meant by it, or several.
         """
-        bare = _BEHIND.sub("", path.strip(" '\"`")).removeprefix(f"{self.root}/")
-        bare = bare.removeprefix("./")
+        bare = _BEHIND.sub("", path.strip(" '\"`")).removeprefix(f"{self.root}/").removeprefix("./")
         known = sorted({*self.index.layout.files, *self.changed})
         if bare in known:
             return bare
         like = [one for one in known if one.endswith(f"/{bare}")]
-        like = like or difflib.get_close_matches(bare, known, n=2, cutoff=0.9)
         if len(like) == 1:
             return like[0]
         like = like or difflib.get_close_matches(bare, known, cutoff=0.5)
@@ -126,8 +126,8 @@ def named(name: str, names: Iterable[str]) -> str:
     """
     known = list(names)
     plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    if name in known or plain in known:
-        return name if name in known else plain
-    like = [one for one in known if len(plain) > 2 and (plain in one or one in plain)]
+    like = [one for one in known if one in (name, plain)]
+    if not like and len(plain) > 2:
+        like = [one for one in known if plain in one or one in plain]
     like = like or difflib.get_close_matches(plain, known, n=2, cutoff=0.9)
     return like[0] if len(like) == 1 else ""

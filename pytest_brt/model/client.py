@@ -163,13 +163,12 @@ class Server:
         body = self._complete(one, deadline)
         replies = []
         for choice in body.get("choices") or ():
-            text = str(choice["message"].get("content") or "")
-            is_cut = choice.get("finish_reason") == "length"
-            replies.append(Reply(text=_THOUGHTS.sub("", text), is_cut=is_cut))
+            text = _THOUGHTS.sub("", choice["message"].get("content") or "")
+            replies.append(Reply(text=text, is_cut=choice.get("finish_reason") == "length"))
         if not replies:
             raise ModelProblem(f"{self.url}: not a chat completion: {_start(str(body))}")
         usage = body.get("usage") or {}
-        counted, made = (int(usage.get(f"{part}_tokens") or 0) for part in ("prompt", "completion"))
+        counted, made = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
         if _COUNTED <= counted < _CUT * estimate(request.messages):
             raise ModelProblem(
                 f"{self.url} read only {counted} tokens of a prompt: it cuts prompts to its "
@@ -178,7 +177,7 @@ class Server:
         if "timings" in body:  # llama-server counts the first reply alone
             lengths = [len(reply.text) for reply in replies]
             made = max(made, made * sum(lengths) // max(1, lengths[0]))
-        cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
+        cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
         return replies, Cost(
             calls=1,
             prompt_tokens=counted,

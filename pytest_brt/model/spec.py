@@ -66,24 +66,23 @@ def read_spec(text: str, env: Mapping[str, str] = os.environ) -> Spec:
         )
     context = int(size)
     scheme, _, rest = plain.partition(":")
-    if scheme in PORTS:
-        port = (
-            re.search(r":(\d{1,5})/?$", env.get("OLLAMA_HOST", "")) if scheme == "ollama" else None
-        )
-        url = f"http://127.0.0.1:{port[1] if port else PORTS[scheme]}/v1"
-        return Spec(text=plain, url=url, name=rest, context=context)
-    if scheme == "server" and rest:
-        url, _, name = rest.partition("#")
-        url = url if "//" in url else f"http://{url}"
-        return Spec(text=plain, url=url, name=name, context=context)
     if plain.endswith(".gguf") or (scheme == "gguf" and rest):
         path = find_file(plain.removeprefix("gguf:"), env)
         context = context or _CONTEXT
         return Spec(text=f"gguf:{path.name}", path=path, context=context, engine=engine)
-    known = ", ".join(f"{name}:MODEL" for name in PORTS)
-    raise UsageProblem(
-        f"--brt-model: not a model: {text!r} (gguf:FILE, {known}, server:URL#MODEL or none)"
-    )
+    if scheme in PORTS:
+        known = env.get("OLLAMA_HOST", "") if scheme == "ollama" else ""
+        port = re.search(r":(\d{1,5})/?$", known)
+        url, name = f"127.0.0.1:{port[1] if port else PORTS[scheme]}/v1", rest
+    elif scheme == "server" and rest:
+        url, _, name = rest.partition("#")
+    else:
+        raise UsageProblem(
+            f"--brt-model: not a model: {text!r} (gguf:FILE, "
+            f"{', '.join(f'{name}:MODEL' for name in PORTS)}, server:URL#MODEL or none)"
+        )
+    url = url if "//" in url else f"http://{url}"
+    return Spec(text=plain, url=url, name=name, context=context)
 
 
 def find_file(name: str, env: Mapping[str, str] = os.environ) -> Path:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 
-from pytest_brt.project.definitions import Definition, DefinitionKind
+from pytest_brt.project.definitions import Definition
 from pytest_brt.project.index import Index
 from pytest_brt.project.layout import is_test_path
-from pytest_brt.project.words import terms_of
 
 #: Where lines are left out.
 GAP = "# …"
@@ -117,23 +116,21 @@ def named_lines(text: str, index: Index) -> Iterator[tuple[str, int]]:
             yield path, int(line or at)
 
 
-def show_tests(path: str, index: Index, most: int, worths: Mapping[str, float]) -> str:
-    """Return the tests of a file that have most to do with the report, with what they use.
+def show_tests(path: str, index: Index, most: int, names: Sequence[str]) -> str:
+    """Return the tests of a file that have most of some names, with what they use.
 
     Methods that live on ``self`` are no example for a plain function. Fixtures come from the
     conftest files above, too.
     """
-    texts = {
-        one: index.lines(path, one.line, one.end_line)
-        for one in index.definitions_in(path)
-        if one.kind is not DefinitionKind.CLASS and one.name.startswith("test")
-    }
 
     def worth(one: Definition) -> float:
-        found = sum(worths.get(term, 0.0) for term in terms_of(texts[one]))
-        return found / math.sqrt(1 + len(texts[one]))
+        text = index.lines(path, one.line, one.end_line)
+        found = sum(name.rpartition(".")[2] in text for name in names)
+        return found / math.sqrt(1 + len(text))
 
-    tests = sorted((one for one in texts if "self." not in texts[one]), key=worth, reverse=True)
+    known = index.definitions_in(path)
+    tests = [one for one in known if one.name.startswith("test") and one.top]
+    tests.sort(key=worth, reverse=True)
     shown = show_code([(one, ()) for one in tests[:2]], index, most)
     near = [code for file, code in shown if path.startswith(file.removesuffix("conftest.py"))]
     used = {*_WORD.findall("\n".join(near))}

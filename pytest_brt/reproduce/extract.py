@@ -168,14 +168,10 @@ def with_imports(source: str, index: Index, host: str | None) -> tuple[str, str,
     if host is None:
         host = next(iter(rank_hosts(source, read_hosts(index))), "")
     imports = [node for node in parse(source).body if isinstance(node, ast.ImportFrom)]
-    broken = [node for node in imports if check_imports(ast.unparse(node), index)]
-    bare = without(source, broken)
+    bare = without(source, [n for n in imports if check_imports(ast.unparse(n), index)])
     if host:
         bare = _with_helpers(bare, host, index)
     found, unknown = resolve(bare, index, near=host, fixtures=fixtures_in_scope(host, index))
-    # Where nothing else has the names, the import says what the model meant.
-    lost = [node for node in broken if unknown.keys() & bound_names(ast.unparse(node))]
-    found = add_imports(found, [ast.unparse(node) for node in lost if not node.level])
     found = re.sub(r"^((?:import|from) .*\n)(?=@|def |class |async )", r"\1\n\n", found, flags=re.M)
     problems = {**check_imports(found, index), **unknown}
     return without(found, []), host, tuple(problems.values())

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from pytest_brt.agents.prompts import cut, report_text
+from pytest_brt.agents.prompts import cut, render, report_text
 from pytest_brt.errors import Overflowed
 from pytest_brt.localise.host_files import nearest_test_file
-from pytest_brt.localise.query import query_of
 from pytest_brt.localise.suspects import Function, files_of, find_suspects
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request, estimate
@@ -22,8 +21,8 @@ from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.sandbox.statements import Script, run_statements
 from pytest_brt.types import Issue, Place
 
-#: Statements whose results are told, and characters of each result.
-_STATEMENTS, _RESULT = 12, 400
+#: Statements whose results are told.
+_STATEMENTS = 12
 #: Frames of the project that a traceback ends in, places whose code is shown, imports.
 _FRAMES, _PLACES, _IMPORTS = 3, 12, 14
 #: Characters of code and of tests that are shown, at most.
@@ -40,26 +39,15 @@ class Findings:
 
     issue: Issue
     index: Index
-    #: The name under which the project is imported, or "".
-    package: str = ""
     #: Where the bug may be, the likeliest first.
-    places: tuple[Place, ...] = ()
+    places: tuple[Place, ...]
     #: File and line that tracebacks end at, deepest first: always shown.
-    lines: tuple[tuple[str, int], ...] = ()
-    #: The report's statements with what they did here; "" where nothing ran.
-    session: str = ""
-    #: Whether it was tried to run them.
-    is_observed: bool = False
+    lines: tuple[tuple[str, int], ...]
     #: The test file that a test would be added to, or "".
-    host: str = ""
-    #: Import statements that work.
-    imports: tuple[str, ...] = ()
-    #: A test that fails and is not held for wrong, as source; or "".
-    test: str = ""
-    #: The Python that tests run on, or "".
-    python: str = ""
-    #: What each term of the report is worth.
-    worths: Mapping[str, float] = field(default_factory=dict)
+    host: str
+    #: What else the prompt ``bug`` takes: what the report's code did, imports that work, a test
+    #: that fails and is not held for wrong.
+    told: Mapping[str, object]
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -79,23 +67,19 @@ class Findings:
 
     def bare_values(self, code: int) -> dict[str, object]:
         """Return the values of the prompt ``bug`` for a question about it, with less beside it."""
-        left = {"host": "", "test": "", "imports": "", "python": ""}
+        left = dict.fromkeys(("host", "test", "imports", "python"), "")
         return {**self.values(code), **left}
 
     def values(self, code: int = CODE) -> dict[str, object]:
         """Return the values of the prompt ``bug``, with so many characters of code."""
+        index, names = self.index, [place.function for place in self.places[:_PLACES]]
         return {
+            **self.told,
             "title": self.issue.title,
             "report": report_text(self.issue),
-            "package": self.package,
-            "files": show_code(self._wanted(), self.index, code) if code else [],
+            "files": show_code(self._wanted(), index, code) if code else [],
             "host_path": self.host,
-            "host": show_tests(self.host, self.index, _TESTS, self.worths) if self.host else "",
-            "session": self.session,
-            "is_observed": self.is_observed,
-            "imports": "\n".join(self.imports),
-            "test": self.test,
-            "python": self.python,
+            "host": show_tests(self.host, index, _TESTS, names) if self.host else "",
         }
 
 
@@ -115,29 +99,26 @@ def gather(
     Raises:
         SubjectProblem: the project's interpreter cannot be started.
     """
-    query = query_of(issue)
-    found = index.relevance(query)
-    places = find_suspects(issue, index, found=found, ran=ran, paths=bench.buggy if bench else ())
+    places = find_suspects(issue, index, ran=ran, paths=bench.buggy if bench else ())
     seen = observed.observations if observed else ()
     lines = [*named_lines(issue.text, index)]
     for raised in (item.raised for item in seen):
         ends = [frame for frame in raised.frames if frame.project] if raised else []
         lines += [(frame.path, frame.line) for frame in ends[-_FRAMES:][::-1]]
     tops = [index.layout.module_of(place.path).partition(".")[0] for place in places]
-    python = bench.engine.subject.python_version if bench else ()
     return Findings(
         issue=issue,
         index=index,
-        package=next((top for top in (*tops, *index.packages) if top in index.packages), ""),
         places=places,
         lines=tuple(dict.fromkeys(lines))[: 2 * _FRAMES],
-        session=_session(seen),
-        is_observed=observed is not None,
         host=(bench.host if bench else "") or nearest_test_file(issue, index, places),
-        imports=_imports(issue, index, places, seen, bench if observed else None),
-        python=".".join(map(str, python)),
-        worths={
-            term: max(found.shares[term].values(), default=weight) for term, weight in query.items()
+        told={
+            "package": next((top for top in (*tops, *index.packages) if top in index.packages), ""),
+            "session": _session(seen),
+            "is_observed": observed is not None,
+            "imports": _imports(issue, index, places, seen, bench if observed else None),
+            "python": ".".join(map(str, bench.engine.subject.python_version if bench else ())),
+            "test": "",
         },
     )
 
@@ -148,13 +129,10 @@ def _imports(
     places: Sequence[Place],
     seen: Sequence[Observation],
     bench: Workbench | None,
-) -> tuple[str, ...]:
+) -> str:
     """Return imports that work: the report's own, of the places, of names that the report has."""
-    own = [
-        item.source
-        for item in seen
-        if item.result and not item.raised and item.source.startswith(IMPORTS)
-    ]
+    ran = [item.source for item in seen if item.result and not item.raised]
+    own = [source for source in ran if source.startswith(IMPORTS)]
     words = re.findall(r"[A-Za-z_]\w*", f"{issue.title}\n{issue.text}")
     names = [place.function.partition(".")[0] for place in places[:4]]
     names += [word for word in words if index.unique_definition(word) is not None]
@@ -164,7 +142,7 @@ def _imports(
     if bench is not None and ways:
         did = run_statements(bench.engine, Script(statements=ways)).observed
         ways = tuple(ways[one.index] for one in did if one.raised is None)
-    return tuple(dict.fromkeys([*own, *ways, "import pytest"]))
+    return "\n".join(dict.fromkeys([*own, *ways, "import pytest"]))
 
 
 # -- what the report's code did --
@@ -172,32 +150,17 @@ def _imports(
 
 def _session(seen: Sequence[Observation]) -> str:
     """Return statements with what they did, as an interactive session shows them."""
-    lines = []
-    is_news = False
-    for item in [item for item in seen if item.result or item.ended][:_STATEMENTS]:
+    shown = []
+    for item in seen:
         raised = item.raised
-        if raised and raised.type in _OURS and not any(frame.project for frame in raised.frames):
-            continue  # it says how it was run, and nothing of the project
-        did = _result(item)
-        first, *rest = item.source.split("\n")
-        lines += [f">>> {first}", *(f"... {line}" for line in rest), *filter(None, [did])]
-        # That something can be imported is none.
-        is_news = is_news or bool(did) or not item.source.startswith(IMPORTS)
-    return "\n".join(lines) if is_news else ""
-
-
-def _result(item: Observation) -> str:
-    did = item.result
-    if did is None:
-        return item.ended
-    text = did.stdout.rstrip("\n")
-    if did.raised is not None:
-        message = did.raised.message.strip().split("\n")[0]
-        text += f"\n{did.raised.type}: {message}".removesuffix(": ")
-    elif did.value is not None and not did.value.is_none:
-        text += f"\n{did.value.repr}"
-    text = text.lstrip("\n")[:_RESULT]
-    return text if text or item.source.startswith(_SILENT) else "# no output"
+        # Some say how they were run, and nothing of the project.
+        is_ours = raised and raised.type in _OURS and not any(f.project for f in raised.frames)
+        if (item.result or item.ended) and not is_ours:
+            shown.append(item)
+    # That something can be imported is no news.
+    if all(item.source.startswith(IMPORTS) and not (item.raised or item.ended) for item in shown):
+        return ""
+    return render("session", seen=shown[:_STATEMENTS], silent=_SILENT)
 
 
 # -- what fits --

@@ -14,12 +14,12 @@ from difflib import SequenceMatcher
 
 from pytest_brt.agents.outcomes import clean
 from pytest_brt.agents.prompts import cut, system_and_user
-from pytest_brt.agents.reply import object_schema, read_object
+from pytest_brt.agents.reply import first_object, object_schema
 from pytest_brt.errors import Overflowed
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import failing_line, rescored
-from pytest_brt.oracle.report_facts import ReportFacts, failure_matches_report, states_values
+from pytest_brt.oracle.report_facts import ReportFacts, failure_matches_report
 from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.pysource.parse import Function, covers, parse_or_empty
 from pytest_brt.render.causes import run_words
@@ -28,7 +28,7 @@ from pytest_brt.reproduce.rate import is_agreed
 from pytest_brt.types import COUNTS, Issue, JudgedTest
 
 #: Tokens of the answer, and characters of each value in it.
-_TOKENS, _VALUE = 300, 400
+_TOKENS, _VALUE = 200, 400
 #: Characters of a failure, and of code that is shown with a test.
 _FAILURE, _CODE = 1_500, 4_000
 #: Share of a quotation's words that must follow each other in the report. With fewer words than the
@@ -82,15 +82,8 @@ class Judge:
         run, source = item.judgement.runs[0], item.test.source or ""
         raised = run.raised
         failure = f"{raised.type}: {clean(raised.message)}" if raised else run_words(run)
-        # Where the report states the value, it leaves no other fix open.
-        is_stated = bool(states_values(self.facts, raised))
-        names = ["words"] if is_stated else ["words", "fix", "passes"]
-        own = {
-            "code": source,
-            "demand": demand_at(source, failing_line(item.test, run)),
-            "failure": cut(failure, _FAILURE),
-            "is_stated": is_stated,
-        }
+        demand = demand_at(source, failing_line(item.test, run))
+        own = {"code": source, "demand": demand, "failure": cut(failure, _FAILURE)}
 
         def build(values: Mapping[str, object]) -> Request:
             return Request(
@@ -98,28 +91,19 @@ class Judge:
                 temperature=0.0,
                 top_p=1.0,
                 max_tokens=_TOKENS,
-                schema=object_schema(names, _VALUE),
+                schema=object_schema(["words"], _VALUE),
             )
 
         request = fitted(build, self.findings.bare_values, ("session",), self.model, _CODE)
-        said = read_object(self.model.text(request), names)
-        return decide(said, self.findings.issue) if said else Opinion(None, "no readable answer")
-
-
-def decide(said: Mapping[str, str], issue: Issue) -> Opinion:
-    """Return what is held of a test by the words that ask for it, and another fix."""
-    if _is_none(said["words"]):
-        return Opinion(False, "the model says the report does not ask for this")
-    if not is_in_report(said["words"], issue):
-        return Opinion(None, "the model quotes what the report does not say")
-    fix = " ".join(said.get("fix", "none").split())[:80]
-    if _is_none(fix) or said["passes"].strip().lower().startswith("y"):
+        said = first_object(self.model.text(request)).get("words")
+        if said is None:
+            return Opinion(None, "the model's answer cannot be read")
+        words = str(said).strip(" .\"'")
+        if words.lower() in ("", "none"):
+            return Opinion(False, "the model says the report does not ask for this")
+        if not is_in_report(words, self.findings.issue):
+            return Opinion(None, "the model quotes what the report does not say")
         return Opinion(True, "the model says it is the reported bug")
-    return Opinion(False, f"the model says another right fix would fail it: {fix}")
-
-
-def _is_none(text: str) -> bool:
-    return text.strip(" .\"'").lower() in ("", "none")
 
 
 def with_opinion(item: JudgedTest, opinion: Opinion, facts: ReportFacts) -> JudgedTest:

@@ -37,20 +37,18 @@ def judge_written(
     run = runs[0] if runs else None
     raised = run.raised if run else None
     match = failure_matches_report(facts, test.source or "", raised)
-    reasons = [match] if match else []
+    alike = f"{agree} of {samples} samples fail alike" if samples > 1 else ""
+    crashes = calls = ""
     confidence = _MATCH if match else _NO_MATCH
     if states_values(facts, raised) or (match and is_agreed(agree, samples)):
         confidence = COUNTS
-    if samples > 1:
-        reasons.append(f"{agree} of {samples} samples fail alike")
     if raised and simple(raised.type) not in ASSERTIONS and not (facts.is_crash or match):
-        confidence = _WRONG
-        reasons.append("crashes, though the report is about a wrong value")
+        crashes = "crashes, though the report is about a wrong value"
     if run and run.mismatch:
-        confidence = _WRONG
-        reasons.append("the test may call the project wrongly")
-    confidence += _ALL * agree / samples
-    rating = Rating(confidence=confidence, reasons=(*reasons,), agree=agree, samples=samples)
+        calls = "the test may call the project wrongly"
+    confidence = (_WRONG if crashes or calls else confidence) + _ALL * agree / samples
+    reasons = tuple(filter(None, (match, alike, crashes, calls)))
+    rating = Rating(confidence=confidence, reasons=reasons, agree=agree, samples=samples)
     return judge(test, runs, facts, rating)
 
 

@@ -34,8 +34,8 @@ def test_encoding_and_line_ends_are_kept(workspace: Make) -> None:
     ("places", "code", "problem"),
     [
         ("somewhere", ["x"], "0 places are named"),
-        ("interval.py replace 2", [], "no block of code"),
-        ("interval.py delete 2", ["x"], "1 blocks of code have none"),
+        ("interval.py replace 2", [], "1 take a block of code, and there are 0"),
+        ("interval.py delete 2", ["x"], "0 take a block of code, and there are 1"),
         ("interval.py replace 40", ["x"], "has 6 lines"),
         ("interval.py replace 2; interval.py delete 1-2", ["x"], "changed once"),
         ("interval.py replace 2", ["return 1"], "with the right indentation"),

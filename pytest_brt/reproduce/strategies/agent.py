@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pytest_brt.agents.look import cat, code_search
 from pytest_brt.agents.loop import Agent, run_agent
 from pytest_brt.agents.outcomes import describe_runs
-from pytest_brt.agents.prompts import cut
+from pytest_brt.agents.prompts import cut, render
 from pytest_brt.agents.workspace import Observation, Refused, Workspace
 from pytest_brt.oracle.judge import refusal, run_tests
 from pytest_brt.project.index import Index
@@ -22,7 +22,16 @@ from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import most_severe
-from pytest_brt.types import Attempt, CandidateTest, Ending, Issue, Note, Origin, Verdict
+from pytest_brt.types import (
+    Attempt,
+    CandidateTest,
+    Ending,
+    FileChange,
+    Issue,
+    Note,
+    Origin,
+    Verdict,
+)
 
 #: How a dialogue ended, for people.
 _ENDED = {
@@ -35,8 +44,8 @@ _ENDED = {
 }
 #: Characters of the code that the first messages show, at most.
 _SHOWN = 8_000
-#: Tokens of the answer of the model that writes code, and characters of a test that is told.
-_CODE, _TOLD = 512, 1500
+#: Tokens of the answer of the model that writes code.
+_CODE = 512
 _ADVICE = {
     Verdict.PASS: "It passes on the code with the bug: it does not show the bug. Find an input "
     "that reaches the line where it goes wrong.",
@@ -77,17 +86,14 @@ def edit(env: TestWork, path: str, prompt: str = "", code: tuple[str, ...] = ())
     made = extractor.tests(reply, env.origin)
     if not made:
         raise Refused("The answer had no test in it. Say in the prompt what the test must call.")
-    tests = env.written[path] = [one.test for one in made]
-    sources = [(test.source or "").rstrip("\n") for test in tests]
+    env.written[path] = [one.test for one in made]
     content = [decode(old).rstrip("\n")] if old else []
-    env.changed[path] = "\n\n\n".join([*content, *sources, ""]).encode()
-    lines = [f"Written: {', '.join(test.name for test in tests)} in {path}."]
-    lines += [text for one in made for text in one.problems]
-    lines += [cut(source, _TOLD) for source in sources]
-    if not env.ends_early:
-        return Observation("\n".join(lines))
-    ran = test(env, path)
-    return replace(ran, text="\n".join([*lines, ran.text]))
+    content += [(one.test.source or "").rstrip("\n") for one in made]
+    env.changed[path] = "\n\n\n".join([*content, ""]).encode()
+    changes = (FileChange(path=path, content=env.changed[path]),)
+    ran = test(env, path) if env.ends_early else Observation("")
+    text = render("written", path=path, made=made, ran=ran.text, cut=cut)
+    return replace(ran, text=text, changes=changes)
 
 
 def _written(env: TestWork, path: str, change: str) -> str:
@@ -173,14 +179,12 @@ def write_tests(spec: Agent, number: int, bench: Workbench, findings: Findings) 
     runs = run_tests(tests, bench.engine, bench.repeat)
     judged = [judge_written(test, runs[test.id], bench.facts(issue)) for test in tests]
     is_good = done.ending is Ending.FINISH and any(one.judgement.candidate for one in judged)
-    more = f" ({done.reason})" if done.reason else ""
-    text = f"{count(len(done.steps), 'step')}: {_ENDED[done.ending]}{more}"
-    note = Note(code="dialogue-ended", text=text if judged else f"{text}; no test was written")
+    text = f"{count(len(done.steps), 'step')}: {done.reason or _ENDED[done.ending]}"
     return Attempt(
         issue=issue.id,
         strategy=spec.name,
         index=number,
         tests=select([reduce_test(one, bench) for one in judged]),
-        notes=() if is_good else (note,),
+        notes=() if is_good else (Note(code="dialogue-ended", text=text),),
         trajectories=(done,),
     )

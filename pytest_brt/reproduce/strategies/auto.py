@@ -2,7 +2,7 @@
 
 Replay costs nothing and comes first. Then come samples, as long as they tell anything new, then the
 way over passing tests, then the agent. It ends once a test *stands* (the model quotes what asks for
-it, and it passes on the other fix that the model names) or counts.
+it) or counts.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class _Auto:
         bench.found(self.found)
         self._ask_about_tests()
         good = [item for item in self._candidates() if self._says(item) is not False]
-        test = (good[0].test.source or "") if good else ""
-        self.findings = self.judge.findings = replace(self.findings, test=test)
+        told = {**self.findings.told, "test": good[0].test.source if good else ""}
+        self.findings = self.judge.findings = replace(self.findings, told=told)
         late = []
         for name, way in {
             "libro": self._libro,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 
@@ -20,7 +20,7 @@ from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
 from pytest_brt.oracle.report_facts import ReportFacts, catches_named, failure_matches_report
 from pytest_brt.project.index import Index
 from pytest_brt.render.words import count
-from pytest_brt.reproduce.extract import Extractor, Written
+from pytest_brt.reproduce.extract import Extractor
 from pytest_brt.reproduce.order import dropped, without_doubles
 from pytest_brt.reproduce.prompt import CODE, Findings, fitted, gather
 from pytest_brt.reproduce.rate import judge_written
@@ -52,19 +52,19 @@ class Sampled:
 
     test: CandidateTest
     #: The test of the reported input that it came with, for one with another input.
-    beside: Sampled | None = None
+    beside: Sampled | None
     samples: set[int] = field(default_factory=set)
     runs: tuple[TestRun, ...] = ()
 
     @property
-    def source(self) -> str:
-        """The text of the test."""
-        return self.test.source or ""
-
-    @property
     def tokens(self) -> int:
         """How long the test is."""
-        return len(re.findall(r"\w+|[^\w\s]", self.source))
+        return len(re.findall(r"\w+|[^\w\s]", self.test.source or ""))
+
+    def matches(self, facts: ReportFacts) -> bool:
+        """Say whether it fails as the report says."""
+        raised = self.runs[0].raised
+        return bool(failure_matches_report(facts, self.test.source or "", raised))
 
 
 #: Tests that fail in the same way, best first.
@@ -80,12 +80,12 @@ def clusters_of(failing: Iterable[Sampled], facts: ReportFacts) -> list[Cluster]
     """Return the clusters by failure, best first: match, then size, then short tests."""
 
     def order_tests(item: Sampled) -> tuple[bool, bool, int, str]:
-        catches = catches_named(facts, item.source)
+        catches = catches_named(facts, item.test.source or "")
         return item.beside is not None, not catches, item.tokens, item.test.id
 
     def order_clusters(key: str) -> tuple[bool, int, float, str]:
         items = clusters[key]
-        match = any(failure_matches_report(facts, i.source, i.runs[0].raised) for i in items)
+        match = any(item.matches(facts) for item in items)
         length = sum(item.tokens for item in items) / len(items)
         return not match, -size_of(items), length, key
 
@@ -95,24 +95,25 @@ def clusters_of(failing: Iterable[Sampled], facts: ReportFacts) -> list[Cluster]
     return [clusters[key] for key in sorted(clusters, key=order_clusters)]
 
 
+@dataclass(slots=True)
 class Libro:
-    """The samples of one report; `auto` draws them batch by batch, `libro` all at once."""
+    """The samples of one report; `auto` draws them batch by batch, `libro` all at once.
 
-    def __init__(
-        self, bench: Workbench, findings: Findings, number: int = 0, *, in_auto: bool = False
-    ) -> None:
-        """Sample in run `number`, by what was found out; LIBRO tells the model less of it."""
-        issue = findings.issue
-        self.bench = bench
-        self.findings = findings
-        self.in_auto = in_auto
-        self.facts = bench.facts(issue)
-        self.samples = 0
-        self._seed = seed_of(issue.id, "libro", number, bench.seed)
-        host = findings.host if findings.files else bench.host
-        folder = bench.engine.subject.test_root
-        self._extractor = Extractor(issue, findings.index, folder, host or None)
-        self._tests: dict[str, Sampled] = {}
+    LIBRO tells the model less of what was found out.
+    """
+
+    bench: Workbench
+    findings: Findings
+    number: int = 0
+    in_auto: bool = False
+    #: How many were drawn, and the tests in them by their keys.
+    samples: int = 0
+    by_key: dict[str, Sampled] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> ReportFacts:
+        """What the report says of its failure."""
+        return self.bench.facts(self.findings.issue)
 
     def draw(self, samples: int) -> None:
         """Ask for so many more tests, and run them.
@@ -121,28 +122,37 @@ class Libro:
             Overflowed: the prompt does not fit the model.
             ModelProblem: the model cannot be asked.
         """
-        bench = self.bench
+        bench, findings = self.bench, self.findings
         bench.say(f"asking for {samples} tests")
         request = fitted(self._request, self._values, _ORDER, bench.model)
-        first = (self._seed + self.samples) % 2**31
+        seed = seed_of(findings.issue.id, "libro", self.number, bench.seed)
+        first = (seed + self.samples) % 2**31
         replies = bench.model.complete(replace(request, n=samples, seed=first))
         name = "auto-libro" if self.in_auto else "libro"
+        folder = bench.engine.subject.test_root
+        extractor = Extractor(findings.issue, findings.index, folder, findings.host or None)
         for seed, reply in enumerate(replies, first):
             origin = Origin(strategy=name, model=bench.model.name, seed=seed)
-            self._take(self._extractor.tests(reply.text, origin))
-        new = {item.test.id: item for item in self._tests.values() if not item.runs}
-        tests = [item.test for item in new.values()]
+            first_of: Sampled | None = None
+            for item in extractor.tests(reply.text, origin):
+                beside = first_of if self.in_auto else None
+                known = self.by_key.setdefault(item.key, Sampled(item.test, beside))
+                known.samples.add(self.samples)
+                first_of = first_of or known
+            self.samples += 1
+        new = {one.test.id: one for one in self.by_key.values() if not one.runs}
+        tests = [one.test for one in new.values()]
         runs = run_tests(tests, bench.engine, bench.repeat, deadline=bench.deadline)
-        for item in new.values():
-            item.runs = runs[item.test.id]
+        for one in new.values():
+            one.runs = runs[one.test.id]
 
     def _values(self, code: int = CODE) -> dict[str, object]:
         """Return what the prompt is told: in LIBRO the report, and both files (paper 001)."""
-        values = self.findings.values(code)
+        values = {**self.findings.values(code), "in_auto": self.in_auto}
         if not self.in_auto:
-            values["report"] = report_text(self.findings.issue, 10**6)
-            values |= {"session": "", "is_observed": False, "imports": "", "test": ""}
-        return {**values, "in_auto": self.in_auto}
+            report = report_text(self.findings.issue, 10**6)
+            values |= {"report": report, "is_observed": False, "imports": ""}
+        return values
 
     def _request(self, values: Mapping[str, object]) -> Request:
         return Request(
@@ -151,16 +161,6 @@ class Libro:
             max_tokens=max(16, min(_REPLY, self.bench.model.context // 4)),
             stop=() if self.in_auto else _STOP,
         )
-
-    def _take(self, made: Sequence[Written]) -> None:
-        """Keep the tests of the next sample."""
-        first: Sampled | None = None
-        for item in made:
-            beside = first if self.in_auto else None
-            known = self._tests.setdefault(item.key, Sampled(item.test, beside))
-            known.samples.add(self.samples)
-            first = first or known
-        self.samples += 1
 
     def _stands(self, item: Sampled) -> bool:
         """Say whether a test fails for a reason; with another input, as with the reported one."""
@@ -173,7 +173,7 @@ class Libro:
 
     def clusters(self) -> list[Cluster]:
         """Return the tests that fail for a reason that stands, clustered, best first."""
-        return clusters_of(filter(self._stands, self._tests.values()), self.facts)
+        return clusters_of(filter(self._stands, self.by_key.values()), self.facts)
 
     def tests(self) -> tuple[JudgedTest, ...]:
         """Return all tests, judged: candidates first, clusters taking turns.
@@ -186,7 +186,7 @@ class Libro:
         is_shown = self.in_auto or max(sizes.values(), default=0) > _AGREE
         turns = [item for item in chain.from_iterable(zip_longest(*clusters)) if item]
         judged = []
-        for item in dict.fromkeys([*turns, *self._tests.values()]):
+        for item in dict.fromkeys([*turns, *self.by_key.values()]):
             agree = sizes.get(item, 1)
             one = judge_written(item.test, item.runs, self.facts, agree, self.samples)
             if item not in sizes:
@@ -199,10 +199,10 @@ class Libro:
 
     def outcome(self) -> Note:
         """Return what became of the samples."""
-        counts = Counter(item.runs[0].verdict for item in self._tests.values() if item.runs)
+        counts = Counter(item.runs[0].verdict for item in self.by_key.values() if item.runs)
         did = ", ".join(f"{many} {verdict}" for verdict, many in sorted(counts.items()))
-        text = f"{count(len(self._tests), 'different test')} ({did or 'not run'})"
-        text = text if self._tests else "no usable sample"
+        text = f"{count(len(self.by_key), 'different test')} ({did or 'not run'})"
+        text = text if self.by_key else "no usable sample"
         return Note(code="samples-drawn", text=f"{count(self.samples, 'sample')}: {text}")
 
 
