@@ -46,8 +46,7 @@ def definitions_called(env: Workspace, path: str, name: str = "") -> list[Defini
         and f".{one.qualname}".endswith(f".{bare}" * bool(bare))
     ]
     if name and not meant:
-        elsewhere = [one.path for one in env.index.definitions(bare.rpartition(".")[2])]
-        raise Refused(f"{path} has no {name!r}. Look at: {', '.join(elsewhere) or 'its names'}.")
+        raise Refused(f"{path} has no {name!r}. List what it defines, or search for the name.")
     return meant
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 
 from pytest_brt.agents.fix import LineEdit, apply_fix, parse_fix
 from pytest_brt.agents.look import definitions_called
 from pytest_brt.agents.outcomes import describe_runs, failures
 from pytest_brt.agents.prompts import fenced, numbered, render
-from pytest_brt.agents.reply import example, fenced_blocks, read_reply
+from pytest_brt.agents.reply import fenced_blocks, read_reply
 from pytest_brt.agents.trials import Changes, RepairWork, Trial
 from pytest_brt.agents.workspace import Observation, Refused
 from pytest_brt.errors import FixProblem, ModelProblem
@@ -24,8 +25,6 @@ from pytest_brt.types import FileChange, FixSource, JudgedTest, TestRun, Verdict
 _VARIANT, _EDIT, _METHOD, _AROUND = 400, 900, 4_000, 200
 #: Variants that are asked for when a fix fails (paper 004, III-D3).
 _VARIANTS = 30
-#: Tests whose sources are shown.
-_SOURCES = 3
 
 
 # -- tests --
@@ -38,9 +37,7 @@ def source_of(env: RepairWork, judged: JudgedTest) -> str:
 
 def extract_tests(env: RepairWork) -> str:
     """Show the sources of the failing tests."""
-    tests = env.failing[:_SOURCES]
-    texts = [f"{one.test.path}: {one.test.name} fails:\n{source_of(env, one)}" for one in tests]
-    return "\n\n".join(texts) or "There is no failing test."
+    return render("tests", env=env, source=partial(source_of, env))
 
 
 def run_tests(env: RepairWork, which: str = "failing") -> Observation:
@@ -77,28 +74,23 @@ def write_fix(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> Obse
     before = len(env.tried)
     fix = apply_fix(parse_fix(changes, code), env)
     (trial,) = env.try_fixes([fix])
-    text = describe_trial(trial)
     if not trial.stands and len(env.tried) > before:
         shown = "\n".join([changes, *code])
-        env.try_fixes(_variants(env, shown, fix, text), FixSource.VARIANT)
-        variants = list(env.tried.values())[before + 1 :]
-        good = [one for one in variants if one.stands]
-        text += f"\n{len(good)} of {len(variants)} different variants of it passed."
-        if good:
-            text += f" This one is kept:\n{good[0].fix.patch.text}"
+        env.try_fixes(_variants(env, shown, fix, describe_trial(trial)), FixSource.VARIANT)
     tried = list(env.tried.values())[before:] or [trial]
     stands = any(one.stands for one in tried)
     return Observation(
-        text,
+        describe_trial(trial, tried[1:]),
         verdict=Verdict.PASS if stands else Verdict.FAIL,
         diffs=tuple(one.fix.patch.text for one in tried),
         is_over=stands and env.ends_early,
     )
 
 
-def describe_trial(trial: Trial) -> str:
-    """Return what the tests do with a fix, and what becomes of it."""
-    return render("trial", trial=trial, runs=describe_runs(trial.runs) if trial.runs else "")
+def describe_trial(trial: Trial, variants: Sequence[Trial] = ()) -> str:
+    """Return what the tests do with a fix and its variants, and what becomes of it."""
+    runs = describe_runs(trial.runs) if trial.runs else ""
+    return render("trial", trial=trial, variants=variants, runs=runs)
 
 
 def _variants(
@@ -109,9 +101,7 @@ def _variants(
     values = {"hypothesis": env.hypothesis, "code": code, "fix": fix, "failure": failure}
     found = []
     try:
-        replies = env.ask(
-            env.model, "variants", _VARIANT, _VARIANTS, form=example(change), **values
-        )
+        replies = env.ask(env.model, "variants", _VARIANT, _VARIANTS, **values)
     except ModelProblem as problem:
         env.say(f"no variants: {problem}")
         return []
@@ -128,7 +118,7 @@ def edit_code(env: RepairWork, path: str, prompt: str) -> Observation:
     """Describe a change of the code in words, with names and lines; it is made for you."""
     path = env.find(path)
     values = {"path": path, "code": _near(env, path, prompt), "task": prompt}
-    (reply,) = env.ask(env.editor, "edit_code", _EDIT, form=example(change), **values)
+    (reply,) = env.ask(env.editor, "edit_code", _EDIT, **values)
     fix = [edit._replace(path=path) for edit in _fix_of(reply, path)]
     changes = apply_fix(fix, env)
     env.changed[path] = changes[0].content or b""

@@ -97,13 +97,13 @@ def _needs(one: Definition, index: Index) -> Iterator[Definition]:
     """Yield what a definition cannot be understood without: constructor, bases, names in it."""
     outer = one.qualname.rpartition(".")[0]
     here = [other for other in index.definitions_in(one.path) if other != one]
-    words = dict.fromkeys(_WORD.findall(index.lines(one.path, one.line, one.end_line)))
-    own = {f"{outer}.{name}" for name in ("__init__", *words)} if outer else set()
-    yield from (other for other in here if other.qualname in own)
-    yield from (other for other in here if other.top and other.name in words)
     heads = [other.signature for other in here if other.qualname == outer]
-    for name in [*_WORD.findall(" ".join(heads)), *words]:
-        found = index.unique_definition(name)
+    text = index.lines(one.path, one.line, one.end_line)
+    words = dict.fromkeys(_WORD.findall("\n".join(["__init__", *heads, text])))
+    for other in here:
+        if other.name in words and other.qualname.rpartition(".")[0] in ("", outer):
+            yield other
+    for found in map(index.unique_definition, words):
         if found is not None:
             yield found
 

@@ -30,19 +30,19 @@ def _place(item: JudgedTest) -> tuple[bool, float, int]:
 
 
 def without_doubles(
-    tests: Iterable[JudgedTest], known: dict[str, str] | None = None, where: str = ""
+    tests: Iterable[JudgedTest], known: dict[str, str] | None = None
 ) -> tuple[JudgedTest, ...]:
     """Return `tests`; candidates with the code of one before them are none any more.
 
     Names and layout do not count. `known` has the names of candidates by their code, and takes
-    these; `where` says where those stand, as in " of an earlier run".
+    these.
     """
     known = {} if known is None else known
     found: list[JudgedTest] = []
     for item in tests:
         key = test_key(item.test.source or item.test.id) if item.judgement.candidate else ""
         before = known.get(key)
-        found.append(dropped(item, f"the same code as {before}{where}") if before else item)
+        found.append(dropped(item, f"the same code as {before}") if before else item)
         if key:
             known.setdefault(key, item.test.name)
     return tuple(found)
@@ -61,9 +61,6 @@ def without_repeats(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
     """Return the attempts; what several runs of a strategy wrote is a candidate once."""
     known: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     return tuple(
-        replace(
-            one,
-            tests=without_doubles(one.tests, known[one.issue, one.strategy], " of an earlier run"),
-        )
+        replace(one, tests=without_doubles(one.tests, known[one.issue, one.strategy]))
         for one in attempts
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from pytest_brt.agents.outcomes import clean
@@ -19,12 +19,10 @@ from pytest_brt.errors import Overflowed
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import failing_line, rescored
-from pytest_brt.oracle.report_facts import ReportFacts, failure_matches_report
 from pytest_brt.pysource.normal_form import test_key
 from pytest_brt.pysource.parse import Function, covers, parse_or_empty
 from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.prompt import Findings, fitted
-from pytest_brt.reproduce.rate import is_agreed
 from pytest_brt.types import COUNTS, Issue, JudgedTest
 
 #: Tokens of the answer, and characters of each value in it.
@@ -35,8 +33,7 @@ _FAILURE, _CODE = 1_500, 4_000
 #: last number it could be anybody's.
 _FOUND, _LEAST = 0.8, 3
 _WORD = re.compile(r"\w+|[^\w\s`*_]")
-#: What is left of a confidence when a model says no, and what is added to that of a test that
-#: counts where execution speaks for it, too.
+#: What is left of a confidence when a model says no, and how much more than enough its yes is.
 _NO, _CONFIRMED = 0.5, 0.15
 
 
@@ -50,14 +47,13 @@ class Opinion:
     reason: str = ""
 
 
+@dataclass(slots=True)
 class Judge:
     """A model's word on the tests of one report, asked once for each; for one thread."""
 
-    def __init__(self, findings: Findings, facts: ReportFacts, model: Model) -> None:
-        self.findings = findings
-        self.facts = facts
-        self.model = model
-        self._known: dict[str, Opinion] = {}
+    findings: Findings
+    model: Model
+    _known: dict[str, Opinion] = field(default_factory=dict)
 
     def known(self, item: JudgedTest) -> Opinion | None:
         """Return what was said of the test, None where nobody asked."""
@@ -106,7 +102,7 @@ class Judge:
         return Opinion(True, "the model says it is the reported bug")
 
 
-def with_opinion(item: JudgedTest, opinion: Opinion, facts: ReportFacts) -> JudgedTest:
+def with_opinion(item: JudgedTest, opinion: Opinion) -> JudgedTest:
     """Return a test after a model was asked about it: it counts, is less likely, or as it was.
 
     One that is held for right ends the search, so it counts: of what a large model wrote and held
@@ -115,14 +111,9 @@ def with_opinion(item: JudgedTest, opinion: Opinion, facts: ReportFacts) -> Judg
     judgement = item.judgement
     if opinion.right is None or not judgement.candidate:
         return item
-    confidence = judgement.confidence
-    if not opinion.right:
-        confidence *= _NO
-    elif not (judgement.measured and judgement.counts):
-        source, raised = item.test.source or "", judgement.runs[0].raised
-        agrees = is_agreed(judgement.agree, judgement.samples)
-        is_confirmed = agrees or failure_matches_report(facts, source, raised)
-        confidence = max(COUNTS, confidence) + (_CONFIRMED if is_confirmed else 0)
+    confidence = judgement.confidence * _NO
+    if opinion.right:
+        confidence = max(judgement.confidence, COUNTS + _CONFIRMED)
     return rescored(item, confidence, opinion.reason)
 
 

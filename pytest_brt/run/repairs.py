@@ -187,9 +187,7 @@ class Repairing:
                 return judged.judgement.counts
             with self._asking:
                 if issue.id not in self._judges:
-                    facts = self._workbench.facts(issue)
-                    findings = gather(issue, self._open())
-                    self._judges[issue.id] = Judge(findings, facts, model)
+                    self._judges[issue.id] = Judge(gather(issue, self._open()), model)
                 with suppress(ModelProblem):
                     return self._judges[issue.id].opinion(judged).right
                 return None

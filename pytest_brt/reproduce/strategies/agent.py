@@ -46,11 +46,6 @@ _ENDED = {
 _SHOWN = 8_000
 #: Tokens of the answer of the model that writes code.
 _CODE = 512
-_ADVICE = {
-    Verdict.PASS: "It passes on the code with the bug: it does not show the bug. Find an input "
-    "that reaches the line where it goes wrong.",
-    Verdict.BROKEN: "The test itself is wrong. Correct it.",
-}
 
 
 @dataclass(kw_only=True)
@@ -118,9 +113,9 @@ def test(env: TestWork, path: str) -> Observation:
     # Of several tests one that stands is enough.
     refusals = [refusal(own[run.test], (run,), facts) for run in failing]
     objection = min(refusals, key=len, default="")
-    advice = f"This test is not accepted: {objection}. Correct that." if objection else ""
+    told = {"runs": describe_runs(runs), "verdict": verdict, "objection": objection}
     return Observation(
-        f"{describe_runs(runs)}\n{_ADVICE.get(verdict, advice)}".strip(),
+        render("tested", **told),
         verdict=verdict,
         is_over=env.ends_early and verdict is Verdict.FAIL and not objection,
     )

@@ -47,13 +47,12 @@ class _Auto:
     def __init__(self, issue: Issue, number: int, bench: Workbench, index: Index) -> None:
         self.issue = issue
         self.bench = bench
-        self.facts = bench.facts(issue)
         #: What there is so far.
         self.found = replace(replay(issue, number, bench), strategy="auto")
         observed = bench.observed(issue)
         ran = functions_run(observed, index, bench.engine)
         self.findings = gather(issue, index, bench, observed, ran)
-        self.judge = Judge(self.findings, self.facts, bench.model)
+        self.judge = Judge(self.findings, bench.model)
         #: Why the model could not be asked, the last time.
         self.problem: ModelProblem | None = None
 
@@ -137,7 +136,7 @@ class _Auto:
                 self.problem = problem
                 self._note("model-failed", str(problem))
                 return
-            self._replace(item, with_opinion(item, opinion, self.facts))
+            self._replace(item, with_opinion(item, opinion))
 
     def _says(self, item: JudgedTest) -> bool | None:
         opinion = self.judge.known(item)

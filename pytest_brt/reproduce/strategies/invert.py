@@ -16,7 +16,7 @@ from pytest_brt.reproduce.extract import Extractor
 from pytest_brt.reproduce.prompt import Findings, fitted, gather
 from pytest_brt.reproduce.rate import judge_written
 from pytest_brt.reproduce.strategy import Workbench, seed_of
-from pytest_brt.types import Attempt, Ending, Issue, JudgedTest, Note, Origin, Verdict
+from pytest_brt.types import Attempt, Issue, JudgedTest, Note, Origin, Verdict
 
 #: Plans, each told of those before, and versions of a passing test and of a turned one for each.
 _PLANS, _VERSIONS = 3, 3
@@ -42,8 +42,8 @@ def inverted(number: int, bench: Workbench, findings: Findings) -> Attempt:
     while test is None and len(plans) < _PLANS:
         plans.append(" ".join(work.ask("plan", plans=plans).split())[:400])
         bench.say(f"plan {len(plans)}: {plans[-1][:80]}")
-        passing = work.write(Verdict.PASS, "write", plan=plans[-1])
-        test = passing and work.write(Verdict.FAIL, "turn", passing=passing)
+        passing = work.write("write", plan=plans[-1])
+        test = passing and work.write("turn", passing=passing)
     said = f"no plan of {_PLANS} came to a test that fails as reported"
     return Attempt(
         issue=issue,
@@ -51,7 +51,6 @@ def inverted(number: int, bench: Workbench, findings: Findings) -> Attempt:
         index=number,
         tests=(test,) if test else (),
         notes=() if test else (Note(code="plans-failed", text=said),),
-        endings=(Ending.FINISH if test else Ending.STEPS,),
     )
 
 
@@ -63,7 +62,7 @@ class _Inversion:
     findings: Findings
     seed: int
 
-    def write(self, wanted: Verdict, task: str, **values: object) -> JudgedTest | None:
+    def write(self, task: str, **values: object) -> JudgedTest | None:
         """Ask for a test until one does what is wanted; each is told of the one before."""
         bench, issue = self.bench, self.findings.issue
         folder = bench.engine.subject.test_root
@@ -74,8 +73,8 @@ class _Inversion:
             for one in extractor.tests(self.ask(task, before=before, **values), origin)[:1]:
                 runs = run_tests([one.test], bench.engine, bench.repeat, deadline=bench.deadline)
                 before = judge_written(one.test, runs[one.test.id], bench.facts(issue))
-                is_good = before.judgement.candidate or wanted is Verdict.PASS
-                if before.judgement.verdict is wanted and is_good:
+                passes = before.judgement.verdict is Verdict.PASS
+                if passes if task == "write" else before.judgement.candidate:
                     return before
         return None
 
