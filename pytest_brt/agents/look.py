@@ -60,7 +60,7 @@ def extract_method(env: Workspace, path: str, name: str) -> str:
     """Show the whole source of a function or method."""
     path = env.find(path)
     known, lines = definitions_called(env, path, name)[:_SHOWN], env.lines(path)
-    return render("methods", path=path, known=known, lines=lines, numbered=numbered)
+    return render("methods", path=path, known=known, lines=lines)
 
 
 def _lines_with(env: Workspace, text: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pytest_brt.agents.prompts import cut, render
+from pytest_brt.agents.prompts import render
 from pytest_brt.render.causes import run_words
 from pytest_brt.types import Frame, Raised, TestRun, Verdict
 
@@ -39,7 +39,7 @@ def describe_runs(runs: Sequence[TestRun]) -> str:
     """Return what tests did: how many fail, and how the first ones do."""
     bad = failures(runs)
     told = [(run, _near(run.raised)[-_FRAMES:]) for run in bad[:_MOST]]
-    return render("runs", runs=runs, bad=bad, told=told, clean=clean, cut=cut, why=run_words)
+    return render("runs", runs=runs, bad=bad, told=told, clean=clean, why=run_words)
 
 
 def _near(raised: Raised | None) -> list[Frame]:

@@ -37,7 +37,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters["fenced"] = fenced
+    environment.filters |= {"fenced": fenced, "numbered": numbered, "cut": cut}
     return environment
 
 

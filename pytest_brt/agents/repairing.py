@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pytest_brt.agents.loop import Agent, run_agent
-from pytest_brt.agents.prompts import numbered
 from pytest_brt.agents.specs import repair_values
 from pytest_brt.agents.trials import RepairWork
 from pytest_brt.types import FixSource, Repair
 
-#: Places whose code the first messages show, and lines of each.
-_SHOWN, _LINES = 2, 60
 _NO_TEST = (
     "no test fails because of the bug, so no fix can be judged (give one with --brt-tests PATH, or "
     "take --brt-strategy auto)"
@@ -33,12 +30,7 @@ def run_repair(agent: Agent, number: int, env: RepairWork) -> Repair:
         agent = replace(agent, temperature=0.6)
     if given is not None and given.test.source is not None:
         env.changed[given.test.path] = given.test.source.encode()
-    code = [
-        (one.path, numbered(env.lines(one.path), one.line, min(one.end_line, one.line + _LINES)))
-        for one in env.places[:_SHOWN]
-    ]
-    values = {**repair_values(env, env.model.context), "files": code}
-    trajectory = run_agent(agent, env, agent.opening(values))
+    trajectory = run_agent(agent, env, agent.opening(repair_values(env, env.model.context)))
     if env.changes:
         env.try_fixes([env.changes])
     fixes = [

@@ -163,12 +163,12 @@ class Server:
         body = self._complete(one, deadline)
         replies = []
         for choice in body.get("choices") or ():
-            text = _THOUGHTS.sub("", choice["message"].get("content") or "")
+            text = _THOUGHTS.sub("", (choice.get("message") or {}).get("content") or "")
             replies.append(Reply(text=text, is_cut=choice.get("finish_reason") == "length"))
         if not replies:
             raise ModelProblem(f"{self.url}: not a chat completion: {_start(str(body))}")
         usage = body.get("usage") or {}
-        counted, made = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+        counted, made = (usage.get(f"{of}_tokens") or 0 for of in ("prompt", "completion"))
         if _COUNTED <= counted < _CUT * estimate(request.messages):
             raise ModelProblem(
                 f"{self.url} read only {counted} tokens of a prompt: it cuts prompts to its "

@@ -59,10 +59,9 @@ class Pages:
         """Return what is shown of a file, with marks where lines are left out."""
         lines, out, before = self.index.source(path).split("\n"), [], 0
         for n in [*sorted(self.shown[path]), len(lines) + 1]:
-            line = "".join(lines[n - 1 : n])
-            if any(one.strip() for one in lines[before : n - 1]):
-                out.append(" " * (len(line) - len(line.lstrip())) + GAP)
-            elif 0 < before < n - 1 < len(lines):
+            if any(map(str.strip, lines[before : n - 1])):
+                out.append(GAP)
+            elif before < n - 1:
                 out.append("")
             out += lines[n - 1 : n]
             before = n

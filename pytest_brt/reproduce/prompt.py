@@ -45,8 +45,7 @@ class Findings:
     lines: tuple[tuple[str, int], ...]
     #: The test file that a test would be added to, or "".
     host: str
-    #: What else the prompt ``bug`` takes: what the report's code did, imports that work, a test
-    #: that fails and is not held for wrong.
+    #: What else the prompt ``bug`` takes: what the report's code did, imports that work.
     told: Mapping[str, object]
 
     @property
@@ -67,7 +66,7 @@ class Findings:
 
     def bare_values(self, code: int) -> dict[str, object]:
         """Return the values of the prompt ``bug`` for a question about it, with less beside it."""
-        left = dict.fromkeys(("host", "test", "imports", "python"), "")
+        left = dict.fromkeys(("host", "imports", "python"), "")
         return {**self.values(code), **left}
 
     def values(self, code: int = CODE) -> dict[str, object]:
@@ -86,7 +85,7 @@ class Findings:
 def gather(
     issue: Issue,
     index: Index,
-    bench: Workbench | None = None,
+    bench: Workbench,
     observed: ObservedReport | None = None,
     ran: Collection[Function] = (),
 ) -> Findings:
@@ -99,7 +98,7 @@ def gather(
     Raises:
         SubjectProblem: the project's interpreter cannot be started.
     """
-    places = find_suspects(issue, index, ran=ran, paths=bench.buggy if bench else ())
+    places = find_suspects(issue, index, ran=ran, paths=bench.buggy)
     seen = observed.observations if observed else ()
     lines = [*named_lines(issue.text, index)]
     for raised in (item.raised for item in seen):
@@ -111,14 +110,13 @@ def gather(
         index=index,
         places=places,
         lines=tuple(dict.fromkeys(lines))[: 2 * _FRAMES],
-        host=(bench.host if bench else "") or nearest_test_file(issue, index, places),
+        host=bench.host or nearest_test_file(issue, index, places),
         told={
             "package": next((top for top in (*tops, *index.packages) if top in index.packages), ""),
             "session": _session(seen),
             "is_observed": observed is not None,
             "imports": _imports(issue, index, places, seen, bench if observed else None),
-            "python": ".".join(map(str, bench.engine.subject.python_version if bench else ())),
-            "test": "",
+            "python": ".".join(map(str, bench.engine.subject.python_version)),
         },
     )
 
@@ -169,19 +167,18 @@ def _session(seen: Sequence[Observation]) -> str:
 def fitted(
     build: Callable[[Mapping[str, object]], Request],
     values: Callable[[int], dict[str, object]],
-    order: Sequence[str],
     model: Model,
     code: int = CODE,
 ) -> Request:
     """Return a request that fits the model.
 
-    First there is less than so many characters of code, by whole definitions; then parts go in
-    `order`; last the report is cut in the middle.
+    First there is less than so many characters of code, by whole definitions; then parts go in an
+    order; last the report is cut in the middle.
 
     Raises:
         Overflowed: it does not fit with all of that.
     """
-    current, waiting = values(code), list(order)
+    current, waiting = values(code), ["host", "imports", "session"]
     while True:
         request = build(current)
         over = estimate(request.messages) + request.max_tokens - model.context

@@ -6,7 +6,6 @@ and is not believed, whatever it says.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +19,6 @@ from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import failing_line, rescored
 from pytest_brt.pysource.normal_form import test_key
-from pytest_brt.pysource.parse import Function, covers, parse_or_empty
 from pytest_brt.render.causes import run_words
 from pytest_brt.reproduce.prompt import Findings, fitted
 from pytest_brt.types import COUNTS, Issue, JudgedTest
@@ -78,8 +76,8 @@ class Judge:
         run, source = item.judgement.runs[0], item.test.source or ""
         raised = run.raised
         failure = f"{raised.type}: {clean(raised.message)}" if raised else run_words(run)
-        demand = demand_at(source, failing_line(item.test, run))
-        own = {"code": source, "demand": demand, "failure": cut(failure, _FAILURE)}
+        line = failing_line(item.test, run)
+        own = {"code": source, "line": line, "failure": cut(failure, _FAILURE)}
 
         def build(values: Mapping[str, object]) -> Request:
             return Request(
@@ -90,7 +88,7 @@ class Judge:
                 schema=object_schema(["words"], _VALUE),
             )
 
-        request = fitted(build, self.findings.bare_values, ("session",), self.model, _CODE)
+        request = fitted(build, self.findings.bare_values, self.model, _CODE)
         said = first_object(self.model.text(request)).get("words")
         if said is None:
             return Opinion(None, "the model's answer cannot be read")
@@ -115,21 +113,6 @@ def with_opinion(item: JudgedTest, opinion: Opinion) -> JudgedTest:
     if opinion.right:
         confidence = max(judgement.confidence, COUNTS + _CONFIRMED)
     return rescored(item, confidence, opinion.reason)
-
-
-def demand_at(source: str, line: int) -> str:
-    r"""Return the statement of a test at a line, which demands something.
-
-    >>> demand_at("def test_a():\n    f(0)\n    assert f(1) == 2\n", 2)
-    'f(0)  # raises nothing'
-    """
-    for node in ast.walk(parse_or_empty(source)):
-        if not isinstance(node, ast.stmt) or isinstance(node, Function | ast.ClassDef):
-            continue
-        if covers(node, line):
-            is_claim = isinstance(node, ast.Assert | ast.With)
-            return ast.unparse(node) + ("" if is_claim else "  # raises nothing")
-    return "all of it"
 
 
 def is_in_report(quote: str, issue: Issue) -> bool:

@@ -187,7 +187,9 @@ class Repairing:
                 return judged.judgement.counts
             with self._asking:
                 if issue.id not in self._judges:
-                    self._judges[issue.id] = Judge(gather(issue, self._open()), model)
+                    self._judges[issue.id] = Judge(
+                        gather(issue, self._open(), self._workbench), model
+                    )
                 with suppress(ModelProblem):
                     return self._judges[issue.id].opinion(judged).right
                 return None

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.reproduce.extract import Extractor, code_in, split_tests
-from pytest_brt.reproduce.questions import demand_at, is_in_report
+from pytest_brt.reproduce.questions import is_in_report
 from pytest_brt.reproduce.reduce import without_assertions
 from pytest_brt.types import Issue, Origin
 
@@ -114,17 +114,6 @@ def test_assertions_before_the_failing_one_go() -> None:
         "    assert len(items) == 9\n"
     )
     assert without_assertions(source, 2) == source
-
-
-def test_a_demand_is_the_statement_that_fails() -> None:
-    source = (
-        "def test_a():\n    f(0)\n    assert f(1) == 2\n    with pytest.raises(ValueError):\n"
-        "        f(3)\n"
-    )
-    raises = "with pytest.raises(ValueError):\n    f(3)"
-    assert demand_at(source, 2) == "f(0)  # raises nothing"
-    assert demand_at(source, 3) == "assert f(1) == 2"
-    assert demand_at(source, 4) == demand_at(source, 5) == raises
 
 
 @pytest.mark.parametrize(

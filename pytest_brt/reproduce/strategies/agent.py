@@ -87,7 +87,7 @@ def edit(env: TestWork, path: str, prompt: str = "", code: tuple[str, ...] = ())
     env.changed[path] = "\n\n\n".join([*content, ""]).encode()
     changes = (FileChange(path=path, content=env.changed[path]),)
     ran = test(env, path) if env.ends_early else Observation("")
-    text = render("written", path=path, made=made, ran=ran.text, cut=cut)
+    text = render("written", path=path, made=made, ran=ran.text)
     return replace(ran, text=text, changes=changes)
 
 

@@ -60,20 +60,11 @@ class _Auto:
         bench = self.bench
         bench.found(self.found)
         self._ask_about_tests()
-        good = [item for item in self._candidates() if self._says(item) is not False]
-        told = {**self.findings.told, "test": good[0].test.source if good else ""}
-        self.findings = self.judge.findings = replace(self.findings, told=told)
+        ways = {"libro": self._libro, "invert": self._invert, "agent": self._agent}
         late = []
-        for name, way in {
-            "libro": self._libro,
-            "invert": self._invert,
-            "agent": self._agent,
-        }.items():
+        for name, way in ways.items():
             if self._is_enough():
                 break
-            if bench.over:
-                late.append(name)
-                continue
             bench.say(f"trying {name}")
             try:
                 way()

@@ -20,7 +20,6 @@ from pytest_brt.types import Attempt, Issue, JudgedTest, Note, Origin, Verdict
 
 #: Plans, each told of those before, and versions of a passing test and of a turned one for each.
 _PLANS, _VERSIONS = 3, 3
-_ORDER = ("test", "host", "imports", "session")
 
 
 def invert(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt:
@@ -88,4 +87,4 @@ class _Inversion:
             return Request(messages=(Message("user", text),), temperature=0.2, seed=self.seed)
 
         model = self.bench.model
-        return model.text(fitted(build, self.findings.values, _ORDER, model))
+        return model.text(fitted(build, self.findings.values, model))

@@ -42,8 +42,6 @@ from pytest_brt.types import (
 SAMPLES, _AGREE = 50, 1
 #: Longest reply, and where it ends in LIBRO: at the fence that closes the first block.
 _REPLY, _STOP = 512, ("\n```\n",)
-#: What goes out of a prompt first where it does not fit.
-_ORDER = ("test", "host", "imports", "session")
 
 
 @dataclass(slots=True, eq=False)
@@ -124,7 +122,7 @@ class Libro:
         """
         bench, findings = self.bench, self.findings
         bench.say(f"asking for {samples} tests")
-        request = fitted(self._request, self._values, _ORDER, bench.model)
+        request = fitted(self._request, self._values, bench.model)
         seed = seed_of(findings.issue.id, "libro", self.number, bench.seed)
         first = (seed + self.samples) % 2**31
         replies = bench.model.complete(replace(request, n=samples, seed=first))
