@@ -178,7 +178,7 @@ def with_imports(source: str, index: Index, host: str | None) -> tuple[str, str,
 
 
 def _with_helpers(source: str, host: str, index: Index) -> str:
-    """Return a test with helpers, fixtures and imports that its host file has for its names."""
+    """Return a test with helpers and fixtures that its host file has for its names."""
     known = {one.name: one for one in reversed(index.definitions_in(host)) if one.top}
     for _ in range(_ADOPTED):
         arguments = {node.arg for node in ast.walk(parse(source)) if isinstance(node, ast.arg)}
@@ -189,6 +189,4 @@ def _with_helpers(source: str, host: str, index: Index) -> str:
         helper = known.pop(name)
         lines = index.lines(host, helper.line, helper.end_line)
         source = add_imports(source, ["", "", lines, "", ""])
-    imports = {item.bound: item.statement for item in index.imports_in(host)}
-    missing = {imports[name]: name for name in undefined_names(source) if name in imports}
-    return add_imports(source, list(missing))
+    return source

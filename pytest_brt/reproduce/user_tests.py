@@ -130,14 +130,14 @@ def rejudge(tests: tuple[JudgedTest, ...], engine: Runner, repeat: int) -> tuple
     runs = run_tests(counting, engine, repeat)
     found = []
     for judged in before:
-        old = judged.judgement
-        if judged.review is wanted:
-            evidence = old.evidence if old.measured else None
-            known = Rating(confidence=old.confidence, evidence=evidence)
-            rating = Rating(confidence=1.0) if has_accepted else known
-            again = judge(judged.test, runs[judged.test.id], None, rating)
+        test, old = judged.test, judged.judgement
+        if judged.review is not wanted:
+            again = replace(judged, judgement=refused(old.verdict, f"{judged.review} by you", ()))
+        elif has_accepted:
+            again = judge(test, runs[test.id], None, Rating(confidence=1.0))
         else:
-            reason = f"{judged.review} by you"
-            again = replace(judged, judgement=refused(old.verdict, reason, ()))
+            evidence = old.evidence if old.measured else None
+            rating = Rating(confidence=old.confidence, evidence=evidence)
+            again = judge(test, runs[test.id], None, rating)
         found.append(replace(again, review=judged.review))
     return tuple(found)

@@ -146,7 +146,7 @@ class _Auto:
     def _libro(self) -> None:
         """Draw samples, batch by batch, until some fail alike or none seems to."""
         bench = self.bench
-        work = Libro(bench, self.findings, in_auto=True)
+        work = Libro(bench, self.findings, 0, bench.facts(self.issue), in_auto=True)
         most = bench.samples or MOST
         try:
             for size in chain(_BATCHES, repeat(_BATCHES[-1])):

@@ -81,16 +81,14 @@ def clusters_of(failing: Iterable[Sampled], facts: ReportFacts) -> list[Cluster]
         catches = catches_named(facts, item.test.source or "")
         return item.beside is not None, not catches, item.tokens, item.test.id
 
-    def order_clusters(key: str) -> tuple[bool, int, float, str]:
-        items = clusters[key]
+    def order_clusters(items: Cluster) -> tuple[bool, int, float]:
         match = any(item.matches(facts) for item in items)
-        length = sum(item.tokens for item in items) / len(items)
-        return not match, -size_of(items), length, key
+        return not match, -size_of(items), sum(item.tokens for item in items) / len(items)
 
     clusters: dict[str, Cluster] = {}
     for item in sorted(failing, key=order_tests):
         clusters.setdefault(failure_key(item.runs[0]), []).append(item)
-    return [clusters[key] for key in sorted(clusters, key=order_clusters)]
+    return sorted(clusters.values(), key=order_clusters)
 
 
 @dataclass(slots=True)
@@ -102,16 +100,13 @@ class Libro:
 
     bench: Workbench
     findings: Findings
-    number: int = 0
+    number: int
+    #: What the report says of its failure.
+    facts: ReportFacts
     in_auto: bool = False
     #: How many were drawn, and the tests in them by their keys.
     samples: int = 0
     by_key: dict[str, Sampled] = field(default_factory=dict)
-
-    @property
-    def facts(self) -> ReportFacts:
-        """What the report says of its failure."""
-        return self.bench.facts(self.findings.issue)
 
     def draw(self, samples: int) -> None:
         """Ask for so many more tests, and run them.
@@ -129,14 +124,14 @@ class Libro:
         name = "auto-libro" if self.in_auto else "libro"
         folder = bench.engine.subject.test_root
         extractor = Extractor(findings.issue, findings.index, folder, findings.host or None)
-        for seed, reply in enumerate(replies, first):
-            origin = Origin(strategy=name, model=bench.model.name, seed=seed)
-            first_of: Sampled | None = None
+        for number, reply in enumerate(replies, first):
+            origin = Origin(strategy=name, model=bench.model.name, seed=number)
+            reported: Sampled | None = None
             for item in extractor.tests(reply.text, origin):
-                beside = first_of if self.in_auto else None
+                beside = reported if self.in_auto else None
                 known = self.by_key.setdefault(item.key, Sampled(item.test, beside))
                 known.samples.add(self.samples)
-                first_of = first_of or known
+                reported = reported or known
             self.samples += 1
         new = {one.test.id: one for one in self.by_key.values() if not one.runs}
         tests = [one.test for one in new.values()]
@@ -215,7 +210,7 @@ def libro(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt:
     # LIBRO knows files with the bug, and no places in them.
     files = bench.buggy or findings.files[:1]
     places = tuple(place for place in findings.places if place.path in files)
-    work = Libro(bench, replace(findings, places=places), number)
+    work = Libro(bench, replace(findings, places=places), number, bench.facts(issue))
     wanted = bench.samples or SAMPLES
     ending, notes = Ending.FINISH, []
     try:
