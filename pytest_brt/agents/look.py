@@ -43,7 +43,7 @@ def definitions_called(env: Workspace, path: str, name: str = "") -> list[Defini
         one
         for one in env.index.definitions_in(path)
         if one.kind is not DefinitionKind.VARIABLE
-        and f".{one.qualname}".endswith(f".{bare}" * bool(bare))
+        and f".{one.qualname}".endswith(bare and f".{bare}")
     ]
     if name and not meant:
         raise Refused(f"{path} has no {name!r}. List what it defines, or search for the name.")

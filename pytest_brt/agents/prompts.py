@@ -90,6 +90,5 @@ def cut(text: str, most: int, head: float = 0.4) -> str:
 
 def report_text(issue: Issue, most: int = _REPORT) -> str:
     """Return a report without its title, the middle of a long one left out."""
-    first, _, rest = issue.text.strip("\n").partition("\n")
-    text = rest if first.lstrip("# ").strip() == issue.title.strip() else issue.text
+    text = re.sub(rf"\A#*\s*{re.escape(issue.title)}\s*\n", "", issue.text.strip("\n"))
     return cut(text.strip("\n"), most, head=2 / 3)

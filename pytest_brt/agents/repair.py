@@ -42,7 +42,7 @@ def extract_tests(env: RepairWork) -> str:
 
 def run_tests(env: RepairWork, which: str = "failing") -> Observation:
     """Run the "failing" tests, or "all" tests of the project, on the code as it is."""
-    if which.strip().lower() == "all":
+    if "all" in which.lower():
         return _ran(env.run_suite())
     tests = [Test.of(judged.test) for judged in env.failing]
     return _ran(env.engine.run(tests) if tests else ())
@@ -147,9 +147,9 @@ def _near(env: RepairWork, path: str, text: str) -> str:
     lines = env.lines(path)
     known = {one.name: one.line for one in env.index.definitions_in(path)}
     known |= {str(number): number for number in range(1, len(lines) + 1)}
-    places = [known[word] for word in re.findall(r"\w+", text) if word in known]
-    middle = places[0] if places and len(lines) > _AROUND else 1
-    return numbered(lines, middle - _AROUND // 3, middle + _AROUND)
+    middle = next((known[word] for word in re.findall(r"\w+", text) if word in known), 1)
+    first = middle - _AROUND // 3 if len(lines) > _AROUND else 1
+    return numbered(lines, first, middle + _AROUND)
 
 
 def test(env: RepairWork, path: str) -> Observation:
@@ -157,9 +157,8 @@ def test(env: RepairWork, path: str) -> Observation:
     path = env.find(path)
     if not is_test_path(path):
         raise Refused(f"{path} is not a test file. Name one, as in tests/test_x.py.")
-    is_given = env.given is not None and path == env.given.test.path
-    own = Test.of(env.given.test) if env.given and is_given else Test(id="test", path=path)
-    return _ran(env.engine.run([own], env.changes))
+    source = decode(env.changed[path]) if path in env.changed else None
+    return _ran(env.engine.run([Test(id="test", path=path, source=source)], env.changes))
 
 
 def finish(env: RepairWork) -> Observation:

@@ -83,10 +83,9 @@ class RepairWork(Workspace):
     @property
     def changes(self) -> Changes:
         """What the agent made of the project's files."""
-        changed = {path: new for path, new in self.changed.items() if new != self.on_disk(path)}
-        if self.given is not None:
-            changed.pop(self.given.test.path, None)
-        return tuple(FileChange(path=path, content=new) for path, new in sorted(changed.items()))
+        given = self.given.test.path if self.given else ""
+        changed = sorted(self.changed.items())
+        return tuple(FileChange(path=p, content=new) for p, new in changed if p != given)
 
     def try_fixes(
         self, fixes: Iterable[Changes], source: FixSource = FixSource.AGENT

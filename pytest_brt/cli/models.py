@@ -64,8 +64,7 @@ def _models(arguments: argparse.Namespace) -> None:
 def _servers() -> Iterator[str]:
     """Yield a line for each usual server: which models it has, and whether one answers."""
     for scheme in PORTS:
-        spec = read_spec(f"{scheme}:")
-        server = spec.connect()
+        server = read_spec(f"{scheme}:").server
         try:
             names = list(server.models())
         except BrtError:

@@ -34,17 +34,19 @@ _SLOTS, _CELLS = 8, 1.5
 _LOADING = 900.0
 #: Fields of a request that llama-cpp-python takes as they are.
 _TAKEN = ("messages", "max_tokens", "temperature", "top_p", "top_k", "seed", "stop")
-_PACKAGES = {"llama-server": "xllamacpp", "llama-cpp-python": "llama_cpp"}
+#: What runs a file, by the package that has it.
+ENGINES = {"llama-server": "xllamacpp", "llama-cpp-python": "llama_cpp"}
 #: The key, which no list of processes is to show.
 _KEY = "LLAMA_API_KEY"
 
 
 def engines() -> list[str]:
     """Return what can run a GGUF file here, the better one first."""
-    known = [name for name, package in _PACKAGES.items() if find_spec(package) is not None]
-    if shutil.which("llama-server") and "llama-server" not in known:
-        known.insert(0, "llama-server")
-    return known
+    return [
+        name
+        for name, package in ENGINES.items()
+        if find_spec(package) or (name == "llama-server" and shutil.which(name))
+    ]
 
 
 class Child(Server):
@@ -53,8 +55,8 @@ class Child(Server):
     def __init__(self, path: Path, context: int, engine: str = "") -> None:
         """Serve a file with so much context; nothing is started yet."""
         self.engine = engine or next(iter(engines()), "")
-        slots = _SLOTS if self.engine == "llama-server" else 1
-        super().__init__("http://127.0.0.1", context=context, slots=slots)
+        super().__init__("http://127.0.0.1", context=context)
+        self.slots = _SLOTS if self.engine == "llama-server" else 1
         self.path = path
         #: What runs, or ran; None before anybody asked.
         self.process: subprocess.Popen[bytes] | None = None
@@ -135,7 +137,7 @@ def _run_program(program: str, path: str, port: int, context: int) -> None:
 
 
 def _run_package(path: str, port: int, context: int) -> None:
-    package: Any = import_module(_PACKAGES["llama-server"])
+    package: Any = import_module(ENGINES["llama-server"])
     params = package.CommonParams()
     params.model.path = path
     params.hostnames, params.port, params.api_keys = ["127.0.0.1"], port, [os.environ[_KEY]]
@@ -149,7 +151,7 @@ def _run_package(path: str, port: int, context: int) -> None:
 
 def _run_llama_cpp(path: str, port: int, context: int) -> None:
     """Answer by the high-level API of llama-cpp-python, one request after the other."""
-    package: Any = import_module(_PACKAGES["llama-cpp-python"])
+    package: Any = import_module(ENGINES["llama-cpp-python"])
     llama = package.Llama(path, n_ctx=context, n_gpu_layers=-1, verbose=False)
     sizes = {name.rpartition(".")[2]: value for name, value in llama.metadata.items()}
     meta = {"n_ctx_train": int(sizes.get("context_length", 0))}

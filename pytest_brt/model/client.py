@@ -51,9 +51,10 @@ class Unreachable(ModelProblem):
 class Server:
     """One model behind a server on this machine; safe to use from many threads."""
 
-    def __init__(
-        self, url: str, *, key: str = "", name: str = "", context: int = 0, slots: int = 64
-    ) -> None:
+    #: Replies in one request.
+    slots = 64
+
+    def __init__(self, url: str, *, key: str = "", name: str = "", context: int = 0) -> None:
         """Take an address such as "http://127.0.0.1:8080/v1"; connects when first asked.
 
         Raises:
@@ -78,8 +79,6 @@ class Server:
         self.name = name
         #: Tokens of prompt and reply together; 0 until it is asked.
         self.context = context
-        #: Replies in one request.
-        self.slots = slots
         #: Seconds to wait after each failure in a row, before the server is given up.
         self.pauses: tuple[float, ...] = _PAUSES
         #: Fields that it refused, and "n" where it gives one reply whatever is asked for.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_brt.errors import ModelProblem, Overflowed
+from pytest_brt.errors import ModelProblem, OutOfTime, Overflowed
 from pytest_brt.model.client import Server, Unreachable
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Reply, Request, Usage
@@ -32,11 +32,7 @@ class Model:
         Raises:
             ModelProblem: the server cannot be reached or started.
         """
-        try:
-            return self._opened().context
-        except ModelProblem as problem:
-            self._fail(problem)
-            raise
+        return self._opened().context
 
     def paid_by(self, usage: Usage, *, asks_again: bool = False) -> Model:
         """Return it for a piece of work that spends on its own, and may ask again."""
@@ -62,10 +58,11 @@ class Model:
                     raise
                 self._ask(request, keys)  # of another process, once
         except ModelProblem as problem:
-            self._fail(problem)
-            if isinstance(problem, Overflowed) or not any(map(self.replies.get, keys)):
+            if self.server is not None:
+                self.usage.fail(str(problem))
+            if isinstance(problem, Overflowed) or not any(map(self.replies.known.get, keys)):
                 raise
-        return [reply for key in keys if (reply := self.replies.get(key))]
+        return [reply for key in keys if (reply := self.replies.known.get(key))]
 
     def text(self, request: Request) -> str:
         """Return the text of one reply; raises as `complete` does."""
@@ -78,15 +75,20 @@ class Model:
                 "this needs a model and none was chosen (--brt-model gguf:FILE, or 'pytest-brt "
                 "models' for what there is)"
             )
-        self.server.open()
+        try:
+            self.server.open()
+        except ModelProblem as problem:
+            self.usage.fail(str(problem))
+            raise
         return self.server
 
     def _ask(self, request: Request, keys: Sequence[str]) -> None:
         """Ask for the replies that are not known."""
-        missing = [number for number, key in enumerate(keys) if self.replies.get(key) is None]
+        missing = [number for number, key in enumerate(keys) if key not in self.replies.known]
         if not missing:
             return
-        self.usage.seconds_left()
+        if self.usage.is_over:
+            raise OutOfTime("the time for this run is used up (--brt-budget)")
         for replies, cost in self._opened().ask(request, tuple(missing), self.usage.deadline):
             self.usage.add(cost)
             for reply in replies:
@@ -97,10 +99,6 @@ class Model:
         if self.server is not None:
             self.server.close()
 
-    def _fail(self, problem: ModelProblem) -> None:
-        if self.server is not None:
-            self.usage.fail(str(problem))
-
 
 def open_model(spec: Spec, replies: Replies, unfinished: Replies | None = None) -> Model:
     """Return the model that ``--brt-model`` names; it is asked later.
@@ -108,5 +106,5 @@ def open_model(spec: Spec, replies: Replies, unfinished: Replies | None = None) 
     Raises:
         ModelProblem: it is not on this machine.
     """
-    server, unfinished = spec.connect(), unfinished or replies
-    return Model(name=spec.text, server=server, replies=replies, unfinished=unfinished)
+    kept = unfinished or replies
+    return Model(name=spec.text, server=spec.server, replies=replies, unfinished=kept)

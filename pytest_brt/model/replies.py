@@ -44,7 +44,8 @@ class Replies:
             StoreProblem: it cannot be read, or a line other than the last is damaged.
         """
         self.path = path
-        self._known: dict[str, Reply] = {}
+        #: Replies by what identifies them.
+        self.known: dict[str, Reply] = {}
         self._lock = threading.Lock()
         folders = [str(one) for one in (root, tempfile.gettempdir(), home()) if one]
         self._machine = re.compile("|".join(map(re.escape, folders)))
@@ -61,7 +62,7 @@ class Replies:
                     break  # cut off while it was written
                 what = f"line {number} of {str(path)!r} is no reply: {error} (delete the file)"
                 raise StoreProblem(what) from error
-            self._known[kept.key] = kept.reply
+            self.known[kept.key] = kept.reply
 
     def key(self, model: str, request: Request, number: int) -> str:
         """Return what identifies the reply to sample `number` of a request."""
@@ -69,17 +70,13 @@ class Replies:
         text = self._machine.sub("", to_json(replace(request, n=1, seed=seed)))
         return content_id(model, text, str(number) if not seed else "")
 
-    def get(self, key: str) -> Reply | None:
-        """Return a reply that is known, None for one that is to be asked for."""
-        return self._known.get(key)
-
     def put(self, key: str, model: str, request: Request, reply: Reply) -> None:
         """Keep a reply.
 
         Raises:
             StoreProblem: the file cannot be written.
         """
-        self._known[key] = reply
+        self.known[key] = reply
         if self.path is None:
             return
         line = to_json(_Line(key=key, model=model, messages=request.messages, reply=reply))

@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pytest_brt.errors import OutOfTime
 from pytest_brt.types import Cost
 
 #: Bytes per token of code and English, and tokens around a message: hardly ever too many.
@@ -59,8 +58,8 @@ def estimate(messages: Sequence[Message]) -> int:
     >>> estimate([Message("user", "def f(): pass")])
     13
     """
-    sizes = [len(one.content.encode("utf-8", "replace")) for one in messages]
-    return sum(-(-size // _BYTES) + _MARKUP for size in sizes)
+    texts = [one.content.encode("utf-8", "replace") for one in messages]
+    return sum(len(text) // _BYTES + 1 + _MARKUP for text in texts)
 
 
 @dataclass(slots=True)
@@ -100,13 +99,7 @@ class Usage:
         if self.above is not None:
             self.above.fail(problem)
 
-    def seconds_left(self) -> float:
-        """Return the seconds until the deadline.
-
-        Raises:
-            OutOfTime: there are none.
-        """
-        left = self.deadline - time.monotonic()
-        if left <= 0:
-            raise OutOfTime("the time for this run is used up (--brt-budget)")
-        return left
+    @property
+    def is_over(self) -> bool:
+        """Whether the deadline has come."""
+        return time.monotonic() >= self.deadline

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_brt.errors import ModelProblem, UsageProblem
-from pytest_brt.model.child import Child
+from pytest_brt.model.child import ENGINES, Child
 from pytest_brt.model.client import Server
 
 #: Servers by the name before the colon, with their usual ports. Sources: the READMEs of
@@ -17,37 +17,17 @@ from pytest_brt.model.client import Server
 PORTS = {"ollama": 11434, "lmstudio": 1234, "llama": 8080, "vllm": 8000}
 #: Tokens of context of a private server, where nobody says it.
 _CONTEXT = 16_384
-_ENGINES = ("llama-server", "llama-cpp-python")
 #: A file that is a part of a model, but the first.
 _LATER_PART = re.compile(r"-(?!00001)\d{5}-of-\d{5}$")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spec:
+class Spec(NamedTuple):
     """A model as a person names it."""
 
     #: What it is called in records.
     text: str
-    #: The file, or None for a server.
-    path: Path | None = None
-    url: str = ""
-    #: What the server calls it, "" for its only one.
-    name: str = ""
-    #: Tokens of context; 0 leaves it to the server.
-    context: int = 0
-    #: What runs a file, "" for what there is.
-    engine: str = ""
-
-    def connect(self) -> Server:
-        """Return the server that it names; nobody is asked, and nothing started, yet.
-
-        Raises:
-            ModelProblem: it is not on this machine.
-        """
-        if self.path is not None:
-            return Child(self.path, self.context, self.engine)
-        key = os.environ.get("PYTEST_BRT_SERVER_KEY", "")
-        return Server(self.url, key=key, name=self.name, context=self.context)
+    #: What answers; nobody is asked, and nothing started, yet.
+    server: Server
 
 
 def read_spec(text: str, env: Mapping[str, str] = os.environ) -> Spec:
@@ -55,21 +35,20 @@ def read_spec(text: str, env: Mapping[str, str] = os.environ) -> Spec:
 
     Raises:
         UsageProblem: it names nothing that there is.
-        ModelProblem: no such file.
+        ModelProblem: no such file, or it is not on this machine.
     """
     plain, *parts = text.split(",")
     settings = dict(part.partition("=")[::2] for part in parts)
     size, engine = settings.pop("context", "0"), settings.pop("engine", "")
-    if settings or not size.isdecimal() or engine not in ("", *_ENGINES):
+    if settings or not size.isdecimal() or engine not in ("", *ENGINES):
         raise UsageProblem(
-            f"--brt-model: {text!r}: settings are context=N and engine={' or '.join(_ENGINES)}"
+            f"--brt-model: {text!r}: settings are context=N and engine={' or '.join(ENGINES)}"
         )
     context = int(size)
     scheme, _, rest = plain.partition(":")
     if plain.endswith(".gguf") or (scheme == "gguf" and rest):
         path = find_file(plain.removeprefix("gguf:"), env)
-        context = context or _CONTEXT
-        return Spec(text=f"gguf:{path.name}", path=path, context=context, engine=engine)
+        return Spec(f"gguf:{path.name}", Child(path, context or _CONTEXT, engine))
     if scheme in PORTS:
         known = env.get("OLLAMA_HOST", "") if scheme == "ollama" else ""
         port = re.search(r":(\d{1,5})/?$", known)
@@ -82,7 +61,8 @@ def read_spec(text: str, env: Mapping[str, str] = os.environ) -> Spec:
             f"{', '.join(f'{name}:MODEL' for name in PORTS)}, server:URL#MODEL or none)"
         )
     url = url if "//" in url else f"http://{url}"
-    return Spec(text=plain, url=url, name=name, context=context)
+    key = env.get("PYTEST_BRT_SERVER_KEY", "")
+    return Spec(plain, Server(url, key=key, name=name, context=context))
 
 
 def find_file(name: str, env: Mapping[str, str] = os.environ) -> Path:
@@ -92,13 +72,13 @@ def find_file(name: str, env: Mapping[str, str] = os.environ) -> Path:
         ModelProblem: there is none.
     """
     path = Path(name).expanduser()
-    known = [path] if path.is_file() else gguf_files(env)
-    for file in known:
-        if name in (file.stem, file.name) or file == path:
-            return file.resolve()
-    raise ModelProblem(
-        f"--brt-model: no such file: {name!r}, and no model of that name (run 'pytest-brt models')"
-    )
+    known = [path] if path.is_file() else [f for f in gguf_files(env) if name in (f.stem, f.name)]
+    if not known:
+        raise ModelProblem(
+            f"--brt-model: no such file: {name!r}, and no model of that name (run 'pytest-brt "
+            "models')"
+        )
+    return known[0].resolve()
 
 
 def home() -> Path:
@@ -109,27 +89,20 @@ def home() -> Path:
         return Path("/nonexistent")
 
 
-def models_folder(env: Mapping[str, str] = os.environ) -> Path:
-    """Return the folder for models of ours: PYTEST_BRT_MODELS, or one in the user's data."""
-    data = Path(env.get("XDG_DATA_HOME") or home() / ".local/share")
-    return Path(env.get("PYTEST_BRT_MODELS") or data / "pytest-brt/models")
-
-
-def gguf_files(env: Mapping[str, str] = os.environ) -> Iterator[Path]:
-    """Yield the GGUF files in the folders where we and other programs keep them."""
+def gguf_files(env: Mapping[str, str] = os.environ, *, only_ours: bool = False) -> Iterator[Path]:
+    """Yield the GGUF files in our folder, PYTEST_BRT_MODELS, and in those of other programs."""
     cache = Path(env.get("XDG_CACHE_HOME") or home() / ".cache")
     hub = Path(env.get("HF_HOME") or cache / "huggingface") / "hub"
-    for folder in (models_folder(env), hub, cache / "llama.cpp", home() / ".lmstudio/models"):
-        yield from _files_in(folder)
-
-
-def _files_in(folder: Path) -> Iterator[Path]:
-    for file in sorted(folder.rglob("*.gguf")):
-        if "mmproj" not in file.name.lower() and not _LATER_PART.search(file.stem):
-            yield file
+    data = Path(env.get("XDG_DATA_HOME") or home() / ".local/share")
+    ours = Path(env.get("PYTEST_BRT_MODELS") or data / "pytest-brt/models")
+    others = () if only_ours else (hub, cache / "llama.cpp", home() / ".lmstudio/models")
+    for folder in (ours, *others):
+        for file in sorted(folder.rglob("*.gguf")):
+            if "mmproj" not in file.name.lower() and not _LATER_PART.search(file.stem):
+                yield file
 
 
 def default_spec(env: Mapping[str, str] = os.environ) -> str:
     """Return the model where none is named: the only file in our folder, or "none"."""
-    ours = list(_files_in(models_folder(env)))
+    ours = list(gguf_files(env, only_ours=True))
     return f"gguf:{ours[0]}" if len(ours) == 1 else "none"

@@ -6,9 +6,8 @@ and other definitions of the project that are named in it, as far as there is ro
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from pytest_brt.project.definitions import Definition
 from pytest_brt.project.index import Index
@@ -26,8 +25,8 @@ _SHARE = 0.45
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+)|([\w./-]+\.py)#L(\d+)')
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
-#: A definition, and lines of it that must be seen.
-Wanted = tuple[Definition, tuple[int, ...]]
+#: Definitions, each with lines of it that must be seen.
+Wanted = dict[Definition, list[int]]
 
 
 class Pages:
@@ -51,10 +50,6 @@ class Pages:
         self.left -= size
         return True
 
-    def add_whole(self, one: Definition, most: int) -> bool:
-        """Show a definition, as `add` does."""
-        return self.add(one.path, one.line, one.end_line, most)
-
     def text(self, path: str) -> str:
         """Return what is shown of a file, with marks where lines are left out."""
         lines, out, before = self.index.source(path).split("\n"), [], 0
@@ -68,27 +63,25 @@ class Pages:
         return "\n".join(out).strip("\n")
 
 
-def show_code(wanted: Iterable[Wanted], index: Index, most: int) -> list[tuple[str, str]]:
+def show_code(wanted: Wanted, index: Index, most: int) -> list[tuple[str, str]]:
     """Return path and code of some definitions, likeliest first, in about `most` characters."""
     pages = Pages(index, most * 4 // 5)
-    shown = []
-    for one, lines in wanted:
+    for one, lines in wanted.items():
         outer = one.qualname.rpartition(".")[0]
         for around in index.definitions_in(one.path):
             if outer and around.qualname == outer:  # the head of its class
                 inside = [d.line for d in index.definitions_in(one.path) if d.line > around.line]
                 pages.add(one.path, around.line, min(inside) - 1, 600)
-        if not pages.add_whole(one, max(int(most * _SHARE), 600)):
+        if not pages.add(one.path, one.line, one.end_line, max(int(most * _SHARE), 600)):
             pages.add(one.path, one.line, min(one.line + _HEAD, one.end_line), most)
             for line in lines:
                 first, last = max(one.line, line - _AROUND), min(one.end_line, line + _AROUND)
                 pages.add(one.path, first, last, most)
-        shown.append(one)
     pages.left += most // 5
-    for one in shown[:_NEEDY]:
+    for one in list(wanted)[:_NEEDY]:
         for other in _needs(one, index):
             if other.end_line - other.line < _NEEDED:
-                pages.add_whole(other, pages.left // 3)
+                pages.add(other.path, other.line, other.end_line, pages.left // 3)
     return [(path, pages.text(path)) for path in pages.shown]
 
 
@@ -124,13 +117,12 @@ def show_tests(path: str, index: Index, most: int, names: Sequence[str]) -> str:
 
     def worth(one: Definition) -> float:
         text = index.lines(path, one.line, one.end_line)
-        found = sum(name.rpartition(".")[2] in text for name in names)
-        return found / math.sqrt(1 + len(text))
+        return sum(name.rpartition(".")[2] in text for name in names) / len(text)
 
     known = index.definitions_in(path)
     tests = [one for one in known if one.name.startswith("test") and one.top]
     tests.sort(key=worth, reverse=True)
-    shown = show_code([(one, ()) for one in tests[:2]], index, most)
+    shown = show_code({one: [] for one in tests[:2]}, index, most)
     near = [code for file, code in shown if path.startswith(file.removesuffix("conftest.py"))]
     used = {*_WORD.findall("\n".join(near))}
     imports = {one.statement: "" for one in index.imports_in(path) if one.bound in used}

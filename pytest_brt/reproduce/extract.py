@@ -10,6 +10,7 @@ import ast
 import re
 import textwrap
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pytest_brt.agents.reply import fenced_blocks
@@ -44,9 +45,8 @@ _LINES, _TESTS, _ADOPTED = 400, 12, 12
 class Written:
     """A test of a model's, ready to be run."""
 
+    #: Its path is equal for tests that are the same but for names, layout and comments.
     test: CandidateTest
-    #: Equal for tests that are the same but for names, layout and comments.
-    key: str
     #: What in it cannot work in this project, one line each.
     problems: tuple[str, ...]
 
@@ -64,19 +64,18 @@ class Extractor:
 
     def tests(self, reply: str, origin: Origin) -> tuple[Written, ...]:
         """Return the tests in a model's reply; () where there is none. Never raises."""
-        found = []
-        try:
+        found: list[Written] = []
+        # It may not be Python for every part of the project's own reading of it.
+        with suppress(SyntaxError, ValueError, RecursionError, MemoryError, OSError):
             for name, source in split_tests(code_in(reply)):
                 found.append(self._written(name, source, origin))
-        except (SyntaxError, ValueError, RecursionError, MemoryError, OSError):
-            return tuple(found)  # not Python for every part of the project's own reading of it
         return tuple(found)
 
     def _written(self, name: str, source: str, origin: Origin) -> Written:
         source, host, problems = with_imports(source, self.index, self.host)
         folder = host.rpartition("/")[0] if host else self.folder.strip("./")
-        key, issue = test_key(source), self.issue
-        path = f"{folder}/test_{slug(issue.title)}_{key[:6]}.py".lstrip("/")
+        issue = self.issue
+        path = f"{folder}/test_{slug(issue.title)}_{test_key(source)[:6]}.py".lstrip("/")
         sentence = f"Written by a model from the report {' '.join(issue.title.split())!r}."
         test = CandidateTest(
             id=content_id(issue.id, path, source),
@@ -88,7 +87,7 @@ class Extractor:
             source=source,
             host=host,
         )
-        return Written(test=test, key=key, problems=problems)
+        return Written(test=test, problems=problems)
 
 
 def code_in(reply: str) -> str:
@@ -96,7 +95,7 @@ def code_in(reply: str) -> str:
 
     Of a diff it is the lines that are added. What was cut off ends where it still parses.
     """
-    text = reply.encode("utf-8", "ignore").decode().replace("\r\n", "\n").replace("\0", "")
+    text = reply.replace("\r\n", "\n")
     blocks = fenced_blocks(text)
     code = next(iter([*filter(_TEST.search, blocks), *blocks]), text)
     if _HUNK.search(code):
@@ -149,8 +148,8 @@ def only_used(code: str, keep: str) -> str:
         if isinstance(node, Function | ast.ClassDef | ast.Import | ast.ImportFrom):
             text, rest = ast.unparse(node), without(code, [node])
             names = bound_names(text) - {*keep.split("::")}
-            used = names.isdisjoint(re.findall(r"\w+", rest))
-            code = rest if names and used and not _ACTING.search(text) else code
+            is_unused = names.isdisjoint(re.findall(r"\w+", rest))
+            code = rest if names and is_unused and not _ACTING.search(text) else code
     return code
 
 

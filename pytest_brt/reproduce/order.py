@@ -15,18 +15,17 @@ def select(judged: Sequence[JudgedTest], keep: int | None = None) -> tuple[Judge
 
     Candidates go by confidence, and in their order where it is the same.
     """
-    tests = list(without_doubles(sorted(judged, key=_place)))
+    order = {Verdict.FAIL: 0, Verdict.PASS: 1}  # of what is no candidate
+
+    def place(item: JudgedTest) -> tuple[bool, float, int]:
+        known = item.judgement
+        return not known.candidate, -known.confidence, order.get(known.verdict, 2)
+
+    tests = list(without_doubles(sorted(judged, key=place)))
     good = [n for n, item in enumerate(tests) if item.judgement.candidate]
     for n in good[keep:] if keep is not None else ():
         tests[n] = dropped(tests[n], f"not kept: {keep} likelier ones were found")
     return tuple(sorted(tests, key=lambda item: not item.judgement.candidate))
-
-
-def _place(item: JudgedTest) -> tuple[bool, float, int]:
-    """Return what is less for what comes first; of those that are no candidates, what fails."""
-    order = {Verdict.FAIL: 0, Verdict.PASS: 1}
-    judged = item.judgement
-    return not judged.candidate, -judged.confidence, order.get(judged.verdict, 2)
 
 
 def without_doubles(
@@ -40,10 +39,11 @@ def without_doubles(
     known = {} if known is None else known
     found: list[JudgedTest] = []
     for item in tests:
-        key = test_key(item.test.source or item.test.id) if item.judgement.candidate else ""
-        before = known.get(key)
-        found.append(dropped(item, f"the same code as {before}") if before else item)
-        if key:
+        found.append(item)
+        if item.judgement.candidate:
+            key = test_key(item.test.source or item.test.id)
+            if key in known:
+                found[-1] = dropped(item, f"the same code as {known[key]}")
             known.setdefault(key, item.test.name)
     return tuple(found)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_brt.agents.prompts import cut, render, report_text
 from pytest_brt.errors import Overflowed
 from pytest_brt.localise.host_files import nearest_test_file
-from pytest_brt.localise.suspects import Function, files_of, find_suspects
+from pytest_brt.localise.suspects import Function, find_suspects
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request, estimate
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
@@ -48,26 +48,17 @@ class Findings:
     #: What else the prompt ``bug`` takes: what the report's code did, imports that work.
     told: Mapping[str, object]
 
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The files where the bug may be, each once."""
-        return files_of(self.places)
-
-    def _wanted(self) -> Iterator[Wanted]:
-        """Yield the definitions to show, with lines that must be seen, the likeliest first."""
-        index = self.index
-        at = [(index.definition_at(path, line), line) for path, line in self.lines]
-        order = [one for one, _ in at if one is not None]
+    def _wanted(self) -> Wanted:
+        """Return the definitions to show, with lines that must be seen, the likeliest first."""
+        wanted: Wanted = {}
+        for path, line in self.lines:
+            if one := self.index.definition_at(path, line):
+                wanted.setdefault(one, []).append(line)
         for place in self.places[:_PLACES]:
-            known = index.definitions_in(place.path)
-            order += [one for one in known if one.qualname == place.function]
-        for one in dict.fromkeys(order):
-            yield one, tuple(line for other, line in at if other == one)
-
-    def bare_values(self, code: int) -> dict[str, object]:
-        """Return the values of the prompt ``bug`` for a question about it, with less beside it."""
-        left = dict.fromkeys(("host", "imports", "python"), "")
-        return {**self.values(code), **left}
+            for one in self.index.definitions_in(place.path):
+                if one.qualname == place.function:
+                    wanted.setdefault(one, [])
+        return wanted
 
     def values(self, code: int = CODE) -> dict[str, object]:
         """Return the values of the prompt ``bug``, with so many characters of code."""
@@ -101,10 +92,9 @@ def gather(
     places = find_suspects(issue, index, ran=ran, paths=bench.buggy)
     seen = observed.observations if observed else ()
     lines = [*named_lines(issue.text, index)]
-    for raised in (item.raised for item in seen):
-        ends = [frame for frame in raised.frames if frame.project] if raised else []
-        lines += [(frame.path, frame.line) for frame in ends[-_FRAMES:][::-1]]
-    tops = [index.layout.module_of(place.path).partition(".")[0] for place in places]
+    for item in seen:
+        frames = item.raised.frames if item.raised else ()
+        lines += [(one.path, one.line) for one in frames if one.project][-_FRAMES:][::-1]
     return Findings(
         issue=issue,
         index=index,
@@ -112,7 +102,7 @@ def gather(
         lines=tuple(dict.fromkeys(lines))[: 2 * _FRAMES],
         host=bench.host or nearest_test_file(issue, index, places),
         told={
-            "package": next((top for top in (*tops, *index.packages) if top in index.packages), ""),
+            "package": next(iter(index.packages), ""),
             "session": _session(seen),
             "is_observed": observed is not None,
             "imports": _imports(issue, index, places, seen, bench if observed else None),

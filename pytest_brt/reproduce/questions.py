@@ -14,7 +14,6 @@ from difflib import SequenceMatcher
 from pytest_brt.agents.outcomes import clean
 from pytest_brt.agents.prompts import cut, system_and_user
 from pytest_brt.agents.reply import first_object, object_schema
-from pytest_brt.errors import Overflowed
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import failing_line, rescored
@@ -61,15 +60,10 @@ class Judge:
         """Return what is said of a candidate; tests with the same code are the same.
 
         Raises:
-            ModelProblem: the model cannot be reached.
+            ModelProblem: the model cannot be reached, or the question does not fit it.
         """
-        opinion = self.known(item)
-        if opinion is None:
-            try:
-                opinion = self._ask(item)
-            except Overflowed:
-                opinion = Opinion(None, "the question does not fit the model")
-            self._known[test_key(item.test.source or item.test.id)] = opinion
+        opinion = self.known(item) or self._ask(item)
+        self._known[test_key(item.test.source or item.test.id)] = opinion
         return opinion
 
     def _ask(self, item: JudgedTest) -> Opinion:
@@ -88,7 +82,7 @@ class Judge:
                 schema=object_schema(["words"], _VALUE),
             )
 
-        request = fitted(build, self.findings.bare_values, self.model, _CODE)
+        request = fitted(build, self.findings.values, self.model, _CODE)
         said = first_object(self.model.text(request)).get("words")
         if said is None:
             return Opinion(None, "the model's answer cannot be read")

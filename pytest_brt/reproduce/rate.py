@@ -40,7 +40,7 @@ def judge_written(
     alike = f"{agree} of {samples} samples fail alike" if samples > 1 else ""
     crashes = calls = ""
     confidence = _MATCH if match else _NO_MATCH
-    if states_values(facts, raised) or (match and is_agreed(agree, samples)):
+    if states_values(facts, raised) or (match and agree >= _AGREE and agree * 2 > samples):
         confidence = COUNTS
     if raised and simple(raised.type) not in ASSERTIONS and not (facts.is_crash or match):
         crashes = "crashes, though the report is about a wrong value"
@@ -50,8 +50,3 @@ def judge_written(
     reasons = tuple(filter(None, (match, alike, crashes, calls)))
     rating = Rating(confidence=confidence, reasons=reasons, agree=agree, samples=samples)
     return judge(test, runs, facts, rating)
-
-
-def is_agreed(agree: int, samples: int) -> bool:
-    """Say whether so many of the samples that fail alike speak for what they show."""
-    return agree >= _AGREE and agree * 2 > samples

@@ -54,5 +54,5 @@ def without_assertions(source: str, line: int) -> str:
 
 
 def _acts(node: ast.expr) -> bool:
-    """Return whether an expression calls or binds something."""
-    return any(isinstance(inner, ast.Call | ast.NamedExpr) for inner in ast.walk(node))
+    """Return whether an expression may call or bind something."""
+    return "(" in ast.unparse(node)

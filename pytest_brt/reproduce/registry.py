@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_brt.reproduce.strategy import Strategy, Workbench
 from pytest_brt.types import Attempt, Issue
-
-if TYPE_CHECKING:
-    from pytest_brt.project.index import Index
 
 
 def _replay(issue: Issue, index: int, bench: Workbench) -> Attempt:
@@ -23,15 +19,20 @@ def _replay(issue: Issue, index: int, bench: Workbench) -> Attempt:
 def _asking(name: str, issue: Issue, index: int, bench: Workbench) -> Attempt:
     """Carry out a strategy that asks a model; what these import takes long."""
     from pytest_brt.project.index import open_index
-    from pytest_brt.reproduce.strategies.agent import agent
-    from pytest_brt.reproduce.strategies.auto import auto
+    from pytest_brt.reproduce.prompt import Findings, gather
+    from pytest_brt.reproduce.strategies.agent import BRT_AGENT, write_tests
+    from pytest_brt.reproduce.strategies.auto import Auto
     from pytest_brt.reproduce.strategies.invert import invert
     from pytest_brt.reproduce.strategies.libro import libro
 
-    strategies: Mapping[str, Callable[[Issue, int, Workbench, Index], Attempt]]
-    strategies = {"libro": libro, "invert": invert, "agent": agent, "auto": auto}
+    strategies: Mapping[str, Callable[[int, Workbench, Findings], Attempt]]
+    strategies = {"libro": libro, "invert": invert, "agent": partial(write_tests, BRT_AGENT)}
     with open_index(Path(bench.engine.subject.root), bench.cache) as project:
-        return strategies[name](issue, index, bench, project)
+        if name == "auto":
+            return Auto(issue, index, bench, project).run()
+        # The papers' run nothing beforehand.
+        observed = bench.observed(issue) if name == "invert" else None
+        return strategies[name](index, bench, gather(issue, project, bench, observed))
 
 
 #: By name. Replay is deterministic and LIBRO's run is of many samples: one run is enough of

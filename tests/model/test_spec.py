@@ -5,16 +5,17 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.errors import BrtError, ModelProblem
+from pytest_brt.model.child import Child
 from pytest_brt.model.spec import default_spec, read_spec
 
 
 def test_servers_are_named_by_program_or_address() -> None:
     env = {"OLLAMA_HOST": "127.0.0.1:7777"}
-    assert read_spec("ollama:qwen3:8b", env).url == "http://127.0.0.1:7777/v1"
-    assert read_spec("ollama:qwen3:8b", env).name == "qwen3:8b"
-    assert read_spec("llama:", env).url == "http://127.0.0.1:8080/v1"
-    spec = read_spec("server:localhost:9000#big,context=8192", env)
-    assert (spec.url, spec.name, spec.context) == ("http://localhost:9000", "big", 8192)
+    assert read_spec("ollama:qwen3:8b", env).server.url == "http://127.0.0.1:7777"
+    assert read_spec("ollama:qwen3:8b", env).server.name == "qwen3:8b"
+    assert read_spec("llama:", env).server.url == "http://127.0.0.1:8080"
+    server = read_spec("server:localhost:9000#big,context=8192", env).server
+    assert (server.url, server.name, server.context) == ("http://127.0.0.1:9000", "big", 8192)
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,7 @@ def test_servers_are_named_by_program_or_address() -> None:
 )
 def test_other_machines_are_not_asked(text: str) -> None:
     with pytest.raises(ModelProblem, match="not an http address of this machine"):
-        read_spec(text).connect()
+        read_spec(text)
 
 
 @pytest.mark.parametrize("text", ["magic", "gguf:", "gguf:none.gguf", "llama:x,size=3", "x.gguf"])
@@ -35,8 +36,9 @@ def test_files_are_found_by_their_names(tmp_path: Path) -> None:
     for name in ("small.gguf", "big-00001-of-00002.gguf", "big-00002-of-00002.gguf"):
         (tmp_path / name).write_bytes(b"GGUF")
     env = {"PYTEST_BRT_MODELS": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    spec = read_spec("gguf:small,engine=llama-cpp-python", env)
-    assert (spec.path, spec.engine) == (tmp_path / "small.gguf", "llama-cpp-python")
+    child = read_spec("gguf:small,engine=llama-cpp-python", env).server
+    assert isinstance(child, Child)
+    assert (child.path, child.engine) == (tmp_path / "small.gguf", "llama-cpp-python")
     assert default_spec(env) == "none", "there are two"
     (tmp_path / "small.gguf").unlink()
     assert default_spec(env) == f"gguf:{tmp_path / 'big-00001-of-00002.gguf'}"

@@ -10,13 +10,12 @@ from pytest_brt.agents.outcomes import describe_runs
 from pytest_brt.agents.prompts import cut, render
 from pytest_brt.agents.workspace import Observation, Refused, Workspace
 from pytest_brt.oracle.judge import refusal, run_tests
-from pytest_brt.project.index import Index
 from pytest_brt.project.pytest_config import USUAL
 from pytest_brt.pysource.parse import decode
 from pytest_brt.render.words import count
 from pytest_brt.reproduce.extract import Extractor
 from pytest_brt.reproduce.order import select
-from pytest_brt.reproduce.prompt import Findings, gather
+from pytest_brt.reproduce.prompt import Findings
 from pytest_brt.reproduce.rate import judge_written
 from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.strategy import Workbench, seed_of
@@ -27,7 +26,6 @@ from pytest_brt.types import (
     CandidateTest,
     Ending,
     FileChange,
-    Issue,
     Note,
     Origin,
     Verdict,
@@ -141,18 +139,13 @@ BRT_AGENT = Agent(
 AUTO_AGENT = replace(BRT_AGENT, name="auto-agent", steps=15, top_k=40, ends_early=True)
 
 
-def agent(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt:
-    """Make the tests of one run of the paper's agent; nothing is run beforehand.
+def write_tests(spec: Agent, number: int, bench: Workbench, findings: Findings) -> Attempt:
+    """Make the tests of one run of an agent.
 
     Raises:
         ModelProblem: the model cannot be asked even once.
         SubjectProblem: the project's interpreter cannot be started.
     """
-    return write_tests(BRT_AGENT, number, bench, gather(issue, index, bench))
-
-
-def write_tests(spec: Agent, number: int, bench: Workbench, findings: Findings) -> Attempt:
-    """Make the tests of one run of an agent."""
     issue, seed = findings.issue, seed_of(findings.issue.id, spec.name, number, bench.seed)
     env = TestWork(
         issue=issue,

@@ -19,10 +19,10 @@ from pytest_brt.reproduce.questions import Judge, with_opinion
 from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.replay import attempt as replay
 from pytest_brt.reproduce.strategies.agent import AUTO_AGENT, write_tests
-from pytest_brt.reproduce.strategies.invert import inverted
+from pytest_brt.reproduce.strategies.invert import invert
 from pytest_brt.reproduce.strategies.libro import Libro, size_of
 from pytest_brt.reproduce.strategy import KEEP, Workbench
-from pytest_brt.types import Attempt, Issue, JudgedTest, Note
+from pytest_brt.types import Attempt, Issue, JudgedTest, Note, Trajectory
 
 #: Samples at most, and of each batch; those without a failing test that are enough to stop, and
 #: those after which some that fail alike are.
@@ -31,24 +31,16 @@ MOST, _BATCHES, _HOPELESS, _LEAST, _AGREE = 48, (4, 4, 8, 8, 16), 16, 8, 3
 _ASKED, _RUNS = 3, 3
 
 
-def auto(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt:
-    """Make the tests of one report in the cheapest way that gives good ones.
-
-    Raises:
-        ModelProblem: replay found nothing, and the model could not be asked even once.
-        SubjectProblem: the project's interpreter cannot be started.
-    """
-    return _Auto(issue, number, bench, index).run()
-
-
-class _Auto:
-    """One attempt; it collects what the strategies find."""
+class Auto:
+    """Makes the tests of one report in the cheapest way that gives good ones."""
 
     def __init__(self, issue: Issue, number: int, bench: Workbench, index: Index) -> None:
         self.issue = issue
         self.bench = bench
-        #: What there is so far.
-        self.found = replace(replay(issue, number, bench), strategy="auto")
+        self.first = replay(issue, number, bench)
+        self.tests = list(self.first.tests)
+        self.notes = list(self.first.notes)
+        self.trajectories: list[Trajectory] = []
         observed = bench.observed(issue)
         ran = functions_run(observed, index, bench.engine)
         self.findings = gather(issue, index, bench, observed, ran)
@@ -57,8 +49,14 @@ class _Auto:
         self.problem: ModelProblem | None = None
 
     def run(self) -> Attempt:
+        """Try one strategy after the other.
+
+        Raises:
+            ModelProblem: replay found nothing, and the model could not be asked even once.
+            SubjectProblem: the project's interpreter cannot be started.
+        """
         bench = self.bench
-        bench.found(self.found)
+        bench.found(self._so_far())
         self._ask_about_tests()
         ways = {"libro": self._libro, "invert": self._invert, "agent": self._agent}
         late = []
@@ -75,39 +73,36 @@ class _Auto:
                 self._note("model-failed", f"{name}: {problem}")
             self._ask_about_tests()
         if self.problem is not None and not bench.model.usage.is_answered:
-            if not self.found.tests:
+            if not self.tests:
                 raise self.problem
             self._note("without-model", f"without the model: {self.problem}")
         if late:
             self._note("not-tried", f"more time (--brt-budget) would add: {', '.join(late)}")
-        best = sorted(self._candidates(), key=lambda item: -item.judgement.confidence)
-        for item in best[:KEEP]:
+        for item in self._candidates()[:KEEP]:
             self._replace(item, reduce_test(item, bench))
         return self._so_far()
 
     def _so_far(self) -> Attempt:
-        settled = () if self._candidates() else self.found.settled
-        tests, notes = select(self.found.tests, KEEP), dict.fromkeys(self.found.notes)
-        return replace(self.found, tests=tests, settled=settled, notes=tuple(notes))
+        return replace(
+            self.first,
+            strategy="auto",
+            tests=select(self.tests, KEEP),
+            settled=() if self._candidates() else self.first.settled,
+            notes=tuple(dict.fromkeys(self.notes)),
+            trajectories=tuple(self.trajectories),
+        )
 
     def _take(self, made: Attempt) -> None:
-        found = self.found
-        notes = [replace(one, text=f"{made.strategy}: {one.text}") for one in made.notes]
-        self.found = replace(
-            found,
-            tests=(*found.tests, *made.tests),
-            trajectories=(*found.trajectories, *made.trajectories),
-            notes=(*found.notes, *notes),
-        )
+        self.tests += made.tests
+        self.trajectories += made.trajectories
+        self.notes += [replace(one, text=f"{made.strategy}: {one.text}") for one in made.notes]
         self.bench.found(self._so_far())
 
     def _note(self, code: str, text: str) -> None:
-        notes = (*self.found.notes, Note(code=code, text=text))
-        self.found = replace(self.found, notes=notes)
+        self.notes.append(Note(code=code, text=text))
 
     def _replace(self, item: JudgedTest, new: JudgedTest) -> None:
-        tests = tuple(new if one is item else one for one in self.found.tests)
-        self.found = replace(self.found, tests=tests)
+        self.tests[self.tests.index(item)] = new
 
     # -- what the model says --
 
@@ -134,7 +129,7 @@ class _Auto:
         return opinion.right if opinion else None
 
     def _candidates(self) -> list[JudgedTest]:
-        return [item for item in self.found.tests if item.judgement.candidate]
+        return [item for item in self.tests if item.judgement.candidate]
 
     def _is_enough(self) -> bool:
         """Say whether a test stands, or counts and is not held for wrong."""
@@ -164,7 +159,7 @@ class _Auto:
             self._take(made)
 
     def _invert(self) -> None:
-        self._take(inverted(0, self.bench, self.findings))
+        self._take(invert(0, self.bench, self.findings))
 
     def _agent(self) -> None:
         for number in range(_RUNS):

@@ -11,29 +11,23 @@ from dataclasses import dataclass
 from pytest_brt.agents.prompts import render
 from pytest_brt.model.request import Message, Request
 from pytest_brt.oracle.judge import run_tests
-from pytest_brt.project.index import Index
 from pytest_brt.reproduce.extract import Extractor
-from pytest_brt.reproduce.prompt import Findings, fitted, gather
+from pytest_brt.reproduce.prompt import Findings, fitted
 from pytest_brt.reproduce.rate import judge_written
 from pytest_brt.reproduce.strategy import Workbench, seed_of
-from pytest_brt.types import Attempt, Issue, JudgedTest, Note, Origin, Verdict
+from pytest_brt.types import Attempt, JudgedTest, Note, Origin, Verdict
 
 #: Plans, each told of those before, and versions of a passing test and of a turned one for each.
 _PLANS, _VERSIONS = 3, 3
 
 
-def invert(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt:
+def invert(number: int, bench: Workbench, findings: Findings) -> Attempt:
     """Make a failing test of a report by way of passing ones.
 
     Raises:
         ModelProblem: the model cannot be asked.
         SubjectProblem: the project's interpreter cannot be started.
     """
-    return inverted(number, bench, gather(issue, index, bench, bench.observed(issue)))
-
-
-def inverted(number: int, bench: Workbench, findings: Findings) -> Attempt:
-    """Make a failing test by way of passing ones, by what was found out; raises as `invert`."""
     issue = findings.issue.id
     work = _Inversion(bench, findings, seed_of(issue, "invert", number, bench.seed))
     plans: list[str] = []

@@ -15,14 +15,14 @@ from itertools import chain, zip_longest
 
 from pytest_brt.agents.prompts import report_text, system_and_user
 from pytest_brt.errors import OutOfTime, Overflowed
+from pytest_brt.localise.suspects import files_of
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
 from pytest_brt.oracle.report_facts import ReportFacts, catches_named, failure_matches_report
-from pytest_brt.project.index import Index
 from pytest_brt.render.words import count
 from pytest_brt.reproduce.extract import Extractor
 from pytest_brt.reproduce.order import dropped, without_doubles
-from pytest_brt.reproduce.prompt import CODE, Findings, fitted, gather
+from pytest_brt.reproduce.prompt import CODE, Findings, fitted
 from pytest_brt.reproduce.rate import judge_written
 from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.strategy import KEEP, Workbench, seed_of
@@ -31,7 +31,6 @@ from pytest_brt.types import (
     Attempt,
     CandidateTest,
     Ending,
-    Issue,
     JudgedTest,
     Note,
     Origin,
@@ -59,11 +58,6 @@ class Sampled:
         """How long the test is."""
         return len(re.findall(r"\w+|[^\w\s]", self.test.source or ""))
 
-    def matches(self, facts: ReportFacts) -> bool:
-        """Say whether it fails as the report says."""
-        raised = self.runs[0].raised
-        return bool(failure_matches_report(facts, self.test.source or "", raised))
-
 
 #: Tests that fail in the same way, best first.
 Cluster = list[Sampled]
@@ -82,7 +76,8 @@ def clusters_of(failing: Iterable[Sampled], facts: ReportFacts) -> list[Cluster]
         return item.beside is not None, not catches, item.tokens, item.test.id
 
     def order_clusters(items: Cluster) -> tuple[bool, int, float]:
-        match = any(item.matches(facts) for item in items)
+        runs = [(item.test.source or "", item.runs[0].raised) for item in items]
+        match = any(failure_matches_report(facts, *run) for run in runs)
         return not match, -size_of(items), sum(item.tokens for item in items) / len(items)
 
     clusters: dict[str, Cluster] = {}
@@ -104,9 +99,9 @@ class Libro:
     #: What the report says of its failure.
     facts: ReportFacts
     in_auto: bool = False
-    #: How many were drawn, and the tests in them by their keys.
+    #: How many were drawn, and the tests in them by their paths.
     samples: int = 0
-    by_key: dict[str, Sampled] = field(default_factory=dict)
+    by_path: dict[str, Sampled] = field(default_factory=dict)
 
     def draw(self, samples: int) -> None:
         """Ask for so many more tests, and run them.
@@ -129,11 +124,11 @@ class Libro:
             reported: Sampled | None = None
             for item in extractor.tests(reply.text, origin):
                 beside = reported if self.in_auto else None
-                known = self.by_key.setdefault(item.key, Sampled(item.test, beside))
+                known = self.by_path.setdefault(item.test.path, Sampled(item.test, beside))
                 known.samples.add(self.samples)
                 reported = reported or known
             self.samples += 1
-        new = {one.test.id: one for one in self.by_key.values() if not one.runs}
+        new = {one.test.id: one for one in self.by_path.values() if not one.runs}
         tests = [one.test for one in new.values()]
         runs = run_tests(tests, bench.engine, bench.repeat, deadline=bench.deadline)
         for one in new.values():
@@ -143,8 +138,7 @@ class Libro:
         """Return what the prompt is told: in LIBRO the report, and both files (paper 001)."""
         values = {**self.findings.values(code), "in_auto": self.in_auto}
         if not self.in_auto:
-            report = report_text(self.findings.issue, 10**6)
-            values |= {"report": report, "is_observed": False, "imports": ""}
+            values["report"] = report_text(self.findings.issue, 10**6)
         return values
 
     def _request(self, values: Mapping[str, object]) -> Request:
@@ -166,7 +160,7 @@ class Libro:
 
     def clusters(self) -> list[Cluster]:
         """Return the tests that fail for a reason that stands, clustered, best first."""
-        return clusters_of(filter(self._stands, self.by_key.values()), self.facts)
+        return clusters_of(filter(self._stands, self.by_path.values()), self.facts)
 
     def tests(self) -> tuple[JudgedTest, ...]:
         """Return all tests, judged: candidates first, clusters taking turns.
@@ -179,7 +173,7 @@ class Libro:
         is_shown = self.in_auto or max(sizes.values(), default=0) > _AGREE
         turns = [item for item in chain.from_iterable(zip_longest(*clusters)) if item]
         judged = []
-        for item in dict.fromkeys([*turns, *self.by_key.values()]):
+        for item in dict.fromkeys([*turns, *self.by_path.values()]):
             agree = sizes.get(item, 1)
             one = judge_written(item.test, item.runs, self.facts, agree, self.samples)
             if item not in sizes:
@@ -192,23 +186,23 @@ class Libro:
 
     def outcome(self) -> Note:
         """Return what became of the samples."""
-        counts = Counter(item.runs[0].verdict for item in self.by_key.values() if item.runs)
+        counts = Counter(item.runs[0].verdict for item in self.by_path.values() if item.runs)
         did = ", ".join(f"{many} {verdict}" for verdict, many in sorted(counts.items()))
-        text = f"{count(len(self.by_key), 'different test')} ({did or 'not run'})"
-        text = text if self.by_key else "no usable sample"
+        text = f"{count(len(self.by_path), 'different test')} ({did or 'not run'})"
+        text = text if self.by_path else "no usable sample"
         return Note(code="samples-drawn", text=f"{count(self.samples, 'sample')}: {text}")
 
 
-def libro(issue: Issue, number: int, bench: Workbench, index: Index) -> Attempt:
-    """Make failing tests of a report as LIBRO does; nothing of it is run beforehand.
+def libro(number: int, bench: Workbench, findings: Findings) -> Attempt:
+    """Make failing tests of a report as LIBRO does.
 
     Raises:
         ModelProblem: the model cannot be asked.
         SubjectProblem: the project's interpreter cannot be started.
     """
-    findings = gather(issue, index, bench)
+    issue = findings.issue
     # LIBRO knows files with the bug, and no places in them.
-    files = bench.buggy or findings.files[:1]
+    files = bench.buggy or files_of(findings.places)[:1]
     places = tuple(place for place in findings.places if place.path in files)
     work = Libro(bench, replace(findings, places=places), number, bench.facts(issue))
     wanted = bench.samples or SAMPLES
