@@ -157,13 +157,15 @@ def test(env: RepairWork, path: str) -> Observation:
     path = env.find(path)
     if not is_test_path(path):
         raise Refused(f"{path} is not a test file. Name one, as in tests/test_x.py.")
-    source = decode(env.changed[path]) if path in env.changed else None
-    return _ran(env.engine.run([Test(id="test", path=path, source=source)], env.changes))
+    given = env.changed.get(path)
+    own = Test(id="test", path=path, source=decode(given) if given else None)
+    return _ran(env.engine.run([own], env.changes))
 
 
 def finish(env: RepairWork) -> Observation:
     """End: the bug is repaired."""
-    if not (env.changes and env.has_run) and not any(one.passes for one in env.tried.values()):
+    has_tested = env.changes and any(step.verdict for step in env.steps)
+    if not has_tested and not any(one.passes for one in env.tried.values()):
         raise Refused("No fix was tested that works yet. Write one, and run a test.")
     return Observation("Done.", is_over=True)
 

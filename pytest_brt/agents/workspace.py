@@ -62,11 +62,6 @@ class Workspace:
         """The project's folder."""
         return self.index.root
 
-    @property
-    def has_run(self) -> bool:
-        """Whether a test was run."""
-        return any(step.verdict for step in self.steps)
-
     def next_seed(self) -> int:
         """Return the seed of this step's questions."""
         return (self.seed + 1000 * len(self.steps)) % 2**31

@@ -106,5 +106,6 @@ def open_model(spec: Spec, replies: Replies, unfinished: Replies | None = None) 
     Raises:
         ModelProblem: it is not on this machine.
     """
-    kept = unfinished or replies
-    return Model(name=spec.text, server=spec.server, replies=replies, unfinished=kept)
+    return Model(
+        name=spec.text, server=spec.server, replies=replies, unfinished=unfinished or replies
+    )

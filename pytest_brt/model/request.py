@@ -58,8 +58,9 @@ def estimate(messages: Sequence[Message]) -> int:
     >>> estimate([Message("user", "def f(): pass")])
     13
     """
-    texts = [one.content.encode("utf-8", "replace") for one in messages]
-    return sum(len(text) // _BYTES + 1 + _MARKUP for text in texts)
+    return sum(
+        len(one.content.encode("utf-8", "replace")) // _BYTES + 1 + _MARKUP for one in messages
+    )
 
 
 @dataclass(slots=True)

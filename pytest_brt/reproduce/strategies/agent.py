@@ -121,7 +121,7 @@ def test(env: TestWork, path: str) -> Observation:
 
 def finish(env: TestWork) -> Observation:
     """End: the test fails for the reported reason."""
-    if not env.has_run:
+    if not any(step.verdict for step in env.steps):
         raise Refused("There is no test yet that ran. Write one with edit, and run it.")
     return Observation("Done.", is_over=True)
 
@@ -146,7 +146,8 @@ def write_tests(spec: Agent, number: int, bench: Workbench, findings: Findings) 
         ModelProblem: the model cannot be asked even once.
         SubjectProblem: the project's interpreter cannot be started.
     """
-    issue, seed = findings.issue, seed_of(findings.issue.id, spec.name, number, bench.seed)
+    issue = findings.issue
+    seed = seed_of(issue.id, spec.name, number, bench.seed)
     env = TestWork(
         issue=issue,
         index=findings.index,
