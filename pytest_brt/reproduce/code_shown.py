@@ -82,7 +82,7 @@ def show_code(wanted: Wanted, index: Index, most: int) -> list[tuple[str, str]]:
         for other in _needs(one, index):
             if other.end_line - other.line < _NEEDED:
                 pages.add(other.path, other.line, other.end_line, pages.left // 3)
-    return [(path, pages.text(path)) for path in pages.shown]
+    return [(path, pages.text(path)) for path, lines in pages.shown.items() if lines]
 
 
 def _needs(one: Definition, index: Index) -> Iterator[Definition]:
@@ -119,8 +119,7 @@ def show_tests(path: str, index: Index, most: int, names: Sequence[str]) -> str:
         text = index.lines(path, one.line, one.end_line)
         return sum(name.rpartition(".")[2] in text for name in names) / len(text)
 
-    known = index.definitions_in(path)
-    tests = [one for one in known if one.name.startswith("test") and one.top]
+    tests = [one for one in index.definitions_in(path) if one.name.startswith("test") and one.top]
     tests.sort(key=worth, reverse=True)
     shown = show_code({one: [] for one in tests[:2]}, index, most)
     near = [code for file, code in shown if path.startswith(file.removesuffix("conftest.py"))]
