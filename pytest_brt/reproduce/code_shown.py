@@ -42,7 +42,7 @@ class Pages:
         """Show lines of a file, 1-based, where they fit whole; say whether they do."""
         lines = self.index.source(path).split("\n")
         shown = self.shown.setdefault(path, set())
-        new = {n for n in range(first, last + 1) if n <= len(lines)} - shown
+        new = {*range(first, min(last, len(lines)) + 1)} - shown
         size = sum(len(lines[n - 1]) + 1 for n in new)
         if size > min(self.left, most):
             return False
