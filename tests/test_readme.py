@@ -55,7 +55,8 @@ def test_a_command_prints_what_is_shown(project: pytest.Pytester, typed: str, sh
     module = {"pytest": "pytest", "pytest-brt": "pytest_brt"}[program]
     how = LEAN.split() if module == "pytest" else []
     result = project.run(sys.executable, "-m", module, *arguments, *how)
-    assert result.ret in (0, 7), result.stderr.str()
+    # How often the first of such patches is right was not measured.
+    assert result.ret == (7 if "--rank-fixes" in arguments else 0), result.stderr.str()
     assert lines_of(shown) - lines_of(result.stdout.str()) == set()
 
 
