@@ -112,7 +112,7 @@ def _chosen(
 
 def _show(key: str, judged: JudgedTest) -> None:
     test, judgement = judged.test, judged.judgement
-    state = "" if judged.review is Review.OPEN else f", {judged.review}"
+    state = ", rejected" if judged.review is Review.REJECTED else ""
     say(on_a_line(f"{key}  {test.name}  ({how_sure(judged)}{state})"))
     say(textwrap.indent(textwrap.fill(test.oracle.sentence, 96), "    "))
     if judgement.runs:

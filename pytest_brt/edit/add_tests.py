@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from pytest_brt.edit.import_order import with_sorted_imports
 from pytest_brt.edit.line_width import fitted
 from pytest_brt.edit.place_test import place
-from pytest_brt.edit.source_text import WIDTH, Edit, new_file, read_source, slug
+from pytest_brt.edit.source_text import WIDTH, Edit, Placement, new_file, read_source, slug
 from pytest_brt.edit.xfail import mark_xfail
 from pytest_brt.errors import EditProblem
 from pytest_brt.project.layout import escapes_root
@@ -19,14 +19,15 @@ from pytest_brt.types import CandidateTest, Issue
 
 def plan_edit(
     tests: Sequence[CandidateTest], issue: Issue, root: Path, *, host: str = "", mark: bool = False
-) -> Edit:
+) -> Placement:
     """Return the change that puts the tests of an issue into the project; nothing is written.
 
     The best test is added to the test file `host`, or all of them become a new file where there is
-    none, or where names in the two clash. With `mark` they are strictly expected to fail.
+    none. With `mark` they are strictly expected to fail.
 
     Raises:
-        EditProblem: a test cannot be placed, or would be written outside of the project.
+        EditProblem: a test cannot be placed, or would be written outside of the project; or names
+            in the test and the host clash.
     """
     for path in (host, *(test.path for test in tests)):
         # A checkout may bring a journal that names some.
@@ -38,12 +39,10 @@ def plan_edit(
     reason = _reason(issue) if mark else ""
     if host:
         before = (root / host).read_bytes()
-        try:
-            placed = place(fitted(tests[0].source or ""), host, before)
-        except EditProblem:
-            return plan_edit(tests[:1], issue, root, mark=mark)
+        placed = place(fitted(tests[0].source or ""), host, before)
         after = _finished(host, before, placed.edit.after, placed.nodes, reason, root)
-        return Edit(path=host, before=before, after=after)
+        edit = Edit(path=host, before=before, after=after)
+        return Placement(edit=edit, nodes=placed.nodes)
     path = str(PurePosixPath(tests[0].path).parent / f"test_{slug(issue.title)}.py")
     placed = new_file(_with_origin(tests[0], issue), path)
     content, nodes = placed.edit.after, list(placed.nodes)
@@ -56,7 +55,8 @@ def plan_edit(
         nodes.extend(placed.nodes)
     content = _finished(path, b"", content, nodes, reason, root)
     path = _free_path(root, path, content)
-    return Edit(path=path, before=content if (root / path).exists() else None, after=content)
+    edit = Edit(path=path, before=content if (root / path).exists() else None, after=content)
+    return Placement(edit=edit, nodes=tuple(nodes))
 
 
 def _finished(

@@ -108,6 +108,8 @@ class Placement:
     edit: Edit
     #: The tests below the file, as in "test_a" or "TestX::test_a", in the order given.
     nodes: tuple[str, ...]
+    #: Why it is not in the file where it belongs, "" where it is.
+    elsewhere: str = ""
 
 
 def new_file(source: str, path: str) -> Placement:

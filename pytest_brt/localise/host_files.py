@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import re
 from collections import Counter
@@ -14,6 +15,7 @@ from pytest_brt.localise.suspects import files_of
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.project.layout import is_support_code
 from pytest_brt.project.words import split_identifier, terms_of
+from pytest_brt.pysource.parse import Function, is_constant, parse_or_empty
 from pytest_brt.types import Issue, Place
 
 #: All tests of a module skipped, whatever the machine, or given values by a mark.
@@ -82,9 +84,21 @@ def rank_hosts(
 
 
 def choose_host(source: str, root: Path, cache: Path | None, fails_in: str = "") -> str:
-    """Return the test file of the project at `root` that a test is added to, or ""."""
+    """Return the test file of the project at `root` that a test is added to, or "".
+
+    What its docstring says of the report is in any file's words.
+    """
+    code = _without_docstrings(source)
     with open_index(root, cache) as index:
-        return next(iter(rank_hosts(source, read_hosts(index), fails_in)), "")
+        return next(iter(rank_hosts(code, read_hosts(index), fails_in)), "")
+
+
+def _without_docstrings(source: str) -> str:
+    tree = parse_or_empty(source)
+    for node in ast.walk(tree):
+        if isinstance(node, Function | ast.Module):
+            node.body = [part for part in node.body if not is_constant(part)]
+    return ast.unparse(tree)
 
 
 def nearest_test_file(issue: Issue, index: Index, suspects: Sequence[Place]) -> str:

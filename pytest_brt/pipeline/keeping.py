@@ -84,13 +84,13 @@ def keep_tests(folder: Path, record: RunRecord) -> LastRun | None:
     return kept if kept.tests and kept.about != about else None
 
 
-def accepted_tests(folder: Path) -> frozenset[str]:
-    """Return the ids of the tests that a person accepted; none where what was kept is damaged."""
+def reviews(folder: Path) -> dict[str, Review]:
+    """Return what a person said of tests, by id; nothing where what was kept is damaged."""
     try:
-        tests = load_last_run(folder).tests
+        last = load_last_run(folder)
     except StoreProblem:
-        return frozenset()  # whoever needs these tests is told
-    return frozenset(judged.test.id for judged in tests if judged.review is Review.ACCEPTED)
+        return {}  # whoever needs these tests is told
+    return {judged.test.id: judged.review for judged in (*last.others, *last.tests)}
 
 
 def keep_ranking(folder: Path, record: RunRecord) -> None:

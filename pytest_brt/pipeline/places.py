@@ -24,5 +24,6 @@ def localise(issue: Issue, bench: Workbench) -> Localised:
 
 def likely_places(issue: Issue, bench: Workbench, index: Index) -> tuple[Place, ...]:
     """Return the places, likeliest first; see `localise`."""
-    ran = functions_run(bench.observed(issue), index, bench.engine)
-    return find_suspects(issue, index, ran=ran)
+    observed = bench.observed(issue)
+    ran = functions_run(observed, index, bench.engine)
+    return find_suspects(issue, index, ran=ran, raised=observed.raised)

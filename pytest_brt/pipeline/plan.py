@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pytest_brt.reproduce.strategy import Strategy
-from pytest_brt.types import Issue, JudgedTest, Patch
+from pytest_brt.types import Issue, JudgedTest, Patch, Review
 
 if TYPE_CHECKING:  # only a run that ranks or repairs imports what that needs
     from pytest_brt.agents.loop import Agent
@@ -52,6 +52,8 @@ class Plan:
     #: Finds and judges the tests that were given; called once.
     given: Callable[[], tuple[JudgedTest, ...]] | None = None
     patches: tuple[Patch, ...] = ()
+    #: What a person said of tests that were made before, by id.
+    reviews: Mapping[str, Review] = field(default_factory=dict)
     #: Id of the report that patches are ranked for, those of a repair too; "" for none.
     ranked: str = ""
     #: Strategies that write fixes, and places that the user names for them, as in PATH:FIRST-LAST.

@@ -18,6 +18,7 @@ from pytest_brt.pipeline.attempts import make_attempt
 from pytest_brt.pipeline.plan import Job, Plan
 from pytest_brt.reproduce.order import without_repeats
 from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.reproduce.user_tests import with_review
 from pytest_brt.types import (
     Attempt,
     Issue,
@@ -28,6 +29,7 @@ from pytest_brt.types import (
     PatchResult,
     Rank,
     Repair,
+    Review,
     RunRecord,
     Telling,
     distinct,
@@ -165,12 +167,15 @@ class Run:
         )
         make = partial(make_attempt, issue, job, self.plan.strategies[job.strategy], bench)
         try:
-            return self._once(Attempt, make, "attempt", *job.key)
+            made = self._once(Attempt, make, "attempt", *job.key)
         except ModelProblem as problem:
             if attempt := self._so_far.get(job):
                 note = Note(code="without-model", text=f"without the model: {problem}")
                 self._so_far[job] = replace(attempt, notes=(*attempt.notes, note))
             raise
+        reviews = self.plan.reviews
+        tests = (with_review(t, reviews.get(t.test.id, Review.OPEN)) for t in made.tests)
+        return replace(made, tests=tuple(tests))
 
     def _judge_brought(self) -> Tests:
         """Judge the tests that the patches bring."""

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from pytest_brt import __version__
 from pytest_brt.codec import to_json
-from pytest_brt.edit.source_text import Edit
-from pytest_brt.errors import StoreProblem
+from pytest_brt.edit.source_text import Placement
+from pytest_brt.errors import EditProblem, StoreProblem
 from pytest_brt.execute.layout import CODE, contents_of, hash_of
 from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.answer import bug_tests
+from pytest_brt.render.causes import run_words
 from pytest_brt.render.report import Report, Setting
 from pytest_brt.reproduce.strategy import KEEP, Workbench
+from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import write_bytes, write_text
 from pytest_brt.types import (
     Attempt,
-    CandidateTest,
     Issue,
     JudgedTest,
     Repair,
     RunRecord,
     Step,
     Trajectory,
+    Verdict,
     distinct,
 )
 
@@ -173,68 +176,89 @@ def write_patches(record: RunRecord, source: str) -> Iterator[str]:
 # -- tests --------------------------------------------------------------------------------------
 
 
-def plan_edits(
-    record: RunRecord, options: Options, bench: Workbench, accepted: Collection[str]
-) -> tuple[Edit, ...]:
-    """Return one edit per issue that has a candidate; nothing is written here.
+def place_tests(record: RunRecord, options: Options, bench: Workbench) -> tuple[Placement, ...]:
+    """Return one change for each issue that has a bug test; nothing is written here.
 
-    With `Write.INTO` the best test goes into the existing test file where it belongs, with
-    the others all tests that were kept become one new file. `accepted` are ids of tests that a
-    person called right.
+    With `Write.INTO` the best test goes into the existing test file where it belongs, if it fails
+    there, too; else all tests that were kept become one new file.
 
     Raises:
         EditProblem: a test cannot be placed, or would be written outside of the project.
+        SubjectProblem: the project's interpreter cannot be started.
     """
-    if options.write is Write.NO:
-        return ()
+    placed = []
+    for issue in record.issues if options.write is not Write.NO else ():
+        tests = _bug_tests(record, issue)
+        counting = [judged for judged in tests if judged.judgement.counts]
+        if options.write is Write.DIFF:
+            counting = counting or tests  # they are shown, not written
+        if counting:
+            placed.append(_place(counting[:KEEP], issue, options, bench))
+    return tuple(placed)
+
+
+def _place(
+    tests: Sequence[JudgedTest], issue: Issue, options: Options, bench: Workbench
+) -> Placement:
     from pytest_brt.edit.add_tests import plan_edit  # libcst takes half a second
 
-    edits, root = [], Path(bench.engine.subject.root)
-    for issue in record.issues:
-        tests = _writable(record, issue, accepted)
-        if not tests and options.write is Write.DIFF:
-            tests = [t.test for t in _bug_tests(record, issue)[:KEEP]]  # shown, not written
-        if tests:
-            host = _host(tests[0], bench) if options.write is Write.INTO else ""
-            edits.append(plan_edit(tests, issue, root, host=host, mark=bool(options.mark)))
-    return tuple(edits)
+    root, is_marked = Path(bench.engine.subject.root), bool(options.mark)
+    sources, why_not = [judged.test for judged in tests], ""
+    if host := _host(tests[0], bench) if options.write is Write.INTO else "":
+        try:
+            bare = plan_edit(sources, issue, root, host=host)
+            why_not = _runs_otherwise(bare, bench)
+            if not why_not:
+                return plan_edit(sources, issue, root, host=host, mark=is_marked)
+        except EditProblem as problem:
+            why_not = str(problem)
+        sources = sources[:1]
+    placed = plan_edit(sources, issue, root, mark=is_marked)
+    return replace(placed, elsewhere=f"not in {host}: {why_not}" if why_not else "")
 
 
-def write_tests(
-    edits: Sequence[Edit], record: RunRecord, root: Path, accepted: Collection[str]
-) -> Iterator[str]:
+def _runs_otherwise(placed: Placement, bench: Workbench) -> str:
+    """Say what a test does in the file that it was added to, "" where it fails there."""
+    edit = placed.edit
+    test = Test(id="placed", path=edit.path, nodes=placed.nodes)
+    for run in bench.engine.run((test,), (edit.change(),)):
+        if run.verdict is not Verdict.FAIL:
+            return f"the test does not fail there ({run_words(run) or run.verdict})"
+    return ""
+
+
+def write_tests(placed: Sequence[Placement], record: RunRecord, root: Path) -> Iterator[str]:
     """Write tests into the project; yield what was written, and why others were not.
 
     Raises:
         StoreProblem: one cannot be written.
     """
-    for edit in edits:
+    for edit, elsewhere in ((one.edit, one.elsewhere) for one in placed):
         is_there = edit.before == edit.after
         if not is_there:
             write_bytes(root / edit.path, edit.after)
         yield f"{'already there' if is_there else 'written'}: {edit.path}"
+        yield from filter(None, [elsewhere])
     for issue in record.issues:
-        if not _writable(record, issue, accepted):
+        tests = _bug_tests(record, issue)
+        if not any(judged.judgement.counts for judged in tests):
             why = f"no test for {issue.source} was found"
-            for unsure in _bug_tests(record, issue)[:1]:
+            for unsure in tests[:1]:
                 accept = "'pytest-brt review' accepts it, and the same command then writes it"
                 why = f"{unsure.test.name} is less certain ({accept})"
             yield f"not written: {why}"
 
 
-def _host(test: CandidateTest, bench: Workbench) -> str:
+def _host(judged: JudgedTest, bench: Workbench) -> str:
     """Return the test file that a test is added to, "" where there is none."""
-    if host := test.host or bench.host:
+    if host := judged.test.host or bench.host:
         return host
     from pytest_brt.localise.host_files import choose_host
 
-    return choose_host(test.source or "", Path(bench.engine.subject.root), bench.cache)
-
-
-def _writable(record: RunRecord, issue: Issue, accepted: Collection[str]) -> list[CandidateTest]:
-    """Return the best tests of an issue that count, or were accepted."""
-    tests = _bug_tests(record, issue)
-    return [t.test for t in tests if t.judgement.counts or t.test.id in accepted][:KEEP]
+    root, runs = Path(bench.engine.subject.root), judged.judgement.runs
+    raised = runs[0].raised if runs else None
+    frame = raised.in_project if raised else None
+    return choose_host(judged.test.source or "", root, bench.cache, frame.path if frame else "")
 
 
 def _bug_tests(record: RunRecord, issue: Issue) -> list[JudgedTest]:

@@ -16,6 +16,7 @@ from pytest_brt.execute.subject import demand_project, find_subject
 from pytest_brt.model.model import Model, open_model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.spec import read_spec
+from pytest_brt.pipeline.keeping import reviews
 from pytest_brt.pipeline.plan import Plan
 from pytest_brt.pipeline.progress import Progress
 from pytest_brt.plugin.cases import Cases, buggy_places, given_test_file, read_cases
@@ -85,6 +86,7 @@ def read_inputs(
     plan = Plan(
         issues=issues,
         patches=tuple(cases.patches.values()),
+        reviews=reviews(cache) if cache is not None else {},
         ranked=ranked[0].id if ranked else "",
         strategies=strategies,
         given=_given(root, options, engine, last),

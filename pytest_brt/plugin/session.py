@@ -20,10 +20,9 @@ import pytest
 
 from pytest_brt import __version__
 from pytest_brt.codec import content_id
-from pytest_brt.edit.source_text import Edit
+from pytest_brt.edit.source_text import Placement
 from pytest_brt.errors import BrtError, ModelProblem, StoreProblem
 from pytest_brt.pipeline.keeping import (
-    accepted_tests,
     keep_ranking,
     keep_tests,
     open_journal,
@@ -90,7 +89,7 @@ class Session:
         #: All was written and shown, so what was finished is not needed any more.
         self._is_told = False
         #: The tests as changes of the project's files, shown or written at the end.
-        self.edits: tuple[Edit, ...] = ()
+        self.placed: tuple[Placement, ...] = ()
 
     @property
     def unheard(self) -> str:
@@ -308,10 +307,9 @@ class Session:
         unseen = self.config.get_verbosity() < 0 or record.ranks or record.not_run
         if write is Write.DIFF and unseen:
             return
-        accepted = accepted_tests(bench.cache) if bench.cache is not None else frozenset()
-        self.edits = files.plan_edits(record, self.options, bench, accepted)
+        self.placed = files.place_tests(record, self.options, bench)
         if write in (Write.NEW, Write.INTO):
-            yield from files.write_tests(self.edits, record, self.root, accepted)
+            yield from files.write_tests(self.placed, record, self.root)
 
     def _advice(self, record: RunRecord, *, interrupted: bool, is_clear: bool) -> Iterator[str]:
         """Yield what the exit code means, and what to do next."""
@@ -357,7 +355,9 @@ class Session:
         if self.report is None:
             return
         is_told, self._is_told = self._is_told, False
-        show_summary(terminalreporter, self.report, self.edits, self.closing)
+        diffs = [one.edit.diff() for one in self.placed]
+        is_written = self.options.write in (Write.NEW, Write.INTO)
+        show_summary(terminalreporter, self.report, self.closing, diffs, is_written=is_written)
         terminalreporter.flush()
         self._is_told = is_told
 

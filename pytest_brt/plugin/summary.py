@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.edit.source_text import Edit
 from pytest_brt.plugin.inputs import Inputs
 from pytest_brt.plugin.options import Options
 from pytest_brt.render.answer import reviewed
@@ -53,12 +52,17 @@ def header(inputs: Inputs, options: Options) -> Iterator[str]:
 
 
 def show_summary(
-    reporter: pytest.TerminalReporter, report: Report, edits: Sequence[Edit], closing: Iterable[str]
+    reporter: pytest.TerminalReporter,
+    report: Report,
+    closing: Iterable[str],
+    diffs: Sequence[str] = (),
+    *,
+    is_written: bool = False,
 ) -> None:
-    """Show the answer, what it rests on, and what to do next."""
+    """Show the answer, what it rests on, the tests as changes, and what to do next."""
     reporter.ensure_newline()
-    diffs = [edit.diff() for edit in edits]
-    for line in summary(report, reporter.config.get_verbosity(), diffs):
+    verbosity = reporter.config.get_verbosity()
+    for line in summary(report, verbosity, diffs, is_written=is_written):
         if line.style in ("=", "-"):
             reporter.section(line.text, sep=line.style)
         else:

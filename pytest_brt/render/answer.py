@@ -58,6 +58,7 @@ _WORDS = {
 WARNINGS = ("interrupted", "not-tried", "put-at-top", "without-model")
 #: Measured tests from which on a share of them says something.
 _MANY = 10
+_PROBABLY = ", probably because of this bug"
 
 
 def bug_tests(tests: Iterable[JudgedTest]) -> tuple[tuple[JudgedTest, ...], tuple[JudgedTest, ...]]:
@@ -102,9 +103,10 @@ def _answer(
 
 def _reproduced(best: JudgedTest, many: int) -> Answer:
     name = best.test.name
-    fails = f"{name} fails, probably because of this bug"
+    because = " because of this bug" if best.judgement.confidence == 1 else _PROBABLY
+    fails = f"{name} fails{because}"
     if many > 1:
-        fails = f"{many} bug tests fail, probably because of this bug; the best is {name}"
+        fails = f"{many} bug tests fail{because}; the best is {name}"
     goes_on = f": {fails} ({how_sure(best)})."
     return _answer(Status.REPRODUCED, "Reproduced", goes_on, name)
 
@@ -202,6 +204,8 @@ def _ask_again(attempts: Sequence[Attempt]) -> str:
 def how_sure(judged: JudgedTest) -> str:
     """Return how likely a test is right, as in "85% sure"."""
     judgement = judged.judgement
+    if judged.review is Review.ACCEPTED:
+        return "accepted by you"
     if share := percent(judgement.confidence, judgement.measured):
         return f"{share} sure"
     if judgement.confidence == 1:

@@ -43,12 +43,14 @@ class Line:
     style: str = ""
 
 
-def summary(report: Report, verbosity: int = 0, diffs: Sequence[str] = ()) -> Iterator[Line]:
+def summary(
+    report: Report, verbosity: int = 0, diffs: Sequence[str] = (), *, is_written: bool = False
+) -> Iterator[Line]:
     """Yield the answer, what it rests on, and what to do next.
 
-    `diffs` are those that would write the tests.
+    `diffs` are those that write the tests, or would.
     """
-    return _Summary(report, verbosity).lines(diffs)
+    return _Summary(report, verbosity).lines(diffs, is_written=is_written)
 
 
 class _Summary:
@@ -56,7 +58,7 @@ class _Summary:
         self.report = report
         self.verbose, self.quiet = verbosity > 0, verbosity < 0
 
-    def lines(self, diffs: Sequence[str]) -> Iterator[Line]:
+    def lines(self, diffs: Sequence[str], *, is_written: bool) -> Iterator[Line]:
         report, issues = self.report, [one for one in self.report.issues if one.answer]
         if report.issues and not self.quiet:
             several = "s" if len(report.issues) > 1 else ""
@@ -68,7 +70,8 @@ class _Summary:
             yield Line(text="tests that were given or kept", style="bold")
             yield from self._considered(given)
         if diffs and not self.quiet and not report.rankings:
-            yield from self._unwritten(diffs)
+            yield Line(text="written" if is_written else self._not_written(), style="-")
+            yield from self._diffs(diffs)
         if report.repairs:
             yield Line(text="repairs", style="=")
             yield from self._repairs()
@@ -152,12 +155,14 @@ class _Summary:
     def _cut(self, text: str) -> str:
         return shortened(text, None if self.verbose else _LETTERS)
 
-    def _unwritten(self, diffs: Sequence[str]) -> Iterator[Line]:
-        """Yield what could be written: the best test of each report, all with ``-v``."""
+    def _not_written(self) -> str:
         how = "--brt-write new writes it"
         if not any(test.counts for test in self.report.tests if not test.given):
             how = f"'pytest-brt review' accepts it, then {how}"
-        yield Line(text=f"not written ({how})", style="-")
+        return f"not written ({how})"
+
+    def _diffs(self, diffs: Sequence[str]) -> Iterator[Line]:
+        """Yield the tests as changes: the best one of each report, all with ``-v``."""
         for diff in diffs:
             lines = diff.splitlines()
             first, last = 0, len(lines)

@@ -117,6 +117,17 @@ def _test(target: Test, node: str) -> CandidateTest:
     )
 
 
+def with_review(judged: JudgedTest, review: Review) -> JudgedTest:
+    """Return a bug test as a person judged it before: one that is accepted is sure."""
+    old = judged.judgement
+    if not old.candidate or review is Review.OPEN:
+        return judged
+    new = replace(old, confidence=1.0, evidence=None, measured=None)
+    if review is Review.REJECTED:
+        new = refused(old.verdict, f"{review} by you", old.runs)
+    return replace(judged, judgement=new, review=review)
+
+
 def rejudge(tests: tuple[JudgedTest, ...], engine: Runner, repeat: int) -> tuple[JudgedTest, ...]:
     """Run tests of an earlier run again on the tree as it is now.
 

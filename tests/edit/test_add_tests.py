@@ -25,7 +25,7 @@ def candidate(name: str = "test_new", path: str = "tests/test_x.py") -> Candidat
 
 def test_a_new_file_is_called_after_the_title_and_holds_all_tests(tmp_path: Path) -> None:
     tests = [candidate(), candidate("test_other"), candidate()]
-    edit = plan_edit(tests, ISSUE, tmp_path)
+    edit = plan_edit(tests, ISSUE, tmp_path).edit
     assert (edit.path, edit.before) == (f"{NEW}.py", None)
     text = edit.after.decode()
     assert text.startswith("# A test for 'The mean() of nothing crashes'; written by ")
@@ -36,18 +36,20 @@ def test_a_new_file_is_called_after_the_title_and_holds_all_tests(tmp_path: Path
 
 def test_what_is_there_already_is_not_written_again(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
-    first = plan_edit([candidate()], ISSUE, tmp_path, mark=True)
+    first = plan_edit([candidate()], ISSUE, tmp_path, mark=True).edit
     (tmp_path / first.path).write_bytes(first.after)
-    again = plan_edit([candidate()], ISSUE, tmp_path, mark=True)
+    again = plan_edit([candidate()], ISSUE, tmp_path, mark=True).edit
     assert (again.path, again.before, again.diff()) == (first.path, first.after, "")
-    other = plan_edit([candidate("test_other")], ISSUE, tmp_path)
+    other = plan_edit([candidate("test_other")], ISSUE, tmp_path).edit
     assert (other.path, other.before) == (f"{NEW}_2.py", None)
 
 
 def test_the_best_test_goes_into_a_file_that_is_there(tmp_path: Path) -> None:
     (tmp_path / "test_host.py").write_text(HOST, "utf-8")
     tests = [candidate(), candidate("test_other")]
-    edit = plan_edit(tests, ISSUE, tmp_path, host="test_host.py", mark=True)
+    placed = plan_edit(tests, ISSUE, tmp_path, host="test_host.py", mark=True)
+    edit = placed.edit
+    assert placed.nodes == ("test_new",)
     text = edit.after.decode()
     assert edit.path == "test_host.py"
     assert "def test_new" in text
@@ -55,7 +57,8 @@ def test_the_best_test_goes_into_a_file_that_is_there(tmp_path: Path) -> None:
     assert "strict=True" in text
     other = "import os as math\n\n\ndef test_sep():\n    assert math.sep == 2\n"
     clashing = [replace(candidate(), source=other)]
-    assert plan_edit(clashing, ISSUE, tmp_path, host="test_host.py").path == f"{NEW}.py"
+    with pytest.raises(EditProblem, match=r"'math' means something else in 'test_host\.py'"):
+        plan_edit(clashing, ISSUE, tmp_path, host="test_host.py")
 
 
 def test_imports_stay_in_order(tmp_path: Path) -> None:
@@ -64,7 +67,7 @@ def test_imports_stay_in_order(tmp_path: Path) -> None:
         "import json\n\nimport pkg\n\n\ndef test_new():\n    assert pkg.f() == json.loads('1')\n"
     )
     test = replace(candidate(), source=source)
-    lines = plan_edit([test], ISSUE, tmp_path, mark=True).after.decode().splitlines()
+    lines = plan_edit([test], ISSUE, tmp_path, mark=True).edit.after.decode().splitlines()
     assert lines[2:7] == ["import json", "", "import pytest", "", "import pkg"]
 
 
