@@ -55,6 +55,48 @@ def test_into_the_class_that_it_belongs_to(make: Make) -> None:
     assert plain(project).code == 0
 
 
+#: A file of tests that no test can be added to: its name means something else there; and nothing in
+#: it is collected.
+NO_HOSTS = {
+    "its names clash": (
+        "clamp = min\n\n\ndef test_below():\n    import interval\n\n"
+        "    assert interval.clamp(-1, 0, 10) == 0\n",
+        "'clamp' means something else in 'tests/test_interval.py'",
+    ),
+    "nothing of it is collected": (
+        "import interval\nimport pytest\n\npytest.fixture()(pytest.fixture(lambda: 1))\n"
+        "interval.nothing\n\n\ndef test_below():\n    assert interval.clamp(-1, 0, 10) == 0\n",
+        "the test does not fail there",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_HOSTS)
+def test_a_file_that_cannot_take_it_is_left_alone_and_it_is_said_why(make: Make, name: str) -> None:
+    text, why = NO_HOSTS[name]
+    project = make({**FILES, "tests/test_interval.py": text})
+    run = project.issue(CLAMP_REPORT, "--brt-write=into", writes=True)
+    assert run.code == 0, run.said
+    assert project.read("tests/test_interval.py") == text
+    assert f"not in tests/test_interval.py: {why}" in run.out
+    assert plain(project, new_file(project)).code == 1
+
+
+def test_a_test_that_was_accepted_is_believed_when_its_report_is_read_again(make: Make) -> None:
+    project = make(FILES)
+    report = "# clamp is odd\n\n`clamp(5, 0, 10)` should return `5`.\n"
+    assert project.issue(report).code == 1
+    assert project.run("pytest-brt", "review", "--accept", "T1").code == 0
+    run = project.issue(report, "--brt-write=new", writes=True)
+    assert run.code == 0, run.said
+    assert run.report.answer.status == "reproduced"
+    assert "not written" not in run.out
+    assert project.run("pytest-brt", "review", "--reject", "T1").code == 0
+    again = project.issue(report)
+    assert again.code == 1, again.said
+    assert not again.report.bug_tests
+
+
 @pytest.fixture(scope="module")
 def written(make: Make) -> Project:
     """Return a project into which a new file was written, as strictly expected to fail."""
