@@ -62,7 +62,7 @@ def read_facts(reading: Reading) -> ReportFacts:
         is_crash=is_crash,
         exceptions=reading.exceptions,
         wrong=tuple(dict.fromkeys(text for text in wrong if text not in wanted)),
-        right=tuple(claim.text for claim in values if claim.role in RIGHT and claim.text),
+        right=tuple(claim.text.strip() for claim in values if claim.role in RIGHT and claim.text),
         shown=tuple(claim.text for claim in values if claim.role in WRONG and claim.text),
         wanted=tuple(wanted),
         raised=tuple(dict.fromkeys(name for name in complained if name and name not in asked)),

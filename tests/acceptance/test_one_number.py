@@ -97,9 +97,10 @@ def test_what_was_measured_decides_the_word_the_letter_the_exit_code_and_what_is
             assert any(function in text for text in written) is test["counts"]
 
 
+# How often a leader on the first is right was not measured.
 @pytest.mark.parametrize(
     ("report", "code", "standing"),
-    [("complained.md", 0, "separated"), ("asserted.md", 1, "unsure")],
+    [("complained.md", 7, "unsure"), ("asserted.md", 1, "unsure")],
 )
 def test_a_kind_that_is_seldom_right_carries_no_patch(
     project: pytest.Pytester, report: str, code: int, standing: str
