@@ -33,5 +33,6 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:
         project = Path(scratch, "demo")
         command = [sys.executable, "-m", "pytest_brt", "demo", str(project)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        # That no patch leads clearly is a result, too: chromium says whether there is a page.
+        subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
         take(project / "report.html", Path(scratch))
