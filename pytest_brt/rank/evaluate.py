@@ -72,7 +72,8 @@ def evaluate(
         issue=issue,
         cells=tuple(cell for cell in ran.cells if cell.test not in own),
         own_cells=tuple(cell for cell in ran.cells if cell.test in own),
-        remarks=(*applied.remarks, *_remarks(applied, root, special), *ran.remarks),
+        # How it was applied says least, and the table cuts what is last.
+        remarks=(*_remarks(applied, root, special), *ran.remarks, *applied.remarks),
         seconds=time.perf_counter() - started,
         normal=normal,
         size=touched.size,
