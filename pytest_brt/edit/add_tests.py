@@ -16,6 +16,9 @@ from pytest_brt.project.layout import escapes_root
 from pytest_brt.render.words import shortened
 from pytest_brt.types import CandidateTest, Issue
 
+#: Columns by which a method is indented.
+_INDENT = 4
+
 
 def plan_edit(
     tests: Sequence[CandidateTest], issue: Issue, root: Path, *, host: str = "", mark: bool = False
@@ -39,7 +42,8 @@ def plan_edit(
     reason = _reason(issue) if mark else ""
     if host:
         before = (root / host).read_bytes()
-        placed = place(fitted(tests[0].source or ""), host, before)
+        # A method of a class has less room.
+        placed = place(fitted(tests[0].source or "", WIDTH - _INDENT), host, before)
         after = _finished(host, before, placed.edit.after, placed.nodes, reason, root)
         edit = Edit(path=host, before=before, after=after)
         return Placement(edit=edit, nodes=placed.nodes)

@@ -18,12 +18,12 @@ _LEAST = 20
 _F_STRING = re.compile(r"\b[rR]?[fF][rR]?[\"']")
 
 
-def fitted(text: str) -> str:
-    """Return a module whose long lines are broken, as far as its syntax tree stays the same."""
+def fitted(text: str, width: int = WIDTH) -> str:
+    """Return a module in lines of a width, as far as its syntax tree stays the same."""
     tree = ast.dump(parse_or_empty(text))
     lines = text.split("\n")
     for at in reversed(range(len(lines))):
-        tried = [*lines[:at], *broken_line(lines[at]), *lines[at + 1 :]]
+        tried = [*lines[:at], *broken_line(lines[at], width), *lines[at + 1 :]]
         if len(tried) > len(lines) and _dumped("\n".join(tried)) == tree:
             lines = tried
     return "\n".join(lines)
@@ -36,7 +36,7 @@ def _dumped(text: str) -> str:
         return ""  # brackets of a comprehension, or of a string, were broken
 
 
-def broken_line(line: str) -> list[str]:
+def broken_line(line: str, width: int = WIDTH) -> list[str]:
     """Return a line of code in lines that fit, as far as it has brackets to break.
 
     >>> broken_line("assert f(1) == [" + "1234567, " * 10 + "]")[:2]
@@ -44,7 +44,7 @@ def broken_line(line: str) -> list[str]:
     """
     text = line.lstrip()
     margin = line[: len(line) - len(text)]
-    if len(line) <= WIDTH or _F_STRING.search(line):
+    if len(line) <= width or _F_STRING.search(line):
         return [line]
     lines, at, before = [], 0, margin
     for left, right in pairwise(_outside(text)):
@@ -52,7 +52,7 @@ def broken_line(line: str) -> list[str]:
         if left.string in ("(", "[", "{") and end - start > _LEAST:
             lines.append(before + text[at:start])
             for part in _elements(text[start:end]):
-                lines += broken_line(f"{margin}    {part}")
+                lines += broken_line(f"{margin}    {part}", width)
             at, before = end, margin
     return [*lines, before + text[at:]]
 

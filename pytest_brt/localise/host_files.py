@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
@@ -94,7 +95,7 @@ def choose_host(source: str, root: Path, cache: Path | None, fails_in: str = "")
 
 
 def _without_docstrings(source: str) -> str:
-    tree = parse_or_empty(source)
+    tree = deepcopy(parse_or_empty(source))  # it is kept for the next who asks
     for node in ast.walk(tree):
         if isinstance(node, Function | ast.Module):
             node.body = [part for part in node.body if not is_constant(part)]
