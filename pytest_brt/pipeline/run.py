@@ -55,6 +55,8 @@ class Run:
         self.problems: list[str] = []
         self._waiting: deque[Job] = deque()
         self._is_stopped = False
+        #: What had ended by itself when it was stopped.
+        self._ended: frozenset[Job] = frozenset()
         #: What attempts have found that did not end.
         self._so_far: dict[Job, Attempt] = {}
         #: The tests that were given, and those that patches bring.
@@ -147,6 +149,8 @@ class Run:
 
     def stop(self) -> None:
         """Begin nothing more; what was begun goes on."""
+        if not self._is_stopped:
+            self._ended = frozenset(job for job, one in self.futures.items() if one.done())
         self._is_stopped = True
         self._waiting.clear()
 
@@ -316,6 +320,8 @@ class Run:
         for attempt in self._results([job]):
             return attempt  # type: ignore[no-any-return]  # by its job
         partly, is_over = self._so_far.get(job), self.futures.get(job, Future()).done()
+        if self._is_stopped:  # what is cut short ends, too
+            is_over = job in self._ended
         if partly is None or is_over:
             return partly
         note = Note(code="interrupted", text="Partial results (interrupted)")
