@@ -74,7 +74,7 @@ _EXPECTED = re.compile(
 )
 _FINE = re.compile(
     r"\bworks?\b|\bworked\b|\bfine\b|\bcorrectly\b|\bas expected\b|\bused to\b|\bpreviously\b"
-    r"|\bolder versions?\b|(?:\b(?:is|are|looks)|['’](?:s|re)) (?:right|correct|ok(?:ay)?|good)\b",
+    r"|\bolder versions?\b|(?:\bis|['’]s) correct\b",
     re.IGNORECASE,
 )
 _BAD = re.compile(

@@ -26,7 +26,6 @@ _TAG = re.compile(
 #: Code in a line of prose, its ticks included; one group, so that it splits a line.
 _INLINE = re.compile(r"((?<!`)(?:`[^`\n]+`|``.+?``)(?!`))")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_STRONG = re.compile(r"\*\*(\S(?:[^*]*\S)?)\*\*")
 _FENCE = re.compile(r"^[\s>]*(?:[-*+] |\d+[.)] )?\s*(`{3,}|~{3,})")
 _BOLD_LINE = re.compile(r"^(\*\*|__)(?P<text>[^*\n]+?)(?:\1:?|:\1)$")
 #: The line in which a traceback ends.
@@ -76,13 +75,8 @@ def _with_fences(lines: list[str]) -> Iterator[tuple[str, int]]:
         else:
             pasted = False
         mark = [("```", at + 1)] if pasted else []
-        yield from (*mark, *((_plain(lines[n], pasted), n + 1) for n in range(at, end)), *mark)
+        yield from (*mark, *((lines[n], n + 1) for n in range(at, end)), *mark)
         at = end
-
-
-def _plain(line: str, pasted: bool) -> str:
-    """Return a line of output without the emphasis that it has outside of a fence."""
-    return _STRONG.sub(r"\1", line) if pasted and not is_prompt(line) else line
 
 
 def _end_of_session(lines: list[str], start: int) -> int:

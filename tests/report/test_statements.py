@@ -53,15 +53,6 @@ SESSIONS: dict[str, tuple[str, Lines]] = {
         """,
         [("total([1, 2])", ["actual 4", "expected 3"])],
     ),
-    "emphasis without a fence": (
-        """
-        Totals are off
-
-        >>> total('**')
-        'un **euro** et demi'
-        """,
-        [("total('**')", ["shown 'un euro et demi'"])],
-    ),
     "a loop with more prompts": (
         """
         Loop
