@@ -89,8 +89,9 @@ def gather(
     Raises:
         SubjectProblem: the project's interpreter cannot be started.
     """
-    places = find_suspects(issue, index, ran=ran, paths=bench.buggy)
     seen = observed.observations if observed else ()
+    raised = observed.raised if observed else ()
+    places = find_suspects(issue, index, ran=ran, raised=raised, paths=bench.buggy)
     lines = [*named_lines(issue.text, index)]
     for item in seen:
         frames = item.raised.frames if item.raised else ()
