@@ -10,7 +10,7 @@ import math
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_brt.oracle.assertions import asserts_reported_bug
@@ -71,17 +71,29 @@ def run_tests(
     hang do not use up everything; but a few seconds in any case. Tests in files of the project
     bring as many runs as they have items.
     """
-    runs: dict[str, list[TestRun]] = {test.id: [] for test in tests}
+
+    def run(targets: Sequence[Test], seed: int) -> Iterable[TestRun]:
+        seconds = max(_LEAST, (deadline - time.monotonic()) / len(targets))
+        return engine.run(targets, hash_seed=seed, test_seconds=seconds)
+
+    return run_again(tests, repeat, run)
+
+
+def run_again(
+    tests: Sequence[CandidateTest],
+    repeat: int,
+    run: Callable[[Sequence[Test], int], Iterable[TestRun]],
+) -> dict[str, tuple[TestRun, ...]]:
+    """Run tests by `run`, which is given a hash seed; those that fail `repeat` times in all."""
+    runs: dict[str, tuple[TestRun, ...]] = {test.id: () for test in tests}
     waiting = list(tests)
     for seed in range(max(1, repeat)):
-        targets = tuple(map(Test.of, waiting))
-        if not targets:
+        if not waiting:
             break
-        seconds = max(_LEAST, (deadline - time.monotonic()) / len(targets))
-        for run in engine.run(targets, hash_seed=seed, test_seconds=seconds):
-            runs[run.test].append(run)
+        for one in run([*map(Test.of, waiting)], seed):
+            runs[one.test] += (one,)
         waiting = [t for t in waiting if any(r.verdict is Verdict.FAIL for r in runs[t.id])]
-    return {test: tuple(found) for test, found in runs.items()}
+    return runs
 
 
 def judge(
@@ -165,8 +177,8 @@ def _findings(
     is_reported = failure_matches_report(facts, test.source or "", raised)
     said = "" if is_reported else asserts_reported_bug(test, facts)
     # What passes here may hold for right what nobody has called wrong yet.
-    answer = False if said else fails or None
-    yield Finding(question=Check.HONEST, answer=answer, said=said)
+    is_right = True if fails else None
+    yield Finding(question=Check.HONEST, answer=False if said else is_right, said=said)
 
 
 def _as_reported(test: CandidateTest, run: TestRun, facts: ReportFacts) -> Finding:

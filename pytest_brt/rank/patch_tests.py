@@ -17,7 +17,7 @@ from textwrap import dedent
 from pytest_brt.codec import content_id
 from pytest_brt.guard import Touched
 from pytest_brt.guard.suite import altered_tests
-from pytest_brt.oracle.judge import Rating, judge, refused
+from pytest_brt.oracle.judge import Rating, judge, refused, run_again
 from pytest_brt.oracle.report_facts import ReportFacts
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
@@ -129,17 +129,13 @@ def judge_patch_tests(
         SubjectProblem: the interpreter cannot be started at all.
     """
     watch = tuple(sorted({path for touched in pool for path in touched.files}))
-    runs: dict[str, tuple[TestRun, ...]] = {test.id: () for test in tests}
-    waiting = list(tests)
-    for seed in range(max(1, repeat)):
-        targets = [*map(Test.of, waiting)]
-        for run in runner.run(
-            targets, hash_seed=seed, watch=watch, test_seconds=_EACH, seconds=_ALL
-        ):
-            runs[run.test] += (run,)
-        waiting = [t for t in waiting if any(r.verdict is Verdict.FAIL for r in runs[t.id])]
+
+    def run(targets: Sequence[Test], seed: int) -> Iterable[TestRun]:
+        return runner.run(targets, hash_seed=seed, watch=watch, test_seconds=_EACH, seconds=_ALL)
+
+    runs = run_again(tests, repeat, run)
     # Where no line of any test was seen, none could be.
-    seen = pool if any(run.ran for some in runs.values() for run in some) else ()
+    seen = pool if any(one.ran for some in runs.values() for one in some) else ()
     return tuple(_judged(test, runs[test.id], seen, facts) for test in tests)
 
 
