@@ -203,18 +203,21 @@ def _place(
     from pytest_brt.edit.add_tests import plan_edit  # libcst takes half a second
 
     root, is_marked = Path(bench.engine.subject.root), bool(options.mark)
-    sources, why_not = [judged.test for judged in tests], ""
-    if host := _host(tests[0], bench) if options.write is Write.INTO else "":
-        try:
-            bare = plan_edit(sources, issue, root, host=host)
-            why_not = _runs_otherwise(bare, bench)
-            if not why_not:
-                return plan_edit(sources, issue, root, host=host, mark=is_marked)
-        except EditProblem as problem:
-            why_not = str(problem)
-        sources = sources[:1]
-    placed = plan_edit(sources, issue, root, mark=is_marked)
-    return replace(placed, elsewhere=f"not in {host}: {why_not}" if why_not else "")
+    sources = [judged.test for judged in tests]
+    host = _host(tests[0], bench) if options.write is Write.INTO else ""
+    if not host:
+        return plan_edit(sources, issue, root, mark=is_marked)
+    try:
+        placed = plan_edit(sources, issue, root, host=host)
+        why_not = _runs_otherwise(placed, bench)
+        if is_marked and not why_not:
+            placed = plan_edit(sources, issue, root, host=host, mark=True)
+    except EditProblem as problem:
+        why_not = str(problem)
+    if why_not:
+        placed = plan_edit(sources[:1], issue, root, mark=is_marked)
+        placed = replace(placed, elsewhere=f"not in {host}: {why_not}")
+    return placed
 
 
 def _runs_otherwise(placed: Placement, bench: Workbench) -> str:
