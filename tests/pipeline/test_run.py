@@ -253,3 +253,24 @@ def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Runner, tmp_path:
     # With time, the model is asked: here there is none.
     with pytest.raises(ModelProblem, match="none was chosen"):
         attempt(60.0)
+
+
+def test_what_is_cut_short_is_partial_though_it_ends_soon_after(engine: Runner) -> None:
+    begun, stopped = Event(), Event()
+
+    def attempt(issue: Issue, index: int, workbench: Workbench) -> Attempt:
+        made = Counting().attempt(issue, index, workbench)
+        workbench.found(made)
+        begun.set()
+        stopped.wait()
+        raise ModelProblem("hung up")
+
+    run = make(engine, Strategy(attempt=attempt))
+    over = run.start()
+    begun.wait()
+    run.stop()
+    stopped.set()
+    over.result()
+    (made,) = run.record().attempts
+    assert made.tests
+    assert "interrupted" in [note.code for note in made.notes]
