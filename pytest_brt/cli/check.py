@@ -25,7 +25,7 @@ _ASKED = {
     Check.STEADY: "fails every time",
     Check.EQUIPPED: "can be run here",
     Check.AS_REPORTED: "fails for the reported reason",
-    Check.HONEST: "asks for other behaviour than the bug",
+    Check.HONEST: "expects something other than the bug",
 }
 _ANSWERS = {True: "yes", False: "no", None: "?"}
 
@@ -34,9 +34,8 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.description = (
         "Say whether a test, whoever wrote it, is a bug test for a report: it can be run here, "
-        "fails every time, for the reported reason, and asks for other behaviour than the bug. "
-        "Exit code 0: all of that, of each test; 1: not, or it cannot "
-        "be told; 4: wrong use."
+        "fails every time, for the reported reason, and expects something other than the bug. "
+        "Exit code 0: all of that, of each test; 1: not, or it cannot be told; 4: wrong use."
     )
     parser.add_argument(
         "tests", metavar="TEST", nargs="+", help="test file, or one of its tests as FILE::NAME"

@@ -40,11 +40,11 @@ def doubt_of(evidence: str, leaders: Leaders) -> Note | None:
         return None
     row = leaders.get(evidence)
     if row is None:
-        text = "how often a leader on such tests is right was not measured"
+        text = "how often the leading patch is right on tests like these has not been measured"
         return Note(code="leaders-not-measured", text=text)
     if lower_bound(row) >= _LEAST:
         return None
-    text = f"of {row.of} leaders on such tests only {row.right} were right"
+    text = f"of {row.of} patches that led on tests like these only {row.right} were right"
     return Note(code="leaders-often-wrong", text=text)
 
 

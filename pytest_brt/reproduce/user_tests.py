@@ -143,7 +143,9 @@ def rejudge(tests: tuple[JudgedTest, ...], engine: Runner, repeat: int) -> tuple
     for judged in before:
         test, old = judged.test, judged.judgement
         if judged.review is not wanted:
-            again = replace(judged, judgement=refused(old.verdict, f"{judged.review} by you", ()))
+            is_open = judged.review is Review.OPEN
+            reason = "you accepted others" if is_open else f"{judged.review} by you"
+            again = replace(judged, judgement=refused(old.verdict, reason, ()))
         elif has_accepted:
             again = judge(test, runs[test.id], None, Rating(confidence=1.0))
         else:

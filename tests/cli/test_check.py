@@ -97,7 +97,7 @@ def test_what_the_report_calls_right_is_not_to_be_forbidden(project: Path) -> No
         "utf-8",
     )
     done = check(project, "fine.py", "--issue", "fine.md")
-    assert "no   asks for other behaviour than the bug: forbids the value" in done.stdout
+    assert "no   expects something other than the bug: forbids the value" in done.stdout
     assert done.returncode == 1
 
 
