@@ -74,8 +74,7 @@ def _shown_folders(
     yield from interpreter_folders(subject.python, subject.root)
     named = (*subject.users_path, *env.get("LD_LIBRARY_PATH", "").split(os.pathsep))
     libraries = [path for path in named if os.path.isdir(path) and not shows_too_much(path)]
-    own = own_import_folders(subject.python, subject.root)
-    for path in (*own, *libraries, *sandbox.shown):
+    for path in (*own_import_folders(subject.python, subject.root), *libraries, *sandbox.shown):
         yield os.path.realpath(path), path
 
 

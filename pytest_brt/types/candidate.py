@@ -98,11 +98,6 @@ class CandidateTest:
     #: Fixtures and data that came with it.
     support: tuple[FileChange, ...] = ()
 
-    @property
-    def is_reporters(self) -> bool:
-        """Whether it stands in the report: written there, and not made from what it shows."""
-        return self.origin.author is Author.REPORT and self.oracle.kind is OracleKind.WRITTEN
-
 
 #: From this confidence on a failing test counts: it decides which patch leads, is written, and ends
 #: the search.
