@@ -126,6 +126,20 @@ class Counting(Runner):
         return super().run(tests, changes, **how)
 
 
+def test_of_a_large_suite_the_nearest_files_are_run(tmp_path: Path) -> None:
+    """Collecting all of it would take longer than there is time: here one file takes minutes."""
+    far = {f"tests/test_{name}.py": "def test_far():\n    assert True\n" for name in "abcdefgh"}
+    near = "from pkg.core import double\n\ndef test_double():\n    assert double(3) == 7\n"
+    slow = "import time\ntime.sleep(600)\n\ndef test_slow():\n    assert True\n"
+    root = tmp_path / "project"
+    files = {"pkg/__init__.py": "", "pkg/core.py": CORE, "tests/test_core.py": near, **far}
+    write_tree(root, {**files, "tests/test_zz.py": slow})
+    with closing(open_on(root)) as engine:
+        guarded = check(Guard(engine), root, CORE.replace(" + 1", ""), allowance=0.5)
+    assert [one.test for one in guarded.regressions] == ["tests/test_core.py::test_double"]
+    assert guarded.by is not ChosenBy.ALL
+
+
 def test_the_unpatched_tree_is_run_once_for_all_patches(engine: Runner, root: Path) -> None:
     """All tests of the file are run there in one process."""
     counting = Counting(engine)
