@@ -32,9 +32,7 @@ _ADDED = re.compile(r"^\+(?!\+\+ )(.*)", re.MULTILINE)
 _RUNS = re.compile(
     r"if __name__|pytestmark|(?:pytest\.main|unittest\.main|test\w*|sys\.exit|exit)\("
 )
-_HIDING = re.compile(
-    r"^\s*@.*\.(?:xfail|skip|skipif|skipIf|skipUnless|expectedFailure)\b.*\n", re.M
-)
+_HIDING = re.compile(r"\.(?:xfail|skip|skipif|skipIf|skipUnless|expectedFailure)\b")
 #: Definitions that do something though nobody names them.
 _ACTING = re.compile(r"autouse|__future__|import \*")
 #: Lines of a reply that are looked at, tests in it, helpers that come from the host file.
@@ -117,8 +115,11 @@ def split_tests(code: str) -> Iterator[tuple[str, str]]:
     Raises:
         SyntaxError: it is not Python.
     """
-    code = _HIDING.sub("", code)
-    code = without(code, [n for n in parse(code).body if _RUNS.match(ast.unparse(n))])
+    tree = parse(code)
+    marks = [mark for one in ast.walk(tree) for mark in getattr(one, "decorator_list", ())]
+    hiding = [mark for mark in marks if _HIDING.search(ast.unparse(mark).partition("(")[0])]
+    running = [node for node in tree.body if _RUNS.match(ast.unparse(node))]
+    code = without(code, [*hiding, *running])
     found = list(_tests(parse(code).body))
     for name, node in found[:_TESTS]:
         others = [other for _, other in found if other is not node]
@@ -134,8 +135,8 @@ def _tests(body: Sequence[ast.stmt], holder: str = "") -> Iterator[tuple[str, as
             yield from _tests(node.body, f"{node.name}::")
 
 
-def without(code: str, nodes: Collection[ast.stmt]) -> str:
-    """Return code without some statements, and no more than two empty lines anywhere."""
+def without(code: str, nodes: Collection[ast.stmt | ast.expr]) -> str:
+    """Return code without the lines of some of it, and no more than two empty lines anywhere."""
     gone = {n for node in nodes for n in range(first_line(node), (node.end_lineno or 0) + 1)}
     lines = [line for n, line in enumerate(code.split("\n"), 1) if n not in gone]
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).strip("\n") + "\n"
@@ -179,9 +180,13 @@ def with_imports(source: str, index: Index, host: str | None) -> tuple[str, str,
 def _with_helpers(source: str, host: str, index: Index) -> str:
     """Return a test with helpers and fixtures that its host file has for its names."""
     known = {one.name: one for one in reversed(index.definitions_in(host)) if one.top}
+    imported = {one.bound: one.statement for one in index.imports_in(host) if one.name}
     for _ in range(_ADOPTED):
         arguments = {node.arg for node in ast.walk(parse(source)) if isinstance(node, ast.arg)}
         wanted = arguments.union(undefined_names(source)) - bound_names(source)
+        if fixtures := arguments & wanted & imported.keys():
+            source = add_imports(source, [imported.pop(name) for name in sorted(fixtures)])
+            continue
         name = min(wanted & known.keys(), default="")
         if not name:
             break

@@ -52,6 +52,31 @@ def test_no_code_is_no_test() -> None:
     assert list(split_tests(code_in("I do not know."))) == []
 
 
+def test_marks_that_hide_what_a_test_does_go_and_texts_stay() -> None:
+    marks = (
+        '@pytest.mark.skipif(\n    True,\n    reason="no",\n)\n@pytest.mark.parametrize("n", [1])\n'
+    )
+    text = '    text = """\n    @pytest.mark.skip\n    def test_b(): pass\n    """\n'
+    code = f"import pytest\n\n\n{marks}def test_a(n):\n{text}    assert text == n\n"
+    ((name, source),) = split_tests(code)
+    assert name == "test_a"
+    assert source == code.replace(marks, '@pytest.mark.parametrize("n", [1])\n')
+
+
+def test_a_fixture_that_the_host_imports_is_imported(index: Index, tmp_path: Path) -> None:
+    (tmp_path / "tests/__init__.py").write_text(
+        "import pytest\n\n\n@pytest.fixture\ndef made():\n    return 1\n", "utf-8"
+    )
+    host = tmp_path / "tests/test_made.py"
+    host.write_text("from . import made\n\n\ndef test_f(made):\n    assert made\n", "utf-8")
+    with open_index(tmp_path) as now:
+        extractor = Extractor(ISSUE, now, "tests", "tests/test_made.py")
+        (one,) = extractor.tests(
+            "def test_a(made):\n    assert made == 2\n", Origin(strategy="libro")
+        )
+    assert "from tests import made\n" in (one.test.source or "")
+
+
 def test_each_test_stands_alone() -> None:
     code = (
         "import os\nimport re\n\n\ndef helper():\n    return re.compile('a')\n\n\n"
