@@ -109,7 +109,7 @@ def compiled(text: str) -> CodeType:
         return code
 
 
-def first_line(node: ast.stmt) -> int:
+def first_line(node: ast.stmt | ast.expr) -> int:
     """Return the 1-based line in which `node` begins, decorators included."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
