@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.oracle.patch_values import saying, stating, weak_assertion
+from pytest_brt.oracle.asked_call import call_of, stating
 from pytest_brt.pipeline.keeping import find_last_run
 from pytest_brt.render.answer import bug_tests, how_sure, reviewed
 from pytest_brt.render.causes import run_words
@@ -80,7 +80,7 @@ def _results(ranking: LastRun, tests: Sequence[JudgedTest]) -> Iterator[tuple[st
 
     Those on which the leading patches differ come first.
     """
-    known = {judged.test.id: weak_assertion(judged.test) for judged in tests}
+    known = {judged.test.id for judged in tests}
     results: dict[object, _Result] = {}
     for telling in ranking.tellings:
         if telling.test in known:
@@ -88,7 +88,7 @@ def _results(ranking: LastRun, tests: Sequence[JudgedTest]) -> Iterator[tuple[st
                 key = (telling.expression, given.text or given.raised)
                 results[key] = (telling, given)
     for value in (value for rank in ranking.ranks for value in rank.result.values):
-        if known.get(value.test) and not value.raised and value.text != value.before:
+        if value.test in known and not value.raised and value.text != value.before:
             results.setdefault((value.expression, value.text), value)
     for number, result in enumerate(results.values(), 1):
         yield f"V{number}", result
@@ -131,6 +131,9 @@ def _as_test(tests: Sequence[JudgedTest], result: _Result) -> JudgedTest:
     """Return the test that wants what the user calls right."""
     by_id = {judged.test.id: judged for judged in tests}
     if isinstance(result, Value):
-        return stating(by_id[result.test], result)
+        call = call_of(by_id[result.test].test)
+        assert call is not None, "what a value is of has a call"
+        given = Given(patches=(), text=result.text)
+        return stating(by_id[result.test], call.statements, given)
     telling, given = result
-    return saying(by_id[telling.test], telling, given)
+    return stating(by_id[telling.test], (*telling.setup, telling.expression), given)

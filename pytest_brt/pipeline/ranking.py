@@ -1,86 +1,52 @@
-"""The patches of a report, ranked; and variations of its call on which they differ."""
+"""The patches of a report, ranked with what variations show, and a call on which leaders differ."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import replace
 
-from pytest_brt.patches import apply_patch
 from pytest_brt.rank.ranking import rank, without_separation
-from pytest_brt.rank.variations import (
-    TriedCall,
-    comparable,
-    find_difference,
-    find_remarks,
-    try_calls,
-    with_remark,
-)
-from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.types import FileChange, JudgedTest, Note, PatchResult, Rank, Telling, tied
-
-#: Wall-clock seconds within which a variation of a call may be begun.
-_SECONDS = 10.0
+from pytest_brt.rank.variations import find_difference, find_remarks
+from pytest_brt.types import JudgedTest, PatchResult, Rank, Telling, Variation, tied
 
 
 def rank_patches(
     results: Sequence[PatchResult],
     tests: tuple[JudgedTest, ...],
-    remarks: Mapping[str, Note],
+    calls: Sequence[Variation],
     *,
     is_whole: bool,
 ) -> tuple[Rank, ...]:
     """Return the ranks of patches; where some were not run, none of them leads.
 
-    `remarks` are what variations show of patches, by the name of each.
+    `calls` are those of the bug tests, varied.
     """
-    results = [with_remark(result, remarks.get(result.patch.name)) for result in results]
-    ranks = rank(results, tests)
+    notes = find_remarks(comparable(rank(results, tests)), calls)
+    noted = [
+        replace(one, remarks=(*one.remarks, notes[name]))
+        if (name := one.patch.name) in notes
+        else one
+        for one in results
+    ]
+    ranks = rank(noted, tests)
     return ranks if is_whole else without_separation(ranks)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Variations:
-    """What calls of bug tests, and variations of them, give on the patches that are compared."""
-
-    compared: tuple[Rank, ...]
-    changes: Mapping[str, tuple[FileChange, ...]]
-    tried: Sequence[TriedCall]
-
-    def remarks(self, root: Path) -> dict[str, Note]:
-        """Return what they show of patches, by the name of each."""
-        sound = [rank.name for rank in self.compared if not rank.result.regressions]
-        return find_remarks(self.tried, sound, root)
-
-    def leaders(self, ranks: Sequence[Rank]) -> Sequence[Rank]:
-        """Return the patches that lead once the remarks are made, where there are several."""
-        # One that is doubted for what variations show is held against all others.
-        leaders = self.compared if ranks[0].is_as_unpatched else tied(ranks)
-        return leaders if len(leaders) > 1 else ()
-
-    def telling(self, leaders: Sequence[Rank], bench: Workbench) -> Telling | None:
-        """Return the smallest call on which leading patches differ, None for none.
-
-        Raises:
-            SubjectProblem, SandboxProblem: nothing can be run.
-        """
-        names = [rank.name for rank in leaders if rank.name in self.changes]
-        return find_difference(self.tried, {n: self.changes[n] for n in names}, bench.engine)
+def tellings_of(
+    ranks: Sequence[Rank], calls: Sequence[Variation], issue: str
+) -> tuple[Telling, ...]:
+    """Return the smallest call on which leading patches differ, nothing where there is none."""
+    doubt = ranks[0].doubt if ranks else None
+    # One that does as the unpatched code is held against all that come near it.
+    is_held = doubt is not None and doubt.code == "as-unpatched"
+    leaders = comparable(ranks) if is_held else tied(ranks)
+    tried = [one for one in leaders if one.result.outcomes]
+    telling = find_difference(tried, calls, issue) if len(tried) > 1 else None
+    return (telling,) if telling else ()
 
 
-def try_variations(
-    ranks: Sequence[Rank], tests: Sequence[JudgedTest], bench: Workbench
-) -> Variations | None:
-    """Run the calls of bug tests, varied, on the patches that may lead; None if it is but one.
-
-    Raises:
-        SubjectProblem, SandboxProblem: nothing can be run.
-    """
-    compared = comparable(ranks)
-    if len(compared) < 2:
-        return None
-    bench.say("trying the patches that pass on variations of the bug tests' calls")
-    root = Path(bench.engine.subject.root)
-    changes = {one.name: apply_patch(one.result.patch, root).changes for one in compared}
-    tried = try_calls(tests, changes, bench.engine, _SECONDS)
-    return Variations(compared=compared, changes=changes, tried=tried)
+def comparable(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
+    """Return the patches that pass a bug test, and fail no more of them than the first one."""
+    passing = [one for one in ranks if one.passed and one.result.outcomes]
+    most = ranks[0].total - ranks[0].passed if ranks else 0
+    return tuple(one for one in passing if one.total - one.passed <= most)

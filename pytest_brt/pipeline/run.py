@@ -32,6 +32,7 @@ from pytest_brt.types import (
     Review,
     RunRecord,
     Telling,
+    Variation,
     distinct,
 )
 
@@ -67,10 +68,8 @@ class Run:
         self._guarding: Guarding | None = None
         self._repairing: Repairing | None = None
         self._places: list[Localised] = []
-        #: What variations show of patches, how many calls were tried, and those that tell.
-        self._remarks: dict[str, Note] = {}
-        self._tried: dict[str, int] = {}
-        self._tellings: tuple[Telling, ...] = ()
+        #: The calls of bug tests, varied.
+        self._calls: tuple[Variation, ...] = ()
 
     # -- the main path ------------------------------------------------------------------
 
@@ -104,11 +103,12 @@ class Run:
             self._prepare()
         if patches:
             self._brought = self._judge_brought()
+        if ranked is not None:
+            self._tell("no call of a bug test was varied", self._vary)
         self._each(self._run_patch, patches)
         self._each(self._repair, fixes)
         more = [fix.patch for fix, _ in distinct(self._results(fixes))]
         self._each(self._run_patch, [Job.of(plan.ranked, patch) for patch in more])
-        self._tell("leading patches were not compared further", self._compare)
         about = {job.issue for job in jobs}
         for issue in [issue for issue in plan.issues if issue.id in about]:
             self._tell("the likeliest places were not looked for", partial(self._localise, issue))
@@ -204,11 +204,11 @@ class Run:
         tests, patch, issue = self.tests(job.issue), job.patch, job.issue
         assert patch is not None, "such jobs have one"
         candidates = tuple(judged for judged in tests if judged.judgement.candidate)
-        run = partial(evaluate, guarding=self._guarding, share=self._ran.get)
+        run = partial(evaluate, calls=self._calls, guarding=self._guarding, share=self._ran.get)
         if workers := self.plan.workers:
             guarding = self._guarding
             chosen = guarding.choose_for(patch, candidates) if guarding else None
-            run = partial(workers.run, chosen)
+            run = partial(workers.run, chosen, self._calls)
         work = partial(run, patch, issue, tests, self.workbench.engine)
         names = ("row", issue, patch.name, patch.id, *(judged.test.id for judged in candidates))
         return self._once(PatchResult, work, *names)
@@ -219,22 +219,14 @@ class Run:
         repair = partial(self._repairing.repair, job.strategy, job.index)
         return self._once(Repair, repair, "repair", *job.key)
 
-    def _compare(self) -> None:
-        """Try the patches on variations of what the bug tests call, if all were run."""
-        bench, issue = self.workbench, self.plan.ranked
-        if len(self._ranks()) < 2 or self._not_run():
-            return
-        from pytest_brt.pipeline.ranking import try_variations
+    def _vary(self) -> None:
+        """Find what the bug tests call, and variations of that."""
+        from pytest_brt.rank.variations import find_variations
 
-        variations = try_variations(self._ranks(), self.tests(issue), bench)
-        if variations is None:
-            return
-        self._remarks = variations.remarks(Path(bench.engine.subject.root))
-        leaders = variations.leaders(self._ranks())
-        if leaders:
-            self._tried = {issue: len(variations.tried)}
-            telling = variations.telling(leaders, bench)
-            self._tellings = () if telling is None else (telling,)
+        tests = [judged for judged in self.tests(self.plan.ranked) if judged.judgement.candidate]
+        find = partial(find_variations, tests, self.workbench.engine)
+        names = ("variations", self.plan.ranked, *(judged.test.id for judged in tests))
+        self._calls = self._once(tuple[Variation, ...], find, *names)
 
     def _localise(self, issue: Issue) -> None:
         """Look where the bug of a report may be, for those who want to know or got no test."""
@@ -295,14 +287,15 @@ class Run:
         # First of all: a patch that ends meanwhile must not be missing in the ranks unsaid.
         missing = self._not_run()
         jobs = (job for issue in self.plan.issues for job in self.plan.attempts(issue.id))
+        ranks = self._ranks(missing)
         return RunRecord(
             issues=self.plan.issues,
             attempts=without_repeats(filter(None, map(self._so_far_of, jobs))),
             given=self._given,
             brought=self._brought,
-            ranks=self._ranks(missing),
-            tellings=self._tellings,
-            tried=self._tried,
+            ranks=ranks,
+            tellings=self._tellings(ranks) if missing is None else (),
+            tried={self.plan.ranked: len(self._calls)},
             sandbox=self.workbench.engine.sandbox.isolation,
             repairs=tuple(self._results(job for job in self.futures if job.is_repair)),
             localised=tuple(self._places),
@@ -335,7 +328,14 @@ class Run:
         from pytest_brt.pipeline.ranking import rank_patches
 
         tests = self.tests(self.plan.ranked)
-        return rank_patches(results, tests, self._remarks, is_whole=lacking is None)
+        return rank_patches(results, tests, self._calls, is_whole=lacking is None)
+
+    def _tellings(self, ranks: tuple[Rank, ...]) -> tuple[Telling, ...]:
+        if not ranks:
+            return ()
+        from pytest_brt.pipeline.ranking import tellings_of
+
+        return tellings_of(ranks, self._calls, self.plan.ranked)
 
     def _not_run(self) -> NotRun | None:
         """Return the patches that have no result though it was asked for, if there are."""

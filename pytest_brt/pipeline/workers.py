@@ -17,7 +17,7 @@ from pytest_brt.rank.guarding import Guarding
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.types import JudgedTest, Patch, PatchResult
+from pytest_brt.types import JudgedTest, Patch, PatchResult, Variation
 from pytest_brt.types.subject import Subject
 
 _PREFIX = "dask:"
@@ -30,6 +30,7 @@ def run_there(
     issue: str,
     tests: tuple[JudgedTest, ...],
     selection: Selection | None,
+    calls: tuple[Variation, ...],
     subject: Subject,
     shut_in: Callable[[], Sandbox],
     limits: Limits,
@@ -45,7 +46,7 @@ def run_there(
         guarding = None
         if selection is not None:
             guarding = Guarding(guard=Guard(engine), patches=(), chosen=selection)
-        return evaluate(patch, issue, tests, engine, guarding=guarding)
+        return evaluate(patch, issue, tests, engine, calls=calls, guarding=guarding)
 
 
 class Workers:
@@ -78,6 +79,7 @@ class Workers:
     def run(
         self,
         selection: Selection | None,
+        calls: tuple[Variation, ...],
         patch: Patch,
         issue: str,
         tests: tuple[JudgedTest, ...],
@@ -85,7 +87,8 @@ class Workers:
     ) -> PatchResult:
         """Have a worker run tests on a patch, and existing tests, alike for all; wait for it."""
         pool = self._client.get_executor(pure=False)
-        task = pool.submit(run_there, patch, issue, tests, selection, engine.subject, *self._how)
+        given = patch, issue, tests, selection, calls, engine.subject, *self._how
+        task = pool.submit(run_there, *given)
         result: PatchResult = task.result()
         return result
 

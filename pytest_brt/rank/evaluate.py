@@ -5,34 +5,35 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from pytest_brt.guard import Touched, touched_by
+from pytest_brt.guard import Selection, Touched, touched_by
+from pytest_brt.oracle.asked_call import values_of
 from pytest_brt.oracle.environment_errors import missing_here
-from pytest_brt.oracle.patch_values import is_value, showing, values_of
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.pysource.normal_form import patch_key
 from pytest_brt.rank.asserted_bugs import without_asserted_bugs
 from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.patch_tests import is_own
-from pytest_brt.rank.remarks import named_test_tools, special_cases, special_note
+from pytest_brt.rank.remarks import remarks_on
+from pytest_brt.rank.variations import run_calls
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
-    AppliedPatch,
     Cell,
+    FileChange,
     JudgedTest,
     Note,
     Patch,
     PatchResult,
     TestRun,
+    Variation,
     Verdict,
 )
 from pytest_brt.types.cause import Cause, CauseCode
 
-#: Names that are shown of those that a patch newly names.
-_NAMES = 5
 #: Takes what patches that make the same program have in common, and what runs the tests on one.
 Sharing = Callable[[str, Callable[[], PatchResult]], PatchResult]
 
@@ -43,14 +44,15 @@ def evaluate(
     tests: tuple[JudgedTest, ...],
     runner: Runner,
     *,
+    calls: Sequence[Variation] = (),
     guarding: Guarding | None = None,
     share: Sharing = lambda _, work: work(),
 ) -> PatchResult:
     """Run every bug test among `tests` on a private copy of the tree with `patch` applied.
 
     Tests that are no candidates have no cell: EPR leaves them out (paper 001). Existing tests that
-    `guarding` chooses run in the same process. `share` may give what the tests did on an equal
-    patch instead of running them again.
+    `guarding` chooses run in the same process; then, if a bug test passes, the `calls`. `share` may
+    give what the tests did on an equal patch instead of running them again.
     """
     started = time.perf_counter()
     root = Path(runner.subject.root)
@@ -59,62 +61,51 @@ def evaluate(
         touched = touched_by(applied.changes, root)
     except PatchProblem as problem:
         return PatchResult(patch=patch, issue=issue, refused=problem.refused)
+    bug_tests = tuple(judged for judged in tests if judged.judgement.candidate)
+    work = partial(_run, patch, applied.changes, touched, bug_tests, calls, runner, guarding)
     normal = patch_key(applied.changes, root)
-    candidates = tuple(judged for judged in tests if judged.judgement.candidate)
-    ran = share(normal, lambda: _run(patch, applied, touched, candidates, runner, guarding))
+    ran = share(normal, work)
     # That its code cannot be imported is nothing that a patch's own test would favour.
     brought = {judged.test.id for judged in tests if is_own(judged, patch)}
-    own = {c.test for c in ran.cells if c.test in brought and not c.cause.is_uncollected}
-    special = special_cases(applied.changes, root, tests)
+    own = [cell for cell in ran.cells if cell.test in brought and not cell.cause.is_uncollected]
+    # How it was applied says least, and the table cuts what is last.
+    effects = (*_effects(ran, bug_tests), *applied.remarks)
     return replace(
         ran,
         patch=patch,
         issue=issue,
-        cells=tuple(cell for cell in ran.cells if cell.test not in own),
-        own_cells=tuple(cell for cell in ran.cells if cell.test in own),
-        # How it was applied says least, and the table cuts what is last.
-        remarks=(*_remarks(applied, root, special), *ran.remarks, *applied.remarks),
+        cells=tuple(cell for cell in ran.cells if cell not in own),
+        own_cells=tuple(own),
+        remarks=(*remarks_on(applied.changes, root, tests), *effects),
         seconds=time.perf_counter() - started,
         normal=normal,
         size=touched.size,
-        special=special,
     )
-
-
-def _remarks(applied: AppliedPatch, root: Path, special: Sequence[str]) -> Iterator[Note]:
-    """Yield for what the code of a patch is to be read, whatever its rank."""
-    if named := named_test_tools(applied.changes, root):
-        names = ", ".join(named[:_NAMES])
-        text = f"names what tests are run by: {names} (read it, whatever its rank)"
-        yield Note(code="names-test-tools", text=text)
-    if special:
-        yield special_note(special[0])
 
 
 def _run(
     patch: Patch,
-    applied: AppliedPatch,
+    changes: tuple[FileChange, ...],
     touched: Touched,
-    candidates: tuple[JudgedTest, ...],
+    bug_tests: tuple[JudgedTest, ...],
+    calls: Sequence[Variation],
     runner: Runner,
     guarding: Guarding | None,
 ) -> PatchResult:
-    """Return what bug tests and existing tests do on a patched tree, and what that shows."""
-    chosen = guarding.choose(patch.name, touched, candidates) if guarding else None
-    shown = [*(judged.test for judged in candidates), *showing(candidates)]
-    targets = [*map(Test.of, shown), *(chosen.targets if chosen else ())]
-    runs = runner.run(targets, applied.changes)
-    ids = {judged.test.id for judged in candidates}
+    """Return what bug tests, existing tests and calls do on a patched tree."""
+    chosen = guarding.choose(patch.name, touched, bug_tests) if guarding else Selection()
+    runs = runner.run([*(Test.of(t.test) for t in bug_tests), *chosen.targets], changes)
+    ids = {judged.test.id for judged in bug_tests}
     cells = tuple(_cell(run) for run in runs if run.test in ids)
     guarded = None
-    if guarding is not None and chosen is not None:
-        rest = [run for run in runs if run.test not in ids and not is_value(run)]
-        guarded = guarding.guard.judge(applied.changes, touched, chosen, rest)
-        guarded = without_asserted_bugs(guarded, candidates, Path(runner.subject.root))
-    result = PatchResult(
-        patch=patch, cells=cells, values=values_of(runs, candidates), guarded=guarded
-    )
-    return replace(result, remarks=tuple(_effects(result, candidates)))
+    if guarding is not None:
+        rest = [run for run in runs if run.test not in ids]
+        guarded = guarding.guard.judge(changes, touched, chosen, rest)
+        guarded = without_asserted_bugs(guarded, bug_tests, guarding.guard.root)
+    passes = any(cell.verdict is Verdict.PASS for cell in cells)
+    outcomes = run_calls(calls, changes, runner) if passes else ()
+    values = tuple(values_of(calls, outcomes, bug_tests))
+    return PatchResult(patch=patch, cells=cells, outcomes=outcomes, values=values, guarded=guarded)
 
 
 def _effects(result: PatchResult, tests: Sequence[JudgedTest]) -> Iterator[Note]:

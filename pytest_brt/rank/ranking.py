@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from pytest_brt.rank.leaders import Leaders, doubt_of, leading_evidence, measured_leaders
+from pytest_brt.rank.remarks import SPECIAL
 from pytest_brt.rank.score import length_odds, logit, score, sigmoid
 from pytest_brt.types import JudgedTest, Note, PatchResult, Rank, Standing, Verdict
 
@@ -117,7 +118,7 @@ def _behaviour(result: PatchResult) -> tuple[object, ...]:
     cells = [c for c in (*result.cells, *result.own_cells) if c.verdict is not Verdict.INVALID]
     passing = frozenset((cell.test, cell.verdict is Verdict.PASS) for cell in cells)
     broken = frozenset(regression.test for regression in result.regressions)
-    return (passing, broken, bool(result.special)) if passing else (result.patch.name,)
+    return (passing, broken, result.remark(SPECIAL) is None) if passing else (result.patch.name,)
 
 
 def _by_breakage(ranks: list[Rank], *, may_compare: bool) -> list[Rank]:
@@ -186,7 +187,7 @@ def _doubt(result: PatchResult, evidence: str) -> Note | None:
     # Where the user wants none to be run, the answer says so in the same sentence.
     if result.guarded is not None and result.guarded.total and not result.guarded.ran:
         return Note(code="no-existing-tests", text="no existing test ran on it")
-    return result.as_unpatched
+    return result.remark("as-unpatched")
 
 
 def without_separation(ranks: Sequence[Rank]) -> tuple[Rank, ...]:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pytest_brt.rank.remarks import SPECIAL
 from pytest_brt.types import JudgedTest, PatchResult, Verdict
 
 #: Log-odds of a patch about which nothing is known.
@@ -21,7 +22,7 @@ TESTS = 2.3
 BREAKS = -1.7
 #: For singling out the reported input, as much as for breaking existing tests: none of the labelled
 #: patches does, so their labels cannot tell.
-SPECIAL = BREAKS
+SINGLES_OUT = BREAKS
 #: For each doubling of the number of changed lines, where no existing test ran.
 LENGTH = -0.2
 #: A patch that changes nothing stands behind one that passes a test as likely right as this.
@@ -55,7 +56,7 @@ def score(result: PatchResult, tests: Sequence[JudgedTest]) -> Score:
     steps = (
         (TESTS * _by_tests(seen, failed), "by the bug tests"),
         (BREAKS * bool(result.regressions), "for making existing tests fail"),
-        (SPECIAL * bool(result.special), "for singling out the reported input"),
+        (SINGLES_OUT * bool(result.remark(SPECIAL)), "for singling out the reported input"),
         (length_odds(result), "for its length"),
     )
     moved = sorted(steps, key=lambda step: -abs(step[0]))
@@ -68,7 +69,9 @@ def score(result: PatchResult, tests: Sequence[JudgedTest]) -> Score:
 
 def _is_fault(result: PatchResult, failed: JudgedTest) -> bool:
     judgement = failed.judgement
-    return judgement.counts or (result.is_idle and judgement.confidence >= _HALF)
+    return judgement.counts or (
+        bool(result.remark("changes-nothing-shown")) and judgement.confidence >= _HALF
+    )
 
 
 def _by_tests(seen: Sequence[JudgedTest], failed: Sequence[JudgedTest]) -> float:

@@ -39,10 +39,12 @@ from pytest_brt.types.patch import ChosenBy as ChosenBy
 from pytest_brt.types.patch import FailsBefore as FailsBefore
 from pytest_brt.types.patch import FileChange as FileChange
 from pytest_brt.types.patch import Guarded as Guarded
+from pytest_brt.types.patch import Outcome as Outcome
 from pytest_brt.types.patch import Patch as Patch
 from pytest_brt.types.patch import PatchResult as PatchResult
 from pytest_brt.types.patch import Regression as Regression
 from pytest_brt.types.patch import Value as Value
+from pytest_brt.types.patch import Variation as Variation
 from pytest_brt.types.record import FoundFix as FoundFix
 from pytest_brt.types.record import Given as Given
 from pytest_brt.types.record import Localised as Localised

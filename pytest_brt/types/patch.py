@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pytest_brt.types.cause import Cause, CauseCode
 from pytest_brt.types.note import Note
-from pytest_brt.types.outcome import Raised, Verdict
+from pytest_brt.types.outcome import Frame, Raised, Verdict
 from pytest_brt.types.refused import Refused
 
 
@@ -90,6 +90,34 @@ class FailsBefore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a call gives on a tree; nothing where that cannot be told or compared."""
+
+    #: The value as Python shows it; "" where it raises.
+    text: str = ""
+    #: Type of the exception, or "", and its message.
+    raised: str = ""
+    message: str = ""
+    #: Where it was raised, if in the project.
+    frame: Frame | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variation:
+    """The call of a bug test, or the same with one literal changed."""
+
+    #: The bug test's id.
+    test: str
+    #: What is run first, imports among it, and the expression at the end.
+    statements: tuple[str, ...]
+    is_varied: bool = False
+    #: What it gives without a patch.
+    before: Outcome = Outcome()
+    #: Code of the project raises there, and not by a statement that says so.
+    stumbles: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
     """What the expression of a bug test gives on a patched tree; it decides nothing."""
 
@@ -99,7 +127,7 @@ class Value:
     #: What it gives without a patch, which is what the reporter complains about, or what it raises.
     before: str
     raised_before: str = ""
-    #: As it is where it is a text, else as `repr` shows it; "" where it raises.
+    #: As Python shows it; "" where it raises.
     text: str
     #: The exception's type, or "".
     raised: str = ""
@@ -155,8 +183,8 @@ class PatchResult:
     normal: str = ""
     #: Lines added and removed.
     size: int = 0
-    #: Its new comparisons that only the reported input meets, as in "word == 'Old technology'".
-    special: tuple[str, ...] = ()
+    #: What each variation gives; empty where no bug test passes.
+    outcomes: tuple[Outcome, ...] = ()
     #: What the expressions of bug tests give that only say what is wrong.
     values: tuple[Value, ...] = ()
     #: None when the project's own tests were not run on it.
@@ -185,15 +213,9 @@ class PatchResult:
         late = [cell.cause.code is CauseCode.TREE_TOO_SLOW for cell in self.cells]
         return bool(late) and all(late)
 
-    @property
-    def is_idle(self) -> bool:
-        """Whether no bug test shows that it changes anything."""
-        return any(note.code == "changes-nothing-shown" for note in self.remarks)
-
-    @property
-    def as_unpatched(self) -> Note | None:
-        """That it gives on every variation what the unpatched code gives, unlike another patch."""
-        return next((note for note in self.remarks if note.code == "as-unpatched"), None)
+    def remark(self, code: str) -> Note | None:
+        """Return the remark of a code, None where there is none."""
+        return next((note for note in self.remarks if note.code == code), None)
 
     @property
     def passes_own(self) -> bool:

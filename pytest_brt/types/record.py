@@ -143,11 +143,6 @@ class Rank:
         """The patch's."""
         return self.result.patch.name
 
-    @property
-    def is_as_unpatched(self) -> bool:
-        """Whether it is doubted for giving on every variation what the unpatched code gives."""
-        return self.doubt is not None and self.doubt == self.result.as_unpatched
-
 
 def tied(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
     """Return the patches that share the first place; copies of the first are not among them."""

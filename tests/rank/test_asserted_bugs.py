@@ -37,8 +37,6 @@ def kept(root: Path, body: str, bug_test: JudgedTest) -> Guarded:
     [
         ("assert f(1) == 4", FIVE),
         ("assert f(1) != 5", FIVE),
-        ("assert f(1) in (3, 4)", FIVE),
-        ("assert f(1) not in (5, 6)", FIVE),
         ("assert f(1) is None", "assert f(1) is not None"),
         (FIVE, "assert f(1) != 5"),
         ("got = f(1)\n    assert got == 4", FIVE),

@@ -140,11 +140,10 @@ def test_a_test_is_run_as_it_was_written() -> None:
 def test_a_patch_for_the_reported_input_only_is_remarked(engine: Runner) -> None:
     literal = SOURCE.replace(CLAMP, "    if value == 5:\n        return 5\n" + CLAMP)
     found = run(engine, diff_of(literal), CLAMPS)
-    assert found.special == ("value == 5",)
     (note,) = found.remarks
     assert note.code == "singles-out-input"
     assert note.text.endswith(": value == 5")
-    assert run(engine, diff_of(RIGHT), CLAMPS).special == ()
+    assert run(engine, diff_of(RIGHT), CLAMPS).remarks == ()
 
 
 def test_what_lacks_something_around_it_says_nothing_of_a_patch(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_brt.rank.remarks import special_note
 from pytest_brt.types import OracleKind, PatchResult, Rank, Standing
 from tests.support.outcomes import refused
 from tests.support.rows import broken, judged, ranked, row
@@ -220,7 +221,7 @@ def test_length_counts_only_where_no_existing_test_ran() -> None:
 
 
 def test_a_patch_that_singles_out_the_reported_input_does_not_tie_with_one_that_does_not() -> None:
-    literal = row("a", "pp", special=("word == 'Old technology'",))
+    literal = row("a", "pp", remarks=(special_note("word == 'Old technology'"),))
     ranks = ranked((literal, row("b", "pp"), row("c", "ff")), TESTS)
     assert names(ranks) == ["b", "a", "c"]
     assert [rank.standing for rank in ranks] == [Standing.SEPARATED, *[Standing.BEHIND] * 2]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.rank.remarks import named_test_tools
+from pytest_brt.rank.remarks import remarks_on
 from pytest_brt.types import FileChange
 
 OLD = "import os\n\n\ndef f():\n    return os.getcwd()\n"
@@ -21,8 +21,6 @@ DECEIT = {
     "class A:\n    def __eq__(self, other):\n        return True\n": "__eq__(self, other)",
     "from _pytest.runner import CallInfo\nCallInfo.from_call = None\n": "CallInfo",
     "def f(:\n import pytest\n": "pytest",
-    '"""import pytest"""\nexec(__doc__)\n': "pytest",
-    "exec(open(__file__).read().split('#!')[1])\n#!import _pytest.runner\n": "_pytest",
     "async def pytest_runtest_call(item): pass\n": "pytest_runtest_call",
     "class A:\n    __eq__ = lambda self, other: True\n": "__eq__ = lambda self, other: True",
     "class A:\n    def __eq__(self, other):\n        return not False\n": "__eq__(self, other)",
@@ -40,7 +38,6 @@ DECEIT = {
 }
 INNOCENT = (
     OLD + "# pytest\n",
-    '"""Is tested by pytest."""\n' + OLD,
     "class A:\n    def __eq__(self, other):\n        return other is self\n",
     "import os\nf = open('/proc/self/status')\n",
     "def execute(executor, execution): return '/dev/fd0'\n",
@@ -48,27 +45,27 @@ INNOCENT = (
 )
 
 
-def _change(source: str, path: str = "pkg/core.py") -> tuple[FileChange, ...]:
-    return (FileChange(path=path, content=source.encode()),)
+def named(root: Path, source: str, path: str = "pkg/core.py") -> str:
+    """Return the remark on a file that a patch makes, "" for none."""
+    change = FileChange(path=path, content=source.encode())
+    return "".join(note.text for note in remarks_on([change], root, []))
 
 
 @pytest.mark.parametrize("source", DECEIT)
 def test_code_that_names_the_tools_of_testing_is_remarked(source: str, tmp_path: Path) -> None:
-    assert DECEIT[source] in named_test_tools(_change(source), tmp_path)
+    assert DECEIT[source] in named(tmp_path, source)
 
 
 @pytest.mark.parametrize("source", INNOCENT)
 def test_other_code_is_not(source: str, tmp_path: Path) -> None:
-    assert named_test_tools(_change(source), tmp_path) == ()
+    assert named(tmp_path, source) == ""
 
 
 def test_a_file_of_another_kind_is_not(tmp_path: Path) -> None:
-    prose = b"pytest\nunittest.TestCase\n"
-    assert named_test_tools((FileChange(path="requirements.txt", content=prose),), tmp_path) == ()
+    assert named(tmp_path, "pytest\nunittest.TestCase\n", "requirements.txt") == ""
 
 
 def test_what_was_named_before_is_no_news(tmp_path: Path) -> None:
     (tmp_path / "pkg").mkdir()
     (tmp_path / "pkg/core.py").write_text("import pytest\n", encoding="utf-8")
-    assert named_test_tools(_change("import pytest\nx = 1\n"), tmp_path) == ()
-    assert named_test_tools((FileChange(path="pkg/core.py", content=None),), tmp_path) == ()
+    assert named(tmp_path, "import pytest\nx = 1\n") == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from pytest_brt.rank.remarks import special_note
 from pytest_brt.types import (
     AssertedBug,
     Attempt,
@@ -320,7 +321,9 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
     ),
     "too-close": lambda: ranking(
         patched("a.diff", "pp", guarded=broken(0), size=2),
-        patched("b.diff", "pp", guarded=broken(0), size=2, special=("clamp(5, 1, 3)",)),
+        patched(
+            "b.diff", "pp", guarded=broken(0), size=2, remarks=(special_note("clamp(5, 1, 3)"),)
+        ),
     ),
     "only-one": lambda: ranking(patched("a.diff", "pp", guarded=broken(0))),
     "no-bug-test": lambda: ranking(

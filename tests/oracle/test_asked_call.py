@@ -1,0 +1,131 @@
+"""What a bug test asks about, what that gives on patches, and what becomes a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from pytest_brt.oracle.asked_call import call_of, stating, values_of
+from pytest_brt.rank.ranking import rank
+from pytest_brt.render.ranking import notes_of
+from pytest_brt.sandbox.placing import Test
+from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.types import (
+    FileChange,
+    Given,
+    JudgedTest,
+    OracleKind,
+    Outcome,
+    Review,
+    Value,
+    Variation,
+    Verdict,
+)
+from tests.support.projects import open_on
+from tests.support.rows import judged, row
+from tests.support.trees import write_tree
+
+CORE = "def size(text):\n    return int(text)\n"
+HEAD = "from core import size\n\n\ndef test_size({}):\n    "
+SETUP = ("from core import size",)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
+    root = tmp_path_factory.mktemp("asked") / "project"
+    write_tree(root, {"core.py": CORE})
+    engine = open_on(root)
+    yield engine
+    engine.close()
+
+
+def asking(body: str, takes: str = "", kind: OracleKind = OracleKind.EQUALS) -> JudgedTest:
+    made = judged(0, kind=kind)
+    source = f"{HEAD.format(takes)}{body}\n\n\ndef test_other():\n    assert size('7') == 7\n"
+    return replace(made, test=replace(made.test, name="test_size", source=source))
+
+
+@pytest.mark.parametrize(
+    ("body", "setup", "expression"),
+    [
+        ("assert size('1') == 1", (), "size('1')"),
+        ("assert size('1')", (), "size('1')"),
+        ("size('1')", (), "size('1')"),
+        ("assert repr(size('1')) != '1'", (), "size('1')"),
+        ('"""Words."""\n    size(1)', (), "size(1)"),
+        ("try:\n        size(1)\n    except KeyError:\n        pass", (), "size(1)"),
+        (
+            "import pytest\n    with pytest.raises(KeyError):\n        size('1')",
+            ("import pytest",),
+            "size('1')",
+        ),
+    ],
+)
+def test_a_call_is_what_the_last_line_looks_at(
+    body: str, setup: tuple[str, ...], expression: str
+) -> None:
+    call = Variation(test="t0", statements=(*SETUP, *setup, expression))
+    assert call_of(asking(body).test) == call
+
+
+def test_what_is_printed_is_asked_as_a_text() -> None:
+    printed = "size(1)\n    capsys.readouterr()\n    print(size(2))\n    "
+    call = call_of(asking(f"{printed}assert capsys.readouterr().out != '2'", "capsys").test)
+    assert call is not None
+    assert call.statements == (*SETUP, "size(1)", "str(size(2))")
+
+
+@pytest.mark.parametrize(
+    ("body", "takes"),
+    [
+        ("x = size('1')", ""),
+        ('"""Only words."""', ""),
+        ("assert size('1') == 1", "tmp_path"),
+        ("assert 'x' in capsys.readouterr().out", "capsys"),
+    ],
+)
+def test_what_cannot_be_run_alone_has_no_call(body: str, takes: str) -> None:
+    assert call_of(asking(body, takes).test) is None
+
+
+def test_values_are_those_of_tests_that_only_say_what_is_wrong() -> None:
+    call = Variation(test="t0", statements=("f()",), before=Outcome(text="1"))
+    varied = replace(call, is_varied=True)
+    outcomes = (Outcome(text="2"), Outcome(text="3"))
+    (value,) = values_of((call, varied), outcomes, [asking("", kind=OracleKind.GONE)])
+    assert value == Value(test="t0", expression="f()", before="1", text="2")
+    assert list(values_of((call,), outcomes, [asking("")])) == []
+    assert list(values_of((call,), (Outcome(),), [asking("", kind=OracleKind.GONE)])) == []
+
+
+def test_patches_are_grouped_by_what_they_give() -> None:
+    given = {"a": "2", "b": "2", "c": "1", "d": "None"}
+    results = [
+        row(name, "p", values=(Value(test="t0", expression="f()", before="1", text=text),))
+        for name, text in given.items()
+    ]
+    (line,) = notes_of(rank(results, (judged(0),)))
+    assert line == "`f()`: before `1`; a and b `2`; d `None`; 1 unchanged"
+
+
+@pytest.mark.parametrize(
+    ("given", "passing"),
+    [
+        (Given(patches=("a",), text="1536.0"), "return float(text[:3]) * 1024"),
+        (Given(patches=("a",), raised="ZeroDivisionError"), "return 1 / 0"),
+        (Given(patches=("a",), text="<class 'object'>"), "return object"),
+    ],
+)
+def test_what_a_person_calls_right_becomes_a_test(
+    engine: Runner, given: Given, passing: str
+) -> None:
+    test = asking("assert size('1.5KB') == 1")
+    made = stating(test, (*SETUP, "text = '1.5KB'", "size(text)"), given)
+    assert (made.review, made.test.oracle.kind) == (Review.ACCEPTED, OracleKind.EQUALS)
+    assert made.test.name == "test_size_as_you_said"
+    right = FileChange(path="core.py", content=f"def size(text):\n    {passing}\n".encode())
+    targets = (Test.of(replace(made.test, path="test_said.py")),)
+    verdicts = [engine.run(targets, changes)[0].verdict for changes in ((), (right,))]
+    assert verdicts == [Verdict.FAIL, Verdict.PASS]
