@@ -239,7 +239,7 @@ class Run:
 
     def _prepare(self) -> None:
         """Make what runs existing tests on patches, and what repairs: most runs import neither."""
-        from pytest_brt.guard import Guard
+        from pytest_brt.guard import Guard, touched_of
         from pytest_brt.rank.guarding import Guarding
 
         plan, bench = self.plan, self.workbench
@@ -247,7 +247,7 @@ class Run:
         if plan.guard != 0:
             self._guarding = Guarding(
                 guard=guard,
-                patches=plan.patches,
+                pool=tuple(touched_of(plan.patches, guard.root)),
                 total=plan.guard,
                 say=bench.say,
                 kept=bench.cache and bench.cache / "existing-tests.json",

@@ -45,7 +45,7 @@ def run_there(
     with closing(Runner(subject, shut_in(), limits=limits)) as engine:
         guarding = None
         if selection is not None:
-            guarding = Guarding(guard=Guard(engine), patches=(), chosen=selection)
+            guarding = Guarding(guard=Guard(engine), chosen=selection)
         return evaluate(patch, issue, tests, engine, calls=calls, guarding=guarding)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_brt.codec import content_id
-from pytest_brt.guard import LOOKING, SILENT, Guard, Selection, Touched, touched_of
+from pytest_brt.guard import LOOKING, Guard, Selection, Touched, touched_of
 from pytest_brt.guard.existing_tests import keep_selection
 from pytest_brt.once import Once
 from pytest_brt.pysource.parse import parse_or_empty
@@ -27,7 +27,8 @@ class Guarding:
     """The guard of the patches of one issue, and its budget."""
 
     guard: Guard
-    patches: tuple[Patch, ...]
+    #: What the patches change.
+    pool: tuple[Touched, ...] = ()
     #: Seconds for all patches, and for the search on the unpatched tree; None for what is usual.
     total: float | None = None
     #: Is told how far long work is.
@@ -37,8 +38,6 @@ class Guarding:
     #: File in which the choice is kept between runs, and all that decides it besides the patches.
     kept: Path | None = None
     setting: str = ""
-    #: What all `patches` change.
-    _touched: Once[tuple[Patch, ...], tuple[Touched, ...]] = field(default_factory=Once, init=False)
     _chosen: Once[tuple[Touched, ...], Selection] = field(default_factory=Once, init=False)
 
     def seconds(self, tests: Sequence[JudgedTest]) -> float:
@@ -46,30 +45,22 @@ class Guarding:
         if self.total is None and tests:
             return EACH
         total = _WITHOUT if self.total is None else self.total
-        return total / (len(self.patches) + LOOKING)
+        return total / (len(self.pool) + LOOKING)
 
-    def choose(self, name: str, touched: Touched, tests: Sequence[JudgedTest]) -> Selection:
-        """Return the existing tests to be run with the patch `name`, ranked by `tests`.
+    def choose(self, touched: Touched | None, tests: Sequence[JudgedTest]) -> Selection:
+        """Return the existing tests to be run with a patch, ranked by `tests`.
 
         They are the same for all patches of the issue. One that came later, as from a repair, gets
-        those that run what it changes as well.
+        those that run what it changes as well; one that does not apply gets none.
         """
-        if self.chosen is not None:
-            return self.chosen
-        pool = self._touched.get(
-            self.patches, lambda: tuple(touched_of(self.patches, self.guard.root))
-        )
-        pool = tuple(dict.fromkeys((*pool, touched)))
-        chosen = self._chosen.get(pool, lambda: self._choose(pool, tests))
-        if chosen.seconds >= SILENT:
-            number, seconds = len(chosen.tests), chosen.seconds
-            self.say(f"{name}: running {number} existing tests, about {seconds:.0f} s")
-        return chosen
+        if self.chosen is not None or touched is None:
+            return self.chosen or Selection()
+        pool = tuple(dict.fromkeys((*self.pool, touched)))
+        return self._chosen.get(pool, lambda: self._choose(pool, tests))
 
     def choose_for(self, patch: Patch, tests: Sequence[JudgedTest]) -> Selection:
-        """Return the same for a patch of which no more is known; nothing if it does not apply."""
-        touched = next(touched_of([patch], self.guard.root), None)
-        return Selection() if touched is None else self.choose(patch.name, touched, tests)
+        """Return the same for a patch of which no more is known."""
+        return self.choose(next(touched_of([patch], self.guard.root), None), tests)
 
     def _choose(self, pool: tuple[Touched, ...], tests: Sequence[JudgedTest]) -> Selection:
         seconds, hints = self.seconds(tests), hints_of(tests)
@@ -85,12 +76,9 @@ class Guarding:
 def hints_of(tests: Sequence[JudgedTest]) -> frozenset[str]:
     """Return the names that candidate tests use, but for common ones and those they define."""
     words: set[str] = set()
-    for judged in tests:
-        for node in ast.walk(parse_or_empty(judged.test.source or "")):
-            if isinstance(node, ast.Name):
-                words.add(node.id)
-            elif isinstance(node, ast.Attribute):
-                words.add(node.attr)
-            elif isinstance(node, ast.keyword) and node.arg:
-                words.add(node.arg)
+    for node in [node for t in tests for node in ast.walk(parse_or_empty(t.test.source or ""))]:
+        if isinstance(node, ast.Name | ast.Attribute):
+            words.add(node.id if isinstance(node, ast.Name) else node.attr)
+        elif isinstance(node, ast.keyword):
+            words.add(node.arg or "")
     return frozenset(word for word in words - _COMMON if len(word) > 2)

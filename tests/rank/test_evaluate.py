@@ -59,7 +59,7 @@ MEANS = candidate(1, "assert mean([]) == 0")
 
 
 def run(engine: Runner, text: str, *tests: JudgedTest, guard: bool = False) -> PatchResult:
-    guarding = Guarding(guard=Guard(engine), patches=()) if guard else None
+    guarding = Guarding(guard=Guard(engine)) if guard else None
     return evaluate(patch(text), "issue", tests, engine, guarding=guarding)
 
 

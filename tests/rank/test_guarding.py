@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from pytest_brt.guard import LOOKING, Guard, touched_by
 from pytest_brt.rank.guarding import EACH, Guarding, hints_of
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import FileChange, Guarded, JudgedTest, Patch
+from pytest_brt.types import FileChange, JudgedTest
 from tests.support.projects import open_on
 from tests.support.rows import judged
 from tests.support.trees import write_tree
@@ -45,23 +44,13 @@ def candidate(source: str) -> JudgedTest:
     return replace(found, test=replace(found.test, source=source))
 
 
-def look(engine: Runner, guarding: Guarding, name: str, tests: tuple[JudgedTest, ...]) -> Guarded:
-    """Correct one function and return what the guard says of that."""
-    factor = {"double": 2, "triple": 3}[name]
-    after = CORE.replace(f"n * {factor} + 1", f"n * {factor}").encode()
-    changes = (FileChange(path="core.py", content=after),)
-    touched = touched_by(changes, Path(engine.subject.root))
-    chosen = guarding.choose(name, touched, tests)
-    runs = engine.run(chosen.targets, changes)
-    return guarding.guard.judge(changes, touched, chosen, runs)
-
-
 def test_the_seconds_are_shared_between_the_patches_and_the_search(engine: Runner) -> None:
-    patches = tuple(Patch(id=name, name=name, text="") for name in "abcdefg")
-    usual = Guarding(guard=Guard(engine), patches=patches)
+    change = FileChange(path="core.py", content=b"x = 1\n")
+    pool = 7 * (touched_by((change,), Path(engine.subject.root)),)
+    usual = Guarding(guard=Guard(engine), pool=pool)
     assert usual.seconds((judged(0),)) == EACH
     assert usual.seconds(()) * (7 + LOOKING) < EACH * LOOKING
-    given = Guarding(guard=Guard(engine), patches=patches, total=60.0)
+    given = Guarding(guard=Guard(engine), pool=pool, total=60.0)
     assert given.seconds((judged(0),)) == given.seconds(()) == 60.0 / (7 + LOOKING)
 
 
@@ -82,35 +71,3 @@ def test_a(self):
         "Thing",
     }
     assert hints_of([]) == frozenset()
-
-
-@pytest.mark.slow
-def test_long_work_on_existing_tests_is_told_with_how_long_it_takes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for place in ("guard.existing_tests", "rank.guarding"):
-        monkeypatch.setattr(f"pytest_brt.{place}.SILENT", 1.0)
-    tests = "".join(
-        f"def test_{number}():\n    double(1)\n    end = time.process_time() + 0.7\n"
-        "    while time.process_time() < end: pass\n"
-        for number in range(2)
-    )
-    write_tree(
-        tmp_path,
-        {"core.py": CORE, "tests/test_core.py": f"import time\nfrom core import double\n{tests}"},
-    )
-    engine = open_on(tmp_path)
-    said: list[str] = []
-    try:
-        found = look(
-            engine,
-            Guarding(guard=Guard(engine), patches=(), total=60.0, say=said.append),
-            "double",
-            (),
-        )
-        first, running = said
-        assert first == "running existing tests without a patch"
-        assert re.fullmatch("double: running 2 existing tests, about [1-4] s", running)
-        assert found.ran == 2
-    finally:
-        engine.close()
