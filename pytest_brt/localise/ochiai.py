@@ -13,7 +13,7 @@ Line = tuple[str, int]
 
 
 def rank_lines(failing: Sequence[TestRun], passing: Sequence[TestRun]) -> list[tuple[Line, float]]:
-    """Return the lines that failing tests run, by Ochiai's score, but for those that all run.
+    """Return the lines that failing tests run, by Ochiai's score.
 
     It is e_f / √((e_f + n_f)(e_f + e_p)) of the failing tests that run the line (e_f) or do not
     (n_f), and the passing ones that do (Abreu et al. 2006).
@@ -22,15 +22,12 @@ def rank_lines(failing: Sequence[TestRun], passing: Sequence[TestRun]) -> list[t
     scores = {
         line: count / sqrt(len(failing) * (count + in_passing[line]))
         for line, count in in_failing.items()
-        if len(passing) <= 1 or (count, in_passing[line]) != (len(failing), len(passing))
     }
     return sorted(scores.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _counts(runs: Sequence[TestRun]) -> Counter[Line]:
-    counts = Counter[Line]()
-    for run in runs:
-        for path, bits in run.ran:
-            number = int(bits, 16)
-            counts.update((path, n) for n in range(number.bit_length()) if number >> n & 1)
-    return counts
+    ran = [(path, int(lines, 16)) for run in runs for path, lines in run.ran]
+    return Counter(
+        (path, n) for path, bits in ran for n in range(bits.bit_length()) if bits >> n & 1
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_brt.rank.ranking import rank, without_separation
+from pytest_brt.rank.ranking import rank
 from pytest_brt.rank.variations import find_difference, find_remarks
 from pytest_brt.types import JudgedTest, PatchResult, Rank, Telling, Variation, tied
 
@@ -29,7 +29,7 @@ def rank_patches(
         for one in results
     ]
     ranks = rank(noted, tests)
-    return ranks if is_whole else without_separation(ranks)
+    return ranks if is_whole else tuple(replace(r, standing=None, doubt=None) for r in ranks)
 
 
 def tellings_of(

@@ -28,18 +28,22 @@ def rank(
     that does not apply, or for which there was no time, has no score and comes last. Neither has
     any where no bug test ran at all: without one the order is that of what existing tests say.
     """
-    candidates = [judged for judged in tests if judged.judgement.candidate]
+    bug_tests = [judged for judged in tests if judged.judgement.candidate]
     is_tried = any(result.verdicts or result.passes_own for result in results)
-    rated: list[Rank] = []
-    unrated: list[Rank] = []
-    for result in results:
-        is_rated = is_tried and result.applies and not result.is_late
-        (rated if is_rated else unrated).append(_with_epr(result, results))
-    deciding = _without_own_word(results, candidates)
+    ranks = [_with_epr(result, results) for result in results]
+    rated = [r for r in ranks if is_tried and r.result.applies and not r.result.is_late]
+    deciding = _without_own_word(results, bug_tests)
     # Where no test is left, what patches say of themselves is better than nothing.
-    ordered = _by_score(rated, deciding or candidates)
-    ordered += _by_breakage(unrated, may_compare=not candidates)
-    return _with_standings(ordered, deciding, measured_leaders() if leaders is None else leaders)
+    scored = _by_score(rated, deciding or bug_tests)
+    unrated = sorted(
+        (replace(one, standing=Standing.NO_EVIDENCE) for one in ranks if one not in rated),
+        key=lambda one: (not one.result.applies, _broken(one), one.name),
+    )
+    # Without any test it is known how many existing tests those break that apply.
+    number = 0 if bug_tests else sum(one.result.applies for one in unrated)
+    unrated[:number] = _placed(unrated[:number], _broken)
+    known = measured_leaders() if leaders is None else leaders
+    return (*_with_standings(scored, deciding, known), *unrated)
 
 
 def _with_epr(result: PatchResult, results: Iterable[PatchResult]) -> Rank:
@@ -48,19 +52,20 @@ def _with_epr(result: PatchResult, results: Iterable[PatchResult]) -> Rank:
     Every bug test counts, also those that fail alike. INVALID cells are our fault and count neither
     as passed nor as run.
     """
-    verdicts, name = list(result.verdicts.values()), result.patch.name
-    passed = verdicts.count(Verdict.PASS)
+    verdicts = list(result.verdicts.values())
+    passed, total = verdicts.count(Verdict.PASS), len(verdicts)
+    same = [other.patch.name for other in results if other.program == result.program]
     return Rank(
         result=result,
-        epr=passed / len(verdicts) if verdicts else None,
+        epr=passed / total if total else None,
         passed=passed,
-        total=len(verdicts),
-        copies=tuple(
-            other.patch.name
-            for other in results
-            if other.program == result.program and other.patch.name != name
-        ),
+        total=total,
+        copies=tuple(name for name in same if name != result.patch.name),
     )
+
+
+def _broken(one: Rank) -> int:
+    return len(one.result.regressions)
 
 
 def _placed(ranks: Iterable[Rank], key: Callable[[Rank], object]) -> list[Rank]:
@@ -85,8 +90,7 @@ def _without_own_word(
         own |= {(cell.test, result.program) for cell in result.own_cells}
         cells = (*result.cells, *result.own_cells)
         passed |= {(c.test, result.program) for c in cells if c.verdict is Verdict.PASS}
-    heard = {test for test, _ in passed - own}
-    words = {test for test, _ in passed} - heard
+    words = {test for test, _ in passed} - {test for test, _ in passed - own}
     return [judged for judged in tests if judged.test.id not in words]
 
 
@@ -101,13 +105,14 @@ def _by_score(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
         groups.setdefault(_behaviour(one.result), []).append(one)
     most = min((each.odds for each in scores.values() if not each.is_at_fault), default=math.inf)
     scored: list[Rank] = []
-    orders: dict[int, object] = {}
     for number, group in enumerate(groups.values(), 1):
         best = scores[group[0].name]
-        orders[number] = best.order
-        share = sigmoid(min(best.odds, most) if best.is_at_fault else best.odds)
-        scored += [replace(one, group=number, score=share, because=best.reasons) for one in group]
-    return _placed(scored, lambda one: orders[one.group])
+        odds = min(best.odds, most) if best.is_at_fault else best.odds
+        for one in group:
+            scores[one.name] = best
+            because = best.reasons
+            scored.append(replace(one, group=number, score=sigmoid(odds), because=because))
+    return _placed(scored, lambda one: scores[one.name].order)
 
 
 def _behaviour(result: PatchResult) -> tuple[object, ...]:
@@ -121,50 +126,33 @@ def _behaviour(result: PatchResult) -> tuple[object, ...]:
     return (passing, broken, result.remark(SPECIAL) is None) if passing else (result.patch.name,)
 
 
-def _by_breakage(ranks: list[Rank], *, may_compare: bool) -> list[Rank]:
-    """Return ranks without scores; where there is no test at all, those that apply get places.
-
-    What is known then is how many existing tests they break.
-    """
-
-    def broken(one: Rank) -> int:
-        return len(one.result.regressions)
-
-    ranks.sort(key=lambda one: (not one.result.applies, broken(one), one.name))
-    number = sum(may_compare and one.result.applies for one in ranks)
-    return _placed(ranks[:number], broken) + ranks[number:]
-
-
 # -- how sure the order is ---------------------------------------------------------------------
 
 
 def _with_standings(
     ranks: Sequence[Rank], tests: Sequence[JudgedTest], leaders: Leaders
-) -> tuple[Rank, ...]:
+) -> list[Rank]:
     """Return `ranks`, best first and scored, with the standing of each.
 
     Patches that pass the same tests as the leading one are tied with it, whatever ordered them; a
     copy of it is the same patch and ties nothing. When no test passes on any patch, there is no
     evidence for one either. A patch that nothing could be compared with has no standing.
     """
-    rated = [one for one in ranks if one.score is not None]
-    if not any(one.passed for one in rated):
-        return tuple(replace(one, standing=Standing.NO_EVIDENCE) for one in ranks)
-    leader, *others = rated
-    is_alone = all(one.name in leader.copies for one in others)
-    near = {_compare(one, leader) for one in others if one.name not in leader.copies}
-    first = next((it for it in (Standing.TIED, Standing.CLOSE) if it in near), Standing.SEPARATED)
+    if not any(one.passed for one in ranks):
+        return [replace(one, standing=Standing.NO_EVIDENCE) for one in ranks]
+    leader, *others = ranks
+    rivals = {_compare(one, leader) for one in others if one.name not in leader.copies}
     evidence = leading_evidence(leader.result, tests)
-    doubt = None
-    if first is Standing.SEPARATED and not is_alone:
+    leader = replace(leader, leads_by=evidence)
+    if not rivals:
+        return [leader, *others]
+    first = next((it for it in (Standing.TIED, Standing.CLOSE) if it in rivals), Standing.SEPARATED)
+    if first is Standing.SEPARATED:
         doubt = _doubt(leader.result, evidence) or doubt_of(evidence, leaders)
         first = Standing.UNSURE if doubt else first
-    standings = [None if is_alone else _compare(one, leader) for one in rated[1:]]
-    return (
-        replace(leader, standing=None if is_alone else first, doubt=doubt, leads_by=evidence),
-        *(replace(one, standing=it) for one, it in zip(others, standings, strict=True)),
-        *(replace(one, standing=Standing.NO_EVIDENCE) for one in ranks[len(rated) :]),
-    )
+        leader = replace(leader, doubt=doubt)
+    behind = [replace(one, standing=_compare(one, leader)) for one in others]
+    return [replace(leader, standing=first), *behind]
 
 
 def _compare(one: Rank, leader: Rank) -> Standing:
@@ -188,11 +176,3 @@ def _doubt(result: PatchResult, evidence: str) -> Note | None:
     if result.guarded is not None and result.guarded.total and not result.guarded.ran:
         return Note(code="no-existing-tests", text="no existing test ran on it")
     return result.remark("as-unpatched")
-
-
-def without_separation(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
-    """Return `ranks` for a ranking that lacks patches: who leads is not known yet."""
-    unknown = (Standing.SEPARATED, Standing.UNSURE, Standing.BEHIND)
-    return tuple(
-        replace(one, standing=None, doubt=None) if one.standing in unknown else one for one in ranks
-    )

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_brt.pipeline.ranking import rank_patches
 from pytest_brt.rank.leaders import lower_bound
-from pytest_brt.rank.ranking import rank, without_separation
+from pytest_brt.rank.ranking import rank
 from pytest_brt.types import (
     COUNTS,
     Evidence,
@@ -80,10 +81,8 @@ def test_without_evidence_there_is_no_standing() -> None:
 
 def test_nobody_leads_while_patches_are_missing() -> None:
     results = (row("a", "pp", guarded=SAFE), row("b", "ff"))
-    found = without_separation(ranked(results, (judged(0), judged(1))))
-    assert [one.standing for one in found] == [None, None]
-    tied = without_separation(ranked((row("a", "pp"), row("b", "pp")), BELIEVED))
-    assert [one.standing for one in tied] == [Standing.TIED, Standing.TIED]
+    found = rank_patches(results, (judged(0), judged(1)), (), is_whole=False)
+    assert [(one.standing, one.doubt) for one in found] == [(None, None)] * 2
 
 
 AS_UNPATCHED = Note(code="as-unpatched", text="as without a patch")
