@@ -25,16 +25,15 @@ def without_asserted_bugs(guarded: Guarded, tests: Sequence[JudgedTest], root: P
     program meets both.
     """
     trusted = [judged.test for judged in tests if judged.judgement.counts]
-    asked = [(test.name, *claim) for test in trusted for claim in _claims(test.source or "")]
+    asked = {claim: test.name for test in trusted for claim in _claims(test.source or "")}
     bugs: dict[str, AssertedBug] = {}
     for regression in guarded.regressions if asked else ():
         path = root / regression.test.partition("::")[0]
         source = path.read_bytes() if path.is_file() else b""
-        pairs = product(_claims(source, regression.line), asked)
-        for (call, result, wants), (name, same, other, wants_too) in pairs:
-            excludes = (result == other) != (wants == wants_too)
-            if call == same and excludes and (wants or wants_too):
-                bug = AssertedBug(test=regression.test, call=call, bug_test=name)
+        for (call, result, wants), claim in product(_claims(source, regression.line), asked):
+            same, other, wants_too = claim
+            if call == same and (wants or wants_too) and (result == other) != (wants == wants_too):
+                bug = AssertedBug(test=regression.test, call=call, bug_test=asked[claim])
                 bugs[regression.test] = bug
     kept = tuple(one for one in guarded.regressions if one.test not in bugs)
     return replace(guarded, regressions=kept, disputed=tuple(bugs.values()))

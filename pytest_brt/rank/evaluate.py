@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from pytest_brt.errors import SandboxProblem
 from pytest_brt.guard import Selection, Touched, touched_by
 from pytest_brt.oracle.asked_call import values_of
 from pytest_brt.oracle.environment_errors import missing_here
@@ -26,6 +28,7 @@ from pytest_brt.types import (
     FileChange,
     JudgedTest,
     Note,
+    Outcome,
     Patch,
     PatchResult,
     TestRun,
@@ -102,8 +105,10 @@ def _run(
         rest = [run for run in runs if run.test not in ids]
         guarded = guarding.guard.judge(changes, touched, chosen, rest)
         guarded = without_asserted_bugs(guarded, bug_tests, guarding.guard.root)
-    passes = any(cell.verdict is Verdict.PASS for cell in cells)
-    outcomes = run_calls(calls, changes, runner) if passes else ()
+    outcomes: tuple[Outcome, ...] = ()
+    if any(cell.verdict is Verdict.PASS for cell in cells):
+        with suppress(SandboxProblem):  # what its tests did is known without
+            outcomes = run_calls(calls, changes, runner)
     values = tuple(values_of(calls, outcomes, bug_tests))
     return PatchResult(patch=patch, cells=cells, outcomes=outcomes, values=values, guarded=guarded)
 
