@@ -97,7 +97,7 @@ def _tests_in(
         support = tuple(other for other in ours if other is not change)
         for test in altered_tests(path, before, source, kinds):
             yield (
-                content_id(test_key(dedent(test.source))),
+                test_key(dedent(test.source)),
                 CandidateTest(
                     id=content_id(
                         "brought", path, test.node, source, *(one.path for one in support)
