@@ -16,7 +16,7 @@ from pathlib import Path
 from pytest_brt.oracle.asked_call import call_of
 from pytest_brt.pysource.parse import parse
 from pytest_brt.rank.remarks import special_note
-from pytest_brt.report.match import is_steady
+from pytest_brt.report.match import ADDRESS, is_steady
 from pytest_brt.sandbox.events import StatementResult
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.statements import Script, run_statements
@@ -34,8 +34,6 @@ from pytest_brt.types import (
 
 #: Bug tests whose calls are varied, and variations of each call.
 _TESTS, _VARIATIONS = 6, 12
-#: Share of the time limit that one statement gets: what takes longer is no small call.
-_SHARE = 1 / 12
 #: Characters of a result.
 _LONGEST = 500
 #: What a line of code has that raises on purpose, which may be right.
@@ -109,7 +107,7 @@ def run_calls(
         SubjectProblem, SandboxProblem: nothing can be run.
     """
     statements = tuple(line for call in calls for line in 2 * call.statements)
-    script = Script(statements=statements, changes=changes, statement_share=_SHARE)
+    script = Script(statements=statements, changes=changes)
     results = iter(run_statements(runner, script).observed if calls else ())
     outcomes = []
     for call in calls:
@@ -125,7 +123,8 @@ def _outcome(results: Sequence[StatementResult], size: int) -> Outcome:
         return Outcome()
     if raised := results[-1].raised:
         frame = raised.frames[-1] if raised.frames else None
-        return Outcome(raised=raised.type, message=raised.message, frame=frame)
+        message = ADDRESS.sub("0x", raised.message)
+        return Outcome(raised=raised.type, message=message, frame=frame)
     text = results[-1].value.repr if results[-1].value else ""
     return Outcome(text=text[:_LONGEST] if is_steady(text) else "")
 
