@@ -78,12 +78,12 @@ def vary(call: Variation) -> list[Variation]:
     variations = {call.statements: call}
     for turn in zip_longest(*(_near(node.value) for node in literals)):
         for node, near in zip(literals, turn, strict=True):
-            own, node.value = node.value, near
-            statements = tuple(map(ast.unparse, tree.body))
-            node.value = own
-            if near is not None and statements not in variations:
-                variations[statements] = replace(call, statements=statements, is_varied=True)
-    return [*variations.values()][1 : _VARIATIONS + 1]
+            if near is not None and len(variations) <= _VARIATIONS:
+                own, node.value = node.value, near
+                new = replace(call, statements=tuple(map(ast.unparse, tree.body)), is_varied=True)
+                variations.setdefault(new.statements, new)
+                node.value = own
+    return [*variations.values()][1:]
 
 
 def _near(value: object) -> Sequence[float | bytes | str]:
