@@ -34,6 +34,7 @@ from pytest_brt.types import (
 
 #: Bug tests whose calls are varied, and variations of each call.
 _TESTS, _VARIATIONS = 6, 12
+_LITERAL = ast.Constant | ast.List | ast.Tuple | ast.Set
 #: Characters of a result.
 _LONGEST = 500
 #: What a line of code has that raises on purpose, which may be right.
@@ -73,21 +74,25 @@ def vary(call: Variation) -> list[Variation]:
     Those of the call itself come before those of its set-up.
     """
     tree = parse("\n".join(call.statements))
-    literals = [node for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    literals = [node for node in ast.walk(tree) if isinstance(node, _LITERAL)]
     literals.sort(key=lambda node: -node.lineno)
+    fields = ["value" if isinstance(node, ast.Constant) else "elts" for node in literals]
+    values = [getattr(*pair) for pair in zip(literals, fields, strict=True)]
     variations = {call.statements: call}
-    for turn in zip_longest(*(_near(node.value) for node in literals)):
-        for node, near in zip(literals, turn, strict=True):
+    for turn in zip_longest(*map(_near, values)):
+        for node, field, value, near in zip(literals, fields, values, turn, strict=True):
             if near is not None and len(variations) <= _VARIATIONS:
-                own, node.value = node.value, near
+                setattr(node, field, near)
                 new = replace(call, statements=tuple(map(ast.unparse, tree.body)), is_varied=True)
                 variations.setdefault(new.statements, new)
-                node.value = own
+                setattr(node, field, value)
     return [*variations.values()][1:]
 
 
-def _near(value: object) -> Sequence[float | bytes | str]:
-    """Return what may stand in the place of a literal: values of its type."""
+def _near(value: object) -> Sequence[object]:
+    """Return what may stand in the place of a literal: values of its type, fewer elements."""
+    if isinstance(value, list):
+        return [elements for elements in (value[:-1], value[1:]) if elements]
     if isinstance(value, int | float):
         return [type(value)(near) for near in (value + 1, 0, -value, 10 * value, value - 1)]
     if isinstance(value, bytes):

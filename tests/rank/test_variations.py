@@ -116,12 +116,13 @@ def test_a_call_that_ends_the_process_leaves_what_came_before(engine: Runner) ->
     assert set(others) == {Outcome()}
 
 
-def test_each_literal_gets_values_near_it_in_its_turn() -> None:
+def test_each_literal_gets_values_near_it_in_its_turn_and_a_list_fewer_elements() -> None:
     own = ("import core", "x = True", "core.size([5, b'cd'])")
     calls = vary(Variation(test="t0", statements=own))
     assert {one.statements[1:] for one in calls} >= {
         ("x = False", "core.size([5, b'cd'])"),
         ("x = True", "core.size([6, b'cd'])"),
+        ("x = True", "core.size([5])"),
         ("x = True", "core.size([5, b'c'])"),
     }
     assert {one.statements[0] for one in calls} == {"import core"}
