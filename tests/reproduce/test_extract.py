@@ -8,7 +8,6 @@ import pytest
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.reproduce.extract import Extractor, code_in, split_tests
 from pytest_brt.reproduce.questions import is_in_report
-from pytest_brt.reproduce.reduce import without_assertions
 from pytest_brt.types import Issue, Origin
 
 TEST = "def test_a():\n    assert f(1) == 2\n"
@@ -127,18 +126,6 @@ def test_what_nobody_has_is_a_problem(index: Index) -> None:
     _, _, problems = extract(index, "def test_a():\n    assert grip(5) == 5\n")
     assert len(problems) == 1
     assert "grip" in problems[0]
-
-
-def test_assertions_before_the_failing_one_go() -> None:
-    source = (
-        "def test_a():\n    items = [1]\n    assert items\n    assert items.pop(0) == 1\n"
-        "    assert items == [2]\n    assert len(items) == 9\n"
-    )
-    assert without_assertions(source, 5) == (
-        "def test_a():\n    items = [1]\n    items.pop(0)\n    assert items == [2]\n"
-        "    assert len(items) == 9\n"
-    )
-    assert without_assertions(source, 2) == source
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from pytest_brt.reproduce.extract import Extractor
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import Findings
 from pytest_brt.reproduce.rate import judge_written
-from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import most_severe
@@ -173,7 +172,7 @@ def write_tests(spec: Agent, number: int, bench: Workbench, findings: Findings) 
         issue=issue.id,
         strategy=spec.name,
         index=number,
-        tests=select([reduce_test(one, bench) for one in judged]),
+        tests=select(judged),
         notes=() if is_good else (Note(code="dialogue-ended", text=text),),
         trajectories=(done,),
     )

@@ -16,7 +16,6 @@ from pytest_brt.project.index import Index
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import gather
 from pytest_brt.reproduce.questions import Judge, with_opinion
-from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.replay import attempt as replay
 from pytest_brt.reproduce.strategies.agent import AUTO_AGENT, write_tests
 from pytest_brt.reproduce.strategies.invert import invert
@@ -78,8 +77,6 @@ class Auto:
             self._note("without-model", f"without the model: {self.problem}")
         if late:
             self._note("not-tried", f"more time (--brt-budget) would add: {', '.join(late)}")
-        for item in self._candidates()[:KEEP]:
-            self._replace(item, reduce_test(item, bench))
         return self._so_far()
 
     def _so_far(self) -> Attempt:
