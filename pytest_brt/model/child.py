@@ -60,7 +60,7 @@ class Child(Server):
         self.path = path
         #: What runs, or ran; None before anybody asked.
         self.process: subprocess.Popen[bytes] | None = None
-        self.pauses = ()  # another one is started
+        self.pauses = (0.0,)  # another one is started, once
         self._lock = threading.Lock()
 
     @property

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.agents.reply import first_object, object_schema
+from pytest_brt.agents.reply import first_object
 from pytest_brt.errors import ModelProblem, Overflowed
 from pytest_brt.model.child import Child, engines
 from tests.model.serve import ask, open_model
@@ -19,6 +19,9 @@ def needs(engine: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(engine not in engines(), reason=f"wants {engine}")
 
 
+FORM = (
+    '{"type": "object", "properties": {"a": {"type": "string", "maxLength": 5}}, "required": ["a"]}'
+)
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.parametrize(
@@ -42,7 +45,7 @@ def test_it_answers_and_goes_on_after_its_death(tiny: Path, engine: str) -> None
         replies = model.complete(ask("hello", n=3, max_tokens=20))
         assert len({reply.text for reply in replies}) == 3
         assert (model.context, model.usage.cost.tokens > 20) == (2048, True)
-        asked = ask("a thing", schema=object_schema(["a"], 5), max_tokens=80)
+        asked = ask("a thing", schema=FORM, max_tokens=80)
         assert "a" in first_object(model.text(asked))
         with pytest.raises(Overflowed):
             model.text(ask("word " * 9000))

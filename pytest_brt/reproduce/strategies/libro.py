@@ -8,7 +8,6 @@ sample fails in the same way.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
@@ -118,7 +117,7 @@ class Libro:
         for number, reply in enumerate(replies, first):
             origin = Origin(strategy="libro", model=bench.model.name, seed=number)
             for item in extractor.tests(reply.text, origin):
-                known = self.by_path.setdefault(item.test.path, Sampled(item.test))
+                known = self.by_path.setdefault(item.path, Sampled(item))
                 known.samples.add(self.samples)
             self.samples += 1
         new = {one.test.id: one for one in self.by_path.values() if not one.runs}
@@ -130,7 +129,6 @@ class Libro:
     def _request(self, values: Mapping[str, object]) -> Request:
         return Request(
             messages=system_and_user("libro", **values),
-            top_k=0,
             max_tokens=max(16, min(_REPLY, self.bench.model.context // 4)),
             stop=() if self.in_auto else _STOP,
         )
@@ -165,10 +163,7 @@ class Libro:
 
     def outcome(self) -> Note:
         """Return what became of the samples."""
-        counts = Counter(item.runs[0].verdict for item in self.by_path.values() if item.runs)
-        did = ", ".join(f"{many} {verdict}" for verdict, many in sorted(counts.items()))
-        text = f"{count(len(self.by_path), 'different test')} ({did or 'not run'})"
-        text = text if self.by_path else "no usable sample"
+        text = count(len(self.by_path), "different test") if self.by_path else "none usable"
         return Note(code="samples-drawn", text=f"{count(self.samples, 'sample')}: {text}")
 
 
