@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -49,19 +50,36 @@ def test_it_answers_and_goes_on_after_its_death(tiny: Path, engine: str) -> None
         assert "a" in first_object(model.text(asked))
         with pytest.raises(Overflowed):
             model.text(ask("word " * 9000))
-        child = model.server
-        assert isinstance(child, Child)
-        assert child.process is not None
-        os.kill(child.process.pid, signal.SIGKILL)
-        child.process.wait()
-        assert model.complete(ask("again", max_tokens=5))[0].is_cut
     finally:
         model.close()
-    assert child.has_died
 
 
-def test_a_file_that_is_no_model(tmp_path: Path, engine: str) -> None:
+def test_it_is_started_again_where_it_was_killed_in_the_middle(tiny: Path, engine: str) -> None:
+    model = open_model(f"gguf:{tiny},context=8192,engine={engine}")
+    child = model.server
+    assert isinstance(child, Child)
+    try:
+        assert model.complete(ask("hello", max_tokens=5))[0].is_cut
+        first = child.process
+        assert first is not None
+        threading.Timer(0.3, os.kill, (first.pid, signal.SIGKILL)).start()
+        assert model.text(ask("a long one", max_tokens=6000))
+        assert first.poll() == -signal.SIGKILL
+        assert child.is_running
+    finally:
+        model.close()
+    assert not child.is_running
+
+
+@pytest.mark.parametrize("kind", ["no header", "cut off", "empty"])
+def test_a_file_that_is_no_model(tmp_path: Path, tiny: Path, engine: str, kind: str) -> None:
+    whole = tiny.read_bytes()
+    content = {"no header": b"GGUF" + bytes(100), "cut off": whole[: len(whole) // 2], "empty": b""}
     bad = tmp_path / "bad.gguf"
-    bad.write_bytes(b"GGUF" + bytes(100))
-    with pytest.raises(ModelProblem, match=r"'bad\.gguf' cannot be loaded"):
+    bad.write_bytes(content[kind])
+    with pytest.raises(ModelProblem) as caught:
         open_model(f"gguf:{bad},engine={engine}").text(ask("hello"))
+    said = str(caught.value)
+    assert said.startswith("'bad.gguf' cannot be loaded: ")
+    assert said.endswith("(is it a whole GGUF file?)")
+    assert "\n" not in said

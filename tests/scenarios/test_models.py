@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -38,6 +40,15 @@ PASSES = code(
 BROKEN = code("from interval import grip\n\n\ndef test_grip():\n    assert grip(5) == 5\n")
 #: To each question about a test: the words that ask for it, and no other fix.
 JUDGE = {"words": QUOTE, "fix": "none", "passes": "yes"}
+#: Code of a project that tells somebody elsewhere of its import.
+CALLS_HOME = """
+import socket
+
+try:
+    socket.create_connection(("192.0.2.1", 80), 1)
+except OSError:
+    pass
+"""
 Play = Callable[..., Model]
 
 
@@ -113,6 +124,23 @@ def test_auto_asks_nothing_where_the_report_is_enough(project: Project, play: Pl
     assert run.code == 0, run.said
     assert run.report.first.author == "report"
     assert not [request for request in model.requests if "response_format" not in request]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("strace"), reason="wants strace")
+def test_only_this_machine_is_connected_to(project: Project, play: Play) -> None:
+    """Not by what the project's code does either, which asks for more."""
+    project.write({"interval.py": f"{FILES['interval.py']}\n{CALLS_HOME}"})
+    model = play(always=RIGHT)
+    log = project.folder / "connections"
+    traced = ("strace", "-f", "-e", "trace=connect,sendto", "-o", str(log), "pytest")
+    run = project.run(*traced, f"--brt-report={project.json}", "--brt-issue=issue.md", model.option)
+    assert run.code == 0, run.said
+    calls = [line for line in log.read_text("utf-8").splitlines() if "AF_INET" in line]
+    to_model = [line for line in calls if f"htons({model.port})" in line]
+    away = [line for line in calls if not re.search(r'"127\.0\.0\.1"|"::1"', line)]
+    assert to_model
+    assert not [line for line in away if not line.rstrip().endswith("(Network is unreachable)")]
 
 
 def test_the_same_run_again_asks_nothing(project: Project, play: Play) -> None:
