@@ -110,7 +110,7 @@ def edit_code(env: RepairWork, path: str, prompt: str) -> Observation:
     path = env.find(path)
     values = {"path": path, "code": _near(env, path, prompt), "task": prompt}
     (reply,) = env.ask(env.editor, "edit_code", _EDIT, **values)
-    fix = [edit._replace(path=path) for edit in _fix_of(reply, path)]
+    fix = [edit._replace(path=path) for edit in _fix_of(reply)]
     changes = apply_fix(fix, env)
     env.changed[path] = changes[0].content or b""
     first = min(edit.first for edit in fix)
@@ -123,14 +123,14 @@ def change(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> str:
     return changes
 
 
-def _fix_of(reply: Reply, path: str = "") -> list[LineEdit]:
+def _fix_of(reply: Reply) -> list[LineEdit]:
     """Return the fix that a tool was answered; raise FixProblem where it is none."""
     tools = {"change": change, "write_fix": change}
     try:
         call, _ = read_reply(reply.text, tools, is_cut=reply.is_cut)
     except Refused as refused:
         raise FixProblem("the answer is no fix: ask for it in other words") from refused
-    return parse_fix(call.arguments[0][1], call.code, path)
+    return parse_fix(call.arguments[0][1], call.code)
 
 
 def _near(env: RepairWork, path: str, text: str) -> str:

@@ -19,7 +19,6 @@ from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.parse import IMPORTS
 from pytest_brt.reproduce.code_shown import Wanted, show_code, show_tests
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.sandbox.statements import Script, run_statements
 from pytest_brt.types import Issue, Place
 
 #: Statements whose results are told.
@@ -114,20 +113,16 @@ def gather(
             "package": next(iter(index.packages), ""),
             "session": _session(seen),
             "is_observed": observed is not None,
-            "imports": _imports(issue, index, places, seen, bench) if observed else "",
+            "imports": _imports(issue, index, places, seen) if observed else "",
             "python": ".".join(map(str, bench.engine.subject.python_version)),
         },
     )
 
 
 def _imports(
-    issue: Issue,
-    index: Index,
-    places: Sequence[Place],
-    seen: Sequence[Observation],
-    bench: Workbench,
+    issue: Issue, index: Index, places: Sequence[Place], seen: Sequence[Observation]
 ) -> str:
-    """Return imports that work: the report's own, of places, and of names that the report has."""
+    """Return imports: the report's own that work, of places, and of names that the report has."""
     ran = [item.source for item in seen if item.result and not item.raised]
     own = [source for source in ran if source.startswith(IMPORTS)]
     known = re.findall(r"\w+", "\n".join(own))
@@ -136,10 +131,8 @@ def _imports(
     names = [
         one for one in dict.fromkeys(words) if one not in known and index.unique_definition(one)
     ]
-    ways = tuple(filter(None, (find_import(name, index) for name in names[:_IMPORTS])))
-    did = run_statements(bench.engine, Script(statements=ways)).observed if ways else ()
-    work = [ways[one.index] for one in did if one.raised is None]
-    return "\n".join(dict.fromkeys([*own, *work, "import pytest"]))
+    ways = (find_import(name, index) for name in names[:_IMPORTS])
+    return "\n".join(dict.fromkeys([*own, *filter(None, ways), "import pytest"]))
 
 
 def _session(seen: Sequence[Observation]) -> str:

@@ -237,7 +237,7 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
                 "samples-drawn",
                 "libro: 16 samples: 3 different tests",
             ),
-            said("plans-failed", "invert: no plan of 3 came to a test that fails as reported"),
+            said("plans-failed", "invert: no plan came to a test that fails as reported"),
             said("dialogue-ended", "agent: 4 steps: stopped: repeated the same action"),
         ),
     ),

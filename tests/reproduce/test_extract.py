@@ -73,7 +73,7 @@ def test_a_fixture_that_the_host_imports_is_imported(index: Index, tmp_path: Pat
         (one,) = extractor.tests(
             "def test_a(made):\n    assert made == 2\n", Origin(strategy="libro")
         )
-    assert "from tests import made\n" in (one.test.source or "")
+    assert "from tests import made\n" in (one.source or "")
 
 
 def test_each_test_stands_alone() -> None:

@@ -18,7 +18,7 @@ from pytest_brt.types import Attempt, JudgedTest, Note, Origin, Verdict
 
 #: Plans, each told of those before, and versions of a passing test and of a turned one for each.
 _PLANS, _VERSIONS = 3, 3
-_NONE = Note(code="plans-failed", text=f"no plan of {_PLANS} came to a test that fails as reported")
+_NONE = Note(code="plans-failed", text="no plan came to a test that fails as reported")
 
 
 def invert(number: int, bench: Workbench, findings: Findings) -> Attempt:
@@ -32,9 +32,9 @@ def invert(number: int, bench: Workbench, findings: Findings) -> Attempt:
     work = _Inversion(bench, findings, seed_of(issue, "invert", number, bench.seed))
     plans: list[str] = []
     for _ in range(_PLANS):
-        plans.append(" ".join(work.ask("plan", plans=plans).split())[:400])
-        bench.say(f"plan {len(plans)}: {plans[-1][:80]}")
-        passing = work.write("write", plan=plans[-1])
+        plan = work.ask("plan", plans=plans).strip()[:400]
+        plans.append(plan)
+        passing = work.write("write", plan=plan)
         if passing and (test := work.write("turn", passing=passing)):
             return Attempt(issue=issue, strategy="invert", index=number, tests=(test,))
     return Attempt(issue=issue, strategy="invert", index=number, tests=(), notes=(_NONE,))
@@ -51,8 +51,7 @@ class _Inversion:
     def write(self, task: str, **values: object) -> JudgedTest | None:
         """Ask for a test until one does what is wanted; each is told of the one before."""
         bench, issue = self.bench, self.findings.issue
-        folder = bench.engine.subject.test_root
-        extractor = Extractor(issue, self.findings.index, folder, bench.host or None)
+        extractor = Extractor(issue, self.findings.index, bench.engine.subject.test_root)
         origin = Origin(strategy="invert", model=bench.model.name)
         before = None
         for _ in range(_VERSIONS):
