@@ -99,7 +99,7 @@ def run_agent(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Traje
         except ModelProblem as problem:
             kinds = {Overflowed: Ending.TOKENS, OutOfTime: Ending.TIME}
             ending, reason = kinds.get(type(problem), Ending.ERROR), str(problem)
-            if ending is Ending.ERROR and not env.steps:
+            if ending is not Ending.TOKENS and not env.steps:
                 raise
             break
         env.say(f"step {len(env.steps)} of {agent.steps}: {env.steps[-1].action}")

@@ -195,6 +195,17 @@ def test_a_closed_port(project: Project) -> None:
     assert "Traceback" not in run.out + run.err
 
 
+def test_a_server_that_hangs(project: Project, play: Play) -> None:
+    model, go_on = play(always=RIGHT), threading.Event()
+    model.refuse = lambda request: "too late" if go_on.wait(120) else None
+    run = project.issue(SLIDERS_REPORT, model.option, "--brt-budget=3s")
+    go_on.set()
+    assert run.code == 6, run.said
+    assert "more time (--brt-budget) would add: libro, invert, agent" in run.out
+    assert "without the model: no answer from" in run.out
+    assert "wrote no test" not in run.out
+
+
 def test_a_prompt_that_is_too_long(project: Project, play: Play) -> None:
     model = play(always=RIGHT)
     words = "the request exceeds the available context size. try increasing the context size"

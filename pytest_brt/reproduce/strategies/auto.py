@@ -58,7 +58,8 @@ class Auto:
             "invert": partial(invert, 0, bench, findings),
             "agent": partial(write_tests, 0, bench, findings),
         }
-        late, problem = [], None
+        late: list[str] = []
+        problem: ModelProblem | None = None
         bench.found(self.made)
         for name, way in ways.items():
             bench.say(f"trying {name}")
@@ -66,15 +67,16 @@ class Auto:
                 if way is not None:
                     self._take(way())
                 self._ask_about_tests()
-            except OutOfTime:
+            except OutOfTime as error:
+                problem = problem or error
                 late.append(name)
             except ModelProblem as error:
-                problem = error
+                problem = problem or error
                 self._note("model-failed", f"{name}: {error}")
             if any(item.judgement.counts for item in self.made.tests):
                 break
         if problem is not None and not bench.model.usage.is_answered:
-            if not self.made.tests:
+            if not self.made.tests and not late:
                 raise problem
             self._note("without-model", f"without the model: {problem}")
         if late:
