@@ -28,8 +28,13 @@ Wanted = dict[Definition, list[int]]
 _Span = tuple[str, int, int]
 
 
-def show_code(wanted: Wanted, index: Index, most: int) -> list[tuple[str, str]]:
-    """Return path and code of some definitions, likeliest first, in about `most` characters."""
+def show_code(
+    wanted: Wanted, index: Index, most: int, whole: Sequence[str] = ()
+) -> list[tuple[str, str]]:
+    """Return path and code of some definitions, likeliest first, in about `most` characters.
+
+    Files that are wanted `whole` are so where they fit.
+    """
     shown: dict[str, dict[int, str]] = {}
     room = most
 
@@ -47,10 +52,12 @@ def show_code(wanted: Wanted, index: Index, most: int) -> list[tuple[str, str]]:
         room -= size
         return True
 
+    for path in whole:
+        add((path, 1, most), room)
     for one, lines in wanted.items():
         left = room - most * _LEFT
         is_whole = add((one.path, one.line, one.end_line), min(left, most * _SHARE))
-        for line in () if is_whole else lines or [one.line]:
+        for line in () if is_whole else lines:
             first, last = max(one.line, line - _AROUND), min(one.end_line, line + _AROUND)
             add((one.path, first, last), left)
     for one in list(wanted)[:_NEEDY]:
@@ -87,10 +94,12 @@ def _needs(one: Definition, index: Index) -> Iterator[_Span]:
 
 
 def show_tests(path: str, index: Index, most: int, names: Sequence[str]) -> str:
-    """Return the imports of a test file, and its tests that have most of some names.
+    """Return a test file; of a long one its imports, and tests that have most of some names.
 
     Methods that live on ``self`` are no example for a plain function.
     """
+    if len(index.source(path)) <= most:
+        return index.source(path)
 
     def worth(one: Definition) -> float:
         text = index.lines(path, one.line, one.end_line)
@@ -98,6 +107,6 @@ def show_tests(path: str, index: Index, most: int, names: Sequence[str]) -> str:
 
     tests = [one for one in index.definitions_in(path) if one.name.startswith("test") and one.top]
     tests.sort(key=worth, reverse=True)
-    shown = dict(show_code({one: [] for one in tests[:2]}, index, most)).get(path, "")
+    shown = dict(show_code({one: [one.line] for one in tests[:2]}, index, most)).get(path, "")
     imports = dict.fromkeys(one.statement for one in index.imports_in(path))
     return "\n".join([*imports, "", shown]).strip("\n")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pytest_brt.agents.prompts import cut, render, report_text
 from pytest_brt.errors import Overflowed
 from pytest_brt.localise.host_files import nearest_test_file
-from pytest_brt.localise.suspects import Function, find_suspects
+from pytest_brt.localise.suspects import Function, files_of, find_suspects
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request, estimate
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
@@ -48,31 +48,30 @@ class Findings:
     lines: tuple[tuple[str, int], ...]
     #: The test file that a test would be added to, or "".
     host: str
+    #: Files that are shown whole where they fit.
+    whole: tuple[str, ...]
     #: What else the prompt ``bug`` takes: what the report's code did, imports that work.
     told: Mapping[str, object]
 
     def _wanted(self) -> Wanted:
         """Return the definitions to show, with lines that must be seen, the likeliest first."""
         wanted: Wanted = {}
-        for path, line in self.lines:
+        likely = ((place.path, place.line) for place in self.places[:_PLACES])
+        for path, line in (*self.lines, *likely):
             if one := self.index.definition_at(path, line):
                 wanted.setdefault(one, []).append(line)
-        for place in self.places[:_PLACES]:
-            for one in self.index.definitions_in(place.path):
-                if one.qualname == place.function:
-                    wanted.setdefault(one, [])
         return wanted
 
     def values(self, code: int = CODE) -> dict[str, object]:
         """Return the values of the prompt ``bug``, with so many characters of code."""
         index, names = self.index, [place.function for place in self.places[:_PLACES]]
         return {
-            **self.told,
             "title": self.issue.title,
             "report": report_text(self.issue),
-            "files": show_code(self._wanted(), index, code) if code else [],
+            "files": show_code(self._wanted(), index, code, self.whole) if code else [],
             "host_path": self.host,
             "host": show_tests(self.host, index, _TESTS, names) if self.host else "",
+            **self.told,
         }
 
 
@@ -103,12 +102,17 @@ def gather(
     for item in seen:
         frames = item.raised.frames if item.raised else ()
         lines += [(one.path, one.line) for one in frames if one.project][-_FRAMES:][::-1]
+    whole: tuple[str, ...] = ()
+    if observed is None:  # as in the papers, which know files and no places in them
+        whole = bench.buggy or files_of(places)[:1]
+        places = tuple(place for place in places if place.path in whole)
     return Findings(
         issue=issue,
         index=index,
         places=places,
         lines=tuple(dict.fromkeys(lines))[: 2 * _FRAMES],
         host=bench.host or nearest_test_file(issue, index, places),
+        whole=whole,
         told={
             "package": next(iter(index.packages), ""),
             "session": _session(seen),
@@ -177,7 +181,7 @@ def fitted(
         elif part := next((name for name in _PARTS if current[name]), ""):
             current[part] = ""
         elif len(report) > 3 * over + 200:
-            current["report"] = cut(report, len(report) - 3 * over - 200, head=0.5)
+            current["report"] = cut(report, len(report) - 3 * over - 200)
         else:
             raise Overflowed(
                 f"the prompt is {over} tokens too long for a context of {model.context} (give "

@@ -78,11 +78,14 @@ def test_libro_shows_what_samples_agree_on(project: Project, play: Play) -> None
     model = play(
         RIGHT, BROKEN, "I do not know.", RIGHT.replace("(5,", "(7,").replace("== 5", "== 7")
     )
-    run = project.issue(SLIDERS_REPORT, model.option, "--brt-strategy=libro", "--brt-samples=4")
+    report = SLIDERS_REPORT + "\nIt was not so in the last release.\n" * 300
+    run = project.issue(report, model.option, "--brt-strategy=libro", "--brt-samples=4")
     assert run.report.answer.status in ("reproduced", "possible"), run.said
     assert run.report.first.author == "model"
     assert is_right(project, run.report.first, CLAMP_FIXED)
     assert QUOTE in model.asked[0]
+    assert "left out" not in model.asked[0], "the report, and both files, are whole"
+    assert FILES["tests/test_interval.py"].strip().replace("\n\n\n", "\n\n") in model.asked[0]
 
 
 def test_invert_turns_a_passing_test_round(project: Project, play: Play) -> None:

@@ -99,8 +99,8 @@ class Auto:
         self.made = replace(self.made, tests=select(tests, KEEP), settled=settled)
 
     def _note(self, code: str, text: str) -> None:
-        notes = dict.fromkeys([*self.made.notes, Note(code=code, text=text)])
-        self.made = replace(self.made, notes=tuple(notes))
+        notes = (*self.made.notes, Note(code=code, text=text))
+        self.made = replace(self.made, notes=notes)
 
     def _ask_about_tests(self) -> None:
         """Ask about the likeliest new tests, the shortest of equals, until one counts."""
@@ -108,7 +108,6 @@ class Auto:
         new = [item for item in new if item.test.id not in self.asked]
         new.sort(key=lambda i: (-i.judgement.confidence, len(i.test.source or "")))
         for item in new[:_ASKED]:
-            self.bench.say(f"asking for an opinion of {item.test.name}")
             judged = with_opinion(item, self.findings, self.bench.model)
             self.asked.add(item.test.id)
             self._keep(*(judged if one is item else one for one in self.made.tests))

@@ -14,7 +14,6 @@ from itertools import chain, zip_longest
 
 from pytest_brt.agents.prompts import report_text, system_and_user
 from pytest_brt.errors import OutOfTime, Overflowed
-from pytest_brt.localise.suspects import files_of
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
 from pytest_brt.oracle.report_facts import ReportFacts, catches_named, failure_matches_report
@@ -175,11 +174,8 @@ def libro(number: int, bench: Workbench, findings: Findings) -> Attempt:
         SubjectProblem: the project's interpreter cannot be started.
     """
     issue = findings.issue
-    # LIBRO knows files with the bug, and no places in them; it is told the whole report.
-    files = bench.buggy or files_of(findings.places)[:1]
-    places = tuple(place for place in findings.places if place.path in files)
-    told = {**findings.told, "report": report_text(issue, 10**6)}
-    work = Libro(bench, replace(findings, places=places, told=told), number, bench.facts(issue))
+    told = {**findings.told, "report": report_text(issue, 10**6)}  # the whole one
+    work = Libro(bench, replace(findings, told=told), number, bench.facts(issue))
     wanted = bench.samples or SAMPLES
     ending, notes = Ending.FINISH, []
     try:
