@@ -17,7 +17,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pytest_brt.agents.reply import object_schema
 from pytest_brt.model.child import Child, engines
 from pytest_brt.model.client import Server
 from pytest_brt.model.model import open_model
@@ -27,7 +26,8 @@ from pytest_brt.model.spec import read_spec
 
 ANSWERS, TOKENS, CONTEXT = 16, 48, 4096
 PROMPT = "def clamp(value, low, high):\n    return max(low, min(value, low))\n\n" * 16
-_FORM = object_schema(["words"], 400)
+_WORDS = {"type": "string", "maxLength": 400}
+_FORM = json.dumps({"type": "object", "properties": {"words": _WORDS}, "required": ["words"]})
 
 
 def cpu_of(pid: int) -> float:

@@ -44,8 +44,8 @@ class LineEdit(NamedTuple):
     lines: Sequence[str] = ()
 
 
-def parse_fix(places: str, blocks: Sequence[str], path: str = "") -> list[LineEdit]:
-    """Return the edits of these places and blocks; `path` is the file of places that name none.
+def parse_fix(places: str, blocks: Sequence[str]) -> list[LineEdit]:
+    """Return the edits of these places and blocks; their path is "" where it is not named.
 
     Raises:
         FixProblem: they are none; the text says what is missing.
@@ -65,7 +65,7 @@ def parse_fix(places: str, blocks: Sequence[str], path: str = "") -> list[LineEd
         if all(_NUMBERED.match(line) for line in lines if line.strip()):
             lines = [_NUMBERED.sub("", line) for line in lines]
         last = first - 1 if kind == "insert" else int(match["last"] or first)
-        edits.append(LineEdit((match["path"] or path).strip(" '\"`"), first, last, lines))
+        edits.append(LineEdit((match["path"] or "").strip(" '\"`"), first, last, lines))
     return edits
 
 

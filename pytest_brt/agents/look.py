@@ -10,21 +10,20 @@ from pytest_brt.project.definitions import Definition, DefinitionKind
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.project.search import search_definitions
 
+_VARIABLE = DefinitionKind.VARIABLE
 #: Lines of a file that are shown at once, hits, and definitions of one name.
-_LINES, _HITS, _SHOWN = 120, 20, 3
+_LINES, _HITS, _SHOWN = 160, 20, 3
 _DEFINES = re.compile(r"\s*(?:async\s+def|def|class)\b")
 
 
-def cat(env: Workspace, path: str, first: str = "", last: str = "") -> str:
-    """Show a file, or its lines from "first" to "last", and of a long one what it defines."""
+def cat(env: Workspace, path: str, first: str = "1", last: str = "") -> str:
+    """Show a file, or its lines from "first" to "last"."""
     path = env.find(path)
     lines = env.lines(path)
     begin, end = (int(re.sub(r"\D", "", number) or 0) for number in (first, last))
     begin = min(max(1, begin), len(lines))
     end = min(len(lines), end or len(lines), begin + _LINES - 1)
-    text = f"{path}, lines {begin} to {end} of {len(lines)}:\n{numbered(lines, begin, end)}"
-    is_long = end < len(lines) and not first
-    return f"{text}\n\n{get_classes_and_methods(env, path)}" if is_long else text
+    return f"{path}, lines {begin} to {end} of {len(lines)}:\n{numbered(lines, begin, end)}"
 
 
 def read_range(env: Workspace, path: str, first: str, last: str) -> str:
@@ -39,12 +38,9 @@ def definitions_called(env: Workspace, path: str, name: str = "") -> list[Defini
         Refused: it means none.
     """
     bare = name.partition("(")[0].strip(" .:").replace("::", ".")
-    meant = [
-        one
-        for one in env.index.definitions_in(path)
-        if one.kind is not DefinitionKind.VARIABLE
-        and f".{one.qualname}".endswith(bare and f".{bare}")
-    ]
+    end = bare and f".{bare}"
+    kinds = (one for one in env.index.definitions_in(path) if one.kind is not _VARIABLE)
+    meant = [one for one in kinds if f".{one.qualname}".endswith(end)]
     if name and not meant:
         raise Refused(f"{path} has no {name!r}. List what it defines, or search for the name.")
     return meant
@@ -63,25 +59,26 @@ def extract_method(env: Workspace, path: str, name: str) -> str:
     return render("methods", path=path, known=known, lines=lines)
 
 
-def _lines_with(env: Workspace, text: str) -> list[str]:
-    """Return the lines with a text, in lower case: definitions, the product's, those of tests."""
-    hits: list[tuple[bool, bool, str, int, str]] = []
-    for path in env.index.layout.files:
-        for number, line in enumerate(env.lines(path) if path.endswith(".py") else (), 1):
-            if text in line.lower():
-                is_other = _DEFINES.match(line) is None
-                hits.append((is_other, is_test_path(path), path, number, line.strip()))
-    return [f"{path}:{number}: {line[:140]}" for *_, path, number, line in sorted(hits)]
-
-
 def code_search(env: Workspace, text: str) -> str:
     """Find the lines of the project that contain a name or some code, definitions first."""
-    wanted = text.strip(" '\"`").removesuffix("()").lower()
-    hits = _lines_with(env, wanted) if wanted else []
-    if not hits:
-        like = ", ".join(env.index.names_like(wanted, limit=3)) or "none"
-        return f"Nothing contains {wanted!r}. Names like it: {like}."
-    return "\n".join([*hits[:_HITS], f"({len(hits)} in all)"])
+    return _lines_with(env, text.strip(" '\"`").removesuffix("()"), "")
+
+
+def find_similar_api_calls(env: Workspace, name: str) -> str:
+    """Show calls of a function, given by its name or by code that calls it."""
+    return _lines_with(env, re.split(r"\W+", name.partition("(")[0].strip())[-1], "(")
+
+
+def _lines_with(env: Workspace, text: str, bracket: str) -> str:
+    """Return the lines with a text, definitions first and tests last; only calls with a bracket."""
+    hits: list[tuple[bool, bool, str, int, str]] = []
+    for path in env.index.layout.files if text else ():
+        for number, line in enumerate(env.lines(path) if path.endswith(".py") else (), 1):
+            is_other = _DEFINES.match(line) is None
+            if f"{text}{bracket}".lower() in line.lower() and (is_other or not bracket):
+                hits.append((is_other, is_test_path(path), path, number, line.strip()[:140]))
+    lines = [f"{path}:{number}: {line}" for *_, path, number, line in sorted(hits)[:_HITS]]
+    return "\n".join([*lines, f"({len(hits)} in all)"])
 
 
 def search_code_base(env: Workspace, keywords: str) -> str:
@@ -91,11 +88,3 @@ def search_code_base(env: Workspace, keywords: str) -> str:
         for chunk, words in search_definitions(keywords, env.index, limit=_HITS)
     ]
     return "\n".join(lines) or f"Nothing has a name like {keywords!r}."
-
-
-def find_similar_api_calls(env: Workspace, name: str) -> str:
-    """Show calls of a function, given by its name or by code that calls it."""
-    bare = re.split(r"\W+", name.partition("(")[0].strip())[-1]
-    hits = _lines_with(env, f"{bare}(".lower())
-    calls = [hit for hit in hits if not _DEFINES.match(hit.split(": ", 1)[1])]
-    return "\n".join(calls[:_HITS]) or f"Nothing calls {bare!r}."

@@ -52,7 +52,6 @@ class Agent:
     tools: tuple[Tool, ...]
     steps: int
     temperature: float
-    top_k: int = 0
     #: Runs of it for one report, and whether every other one is given the failing test.
     runs: int = 1
     is_given: bool = False
@@ -100,7 +99,7 @@ def run_agent(agent: Agent, env: Workspace, opening: Sequence[Message]) -> Traje
         except ModelProblem as problem:
             kinds = {Overflowed: Ending.TOKENS, OutOfTime: Ending.TIME}
             ending, reason = kinds.get(type(problem), Ending.ERROR), str(problem)
-            if ending is Ending.ERROR and not env.steps:
+            if ending is not Ending.TOKENS and not env.steps:
                 raise
             break
         env.say(f"step {len(env.steps)} of {agent.steps}: {env.steps[-1].action}")
@@ -169,7 +168,6 @@ def _ask(agent: Agent, env: Workspace) -> Reply:
     request = Request(
         messages=agent.layout(agent, env, env.steps, env.model.context - longest),
         temperature=agent.temperature,
-        top_k=agent.top_k,
         seed=env.next_seed(),
         max_tokens=longest,
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pytest_brt.agents.prompts import render
 from pytest_brt.render.causes import run_words
-from pytest_brt.types import Frame, Raised, TestRun, Verdict
+from pytest_brt.types import TestRun, Verdict
 
 #: Tests that are told in full, and frames of each.
 _MOST, _FRAMES = 3, 6
@@ -36,13 +36,13 @@ def clean(message: str) -> str:
 
 
 def describe_runs(runs: Sequence[TestRun]) -> str:
-    """Return what tests did: how many fail, and how the first ones do."""
-    bad = failures(runs)
-    told = [(run, _near(run.raised)[-_FRAMES:]) for run in bad[:_MOST]]
+    """Return what tests did: how many fail, and how the first ones do.
+
+    Frames of libraries, which have absolute paths, are left out: nobody could change them.
+    """
+    bad, told = failures(runs), []
+    for run in bad[:_MOST]:
+        frames = run.raised.frames if run.raised else ()
+        near = [frame for frame in frames if not frame.path.startswith(("/", "<"))]
+        told.append((run, near[-_FRAMES:]))
     return render("runs", runs=runs, bad=bad, told=told, clean=clean, why=run_words)
-
-
-def _near(raised: Raised | None) -> list[Frame]:
-    """Return frames but those of libraries, which have absolute paths: nobody could change them."""
-    frames = raised.frames if raised else ()
-    return [frame for frame in frames if not frame.path.startswith(("/", "<"))]

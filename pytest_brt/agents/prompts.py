@@ -74,21 +74,21 @@ def numbered(lines: Sequence[str], first: int, last: int) -> str:
     return "\n".join(f"{n:5}| {line}" for n, line in enumerate(lines[first - 1 : last], first))
 
 
-def cut(text: str, most: int, head: float = 0.4) -> str:
+def cut(text: str, most: int) -> str:
     r"""Return a text in about `most` characters: its beginning and its end.
 
     >>> print(cut("a text of many words", 10))
-    a te
+    a tex
     [… 10 characters left out …]
-     words
+    words
     """
     if len(text) <= most:
         return text
-    first = int(most * head)
+    first = most // 2
     return f"{text[:first]}\n[… {len(text) - most} characters left out …]\n{text[first - most :]}"
 
 
 def report_text(issue: Issue, most: int = _REPORT) -> str:
     """Return a report without its title, the middle of a long one left out."""
     text = re.sub(rf"\A#*\s*{re.escape(issue.title)}\s*\n", "", issue.text.strip("\n"))
-    return cut(text.strip("\n"), most, head=2 / 3)
+    return cut(text.strip("\n"), most)

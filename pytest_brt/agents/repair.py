@@ -12,7 +12,7 @@ from pytest_brt.agents.look import definitions_called
 from pytest_brt.agents.outcomes import describe_runs, failures
 from pytest_brt.agents.prompts import fenced, numbered, render
 from pytest_brt.agents.reply import fenced_blocks, read_reply
-from pytest_brt.agents.trials import Changes, RepairWork, Trial
+from pytest_brt.agents.trials import Changes, RepairWork
 from pytest_brt.agents.workspace import Observation, Refused
 from pytest_brt.errors import FixProblem, ModelProblem
 from pytest_brt.model.request import Reply
@@ -71,26 +71,21 @@ def write_fix(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> Obse
     or "path delete 20-21", with ";" between several. One block of code per replace and insert, in
     their order.
     """
-    before = len(env.tried)
+    before, variants = len(env.tried), []
     fix = apply_fix(parse_fix(changes, code), env)
     (trial,) = env.try_fixes([fix])
+    told = {"trial": trial, "runs": describe_runs(trial.runs) if trial.runs else ""}
     if not trial.stands and len(env.tried) > before:
-        shown = "\n".join([changes, *code])
-        env.try_fixes(_variants(env, shown, fix, describe_trial(trial)), FixSource.VARIANT)
-    tried = list(env.tried.values())[before:] or [trial]
-    stands = any(one.stands for one in tried)
+        failure = render("trial", variants=(), **told)
+        written = _variants(env, "\n".join([changes, *code]), fix, failure)
+        variants = env.try_fixes(written, FixSource.VARIANT)
+    stands = any(one.stands for one in (trial, *variants))
     return Observation(
-        describe_trial(trial, tried[1:]),
+        render("trial", variants=variants, **told),
         verdict=Verdict.PASS if stands else Verdict.FAIL,
-        diffs=tuple(one.fix.patch.text for one in tried),
+        diffs=tuple(one.fix.patch.text for one in (trial, *variants)),
         is_over=stands and env.ends_early,
     )
-
-
-def describe_trial(trial: Trial, variants: Sequence[Trial] = ()) -> str:
-    """Return what the tests do with a fix and its variants, and what becomes of it."""
-    runs = describe_runs(trial.runs) if trial.runs else ""
-    return render("trial", trial=trial, variants=variants, runs=runs)
 
 
 def _variants(
@@ -99,16 +94,12 @@ def _variants(
     """Ask for variants of a fix that fails (paper 004, III-D3)."""
     code = "\n\n".join(_near(env, one.path, fix) for one in changes)
     values = {"hypothesis": env.hypothesis, "code": code, "fix": fix, "failure": failure}
-    found = []
-    try:
-        replies = env.ask(env.model, "variants", _VARIANT, _VARIANTS, **values)
-    except ModelProblem as problem:
-        env.say(f"no variants: {problem}")
-        return []
-    for reply in replies:
-        with suppress(FixProblem, Refused):
-            found.append(apply_fix(_fix_of(reply), env))
-    return found
+    variants: list[Changes] = []
+    with suppress(ModelProblem):  # the next step says it
+        for reply in env.ask(env.model, "variants", _VARIANT, _VARIANTS, **values):
+            with suppress(FixProblem, Refused):
+                variants.append(apply_fix(_fix_of(reply), env))
+    return variants
 
 
 # -- fixes that stay in the agent's tree --
@@ -119,7 +110,7 @@ def edit_code(env: RepairWork, path: str, prompt: str) -> Observation:
     path = env.find(path)
     values = {"path": path, "code": _near(env, path, prompt), "task": prompt}
     (reply,) = env.ask(env.editor, "edit_code", _EDIT, **values)
-    fix = [edit._replace(path=path) for edit in _fix_of(reply, path)]
+    fix = [edit._replace(path=path) for edit in _fix_of(reply)]
     changes = apply_fix(fix, env)
     env.changed[path] = changes[0].content or b""
     first = min(edit.first for edit in fix)
@@ -132,24 +123,24 @@ def change(env: RepairWork, changes: str, code: tuple[str, ...] = ()) -> str:
     return changes
 
 
-def _fix_of(reply: Reply, path: str = "") -> list[LineEdit]:
+def _fix_of(reply: Reply) -> list[LineEdit]:
     """Return the fix that a tool was answered; raise FixProblem where it is none."""
     tools = {"change": change, "write_fix": change}
     try:
         call, _ = read_reply(reply.text, tools, is_cut=reply.is_cut)
     except Refused as refused:
         raise FixProblem("the answer is no fix: ask for it in other words") from refused
-    return parse_fix(call.arguments[0][1], call.code, path)
+    return parse_fix(call.arguments[0][1], call.code)
 
 
 def _near(env: RepairWork, path: str, text: str) -> str:
     """Return the numbered lines of a file around the first line or name of it in a text."""
     lines = env.lines(path)
-    known = {one.name: one.line for one in env.index.definitions_in(path)}
-    known |= {str(number): number for number in range(1, len(lines) + 1)}
-    middle = next((known[word] for word in re.findall(r"\w+", text) if word in known), 1)
-    first = middle - _AROUND // 3 if len(lines) > _AROUND else 1
-    return numbered(lines, first, middle + _AROUND)
+    known = {str(number): number for number in range(1, len(lines) + 1)}
+    known |= {one.name: one.line for one in env.index.definitions_in(path)}
+    places = [known[word] for word in re.findall(r"\w+", text) if word in known]
+    first = max(1, [*places, 1][0] - _AROUND // 3)
+    return numbered(lines, first, first + _AROUND)
 
 
 def test(env: RepairWork, path: str) -> Observation:

@@ -113,9 +113,3 @@ def first_object(text: str) -> dict[str, Any]:
         value = json_repair.loads(text[begin:])
     values = value if isinstance(value, list) else [value]
     return next((one for one in values if isinstance(one, dict)), {})
-
-
-def object_schema(names: Iterable[str], longest: int = 240) -> str:
-    """Return the JSON schema of an object with these texts, each of at most so many characters."""
-    fields = {name: {"type": "string", "maxLength": longest} for name in names}
-    return json.dumps({"type": "object", "properties": fields, "required": list(fields)})

@@ -112,7 +112,6 @@ AUTO_REPAIR = Agent(
     ),
     steps=25,
     temperature=0.0,
-    top_k=40,
     ends_early=True,
     asks_again=False,
 )

@@ -76,7 +76,6 @@ class Workspace:
                 messages=system_and_user(name, title=self.issue.title, report=report, **values),
                 n=n,
                 temperature=0.2 if n == 1 else 0.9,
-                top_k=0,
                 seed=self.next_seed(),
                 max_tokens=min(longest, model.context // 4),
             )
@@ -90,11 +89,9 @@ class Workspace:
         """
         bare = _BEHIND.sub("", path.strip(" '\"`")).removeprefix(f"{self.root}/").removeprefix("./")
         known = sorted({*self.index.layout.files, *self.changed})
-        if bare in known:
-            return bare
-        like = [one for one in known if one.endswith(f"/{bare}")]
-        if len(like) == 1:
-            return like[0]
+        like = [one for one in known if f"/{one}".endswith(f"/{bare}")]
+        if bare in like or len(like) == 1:
+            return bare if bare in like else like[0]
         like = like or difflib.get_close_matches(bare, known, cutoff=0.5)
         raise Refused(f"There is no file {path!r}. Files like it: {', '.join(like[:4]) or 'none'}.")
 
@@ -121,8 +118,8 @@ def named(name: str, names: Iterable[str]) -> str:
     """
     known = list(names)
     plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
-    like = [one for one in known if one in (name, plain)]
-    if not like and len(plain) > 2:
-        like = [one for one in known if plain in one or one in plain]
+    if name in known or plain in known:
+        return name if name in known else plain
+    like = [one for one in known if len(plain) > 2 and (plain in one or one in plain)]
     like = like or difflib.get_close_matches(plain, known, n=2, cutoff=0.9)
     return like[0] if len(like) == 1 else ""

@@ -40,10 +40,9 @@ def _models(arguments: argparse.Namespace) -> None:
         measure(arguments.measure)
         return
     free = _free_bytes()
-    known = list(gguf_files())
-    say(
-        "models of files, for --brt-model gguf:NAME:" if known else "no GGUF files in known folders"
-    )
+    known = gguf_files()
+    no_files = "no GGUF files in the model folder (PYTEST_BRT_MODELS); or name one: gguf:FILE"
+    say("models of files, for --brt-model gguf:NAME:" if known else no_files)
     for file in known:
         size = file.stat().st_size
         fits = "" if not free or size + _BESIDE < free else ", larger than the free memory"

@@ -58,15 +58,15 @@ class Child(Server):
         super().__init__("http://127.0.0.1", context=context)
         self.slots = _SLOTS if self.engine == "llama-server" else 1
         self.path = path
-        #: What runs, or ran; None before anybody asked.
+        #: What was started last; None before anybody asked, and after its end.
         self.process: subprocess.Popen[bytes] | None = None
-        self.pauses = ()  # another one is started
+        self.pauses = (0.0,)  # another one is started, once
         self._lock = threading.Lock()
 
     @property
-    def has_died(self) -> bool:
-        """Whether the process has ended."""
-        return self.process is not None and self.process.poll() is not None
+    def is_running(self) -> bool:
+        """Whether there is a process."""
+        return self.process is not None and self.process.poll() is None
 
     def open(self) -> None:
         """Start a process where none runs, and wait until it has loaded the file.
@@ -75,7 +75,7 @@ class Child(Server):
             ModelProblem: nothing here can run it, or it cannot be loaded.
         """
         with self._lock, tempfile.TemporaryFile() as log:
-            if self.process is not None and not self.has_died:
+            if self.is_running:
                 return
             self._end()  # what is left of one that died
             if self.engine not in engines():
@@ -85,7 +85,7 @@ class Child(Server):
                 )
             self._start(log)
             end = time.monotonic() + _LOADING
-            while not (self.has_died or self.is_closed) and time.monotonic() < end:
+            while self.is_running and not self.is_closed and time.monotonic() < end:
                 with suppress(ModelProblem):
                     super().open()
                     return
@@ -121,9 +121,10 @@ class Child(Server):
 
     def _end(self) -> None:
         if self.process is not None:
-            if not self.has_died:
+            with suppress(ProcessLookupError):  # what it started may be left where it has died
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.communicate()
+            self.process = None
 
 
 # -- in the child --

@@ -38,6 +38,8 @@ _CONTEXT = 16_384
 _CUT, _COUNTED = 0.35, 256
 _TOO_LONG = re.compile(r"context.{0,12}(?:length|size|window)|too long|exceed\w* .*tokens", re.I)
 _THOUGHTS = re.compile(r"\A\s*(?:(?:<think>)?.*?</think>|<think>.*)\s*", re.DOTALL)
+#: What an answer in another form than the protocol's raises.
+_NONSENSE = (AttributeError, LookupError, TypeError, ValueError)
 _HINTS = {
     401: " (set PYTEST_BRT_SERVER_KEY)",
     404: " (is that one of its models? see 'pytest-brt models')",
@@ -45,7 +47,7 @@ _HINTS = {
 
 
 class Unreachable(ModelProblem):
-    """Nobody listens at an address, or the connection broke."""
+    """Nobody listens at an address, the connection broke, or the server fails for now."""
 
 
 class Server:
@@ -87,21 +89,16 @@ class Server:
         self.is_known = self.is_closed = False
         self._open: set[http.client.HTTPConnection] = set()
 
-    @property
-    def has_died(self) -> bool:
-        """Whether another process is to be started in its place."""
-        return False
-
-    def models(self) -> dict[str, dict[str, Any]]:
-        """Return what the server tells of its models, by name.
+    def models(self) -> dict[str, tuple[int, int]]:
+        """Return the context of each model, and the one that it was trained for; 0 for unknown.
 
         Raises:
             ModelProblem: nobody answers, or somebody else.
         """
         status, body, text = self.send("/models", _ASKING)
         try:
-            return {str(row["id"]): row for row in body["data"]}
-        except (KeyError, TypeError) as error:
+            return {str(row["id"]): _sizes(row) for row in body["data"]}
+        except _NONSENSE as error:
             raise ModelProblem(
                 f"--brt-model: {self.url} is not an OpenAI-compatible server (it answers {status}: "
                 f"{_start(text)})"
@@ -122,10 +119,9 @@ class Server:
                 f"{', '.join(known)})"
             )
         self.name = self.name or next(iter(known))
-        row = known.get(self.name, {})
-        meta = row.get("meta") or {}
-        size = self.context or int(row.get("max_model_len") or meta.get("n_ctx") or _CONTEXT)
-        self.context = min(size, int(meta.get("n_ctx_train") or size))
+        size, trained = known.get(self.name, (0, 0))
+        size = self.context or size or _CONTEXT
+        self.context = min(size, trained or size)
         self.is_known = True
 
     def ask(
@@ -160,23 +156,22 @@ class Server:
         begin = time.monotonic()
         one = replace(request, n=n, seed=(request.seed + first) % 2**31)
         body = self._complete(one, deadline)
-        replies = []
-        for choice in body.get("choices") or ():
-            text = _THOUGHTS.sub("", (choice.get("message") or {}).get("content") or "")
-            replies.append(Reply(text=text, is_cut=choice.get("finish_reason") == "length"))
-        if not replies:
-            raise ModelProblem(f"{self.url}: not a chat completion: {_start(str(body))}")
         usage = body.get("usage") or {}
-        counted, made = (usage.get(f"{of}_tokens") or 0 for of in ("prompt", "completion"))
+        try:
+            replies = [_reply(choice) for choice in body["choices"][:n]]
+            first_length = max(1, len(replies[0].text))
+            counted, made = (int(usage.get(f"{of}_tokens", 0)) for of in ("prompt", "completion"))
+            cached = int((usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0)
+        except _NONSENSE as error:
+            what = f"{self.url}: not a chat completion: {_start(str(body))}"
+            raise ModelProblem(what) from error
         if _COUNTED <= counted < _CUT * estimate(request.messages):
             raise ModelProblem(
                 f"{self.url} read only {counted} tokens of a prompt: it cuts prompts to its "
                 "context (start it with more, as with OLLAMA_CONTEXT_LENGTH=16384 for Ollama)"
             )
         if "timings" in body:  # llama-server counts the first reply alone
-            lengths = [len(reply.text) for reply in replies]
-            made = max(made, made * sum(lengths) // max(1, lengths[0]))
-        cached = (usage.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+            made = max(made, made * sum(len(reply.text) for reply in replies) // first_length)
         return replies, Cost(
             calls=1,
             prompt_tokens=counted,
@@ -186,42 +181,39 @@ class Server:
         )
 
     def _complete(self, request: Request, deadline: float) -> dict[str, Any]:
-        """Return a chat completion: who is gone is waited for, what is refused left out."""
-        pauses = iter(self.pauses)
-        while True:
-            fields, left = self._fields(request), deadline - time.monotonic()
-            if left <= 0:
-                raise OutOfTime(f"no answer from {self.url!r} in time (--brt-budget)")
-            problem: ModelProblem
+        """Return a chat completion; who is gone, or fails, is waited for."""
+        for pause in self.pauses:
             try:
-                status, body, text = self.send("/chat/completions", min(left, _LONGEST), fields)
-            except Unreachable as error:
-                problem = error
-            else:
-                if status == 200:
-                    return body
-                if status < 500 and _TOO_LONG.search(text):
-                    self.context = self.context * 3 // 4
-                    raise Overflowed(f"the prompt does not fit the model: {_start(text)}")
-                named = [
-                    one for one in _OPTIONAL if one in fields and re.search(rf"\b{one}\b", text)
-                ]
-                if status in (400, 422) and named:
-                    self.refused.add(named[0])
-                    continue
-                hint = _HINTS.get(status, "")
-                problem = ModelProblem(f"{self.url} answers {status}: {_start(text)}{hint}")
-                if status != 429 and status < 500:
-                    raise problem
-            pause = next(pauses, None)
-            if pause is None:
-                raise problem
-            time.sleep(min(pause, left))
+                return self._post(request, deadline)
+            except Unreachable:
+                time.sleep(max(0.0, min(pause, deadline - time.monotonic())))
+        return self._post(request, deadline)
+
+    def _post(self, request: Request, deadline: float) -> dict[str, Any]:
+        """Return a chat completion without the fields that the server refuses."""
+        self.open()
+        fields, left = self._fields(request), deadline - time.monotonic()
+        if left <= 0:
+            raise OutOfTime(f"no answer from {self.url!r} in time (--brt-budget)")
+        status, body, text = self.send("/chat/completions", min(left, _LONGEST), fields)
+        if status == 200:
+            return body
+        if status < 500 and _TOO_LONG.search(text):
+            self.context = self.context * 3 // 4
+            raise Overflowed(f"the prompt does not fit the model: {_start(text)}")
+        named = [one for one in _OPTIONAL if one in fields and re.search(rf"\b{one}\b", text)]
+        if status in (400, 422) and named:
+            self.refused.add(named[0])
+            return self._post(request, deadline)
+        kind = Unreachable if status == 429 or status >= 500 else ModelProblem
+        raise kind(f"{self.url} answers {status}: {_start(text)}{_HINTS.get(status, '')}")
 
     def _fields(self, request: Request) -> dict[str, object]:
         """Return the fields of a request that the server takes."""
         fields = asdict(request)
-        fields |= {"model": self.name, "chat_template_kwargs": {"enable_thinking": False}}
+        # Nothing but `top_p` is to narrow the choice, whatever the server's own settings are.
+        fields |= {"model": self.name, "top_k": 0}
+        fields["chat_template_kwargs"] = {"enable_thinking": False}
         if schema := fields.pop("schema"):
             schema = {"name": "reply", "strict": True, "schema": json.loads(schema)}
             fields["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -271,6 +263,17 @@ class Server:
         for connection in list(self._open):
             with suppress(OSError, AttributeError):  # it is not connected, or in this moment not
                 connection.sock.shutdown(socket.SHUT_RDWR)
+
+
+def _sizes(row: dict[str, Any]) -> tuple[int, int]:
+    meta = row.get("meta") or {}
+    size = row.get("max_model_len") or meta.get("n_ctx") or 0
+    return int(size), int(meta.get("n_ctx_train") or 0)
+
+
+def _reply(choice: dict[str, Any]) -> Reply:
+    text = _THOUGHTS.sub("", choice["message"].get("content") or "")
+    return Reply(text=text, is_cut=choice.get("finish_reason") == "length")
 
 
 def _start(text: str) -> str:

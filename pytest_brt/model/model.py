@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from pytest_brt.errors import ModelProblem, OutOfTime, Overflowed
-from pytest_brt.model.client import Server, Unreachable
+from pytest_brt.model.client import Server
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Reply, Request, Usage
 from pytest_brt.model.spec import Spec
@@ -51,12 +51,7 @@ class Model:
         """
         keys = [self.replies.key(self.name, request, number) for number in range(request.n)]
         try:
-            try:
-                self._ask(request, keys)
-            except Unreachable:
-                if self.server is None or not self.server.has_died:
-                    raise
-                self._ask(request, keys)  # of another process, once
+            self._ask(request, keys)
         except ModelProblem as problem:
             if self.server is not None:
                 self.usage.fail(str(problem))

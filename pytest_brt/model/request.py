@@ -32,8 +32,6 @@ class Request:
     n: int = 1
     temperature: float = 0.7
     top_p: float = 0.95
-    #: Only so many of the likeliest tokens; 0 for all.
-    top_k: int = 40
     seed: int = 0
     #: Longest reply.
     max_tokens: int = 512

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,8 +17,8 @@ from pytest_brt.model.client import Server
 PORTS = {"ollama": 11434, "lmstudio": 1234, "llama": 8080, "vllm": 8000}
 #: Tokens of context of a private server, where nobody says it.
 _CONTEXT = 16_384
-#: A file that is a part of a model, but the first.
-_LATER_PART = re.compile(r"-(?!00001)\d{5}-of-\d{5}$")
+#: A part of a model but the first, and what a model sees images with.
+_NO_MODEL = re.compile(r"-(?!00001)\d{5}-of-\d{5}\.|mmproj", re.IGNORECASE)
 
 
 class Spec(NamedTuple):
@@ -72,13 +72,13 @@ def find_file(name: str, env: Mapping[str, str] = os.environ) -> Path:
         ModelProblem: there is none.
     """
     path = Path(name).expanduser()
-    known = [path] if path.is_file() else [f for f in gguf_files(env) if name in (f.stem, f.name)]
-    if not known:
+    known = [one for one in gguf_files(env) if name in (one.stem, one.name)]
+    if not path.is_file() and not known:
         raise ModelProblem(
             f"--brt-model: no such file: {name!r}, and no model of that name (run 'pytest-brt "
             "models')"
         )
-    return known[0].resolve()
+    return path.resolve() if path.is_file() else known[0].resolve()
 
 
 def home() -> Path:
@@ -89,20 +89,15 @@ def home() -> Path:
         return Path("/nonexistent")
 
 
-def gguf_files(env: Mapping[str, str] = os.environ, *, only_ours: bool = False) -> Iterator[Path]:
-    """Yield the GGUF files in our folder, PYTEST_BRT_MODELS, and in those of other programs."""
-    cache = Path(env.get("XDG_CACHE_HOME") or home() / ".cache")
-    hub = Path(env.get("HF_HOME") or cache / "huggingface") / "hub"
+def gguf_files(env: Mapping[str, str] = os.environ) -> list[Path]:
+    """Return the models in our folder, PYTEST_BRT_MODELS."""
     data = Path(env.get("XDG_DATA_HOME") or home() / ".local/share")
-    ours = Path(env.get("PYTEST_BRT_MODELS") or data / "pytest-brt/models")
-    others = () if only_ours else (hub, cache / "llama.cpp", home() / ".lmstudio/models")
-    for folder in (ours, *others):
-        for file in sorted(folder.rglob("*.gguf")):
-            if "mmproj" not in file.name.lower() and not _LATER_PART.search(file.stem):
-                yield file
+    folder = Path(env.get("PYTEST_BRT_MODELS") or data / "pytest-brt/models")
+    files = sorted(folder.rglob("*.gguf"))
+    return [one for one in files if not _NO_MODEL.search(one.name)]
 
 
 def default_spec(env: Mapping[str, str] = os.environ) -> str:
     """Return the model where none is named: the only file in our folder, or "none"."""
-    ours = list(gguf_files(env, only_ours=True))
+    ours = gguf_files(env)
     return f"gguf:{ours[0]}" if len(ours) == 1 else "none"

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_brt.agents.choose import choose_brt
 from pytest_brt.agents.loop import Agent
 from pytest_brt.agents.repairing import run_repair
 from pytest_brt.agents.trials import RepairWork
-from pytest_brt.errors import ModelProblem, OutOfTime
+from pytest_brt.errors import OutOfTime
 from pytest_brt.guard import Guard, Touched, touched_by
 from pytest_brt.localise.ochiai import rank_lines
 from pytest_brt.localise.suspects import find_suspects, given_places
-from pytest_brt.model.model import Model
 from pytest_brt.model.request import Usage
 from pytest_brt.once import Once
 from pytest_brt.pipeline.places import likely_places
@@ -25,8 +22,6 @@ from pytest_brt.pipeline.plan import Plan
 from pytest_brt.project.index import open_index
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.rank.guarding import hints_of
-from pytest_brt.reproduce.prompt import gather
-from pytest_brt.reproduce.questions import Judge
 from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.types import (
@@ -65,7 +60,6 @@ class Repairing:
         """
         issue = next(issue for issue in plan.issues if issue.id == plan.ranked)
         self._plan, self._issue, self._bench, self._guard = plan, issue, bench, guard
-        self._attempts, self._given = attempts, given
         self._index = open_index(Path(bench.engine.subject.root), bench.cache)
         self.close = self._index.close
         tests = (*given, *(judged for attempt in attempts for judged in attempt.tests))
@@ -73,7 +67,7 @@ class Repairing:
         self._failing = tuple(sorted(candidates, key=lambda j: -j.judgement.confidence))
         self._named = given_places(plan.places, self._index) if plan.places else ()
         self._places = self._named or likely_places(issue, bench, self._index)
-        #: The lines to suspect, and the test that is given to runs of a strategy.
+        #: The lines to suspect.
         self._shared: Once[str, Any] = Once()
 
     def repair(self, strategy: str, index: int) -> Repair:
@@ -92,9 +86,8 @@ class Repairing:
         work.say = lambda text: bench.say(f"{strategy}-{index:02}: {text}")
         try:
             if agent.is_given and index % 2 == 0:
-                # One test is drawn for a bug, and all its runs are given it (paper 001, 5.2.2).
-                drawn = seed_of(issue.id, strategy, bench.seed)
-                work.given = self._shared.get(strategy, lambda: self._choose(work.model, drawn))
+                # All these runs are given the same test, the likeliest (paper 001, 5.2.2).
+                work.given = next(iter(self._failing), None)
             done = run_repair(agent, index, work)
         except OutOfTime as over:
             note = str(over)
@@ -151,22 +144,3 @@ class Repairing:
         if lines:
             yield "Lines by Ochiai's score, of what failing and passing tests run:"
         yield from (f"- {path}:{line} {score:.2f}" for (path, line), score in lines)
-
-    def _choose(self, model: Model, seed: int) -> JudgedTest | None:
-        """Return the test that is given to runs of a strategy, None without one."""
-        judge = Judge(gather(self._issue, self._index, self._bench), model)
-        opinions = {
-            judged.test.id: judged.judgement.counts
-            for attempt in self._attempts
-            if attempt.strategy == "auto"  # of its own tests `auto` has asked the model
-            for judged in attempt.tests
-        }
-
-        def says(judged: JudgedTest) -> bool | None:
-            if judged.test.id in opinions:
-                return opinions[judged.test.id]
-            with suppress(ModelProblem):
-                return judge.opinion(judged).right
-            return None
-
-        return choose_brt(self._attempts, self._given, seed, says)

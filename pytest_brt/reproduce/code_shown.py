@@ -1,119 +1,105 @@
 """The code that a model is shown: whole definitions by rank, with what they need to be understood.
 
-Of a method the head of its class comes along, then the constructor, the bases, values of the module
-and other definitions of the project that are named in it, as far as there is room.
+The head of a method's class comes along, the constructor, the bases, and what else of the project
+is named in it, as far as there is room.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_brt.project.definitions import Definition
 from pytest_brt.project.index import Index
-from pytest_brt.project.layout import is_test_path
 
 #: Where lines are left out.
 GAP = "# …"
-#: Lines of a definition that is longer than there is room: its head, and those around a line that
-#: a traceback names.
-_HEAD, _AROUND = 14, 12
+#: Lines around one that a traceback names, or the first, of a definition that is too long.
+_AROUND = 12
 #: Lines of a definition that comes along, and places whose needs do.
 _NEEDED, _NEEDY = 40, 4
-#: Share of the room that one place may take.
-_SHARE = 0.45
-_FRAME = re.compile(r'File "([^"\n]+)", line (\d+)|([\w./-]+\.py)#L(\d+)')
+#: Share of the room that one place may take, and that all places leave to their needs.
+_SHARE, _LEFT = 0.45, 0.2
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 #: Definitions, each with lines of it that must be seen.
 Wanted = dict[Definition, list[int]]
+#: A file, and the first and last of some lines of it, 1-based.
+_Span = tuple[str, int, int]
 
 
-class Pages:
-    """Lines of files, as they are chosen to be shown."""
+def show_code(
+    wanted: Wanted, index: Index, most: int, whole: Sequence[str] = ()
+) -> list[tuple[str, str]]:
+    """Return path and code of some definitions, likeliest first, in about `most` characters.
 
-    def __init__(self, index: Index, most: int) -> None:
-        """Show nothing yet, and at most so many characters in the end."""
-        self.index = index
-        self.left = most
-        self.shown: dict[str, set[int]] = {}
+    Files that are wanted `whole` are so where they fit.
+    """
+    shown: dict[str, dict[int, str]] = {}
+    room = most
 
-    def add(self, path: str, first: int, last: int, most: int) -> bool:
-        """Show lines of a file, 1-based, where they fit whole; say whether they do."""
-        lines = self.index.source(path).split("\n")
-        shown = self.shown.setdefault(path, set())
-        new = {*range(first, min(last, len(lines)) + 1)} - shown
-        size = sum(len(lines[n - 1]) + 1 for n in new)
-        if size > min(self.left, most):
+    def add(span: _Span, limit: float) -> bool:
+        nonlocal room
+        path, first, last = span
+        lines, page = index.source(path).split("\n"), shown.setdefault(path, {})
+        while lines[last : last + 1] and not lines[last].strip():
+            last += 1  # empty lines below are no gap
+        new = {n: line for n, line in enumerate(lines[first - 1 : last], first) if n not in page}
+        size = sum(len(line) + 1 for line in new.values())
+        if size > min(limit, room):
             return False
-        shown |= new
-        self.left -= size
+        page.update(new)
+        room -= size
         return True
 
-    def text(self, path: str) -> str:
-        """Return what is shown of a file, with marks where lines are left out."""
-        lines, out, before = self.index.source(path).split("\n"), [], 0
-        for n in [*sorted(self.shown[path]), len(lines) + 1]:
-            if any(map(str.strip, lines[before : n - 1])):
-                out.append(GAP)
-            elif before < n - 1:
-                out.append("")
-            out += lines[n - 1 : n]
-            before = n
-        return "\n".join(out).strip("\n")
-
-
-def show_code(wanted: Wanted, index: Index, most: int) -> list[tuple[str, str]]:
-    """Return path and code of some definitions, likeliest first, in about `most` characters."""
-    pages = Pages(index, most * 4 // 5)
+    for path in whole:
+        add((path, 1, most), room)
     for one, lines in wanted.items():
-        outer = one.qualname.rpartition(".")[0]
-        for around in index.definitions_in(one.path):
-            if outer and around.qualname == outer:  # the head of its class
-                inside = [d.line for d in index.definitions_in(one.path) if d.line > around.line]
-                pages.add(one.path, around.line, min(inside) - 1, 600)
-        if not pages.add(one.path, one.line, one.end_line, max(int(most * _SHARE), 600)):
-            pages.add(one.path, one.line, min(one.line + _HEAD, one.end_line), most)
-            for line in lines:
-                first, last = max(one.line, line - _AROUND), min(one.end_line, line + _AROUND)
-                pages.add(one.path, first, last, most)
-    pages.left += most // 5
+        left = room - most * _LEFT
+        is_whole = add((one.path, one.line, one.end_line), min(left, most * _SHARE))
+        for line in () if is_whole else lines:
+            first, last = max(one.line, line - _AROUND), min(one.end_line, line + _AROUND)
+            add((one.path, first, last), left)
     for one in list(wanted)[:_NEEDY]:
-        for other in _needs(one, index):
-            if other.end_line - other.line < _NEEDED:
-                pages.add(other.path, other.line, other.end_line, pages.left // 3)
-    return [(path, pages.text(path)) for path, lines in pages.shown.items() if lines]
+        for span in _needs(one, index):
+            if span[2] - span[1] < _NEEDED:
+                add(span, room / 3)
+    return [(path, _with_gaps(page)) for path, page in shown.items() if page]
 
 
-def _needs(one: Definition, index: Index) -> Iterator[Definition]:
-    """Yield what a definition cannot be understood without: constructor, bases, names in it."""
-    outer = one.qualname.rpartition(".")[0]
-    here = [other for other in index.definitions_in(one.path) if other != one]
-    heads = [other.signature for other in here if other.qualname == outer]
-    text = index.lines(one.path, one.line, one.end_line)
-    words = dict.fromkeys(_WORD.findall("\n".join(["__init__", *heads, text])))
-    for other in here:
-        if other.name in words and other.qualname.rpartition(".")[0] in ("", outer):
-            yield other
-    for found in map(index.unique_definition, words):
-        if found is not None:
-            yield found
+def _with_gaps(page: Mapping[int, str]) -> str:
+    """Return lines by their numbers, with marks where others are left out."""
+    text = ""
+    for number in sorted(page):
+        gap = "" if number == 1 or number - 1 in page else f"{GAP}\n"
+        text += f"{gap}{page[number]}\n"
+    return text.strip("\n")
 
 
-def named_lines(text: str, index: Index) -> Iterator[tuple[str, int]]:
-    """Yield file and line of tracebacks in a report, the deepest first, and of linked lines."""
-    for file, line, linked, at in reversed(_FRAME.findall(text)):
-        path = index.layout.find_path(file or linked)
-        if path is not None and not is_test_path(path):
-            yield path, int(line or at)
+def _needs(one: Definition, index: Index) -> Iterator[_Span]:
+    """Yield what a definition cannot be understood without.
+
+    It is the head of its class, the constructor, the bases, and names in it.
+    """
+    known, outer = index.definitions_in(one.path), one.qualname.rpartition(".")[0]
+    text = f"__init__\n{index.lines(one.path, one.line, one.end_line)}"
+    for around in known:
+        if around.qualname == outer:
+            text += around.signature
+            yield one.path, around.line, min(d.line for d in known if d.line > around.line) - 1
+    words = dict.fromkeys(_WORD.findall(text))
+    near = [d for d in known if d.name in words and d.qualname.rpartition(".")[0] in ("", outer)]
+    others = filter(None, map(index.unique_definition, words))
+    yield from ((other.path, other.line, other.end_line) for other in (*near, *others))
 
 
 def show_tests(path: str, index: Index, most: int, names: Sequence[str]) -> str:
-    """Return the tests of a file that have most of some names, with what they use.
+    """Return a test file; of a long one its imports, and tests that have most of some names.
 
-    Methods that live on ``self`` are no example for a plain function. Fixtures come from the
-    conftest files above, too.
+    Methods that live on ``self`` are no example for a plain function.
     """
+    if len(index.source(path)) <= most:
+        return index.source(path)
 
     def worth(one: Definition) -> float:
         text = index.lines(path, one.line, one.end_line)
@@ -121,8 +107,6 @@ def show_tests(path: str, index: Index, most: int, names: Sequence[str]) -> str:
 
     tests = [one for one in index.definitions_in(path) if one.name.startswith("test") and one.top]
     tests.sort(key=worth, reverse=True)
-    shown = show_code({one: [] for one in tests[:2]}, index, most)
-    near = [code for file, code in shown if path.startswith(file.removesuffix("conftest.py"))]
-    used = {*_WORD.findall("\n".join(near))}
-    imports = {one.statement: "" for one in index.imports_in(path) if one.bound in used}
-    return "\n\n".join(["\n".join(imports), *near]).strip("\n")
+    shown = dict(show_code({one: [one.line] for one in tests[:2]}, index, most)).get(path, "")
+    imports = dict.fromkeys(one.statement for one in index.imports_in(path))
+    return "\n".join([*imports, "", shown]).strip("\n")

@@ -39,16 +39,6 @@ _ACTING = re.compile(r"autouse|__future__|import \*")
 _LINES, _TESTS, _ADOPTED = 400, 12, 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """A test of a model's, ready to be run."""
-
-    #: Its path is equal for tests that are the same but for names, layout and comments.
-    test: CandidateTest
-    #: What in it cannot work in this project, one line each.
-    problems: tuple[str, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Extractor:
     """Makes tests of the replies to one report."""
@@ -60,22 +50,25 @@ class Extractor:
     #: The test file that all go to; "" for none, None chooses one for each.
     host: str | None = None
 
-    def tests(self, reply: str, origin: Origin) -> tuple[Written, ...]:
-        """Return the tests in a model's reply; () where there is none. Never raises."""
-        found: list[Written] = []
+    def tests(self, reply: str, origin: Origin) -> list[CandidateTest]:
+        """Return the tests in a model's reply, [] where there is none. Never raises.
+
+        Their paths are equal for tests that are the same but for names, layout and comments.
+        """
+        tests: list[CandidateTest] = []
         # It may not be Python for every part of the project's own reading of it.
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError, OSError):
             for name, source in split_tests(code_in(reply)):
-                found.append(self._written(name, source, origin))
-        return tuple(found)
+                tests.append(self._test(name, source, origin))
+        return tests
 
-    def _written(self, name: str, source: str, origin: Origin) -> Written:
-        source, host, problems = with_imports(source, self.index, self.host)
+    def _test(self, name: str, source: str, origin: Origin) -> CandidateTest:
+        source, host = with_imports(source, self.index, self.host)
         folder = host.rpartition("/")[0] if host else self.folder.strip("./")
         issue = self.issue
         path = f"{folder}/test_{slug(issue.title)}_{test_key(source)[:6]}.py".lstrip("/")
         sentence = f"Written by a model from the report {' '.join(issue.title.split())!r}."
-        test = CandidateTest(
+        return CandidateTest(
             id=content_id(issue.id, path, source),
             name=name,
             issue=issue.id,
@@ -85,7 +78,6 @@ class Extractor:
             source=source,
             host=host,
         )
-        return Written(test=test, problems=problems)
 
 
 def code_in(reply: str) -> str:
@@ -157,8 +149,8 @@ def only_used(code: str, keep: str) -> str:
 # -- imports, and what the host file has --
 
 
-def with_imports(source: str, index: Index, host: str | None) -> tuple[str, str, tuple[str, ...]]:
-    """Return a test with its names resolved, its host file, and what still cannot work.
+def with_imports(source: str, index: Index, host: str | None) -> tuple[str, str]:
+    """Return a test with its names resolved, and its host file.
 
     An import that cannot work goes: what it bound is looked for in the project.
 
@@ -168,13 +160,12 @@ def with_imports(source: str, index: Index, host: str | None) -> tuple[str, str,
     if host is None:
         host = next(iter(rank_hosts(source, read_hosts(index))), "")
     imports = [node for node in parse(source).body if isinstance(node, ast.ImportFrom)]
-    bare = without(source, [n for n in imports if check_imports(ast.unparse(n), index)])
+    bare = without(source, [one for one in imports if check_imports(ast.unparse(one), index)])
     if host:
         bare = _with_helpers(bare, host, index)
-    found, unknown = resolve(bare, index, near=host, fixtures=fixtures_in_scope(host, index))
+    found, _ = resolve(bare, index, near=host, fixtures=fixtures_in_scope(host, index))
     found = re.sub(r"^((?:import|from) .*\n)(?=@|def |class |async )", r"\1\n\n", found, flags=re.M)
-    problems = {**check_imports(found, index), **unknown}
-    return without(found, []), host, tuple(problems.values())
+    return without(found, []), host
 
 
 def _with_helpers(source: str, host: str, index: Index) -> str:

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pytest_brt.agents.prompts import cut, render, report_text
 from pytest_brt.errors import Overflowed
 from pytest_brt.localise.host_files import nearest_test_file
-from pytest_brt.localise.suspects import Function, find_suspects
+from pytest_brt.localise.suspects import Function, files_of, find_suspects
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request, estimate
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.project.imports import find_import
 from pytest_brt.project.index import Index
+from pytest_brt.project.layout import is_test_path
 from pytest_brt.pysource.parse import IMPORTS
-from pytest_brt.reproduce.code_shown import Wanted, named_lines, show_code, show_tests
+from pytest_brt.reproduce.code_shown import Wanted, show_code, show_tests
 from pytest_brt.reproduce.strategy import Workbench
-from pytest_brt.sandbox.statements import Script, run_statements
 from pytest_brt.types import Issue, Place
 
 #: Statements whose results are told.
@@ -27,6 +27,9 @@ _STATEMENTS = 12
 _FRAMES, _PLACES, _IMPORTS = 3, 12, 14
 #: Characters of code and of tests that are shown, at most.
 CODE, _TESTS = 10_000, 3_500
+#: What a prompt does without where it is too long, in this order.
+_PARTS = ("host", "imports", "session")
+_FRAME = re.compile(r'File "([^"\n]+)", line (\d+)|([\w./-]+\.py)#L(\d+)')
 #: Exceptions that say how a statement was run, not how the project is.
 _OURS = ("NameError", "ModuleNotFoundError")
 #: Statements that show nothing.
@@ -45,31 +48,30 @@ class Findings:
     lines: tuple[tuple[str, int], ...]
     #: The test file that a test would be added to, or "".
     host: str
+    #: Files that are shown whole where they fit.
+    whole: tuple[str, ...]
     #: What else the prompt ``bug`` takes: what the report's code did, imports that work.
     told: Mapping[str, object]
 
     def _wanted(self) -> Wanted:
         """Return the definitions to show, with lines that must be seen, the likeliest first."""
         wanted: Wanted = {}
-        for path, line in self.lines:
+        likely = ((place.path, place.line) for place in self.places[:_PLACES])
+        for path, line in (*self.lines, *likely):
             if one := self.index.definition_at(path, line):
                 wanted.setdefault(one, []).append(line)
-        for place in self.places[:_PLACES]:
-            for one in self.index.definitions_in(place.path):
-                if one.qualname == place.function:
-                    wanted.setdefault(one, [])
         return wanted
 
     def values(self, code: int = CODE) -> dict[str, object]:
         """Return the values of the prompt ``bug``, with so many characters of code."""
         index, names = self.index, [place.function for place in self.places[:_PLACES]]
         return {
-            **self.told,
             "title": self.issue.title,
             "report": report_text(self.issue),
-            "files": show_code(self._wanted(), index, code) if code else [],
+            "files": show_code(self._wanted(), index, code, self.whole) if code else [],
             "host_path": self.host,
             "host": show_tests(self.host, index, _TESTS, names) if self.host else "",
+            **self.told,
         }
 
 
@@ -92,49 +94,49 @@ def gather(
     seen = observed.observations if observed else ()
     raised = observed.raised if observed else ()
     places = find_suspects(issue, index, ran=ran, raised=raised, paths=bench.buggy)
-    lines = [*named_lines(issue.text, index)]
+    lines: list[tuple[str, int]] = []
+    for file, line, linked, at in reversed(_FRAME.findall(issue.text)):
+        path = index.layout.find_path(file or linked)
+        if path is not None and not is_test_path(path):
+            lines.append((path, int(line or at)))
     for item in seen:
         frames = item.raised.frames if item.raised else ()
         lines += [(one.path, one.line) for one in frames if one.project][-_FRAMES:][::-1]
+    whole: tuple[str, ...] = ()
+    if observed is None:  # as in the papers, which know files and no places in them
+        whole = bench.buggy or files_of(places)[:1]
+        places = tuple(place for place in places if place.path in whole)
     return Findings(
         issue=issue,
         index=index,
         places=places,
         lines=tuple(dict.fromkeys(lines))[: 2 * _FRAMES],
         host=bench.host or nearest_test_file(issue, index, places),
+        whole=whole,
         told={
             "package": next(iter(index.packages), ""),
             "session": _session(seen),
             "is_observed": observed is not None,
-            "imports": _imports(issue, index, places, seen, bench if observed else None),
+            "imports": _imports(issue, index, places, seen) if observed else "",
             "python": ".".join(map(str, bench.engine.subject.python_version)),
         },
     )
 
 
 def _imports(
-    issue: Issue,
-    index: Index,
-    places: Sequence[Place],
-    seen: Sequence[Observation],
-    bench: Workbench | None,
+    issue: Issue, index: Index, places: Sequence[Place], seen: Sequence[Observation]
 ) -> str:
-    """Return imports that work: the report's own, of the places, of names that the report has."""
+    """Return imports: the report's own that work, of places, and of names that the report has."""
     ran = [item.source for item in seen if item.result and not item.raised]
     own = [source for source in ran if source.startswith(IMPORTS)]
-    words = re.findall(r"[A-Za-z_]\w*", f"{issue.title}\n{issue.text}")
-    names = [place.function.partition(".")[0] for place in places[:4]]
-    names += [word for word in words if index.unique_definition(word) is not None]
-    known = {"", *re.findall(r"\w+", "\n".join(own))}
-    wanted = [name for name in dict.fromkeys(names) if name not in known]
-    ways = tuple(filter(None, (find_import(name, index) for name in wanted[:_IMPORTS])))
-    if bench is not None and ways:
-        did = run_statements(bench.engine, Script(statements=ways)).observed
-        ways = tuple(ways[one.index] for one in did if one.raised is None)
-    return "\n".join(dict.fromkeys([*own, *ways, "import pytest"]))
-
-
-# -- what the report's code did --
+    known = re.findall(r"\w+", "\n".join(own))
+    likely = [place.function.partition(".")[0] for place in places[:4]]
+    words = [*likely, *re.findall(r"[A-Za-z_]\w*", f"{issue.title}\n{issue.text}")]
+    names = [
+        one for one in dict.fromkeys(words) if one not in known and index.unique_definition(one)
+    ]
+    ways = (find_import(name, index) for name in names[:_IMPORTS])
+    return "\n".join(dict.fromkeys([*own, *filter(None, ways), "import pytest"]))
 
 
 def _session(seen: Sequence[Observation]) -> str:
@@ -152,9 +154,6 @@ def _session(seen: Sequence[Observation]) -> str:
     return render("session", seen=shown[:_STATEMENTS], silent=_SILENT)
 
 
-# -- what fits --
-
-
 def fitted(
     build: Callable[[Mapping[str, object]], Request],
     values: Callable[[int], dict[str, object]],
@@ -169,7 +168,7 @@ def fitted(
     Raises:
         Overflowed: it does not fit with all of that.
     """
-    current, waiting = values(code), ["host", "imports", "session"]
+    current = values(code)
     while True:
         request = build(current)
         over = estimate(request.messages) + request.max_tokens - model.context
@@ -179,10 +178,10 @@ def fitted(
         if code:
             code = code // 2 if code > 1_000 else 0
             current["files"] = values(code)["files"]
-        elif waiting:
-            current[waiting.pop(0)] = ""
+        elif part := next((name for name in _PARTS if current[name]), ""):
+            current[part] = ""
         elif len(report) > 3 * over + 200:
-            current["report"] = cut(report, len(report) - 3 * over - 200, head=0.5)
+            current["report"] = cut(report, len(report) - 3 * over - 200)
         else:
             raise Overflowed(
                 f"the prompt is {over} tokens too long for a context of {model.context} (give "

@@ -7,20 +7,23 @@ reported one and most samples fail so; else where a model's words for it hold (`
 
 from __future__ import annotations
 
-from pytest_brt.oracle.draft import simple
-from pytest_brt.oracle.judge import Rating, judge
-from pytest_brt.oracle.report_facts import (
-    ASSERTIONS,
-    ReportFacts,
-    failure_matches_report,
-    states_values,
-)
-from pytest_brt.types import COUNTS, CandidateTest, JudgedTest, TestRun
+from collections.abc import Sequence
+
+from pytest_brt.oracle.judge import Rating, judge, run_tests
+from pytest_brt.oracle.report_facts import ReportFacts, failure_matches_report, states_values
+from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.types import COUNTS, CandidateTest, Issue, JudgedTest, TestRun
 
 #: The failure is the reported one, or not, or speaks against the test; what agreement adds.
 _MATCH, _NO_MATCH, _WRONG, _ALL = 0.5, 0.3, 0.1, 0.09
 #: So many samples that fail alike are no accident, where they are most.
 _AGREE = 3
+
+
+def judge_tests(tests: Sequence[CandidateTest], bench: Workbench, issue: Issue) -> list[JudgedTest]:
+    """Run a model's tests on the unpatched tree and judge each by itself."""
+    runs = run_tests(tests, bench.engine, bench.repeat, deadline=bench.deadline)
+    return [judge_written(test, runs[test.id], bench.facts(issue)) for test in tests]
 
 
 def judge_written(
@@ -38,15 +41,12 @@ def judge_written(
     raised = run.raised if run else None
     match = failure_matches_report(facts, test.source or "", raised)
     alike = f"{agree} of {samples} samples fail alike" if samples > 1 else ""
-    crashes = calls = ""
+    is_wrong = run is not None and run.mismatch
+    calls = "the test may call the project wrongly" if is_wrong else ""
     confidence = _MATCH if match else _NO_MATCH
     if states_values(facts, raised) or (match and agree >= _AGREE and agree * 2 > samples):
         confidence = COUNTS
-    if raised and simple(raised.type) not in ASSERTIONS and not (facts.is_crash or match):
-        crashes = "crashes, though the report is about a wrong value"
-    if run and run.mismatch:
-        calls = "the test may call the project wrongly"
-    confidence = (_WRONG if crashes or calls else confidence) + _ALL * agree / samples
-    reasons = tuple(filter(None, (match, alike, crashes, calls)))
+    confidence = (_WRONG if is_wrong else confidence) + _ALL * agree / samples
+    reasons = tuple(filter(None, (match, alike, calls)))
     rating = Rating(confidence=confidence, reasons=reasons, agree=agree, samples=samples)
     return judge(test, runs, facts, rating)

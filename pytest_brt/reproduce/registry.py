@@ -20,13 +20,13 @@ def _asking(name: str, issue: Issue, index: int, bench: Workbench) -> Attempt:
     """Carry out a strategy that asks a model; what these import takes long."""
     from pytest_brt.project.index import open_index
     from pytest_brt.reproduce.prompt import Findings, gather
-    from pytest_brt.reproduce.strategies.agent import BRT_AGENT, write_tests
+    from pytest_brt.reproduce.strategies.agent import write_tests
     from pytest_brt.reproduce.strategies.auto import Auto
     from pytest_brt.reproduce.strategies.invert import invert
     from pytest_brt.reproduce.strategies.libro import libro
 
     strategies: Mapping[str, Callable[[int, Workbench, Findings], Attempt]]
-    strategies = {"libro": libro, "invert": invert, "agent": partial(write_tests, BRT_AGENT)}
+    strategies = {"libro": libro, "invert": invert, "agent": write_tests}
     with open_index(Path(bench.engine.subject.root), bench.cache) as project:
         if name == "auto":
             return Auto(issue, index, bench, project).run()

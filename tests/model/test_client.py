@@ -92,6 +92,9 @@ ODD: dict[str, tuple[Answer, str]] = {
         lambda _: b"HTTP/1.1 302 X\r\nLocation: http://192.0.2.1/\r\nContent-Length: 0\r\n\r\n",
         "answers 302",
     ),
+    "no choices": (lambda _: (200, {"choices": []}), "not a chat"),
+    "no message": (lambda _: (200, {"choices": [{"text": "hello"}]}), "not a chat"),
+    "lists of numbers": (lambda _: (200, {"choices": [1], "usage": [2]}), "not a chat"),
     "cut off": (lambda _: b"HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{", "no answer"),
     "fails": (lambda _: (500, {"error": "out of luck"}), "answers 500"),
 }
@@ -107,6 +110,20 @@ def test_a_server_that_answers_oddly(kind: str) -> None:
         with pytest.raises(ModelProblem, match=expected):
             model.text(ask("hello"))
         assert expected in model.usage.unheard
+
+
+def test_more_replies_than_were_asked_for_are_left_out() -> None:
+    with serving(lambda _: completion("yes", "no", "perhaps")) as url:
+        assert open_model(url).text(ask("hello")) == "yes"
+
+
+@pytest.mark.parametrize("models", [[], {"data": [1]}, {"data": [{"id": "m", "meta": "big"}]}])
+def test_a_server_that_tells_nonsense_of_its_models(models: object) -> None:
+    with (
+        serving(echo, models) as url,
+        pytest.raises(ModelProblem, match="not an OpenAI-compatible server"),
+    ):
+        open_model(url).text(ask("hello"))
 
 
 def test_a_server_that_hangs_is_left_at_the_deadline() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -38,6 +40,15 @@ PASSES = code(
 BROKEN = code("from interval import grip\n\n\ndef test_grip():\n    assert grip(5) == 5\n")
 #: To each question about a test: the words that ask for it, and no other fix.
 JUDGE = {"words": QUOTE, "fix": "none", "passes": "yes"}
+#: Code of a project that tells somebody elsewhere of its import.
+CALLS_HOME = """
+import socket
+
+try:
+    socket.create_connection(("192.0.2.1", 80), 1)
+except OSError:
+    pass
+"""
 Play = Callable[..., Model]
 
 
@@ -67,11 +78,14 @@ def test_libro_shows_what_samples_agree_on(project: Project, play: Play) -> None
     model = play(
         RIGHT, BROKEN, "I do not know.", RIGHT.replace("(5,", "(7,").replace("== 5", "== 7")
     )
-    run = project.issue(SLIDERS_REPORT, model.option, "--brt-strategy=libro", "--brt-samples=4")
+    report = SLIDERS_REPORT + "\nIt was not so in the last release.\n" * 300
+    run = project.issue(report, model.option, "--brt-strategy=libro", "--brt-samples=4")
     assert run.report.answer.status in ("reproduced", "possible"), run.said
     assert run.report.first.author == "model"
     assert is_right(project, run.report.first, CLAMP_FIXED)
     assert QUOTE in model.asked[0]
+    assert "left out" not in model.asked[0], "the report, and both files, are whole"
+    assert FILES["tests/test_interval.py"].strip().replace("\n\n\n", "\n\n") in model.asked[0]
 
 
 def test_invert_turns_a_passing_test_round(project: Project, play: Play) -> None:
@@ -113,6 +127,23 @@ def test_auto_asks_nothing_where_the_report_is_enough(project: Project, play: Pl
     assert run.code == 0, run.said
     assert run.report.first.author == "report"
     assert not [request for request in model.requests if "response_format" not in request]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("strace"), reason="wants strace")
+def test_only_this_machine_is_connected_to(project: Project, play: Play) -> None:
+    """Not by what the project's code does either, which asks for more."""
+    project.write({"interval.py": f"{FILES['interval.py']}\n{CALLS_HOME}"})
+    model = play(always=RIGHT)
+    log = project.folder / "connections"
+    traced = ("strace", "-f", "-e", "trace=connect,sendto", "-o", str(log), "pytest")
+    run = project.run(*traced, f"--brt-report={project.json}", "--brt-issue=issue.md", model.option)
+    assert run.code == 0, run.said
+    calls = [line for line in log.read_text("utf-8").splitlines() if "AF_INET" in line]
+    to_model = [line for line in calls if f"htons({model.port})" in line]
+    away = [line for line in calls if not re.search(r'"127\.0\.0\.1"|"::1"', line)]
+    assert to_model
+    assert not [line for line in away if not line.rstrip().endswith("(Network is unreachable)")]
 
 
 def test_the_same_run_again_asks_nothing(project: Project, play: Play) -> None:
@@ -165,6 +196,17 @@ def test_a_closed_port(project: Project) -> None:
     run = project.issue(SLIDERS_REPORT, closed, "--brt-strategy=libro", "--brt-budget=1s")
     assert run.code == 6, run.said
     assert "Traceback" not in run.out + run.err
+
+
+def test_a_server_that_hangs(project: Project, play: Play) -> None:
+    model, go_on = play(always=RIGHT), threading.Event()
+    model.refuse = lambda request: "too late" if go_on.wait(120) else None
+    run = project.issue(SLIDERS_REPORT, model.option, "--brt-budget=3s")
+    go_on.set()
+    assert run.code == 6, run.said
+    assert "more time (--brt-budget) would add: libro, invert, agent" in run.out
+    assert "without the model: no answer from" in run.out
+    assert "wrote no test" not in run.out
 
 
 def test_a_prompt_that_is_too_long(project: Project, play: Play) -> None:

@@ -1,4 +1,4 @@
-"""The agent that writes tests: the paper's (001, 4.2), and the same with what `auto` found out."""
+"""The agent that writes tests (paper 001, 4.2)."""
 
 from __future__ import annotations
 
@@ -9,27 +9,18 @@ from pytest_brt.agents.loop import Agent, run_agent
 from pytest_brt.agents.outcomes import describe_runs
 from pytest_brt.agents.prompts import cut, render
 from pytest_brt.agents.workspace import Observation, Refused, Workspace
-from pytest_brt.oracle.judge import refusal, run_tests
+from pytest_brt.oracle.judge import refusal
 from pytest_brt.project.pytest_config import USUAL
 from pytest_brt.pysource.parse import decode
 from pytest_brt.render.words import count
 from pytest_brt.reproduce.extract import Extractor
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import Findings
-from pytest_brt.reproduce.rate import judge_written
-from pytest_brt.reproduce.reduce import reduce_test
+from pytest_brt.reproduce.rate import judge_tests
 from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import most_severe
-from pytest_brt.types import (
-    Attempt,
-    CandidateTest,
-    Ending,
-    FileChange,
-    Note,
-    Origin,
-    Verdict,
-)
+from pytest_brt.types import Attempt, CandidateTest, Ending, FileChange, Note, Origin, Verdict
 
 #: How a dialogue ended, for people.
 _ENDED = {
@@ -53,9 +44,6 @@ class TestWork(Workspace):
     __test__ = False
 
     bench: Workbench
-    origin: Origin
-    #: Whether a written test runs at once, and the first that stands ends the dialogue.
-    ends_early: bool
     #: A test file that does not exist yet.
     new_file: str
     #: The tests written last into each file, by path.
@@ -76,17 +64,16 @@ def edit(env: TestWork, path: str, prompt: str = "", code: tuple[str, ...] = ())
     reply = f"```python\n{code[0]}```\n" if code else _written(env, path, prompt)
     old = env.on_disk(path)
     extractor = Extractor(env.issue, env.index, path.rpartition("/")[0], path if old else "")
-    made = extractor.tests(reply, env.origin)
-    if not made:
+    origin = Origin(strategy=BRT_AGENT.name, model=env.model.name, seed=env.seed)
+    tests = extractor.tests(reply, origin)
+    if not tests:
         raise Refused("The answer had no test in it. Say in the prompt what the test must call.")
-    env.written[path] = [one.test for one in made]
+    env.written[path] = tests
+    sources = [(test.source or "").rstrip("\n") for test in tests]
     content = [decode(old).rstrip("\n")] if old else []
-    content += [(one.test.source or "").rstrip("\n") for one in made]
-    env.changed[path] = "\n\n\n".join([*content, ""]).encode()
-    changes = (FileChange(path=path, content=env.changed[path]),)
-    ran = test(env, path) if env.ends_early else Observation("")
-    text = render("written", path=path, made=made, ran=ran.text)
-    return replace(ran, text=text, changes=changes)
+    env.changed[path] = "\n\n\n".join([*content, *sources, ""]).encode()
+    change = FileChange(path=path, content=env.changed[path])
+    return Observation(render("written", path=path, tests=tests), changes=(change,))
 
 
 def _written(env: TestWork, path: str, change: str) -> str:
@@ -105,18 +92,13 @@ def test(env: TestWork, path: str) -> Observation:
     own = {test.id: test for test in env.written.get(path, ())}
     if not own:
         raise Refused(f"There is no test of yours in {path}. Write one with edit first.")
-    runs = env.bench.engine.run([*map(Test.of, own.values())])
-    verdict, facts = most_severe(runs).verdict, env.bench.facts(env.issue)
-    failing = [run for run in runs if run.verdict is Verdict.FAIL]
+    runs, facts = env.bench.engine.run([*map(Test.of, own.values())]), env.bench.facts(env.issue)
+    verdict = most_severe(runs).verdict
     # Of several tests one that stands is enough.
-    refusals = [refusal(own[run.test], (run,), facts) for run in failing]
-    objection = min(refusals, key=len, default="")
-    told = {"runs": describe_runs(runs), "verdict": verdict, "objection": objection}
-    return Observation(
-        render("tested", **told),
-        verdict=verdict,
-        is_over=env.ends_early and verdict is Verdict.FAIL and not objection,
-    )
+    refusals = [refusal(own[run.test], (run,), facts) for run in runs if run.verdict is verdict]
+    objection = min(refusals, key=len) if verdict is Verdict.FAIL else ""
+    text = render("tested", runs=describe_runs(runs), verdict=verdict, objection=objection)
+    return Observation(text, verdict=verdict)
 
 
 def finish(env: TestWork) -> Observation:
@@ -135,45 +117,38 @@ BRT_AGENT = Agent(
     temperature=0.2,
     runs=20,
 )
-#: The one of `auto`, which knows what was found before.
-AUTO_AGENT = replace(BRT_AGENT, name="auto-agent", steps=15, top_k=40, ends_early=True)
 
 
-def write_tests(spec: Agent, number: int, bench: Workbench, findings: Findings) -> Attempt:
-    """Make the tests of one run of an agent.
+def write_tests(number: int, bench: Workbench, findings: Findings) -> Attempt:
+    """Make the tests of one run of the agent.
 
     Raises:
         ModelProblem: the model cannot be asked even once.
         SubjectProblem: the project's interpreter cannot be started.
     """
     issue = findings.issue
-    seed = seed_of(issue.id, spec.name, number, bench.seed)
     env = TestWork(
         issue=issue,
         index=findings.index,
         model=bench.model,
         editor=bench.editor or bench.model,
-        seed=seed,
+        seed=seed_of(issue.id, BRT_AGENT.name, number, bench.seed),
         say=bench.say,
         bench=bench,
-        origin=Origin(strategy=spec.name, model=bench.model.name, seed=seed),
-        ends_early=spec.ends_early,
         new_file=f"{bench.engine.subject.test_root.strip('./')}/test_reported.py".lstrip("/"),
     )
     values = findings.values(min(_SHOWN, bench.model.context))
-    values |= {"new_test": env.new_file, "in_auto": spec.ends_early}
-    spec = replace(spec, steps=bench.steps or spec.steps)
-    done = run_agent(spec, env, spec.opening(values))
-    tests = [test for tests in env.written.values() for test in tests][::-1]
-    runs = run_tests(tests, bench.engine, bench.repeat)
-    judged = [judge_written(test, runs[test.id], bench.facts(issue)) for test in tests]
+    spec = replace(BRT_AGENT, steps=bench.steps or BRT_AGENT.steps)
+    done = run_agent(spec, env, spec.opening({**values, "new_test": env.new_file}))
+    tests = [test for tests in env.written.values() for test in tests]
+    judged = select(judge_tests(tests[::-1], bench, issue))
     is_good = done.ending is Ending.FINISH and any(one.judgement.candidate for one in judged)
     text = f"{count(len(done.steps), 'step')}: {done.reason or _ENDED[done.ending]}"
     return Attempt(
         issue=issue.id,
-        strategy=spec.name,
+        strategy=BRT_AGENT.name,
         index=number,
-        tests=select([reduce_test(one, bench) for one in judged]),
+        tests=judged,
         notes=() if is_good else (Note(code="dialogue-ended", text=text),),
         trajectories=(done,),
     )

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 from pytest_brt.agents.prompts import render
 from pytest_brt.model.request import Message, Request
-from pytest_brt.oracle.judge import run_tests
 from pytest_brt.reproduce.extract import Extractor
 from pytest_brt.reproduce.prompt import Findings, fitted
-from pytest_brt.reproduce.rate import judge_written
+from pytest_brt.reproduce.rate import judge_tests
 from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.types import Attempt, JudgedTest, Note, Origin, Verdict
 
 #: Plans, each told of those before, and versions of a passing test and of a turned one for each.
 _PLANS, _VERSIONS = 3, 3
+_NONE = Note(code="plans-failed", text="no plan came to a test that fails as reported")
 
 
 def invert(number: int, bench: Workbench, findings: Findings) -> Attempt:
@@ -31,20 +31,13 @@ def invert(number: int, bench: Workbench, findings: Findings) -> Attempt:
     issue = findings.issue.id
     work = _Inversion(bench, findings, seed_of(issue, "invert", number, bench.seed))
     plans: list[str] = []
-    test = None
-    while test is None and len(plans) < _PLANS:
-        plans.append(" ".join(work.ask("plan", plans=plans).split())[:400])
-        bench.say(f"plan {len(plans)}: {plans[-1][:80]}")
-        passing = work.write("write", plan=plans[-1])
-        test = passing and work.write("turn", passing=passing)
-    said = f"no plan of {_PLANS} came to a test that fails as reported"
-    return Attempt(
-        issue=issue,
-        strategy="invert",
-        index=number,
-        tests=(test,) if test else (),
-        notes=() if test else (Note(code="plans-failed", text=said),),
-    )
+    for _ in range(_PLANS):
+        plan = work.ask("plan", plans=plans).strip()[:400]
+        plans.append(plan)
+        passing = work.write("write", plan=plan)
+        if passing and (test := work.write("turn", passing=passing)):
+            return Attempt(issue=issue, strategy="invert", index=number, tests=(test,))
+    return Attempt(issue=issue, strategy="invert", index=number, tests=(), notes=(_NONE,))
 
 
 @dataclass(slots=True)
@@ -58,14 +51,12 @@ class _Inversion:
     def write(self, task: str, **values: object) -> JudgedTest | None:
         """Ask for a test until one does what is wanted; each is told of the one before."""
         bench, issue = self.bench, self.findings.issue
-        folder = bench.engine.subject.test_root
-        extractor = Extractor(issue, self.findings.index, folder, bench.host or None)
+        extractor = Extractor(issue, self.findings.index, bench.engine.subject.test_root)
         origin = Origin(strategy="invert", model=bench.model.name)
         before = None
         for _ in range(_VERSIONS):
-            for one in extractor.tests(self.ask(task, before=before, **values), origin)[:1]:
-                runs = run_tests([one.test], bench.engine, bench.repeat, deadline=bench.deadline)
-                before = judge_written(one.test, runs[one.test.id], bench.facts(issue))
+            tests = extractor.tests(self.ask(task, before=before, **values), origin)
+            for before in judge_tests(tests[:1], bench, issue):
                 passes = before.judgement.verdict is Verdict.PASS
                 if passes if task == "write" else before.judgement.candidate:
                     return before
@@ -74,11 +65,10 @@ class _Inversion:
     def ask(self, task: str, **own: object) -> str:
         """Return the answer to the next question."""
         self.seed = (self.seed + 1) % 2**31
-        asked = {"plan": "", "plans": [], "passing": None, "before": None, **own}
 
         def build(values: Mapping[str, object]) -> Request:
-            text = render("invert", task=task, **values, **asked)
-            return Request(messages=(Message("user", text),), temperature=0.2, seed=self.seed)
+            message = Message("user", render("invert", task=task, **values, **own))
+            return Request(messages=(message,), temperature=0.2, seed=self.seed)
 
         model = self.bench.model
         return model.text(fitted(build, self.findings.values, model))

@@ -2,30 +2,27 @@
 
 What is not said otherwise is theirs: 50 samples at temperature 0.7 and top-p 0.95, tests placed
 and given imports after the fact, those that fail clustered, nothing shown unless more than one
-sample fails in the same way. Added is that tests go without what their failure does not need.
+sample fails in the same way.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 
 from pytest_brt.agents.prompts import report_text, system_and_user
 from pytest_brt.errors import OutOfTime, Overflowed
-from pytest_brt.localise.suspects import files_of
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
 from pytest_brt.oracle.report_facts import ReportFacts, catches_named, failure_matches_report
 from pytest_brt.render.words import count
 from pytest_brt.reproduce.extract import Extractor
-from pytest_brt.reproduce.order import dropped, without_doubles
-from pytest_brt.reproduce.prompt import CODE, Findings, fitted
+from pytest_brt.reproduce.order import without_doubles
+from pytest_brt.reproduce.prompt import Findings, fitted
 from pytest_brt.reproduce.rate import judge_written
-from pytest_brt.reproduce.reduce import reduce_test
-from pytest_brt.reproduce.strategy import KEEP, Workbench, seed_of
+from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.types import (
     COUNTS,
     Attempt,
@@ -48,8 +45,6 @@ class Sampled:
     """A test, the samples with it but for names and layout, and what it did."""
 
     test: CandidateTest
-    #: The test of the reported input that it came with, for one with another input.
-    beside: Sampled | None
     samples: set[int] = field(default_factory=set)
     runs: tuple[TestRun, ...] = ()
 
@@ -71,9 +66,9 @@ def size_of(cluster: Cluster) -> int:
 def clusters_of(failing: Iterable[Sampled], facts: ReportFacts) -> list[Cluster]:
     """Return the clusters by failure, best first: match, then size, then short tests."""
 
-    def order_tests(item: Sampled) -> tuple[bool, bool, int, str]:
+    def order_tests(item: Sampled) -> tuple[bool, int, str]:
         catches = catches_named(facts, item.test.source or "")
-        return item.beside is not None, not catches, item.tokens, item.test.id
+        return not catches, item.tokens, item.test.id
 
     def order_clusters(items: Cluster) -> tuple[bool, int, float]:
         runs = [(item.test.source or "", item.runs[0].raised) for item in items]
@@ -90,7 +85,7 @@ def clusters_of(failing: Iterable[Sampled], facts: ReportFacts) -> list[Cluster]
 class Libro:
     """The samples of one report; `auto` draws them batch by batch, `libro` all at once.
 
-    LIBRO tells the model less of what was found out.
+    It believes a test that stands alone, too, and lets a reply end where the model ends it.
     """
 
     bench: Workbench
@@ -112,21 +107,17 @@ class Libro:
         """
         bench, findings = self.bench, self.findings
         bench.say(f"asking for {samples} tests")
-        request = fitted(self._request, self._values, bench.model)
+        request = fitted(self._request, findings.values, bench.model)
         seed = seed_of(findings.issue.id, "libro", self.number, bench.seed)
         first = (seed + self.samples) % 2**31
         replies = bench.model.complete(replace(request, n=samples, seed=first))
-        name = "auto-libro" if self.in_auto else "libro"
         folder = bench.engine.subject.test_root
         extractor = Extractor(findings.issue, findings.index, folder, findings.host or None)
         for number, reply in enumerate(replies, first):
-            origin = Origin(strategy=name, model=bench.model.name, seed=number)
-            reported: Sampled | None = None
+            origin = Origin(strategy="libro", model=bench.model.name, seed=number)
             for item in extractor.tests(reply.text, origin):
-                beside = reported if self.in_auto else None
-                known = self.by_path.setdefault(item.test.path, Sampled(item.test, beside))
+                known = self.by_path.setdefault(item.path, Sampled(item))
                 known.samples.add(self.samples)
-                reported = reported or known
             self.samples += 1
         new = {one.test.id: one for one in self.by_path.values() if not one.runs}
         tests = [one.test for one in new.values()]
@@ -134,39 +125,26 @@ class Libro:
         for one in new.values():
             one.runs = runs[one.test.id]
 
-    def _values(self, code: int = CODE) -> dict[str, object]:
-        """Return what the prompt is told: in LIBRO the report, and both files (paper 001)."""
-        values = {**self.findings.values(code), "in_auto": self.in_auto}
-        if not self.in_auto:
-            values["report"] = report_text(self.findings.issue, 10**6)
-        return values
-
     def _request(self, values: Mapping[str, object]) -> Request:
         return Request(
             messages=system_and_user("libro", **values),
-            top_k=40 if self.in_auto else 0,
             max_tokens=max(16, min(_REPLY, self.bench.model.context // 4)),
             stop=() if self.in_auto else _STOP,
         )
 
-    def _stands(self, item: Sampled) -> bool:
-        """Say whether a test fails for a reason; with another input, as with the reported one."""
-        if not item.runs or refusal(item.test, item.runs, self.facts):
-            return False
-        if item.beside is None:
-            return True
-        kinds = {one.runs[0].raised.type for one in (item, item.beside) if one.runs[0].raised}
-        return self._stands(item.beside) and len(kinds) == 1
-
     def clusters(self) -> list[Cluster]:
         """Return the tests that fail for a reason that stands, clustered, best first."""
-        return clusters_of(filter(self._stands, self.by_path.values()), self.facts)
+        failing = (
+            item
+            for item in self.by_path.values()
+            if item.runs and not refusal(item.test, item.runs, self.facts)
+        )
+        return clusters_of(failing, self.facts)
 
     def tests(self) -> tuple[JudgedTest, ...]:
         """Return all tests, judged: candidates first, clusters taking turns.
 
-        A bug is shown when more than one sample fails alike; `auto` believes a test that stands
-        alone too. One with another input counts where it fails as with the reported one.
+        A bug is shown when more than one sample fails alike, but for `auto`.
         """
         clusters = self.clusters()
         sizes = {item: size_of(cluster) for cluster in clusters for item in cluster}
@@ -176,9 +154,7 @@ class Libro:
         for item in dict.fromkeys([*turns, *self.by_path.values()]):
             agree = sizes.get(item, 1)
             one = judge_written(item.test, item.runs, self.facts, agree, self.samples)
-            if item not in sizes:
-                one = dropped(one, "another input, and it does not fail as with the reported one")
-            elif not is_shown:  # too few samples agree
+            if item in sizes and not is_shown:  # too few samples agree
                 confidence = min(one.judgement.confidence, COUNTS - 0.01)
                 one = rescored(one, confidence, f"fewer than {_AGREE + 1} samples fail alike")
             judged.append(one)
@@ -186,10 +162,7 @@ class Libro:
 
     def outcome(self) -> Note:
         """Return what became of the samples."""
-        counts = Counter(item.runs[0].verdict for item in self.by_path.values() if item.runs)
-        did = ", ".join(f"{many} {verdict}" for verdict, many in sorted(counts.items()))
-        text = f"{count(len(self.by_path), 'different test')} ({did or 'not run'})"
-        text = text if self.by_path else "no usable sample"
+        text = count(len(self.by_path), "different test") if self.by_path else "none usable"
         return Note(code="samples-drawn", text=f"{count(self.samples, 'sample')}: {text}")
 
 
@@ -201,10 +174,8 @@ def libro(number: int, bench: Workbench, findings: Findings) -> Attempt:
         SubjectProblem: the project's interpreter cannot be started.
     """
     issue = findings.issue
-    # LIBRO knows files with the bug, and no places in them.
-    files = bench.buggy or files_of(findings.places)[:1]
-    places = tuple(place for place in findings.places if place.path in files)
-    work = Libro(bench, replace(findings, places=places), number, bench.facts(issue))
+    told = {**findings.told, "report": report_text(issue, 10**6)}  # the whole one
+    work = Libro(bench, replace(findings, told=told), number, bench.facts(issue))
     wanted = bench.samples or SAMPLES
     ending, notes = Ending.FINISH, []
     try:
@@ -215,12 +186,11 @@ def libro(number: int, bench: Workbench, findings: Findings) -> Attempt:
     tests = work.tests()
     if not any(item.judgement.candidate for item in tests):
         notes.append(work.outcome())
-    small = [reduce_test(item, bench) for item in tests[:KEEP]]
     return Attempt(
         issue=issue.id,
         strategy="libro",
         index=number,
-        tests=without_doubles((*small, *tests[KEEP:])),
+        tests=tests,
         notes=tuple(notes),
         endings=(ending,) * (work.samples or wanted),
     )
