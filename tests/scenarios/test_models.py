@@ -120,6 +120,21 @@ def test_auto_ends_with_the_first_test_that_stands(project: Project, play: Play)
     assert run.report.questions
 
 
+def test_auto_draws_two_samples_where_the_model_is_right_at_once(
+    project: Project, play: Play
+) -> None:
+    """One with another input counts beside the reported one if it fails in the same way."""
+    others = "\n\ndef test_above():\n    assert clamp(12, 0, 10) == 10\n"
+    passing = "\n\ndef test_below():\n    assert clamp(-3, 0, 10) == 0\n"
+    both = RIGHT.replace("== 5\n", f"== 5\n{others}")
+    model = play(both, RIGHT.replace("== 5\n", f"== 5\n{passing}"), always=both)
+    run = project.issue(SLIDERS_REPORT, model.option)
+    assert run.code == 0, run.said
+    asked = [request for request in model.requests if "response_format" not in request]
+    assert sum(request.get("n", 1) for request in asked) == 2
+    assert {one.name for one in run.report.bug_tests} == {"test_inside", "test_above"}
+
+
 def test_auto_asks_nothing_where_the_report_is_enough(project: Project, play: Play) -> None:
     """At most it asks what it holds of the test that it has."""
     model = play(always=BROKEN)

@@ -7,7 +7,7 @@ the model quotes what asks for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +17,7 @@ from pytest_brt.project.index import Index
 from pytest_brt.reproduce.order import select
 from pytest_brt.reproduce.prompt import gather
 from pytest_brt.reproduce.questions import with_opinion
+from pytest_brt.reproduce.reduce import reduce_test
 from pytest_brt.reproduce.replay import attempt as replay
 from pytest_brt.reproduce.strategies.agent import write_tests
 from pytest_brt.reproduce.strategies.invert import invert
@@ -24,9 +25,9 @@ from pytest_brt.reproduce.strategies.libro import Libro, size_of
 from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.types import Attempt, Issue, JudgedTest, Note
 
-#: Samples at most, and of the first batch; those without a failing test that are enough to stop,
-#: and those after which some that fail alike are.
-MOST, _BATCH, _HOPELESS, _LEAST, _AGREE = 48, 4, 16, 8, 3
+#: Samples at most, and of the first batch, after which each is as large as all before; those
+#: without a failing test that are enough to stop, and those that fail alike that are asked about.
+MOST, _BATCH, _HOPELESS, _AGREE = 48, 2, 16, 2
 #: Tests of one strategy that the model is asked about.
 _ASKED = 3
 
@@ -81,6 +82,7 @@ class Auto:
             self._note("without-model", f"without the model: {problem}")
         if late:
             self._note("not-tried", f"more time (--brt-budget) would add: {', '.join(late)}")
+        self._keep(*(reduce_test(item, bench) for item in self.made.tests))
         return self.made
 
     def _take(self, made: Attempt) -> None:
@@ -103,36 +105,49 @@ class Auto:
         self.made = replace(self.made, notes=notes)
 
     def _ask_about_tests(self) -> None:
-        """Ask about the likeliest new tests, the shortest of equals, until one counts."""
-        new = [item for item in self.made.tests if item.judgement.candidate]
-        new = [item for item in new if item.test.id not in self.asked]
-        new.sort(key=lambda i: (-i.judgement.confidence, len(i.test.source or "")))
-        for item in new[:_ASKED]:
-            judged = with_opinion(item, self.findings, self.bench.model)
-            self.asked.add(item.test.id)
+        """Ask about the likeliest new tests, until one counts."""
+        for item in self._new(self.made.tests)[:_ASKED]:
+            judged = self._asked(item)
             self._keep(*(judged if one is item else one for one in self.made.tests))
             if judged.judgement.counts:
                 return
 
+    def _new(self, tests: Iterable[JudgedTest]) -> list[JudgedTest]:
+        """Return candidates that were not asked about, the likeliest first, then the shortest."""
+        new = [t for t in tests if t.judgement.candidate and t.test.id not in self.asked]
+        return sorted(new, key=lambda t: (-t.judgement.confidence, len(t.test.source or "")))
+
+    def _asked(self, item: JudgedTest) -> JudgedTest:
+        judged = with_opinion(item, self.findings, self.bench.model)
+        self.asked.add(item.test.id)
+        return judged
+
     def _libro(self) -> Attempt:
-        """Draw samples, batch by batch, until some fail alike or none seems to."""
+        """Draw samples, batch by batch, until a test is held for right or none seems to fail.
+
+        A capable model writes the right test at once: as soon as two samples fail alike, it is
+        asked about the likeliest one.
+        """
         bench, findings = self.bench, self.findings
         work = Libro(bench, findings, 0, bench.facts(findings.issue), in_auto=True)
         most, leading = bench.samples or MOST, 0
-        while work.samples < most and work.samples < (_HOPELESS if not leading else most):
-            if leading >= _AGREE and work.samples >= _LEAST:
-                break
+        judged: dict[str, JudgedTest] = {}
+        while work.samples < (most if leading else min(most, _HOPELESS)):
             try:
                 work.draw(min(max(_BATCH, work.samples), most - work.samples))
+                leading = max(map(size_of, work.clusters()), default=0)
+                for item in self._new(work.tests())[: leading >= _AGREE]:
+                    judged[item.test.id] = self._asked(item)
             except ModelProblem:
                 if not work.samples:
                     raise
                 break  # the next question says it
-            leading = max(map(size_of, work.clusters()), default=0)
+            if any(item.judgement.counts for item in judged.values()):
+                break
         return Attempt(
             issue=findings.issue.id,
             strategy="libro",
             index=0,
-            tests=work.tests(),
+            tests=tuple(judged.get(item.test.id, item) for item in work.tests()),
             notes=(work.outcome(),),
         )

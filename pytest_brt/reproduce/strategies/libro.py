@@ -2,7 +2,7 @@
 
 What is not said otherwise is theirs: 50 samples at temperature 0.7 and top-p 0.95, tests placed
 and given imports after the fact, those that fail clustered, nothing shown unless more than one
-sample fails in the same way.
+sample fails in the same way. Added is that tests go without what their failure does not need.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from pytest_brt.oracle.judge import failure_key, refusal, rescored, run_tests
 from pytest_brt.oracle.report_facts import ReportFacts, catches_named, failure_matches_report
 from pytest_brt.render.words import count
 from pytest_brt.reproduce.extract import Extractor
-from pytest_brt.reproduce.order import without_doubles
+from pytest_brt.reproduce.order import dropped, without_doubles
 from pytest_brt.reproduce.prompt import Findings, fitted
 from pytest_brt.reproduce.rate import judge_written
-from pytest_brt.reproduce.strategy import Workbench, seed_of
+from pytest_brt.reproduce.reduce import reduce_test
+from pytest_brt.reproduce.strategy import KEEP, Workbench, seed_of
 from pytest_brt.types import (
     COUNTS,
     Attempt,
@@ -45,6 +46,8 @@ class Sampled:
     """A test, the samples with it but for names and layout, and what it did."""
 
     test: CandidateTest
+    #: The test of the reported input that it came with, for one with another input.
+    beside: Sampled | None = None
     samples: set[int] = field(default_factory=set)
     runs: tuple[TestRun, ...] = ()
 
@@ -66,9 +69,9 @@ def size_of(cluster: Cluster) -> int:
 def clusters_of(failing: Iterable[Sampled], facts: ReportFacts) -> list[Cluster]:
     """Return the clusters by failure, best first: match, then size, then short tests."""
 
-    def order_tests(item: Sampled) -> tuple[bool, int, str]:
+    def order_tests(item: Sampled) -> tuple[bool, bool, int, str]:
         catches = catches_named(facts, item.test.source or "")
-        return not catches, item.tokens, item.test.id
+        return item.beside is not None, not catches, item.tokens, item.test.id
 
     def order_clusters(items: Cluster) -> tuple[bool, int, float]:
         runs = [(item.test.source or "", item.runs[0].raised) for item in items]
@@ -85,7 +88,8 @@ def clusters_of(failing: Iterable[Sampled], facts: ReportFacts) -> list[Cluster]
 class Libro:
     """The samples of one report; `auto` draws them batch by batch, `libro` all at once.
 
-    It believes a test that stands alone, too, and lets a reply end where the model ends it.
+    It asks for a test with another input, too, without which a patch of the reported one alone
+    would pass; it believes a test that stands alone, and lets a reply end where the model ends it.
     """
 
     bench: Workbench
@@ -115,9 +119,12 @@ class Libro:
         extractor = Extractor(findings.issue, findings.index, folder, findings.host or None)
         for number, reply in enumerate(replies, first):
             origin = Origin(strategy="libro", model=bench.model.name, seed=number)
-            for item in extractor.tests(reply.text, origin):
-                known = self.by_path.setdefault(item.path, Sampled(item))
+            reported: Sampled | None = None
+            for test in extractor.tests(reply.text, origin):
+                item = Sampled(test, reported if self.in_auto else None)
+                known = self.by_path.setdefault(test.path, item)
                 known.samples.add(self.samples)
+                reported = reported or known
             self.samples += 1
         new = {one.test.id: one for one in self.by_path.values() if not one.runs}
         tests = [one.test for one in new.values()]
@@ -127,19 +134,23 @@ class Libro:
 
     def _request(self, values: Mapping[str, object]) -> Request:
         return Request(
-            messages=system_and_user("libro", **values),
+            messages=system_and_user("libro", in_auto=self.in_auto, **values),
             max_tokens=max(16, min(_REPLY, self.bench.model.context // 4)),
             stop=() if self.in_auto else _STOP,
         )
 
     def clusters(self) -> list[Cluster]:
         """Return the tests that fail for a reason that stands, clustered, best first."""
-        failing = (
-            item
-            for item in self.by_path.values()
-            if item.runs and not refusal(item.test, item.runs, self.facts)
-        )
-        return clusters_of(failing, self.facts)
+        return clusters_of(filter(self._stands, self.by_path.values()), self.facts)
+
+    def _stands(self, item: Sampled) -> bool:
+        """Say whether a test fails for a reason; with another input, as with the reported one."""
+        if not item.runs or refusal(item.test, item.runs, self.facts):
+            return False
+        if item.beside is None:
+            return True
+        kinds = {one.runs[0].raised.type for one in (item, item.beside) if one.runs[0].raised}
+        return self._stands(item.beside) and len(kinds) == 1
 
     def tests(self) -> tuple[JudgedTest, ...]:
         """Return all tests, judged: candidates first, clusters taking turns.
@@ -154,7 +165,9 @@ class Libro:
         for item in dict.fromkeys([*turns, *self.by_path.values()]):
             agree = sizes.get(item, 1)
             one = judge_written(item.test, item.runs, self.facts, agree, self.samples)
-            if item in sizes and not is_shown:  # too few samples agree
+            if item not in sizes and item.beside is not None:
+                one = dropped(one, "another input, and it does not fail as with the reported one")
+            elif item in sizes and not is_shown:  # too few samples agree
                 confidence = min(one.judgement.confidence, COUNTS - 0.01)
                 one = rescored(one, confidence, f"fewer than {_AGREE + 1} samples fail alike")
             judged.append(one)
@@ -186,11 +199,12 @@ def libro(number: int, bench: Workbench, findings: Findings) -> Attempt:
     tests = work.tests()
     if not any(item.judgement.candidate for item in tests):
         notes.append(work.outcome())
+    small = [reduce_test(item, bench) for item in tests[:KEEP]]
     return Attempt(
         issue=issue.id,
         strategy="libro",
         index=number,
-        tests=tests,
+        tests=without_doubles((*small, *tests[KEEP:])),
         notes=tuple(notes),
         endings=(ending,) * (work.samples or wanted),
     )
