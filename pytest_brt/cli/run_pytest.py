@@ -19,8 +19,6 @@ from typing import NoReturn
 
 from pytest_brt.plugin.apart import TYPED, apart
 from pytest_brt.plugin.option_list import GROUPS, MODES, MORE_OPTIONS, OPTIONS
-from pytest_brt.project.pytest_config import project_cache_dir, stated_cache_dir
-from pytest_brt.shown import say
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +93,6 @@ def _run(arguments: argparse.Namespace) -> int:
         ours = f"--brt-{name.removeprefix('--')}"
         options.append(f"{ours}{sign}{value}" if name[:2] == "--" and ours in known else argument)
     root = Path(arguments.root).resolve()
-    _warn_of_cache_dir(root)
     command = [sys.executable, "-P", "-m", "pytest", *apart(root)]
     # A project may need its own plugins; loading them is not what this run is about.
     typed = shlex.join(["pytest-brt", *sys.argv[1:]])
@@ -116,17 +113,6 @@ def become(command: list[str], environment: Mapping[str, str]) -> NoReturn:
         os.set_inheritable(descriptor, True)
     os.close(descriptor)
     os.execve(command[0], command, environment)
-
-
-def _warn_of_cache_dir(root: Path) -> None:
-    """Say so where the project's own place for pytest's cache is not used."""
-    stated = stated_cache_dir(root)
-    if stated and not project_cache_dir(root):
-        say(
-            f"pytest-brt: the project's cache_dir {stated!r} is not a folder inside the project: "
-            ".pytest_cache is used (PYTEST_ADDOPTS='-o cache_dir=DIR' names another)",
-            error=True,
-        )
 
 
 def _set_apart(environment: dict[str, str]) -> list[str]:

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pytest_brt.bounded import is_file
 from pytest_brt.errors import StoreProblem, UsageProblem
-from pytest_brt.project.pytest_config import cache_dir_of
 from pytest_brt.store import (
     RANKED,
     Journal,
@@ -56,10 +55,9 @@ def find_last_run(root: str, name: str, *others: str) -> tuple[Path, Path, LastR
     """
     start = Path(root).resolve()
     for folder in (start, *start.parents):
-        cache = cache_dir_of(folder)
-        kept = cache / "d/brt"
-        is_kept = any(is_file(kept / file) for file in (name, *others))
-        if is_kept and kept.resolve() == cache.resolve() / "d/brt":
+        # pytest has its cache in the environment of tox where that runs it.
+        kept = folder / os.environ.get("TOX_ENV_DIR", "") / ".pytest_cache/d/brt"
+        if any(is_file(kept / file) for file in (name, *others)) and kept.resolve() == kept:
             return folder, kept, load_last_run(kept, name)
     raise UsageProblem(
         f"no earlier run is kept in {str(start)!r} (run 'pytest-brt issue FILE' there, with "

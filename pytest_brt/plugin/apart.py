@@ -11,21 +11,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pytest_brt.project.pytest_config import cache_dir_of
-
 #: Set by the front end, which starts pytest with arguments that nobody typed.
 TYPED = "PYTEST_BRT_TYPED"
 #: The last of the arguments that set a run of ours apart; those of the user follow.
 _LAST = "--no-header"
 
 
-def apart(root: Path, *, keeps: bool = True) -> list[str]:
-    """Return the arguments by which pytest takes nothing from the project at `root`.
-
-    `keeps` says whether that pytest has a cache.
-    """
-    cache = ["-o", f"cache_dir={cache_dir_of(root)}"] if keeps else []
-    settings = ["-c", os.devnull, f"--rootdir={root}", *cache, "--noconftest"]
+def apart(root: Path) -> list[str]:
+    """Return the arguments by which pytest takes nothing from the project at `root`."""
+    settings = ["-c", os.devnull, f"--rootdir={root}", "--noconftest"]
     # What pytest says of itself is about these settings; our own lines are shown all the same.
     return ["-p", "pytest_brt.plugin.start", *settings, _LAST]
 

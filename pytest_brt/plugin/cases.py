@@ -12,7 +12,6 @@ import pytest
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.plugin.options import Options
-from pytest_brt.plugin.streams import standard_input
 from pytest_brt.report.github import find_address, read_report
 from pytest_brt.report.load import load_issue
 from pytest_brt.types import Issue, Patch
@@ -59,8 +58,7 @@ def read_cases(config: pytest.Config, options: Options, scratch: Path) -> Cases:
 def _report(config: pytest.Config, source: str, scratch: Path) -> tuple[Path, Issue]:
     """Return a report and its file; of what is no file, one that could be in `scratch`."""
     if source == "-":
-        with standard_input(config) as stream:
-            return scratch / "stdin.md", load_issue(source, stream)
+        return scratch / "stdin.md", load_issue(source, BytesIO(config.option.brt_stdin))
     address = None if Path(source).exists() else find_address(source)
     if address is None:
         return absolutepath(source), load_issue(source, BytesIO())

@@ -12,7 +12,7 @@ from pytest_brt import __version__
 from pytest_brt.codec import to_json
 from pytest_brt.edit.source_text import Placement
 from pytest_brt.errors import EditProblem, StoreProblem
-from pytest_brt.execute.layout import CODE, contents_of, hash_of
+from pytest_brt.execute.layout import contents_of, hash_of
 from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.answer import bug_tests
 from pytest_brt.render.causes import run_words
@@ -37,32 +37,19 @@ from pytest_brt.types import (
 _PATCHES = Path("brt-patches")
 
 
-class Tree:
-    """The project's files as they were before the run, which is what all results are about."""
+def tree_hash(root: Path, options: Options) -> str:
+    """Return the SHA-256 of the project's files, but for reports of ours among them.
 
-    def __init__(self, root: Path, options: Options) -> None:
-        """Read them; what is written into the project about it is no part of it.
-
-        Raises:
-            StoreProblem: patches would be written through a link.
-        """
-        self._root = root
-        folder = Path(os.path.normpath(_PATCHES.absolute()))
-        if options.repair and folder.is_relative_to(root) and folder != _PATCHES.resolve():
-            raise StoreProblem(
-                f"{str(_PATCHES)!r} is a link, or has one in it, through which nothing is written "
-                "(give another folder)"
-            )
-        ours = [path.resolve() for _, path in options.reports]
-        contents = contents_of(root, without=ours)
-        self.hash = hash_of(contents)
-        # Logs of this very run may be written into the project: only code is watched.
-        self._code = {path: code for path, code in contents.items() if path.endswith(CODE)}
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether code was changed since."""
-        return contents_of(self._root, CODE) != self._code
+    Raises:
+        StoreProblem: patches would be written through a link.
+    """
+    folder = Path(os.path.normpath(_PATCHES.absolute()))
+    if options.repair and folder.is_relative_to(root) and folder != _PATCHES.resolve():
+        raise StoreProblem(
+            f"{str(_PATCHES)!r} is a link, or has one in it, through which nothing is written "
+            "(give another folder)"
+        )
+    return hash_of(contents_of(root, without=[path.resolve() for _, path in options.reports]))
 
 
 def build(record: RunRecord, engine: Runner, command: str, tree: str) -> Report:

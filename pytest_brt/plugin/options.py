@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -69,7 +69,7 @@ class Options:
     jobs: int
     #: Seconds in which existing tests are run; None for as many as the number of patches asks for.
     guard: float | None
-    #: Files for what was found, "-" for standard output.
+    #: Files for what was found.
     report: tuple[str, ...]
     edit_model: str
     replies: Path | None
@@ -91,7 +91,7 @@ class Options:
     @property
     def reports(self) -> tuple[tuple[str, Path], ...]:
         """Files for what was found, each with its kind: html, md or json."""
-        return tuple((Path(text).suffix[1:], Path(text)) for text in self.report if text != "-")
+        return tuple((Path(text).suffix[1:], Path(text)) for text in self.report)
 
 
 def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ) -> Options:
@@ -100,21 +100,27 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
     Raises:
         UsageProblem: a value is not what its option takes, or nothing would look at it.
     """
-    settings = _project_settings(config.rootpath)
+    file, settings = read_settings(config.rootpath)
+    for key in settings:
+        if key.startswith("brt_") and key not in map(destination, SETTINGS):
+            raise UsageProblem(
+                f"{config.rootpath / file}: {key} is not taken from a project's settings (remove "
+                f"it, and give --{key.replace('_', '-')} on the command line)"
+            )
     values: dict[str, Any] = {}
     for flag, _, metavar, kind, default, _ in (*OPTIONS, *MORE_OPTIONS):
-        source, given = flag, config.getoption(destination(flag))
-        variable = VARIABLES.get(flag, "")
+        key, variable = destination(flag), VARIABLES.get(flag, "")
+        source, given = flag, config.getoption(key)
         if given is None and environ.get(variable):
             source, given = variable, environ[variable]
-        elif given is None and flag in settings:
-            source, given = settings[flag]
-            _check_folders(config.rootpath, given, source)
+        elif given is None and key in settings:
+            source = f"{config.rootpath / file}: {key}"
+            given = _setting(config.rootpath, flag, settings[key], source)
         elif given is None:
             given = default
         texts = [given] if isinstance(given, str) else given or []
         read = [_read(kind, metavar, text, source) for text in texts]
-        name = destination(flag).removeprefix("brt_")
+        name = key.removeprefix("brt_")
         values[name] = tuple(read) if kind in REPEATED else [None, *read][-1]
     if values["model"] == "auto":
         from pytest_brt.model.spec import default_spec  # only runs of ours come here
@@ -127,70 +133,26 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
     return Options(**values)
 
 
-def _project_settings(root: Path) -> dict[str, tuple[str, Sequence[str]]]:
-    """Return what the project's settings give to options, and where.
+def _setting(root: Path, flag: str, value: object, source: str) -> list[str]:
+    """Return the texts that a project's setting gives to an option.
 
     Raises:
-        UsageProblem: a setting is not for a project to say, or of another kind.
+        UsageProblem: by it, the project would show its tests more than itself.
     """
-    found: dict[str, tuple[str, Sequence[str]]] = {}
-    file, section = read_settings(root)
-    known = {destination(flag): flag for flag in SETTINGS}
-    for key, value in section.items():
-        source = f"{root / file}: {key}"
-        if not key.startswith("brt_"):
-            continue
-        if key not in known:
-            raise UsageProblem(
-                f"{source} is not taken from a project's settings (remove it, and give "
-                f"--{key.replace('_', '-')} on the command line)"
-            )
-        try:
-            texts = setting_texts(value, several=known[key] == "--brt-env")
-        except ValueError as error:
-            raise UsageProblem(f"{source}: {error}, got {value!r}") from None
-        found[known[key]] = source, texts
-    return found
-
-
-def setting_texts(value: object, *, several: bool) -> list[str]:
-    """Return the texts that a setting gives to its option, one or `several`.
-
-    An ini file has texts and lists of texts; ``[tool.pytest]`` and ``pytest.toml`` of pytest 9 have
-    numbers and tables too (https://docs.pytest.org/en/stable/reference/customize.html).
-
-    Raises:
-        ValueError: it is of another kind; the message says what is expected.
-    """
-    if isinstance(value, dict) and several:
-        return [f"{name}={_text(entry)}" for name, entry in value.items()]
-    if isinstance(value, list):
-        texts = [_text(entry) for entry in value]
-        return texts if several else [",".join(texts)]
-    lines = _text(value).split("\n") if several else [_text(value)]
-    return [line.strip() for line in lines if line.strip()]
-
-
-def _text(value: object) -> str:
-    """Return a value as it would be typed."""
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        return str(value)
-    raise ValueError("expected a text, a number or a list of these")
-
-
-def _check_folders(root: Path, texts: Sequence[str], source: str) -> None:
-    """Refuse settings by which a project would show its tests more than itself."""
+    entries = value if isinstance(value, list) else [value]
+    texts = [line.strip() for entry in entries for line in str(entry).split("\n") if line.strip()]
     for text in texts:
-        name, _, value = text.partition("=")
-        if source.endswith("brt_python"):
+        name, _, where = text.partition("=")
+        if flag == "--brt-python":
             outside = find_outside("PYTHONPATH", str(Path(text).expanduser().parent), root)
         else:
-            outside = find_outside(name, value, root)
+            outside = find_outside(name, where, root)
         if outside:
             raise UsageProblem(
                 f"{source}: {name} names a folder outside of the project: {outside!r} "
                 "(give it on the command line)"
             )
+    return texts
 
 
 def _read(kind: str, metavar: str, text: str, source: str) -> object:
@@ -250,8 +212,8 @@ def read_seconds(text: str) -> float:
 
 
 def _report(text: str) -> str:
-    if text != "-" and not text.endswith(_ENDINGS):
-        raise ValueError(f"expected a file called *{', *'.join(_ENDINGS)}, or '-'")
+    if not text.endswith(_ENDINGS):
+        raise ValueError(f"expected a file called *{', *'.join(_ENDINGS)}")
     return text
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, nullcontext
@@ -34,7 +35,6 @@ from pytest_brt.plugin.apart import TYPED, command_again
 from pytest_brt.plugin.inputs import read_inputs
 from pytest_brt.plugin.items import Defect, JobItem, Outcome, Unheard, status_of, unmet_goals
 from pytest_brt.plugin.options import Write, read_options
-from pytest_brt.plugin.streams import write_report
 from pytest_brt.plugin.summary import header, show_summary
 from pytest_brt.render.answer import bug_tests, reviewed
 from pytest_brt.render.report import Report
@@ -48,8 +48,8 @@ from pytest_brt.types import RunRecord, Status
 NO_MODEL = 6
 #: Exit code when a patch passes and none leads clearly.
 NO_LEADER = 7
-#: Seconds of silence after which long work is shown to go on.
-SIGN_OF_LIFE = 10.0
+#: Seconds between the lines that show without ``-v`` how far long work is.
+_APART = 10.0
 
 
 class Session:
@@ -70,11 +70,12 @@ class Session:
             self._scratch = held.path
             self.inputs = read_inputs(config, self.options, held.path, closing)
             self.root = Path(self.inputs.workbench.engine.subject.root)
-            self.tree = files.Tree(self.root, self.options)
+            self.tree = files.tree_hash(self.root, self.options)
             self.journal = self._open_journal(closing)
             closing.callback(self._forget)
             #: Ends every process and removes what was only for this run, the last opened first.
             self._closing = closing.pop_all()
+        self._shown = time.monotonic()
         self.run: Run | None = None
         self.report: Report | None = None
         #: What was not reached of what was asked for, "" for nothing.
@@ -201,13 +202,16 @@ class Session:
         self._show_progress()
 
     def _show_progress(self) -> None:
-        """Show what the work has said since: all with ``-v``, else now and then the last."""
-        verbosity, progress = self.config.get_verbosity(), self.inputs.progress
-        lines = progress.taken() if verbosity > 0 else progress.sign_of_life(SIGN_OF_LIFE)
+        """Show what the work has said since: all with ``-v``, else the last every ten seconds."""
+        verbosity = self.config.get_verbosity()
+        is_due = verbosity > 0 or time.monotonic() > self._shown + _APART
+        lines = self.inputs.progress.taken() if is_due else []
         reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
         capture: Any = self.config.pluginmanager.getplugin("capturemanager")
         if not lines or reporter is None or verbosity < 0:
             return
+        self._shown = time.monotonic()
+        lines = lines if verbosity > 0 else lines[-1:]
         with capture.global_and_fixture_disabled() if capture else nullcontext():
             for line in lines:
                 show(reporter, f"  {line}")
@@ -225,7 +229,7 @@ class Session:
         record = self.run.record()
         self.config.hook.pytest_brt_finished(record=record)
         engine = self.inputs.workbench.engine
-        report = files.build(record, engine, self.command, self.tree.hash)
+        report = files.build(record, engine, self.command, self.tree)
         leads = (ranking.answer.status in (Status.BEST, Status.ONLY) for ranking in report.rankings)
         is_clear = bool(self.options.repair) or all(leads)
         if session.exitstatus == pytest.ExitCode.OK:
@@ -260,34 +264,19 @@ class Session:
 
     def _writers(self, record: RunRecord, report: Report) -> Iterator[Callable[[], Iterable[str]]]:
         """Yield what writes each thing that was asked for, and returns lines about it."""
-        if self.tree.is_changed:
-            self.closing.append(
-                "the project was changed while this ran: some results are about the old state and"
-                " some about the new (run it again)"
-            )
         for kind, path in self.options.reports:
             yield partial(files.write_report, kind, path, report, record, self.root)
         if self.options.repair:
             yield partial(files.write_patches, record, self.options.repair)
-        if "-" in self.options.report:
-            yield partial(self._print, report)
         yield partial(self._keep, record)
         yield partial(self._write_tests, record)
-
-    def _print(self, report: Report) -> Iterator[str]:
-        try:
-            write_report(self.config, files.rendered("json", report)[1])
-        except OSError as error:
-            raise StoreProblem(f"--brt-report -: {error.strerror}") from error
-        yield ""
 
     def _keep(self, record: RunRecord) -> Iterator[str]:
         """Keep for the next run what it may use; what cannot be kept is said, and no error."""
         folder = self.inputs.workbench.cache
         if folder is None:
             if hasattr(self.config, "cache") and (record.attempts or record.ranks):
-                why = "pytest's cache cannot be written (-o cache_dir=DIR moves it)"
-                yield f"the tests are not kept for the next run: {why}"
+                yield "the tests are not kept for the next run: pytest's cache cannot be written"
             return
         try:
             if record.attempts:
@@ -347,7 +336,7 @@ class Session:
         )
         subject, isolation = repr(bench.engine.subject), bench.engine.sandbox.isolation
         by = earlier.digest if earlier else ""
-        facts = (self.tree.hash, subject, isolation, repr(decisive), by)
+        facts = (self.tree, subject, isolation, repr(decisive), by)
         return open_journal(bench.cache, content_id(__version__, *facts), closing)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

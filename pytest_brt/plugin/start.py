@@ -21,7 +21,8 @@ from typing import Any
 
 import pytest
 
-from pytest_brt.plugin.streams import keep_streams
+#: Bytes of standard input that are read.
+_MOST = 64 << 20
 
 
 class Ended:
@@ -44,9 +45,7 @@ def run_apart(config: pytest.Config) -> None:
 
     known, typed = config.known_args_namespace, config.invocation_params
     root = Path(known.rootdir).resolve() if known.rootdir else find_root(typed.dir)
-    keeps = config.pluginmanager.hasplugin("cacheprovider")
-    arguments = [*apart(root, keeps=keeps), *typed.args]
-    code = pytest.main(arguments, plugins=list(typed.plugins or ()))
+    code = pytest.main([*apart(root), *typed.args], plugins=list(typed.plugins or ()))
     config.pluginmanager.register(Ended(int(code)))
 
 
@@ -88,7 +87,9 @@ def _import_nothing_of_the_project(config: pytest.Config) -> None:
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
     """Prepare a run of ours, before every plugin that acts on its options here already."""
     _import_nothing_of_the_project(early_config)
-    keep_streams(early_config)
+    options = early_config.known_args_namespace
+    if "-" in (*(options.brt_issue or ()), options.brt_repair):  # before pytest captures
+        early_config.option.brt_stdin = sys.stdin.buffer.read(_MOST + 1)
     return (yield)
 
 
