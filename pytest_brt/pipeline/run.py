@@ -69,7 +69,7 @@ class Run:
         self._places: list[Localised] = []
         #: What variations show of patches, how many calls were tried, and those that tell.
         self._remarks: dict[str, Note] = {}
-        self._tried: dict[str, int] = {}
+        self._tried = 0
         self._tellings: tuple[Telling, ...] = ()
 
     # -- the main path ------------------------------------------------------------------
@@ -232,7 +232,7 @@ class Run:
         self._remarks = variations.remarks(Path(bench.engine.subject.root))
         leaders = variations.leaders(self._ranks())
         if leaders:
-            self._tried = {issue: len(variations.tried)}
+            self._tried = len(variations.tried)
             telling = variations.telling(leaders, bench)
             self._tellings = () if telling is None else (telling,)
 
@@ -278,7 +278,7 @@ class Run:
         value = journal.get(kind, *names)
         if value is None:
             value = work()
-            if not self.workbench.over:
+            if not (self.workbench.over or self._is_stopped):
                 journal.put(value, *names)
         return value
 
@@ -306,7 +306,8 @@ class Run:
             sandbox=self.workbench.engine.sandbox.isolation,
             repairs=tuple(self._results(job for job in self.futures if job.is_repair)),
             localised=tuple(self._places),
-            not_run=(missing,) if missing else (),
+            ranked=self.plan.ranked,
+            not_run=missing,
         )
 
     def _results(self, jobs: Iterable[Job]) -> Iterator[Any]:
@@ -341,7 +342,7 @@ class Run:
         """Return the patches that have no result though it was asked for, if there are."""
         rows = self._rows()
         names = tuple(job.name for job in rows if not any(True for _ in self._results([job])))
-        return NotRun(issue=self.plan.ranked, patches=names, of=len(rows)) if names else None
+        return NotRun(patches=names, of=len(rows)) if names else None
 
     def _rows(self) -> list[Job]:
         """Return the patches that are, or were, to be run, in the order in which they came."""

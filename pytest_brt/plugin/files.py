@@ -23,11 +23,11 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import write_bytes, write_text
 from pytest_brt.types import (
     Attempt,
+    FileChange,
     Issue,
     JudgedTest,
     Repair,
     RunRecord,
-    Step,
     Trajectory,
     Verdict,
     distinct,
@@ -35,6 +35,8 @@ from pytest_brt.types import (
 
 #: Where patches of a repair are written, a folder for each report.
 _PATCHES = Path("brt-patches")
+#: What the kinds of reports are called, by the endings of their names.
+_NAMES = {"html": "HTML", "md": "Markdown", "json": "JSON"}
 
 
 def tree_hash(root: Path, options: Options) -> str:
@@ -71,19 +73,6 @@ def build(record: RunRecord, engine: Runner, command: str, tree: str) -> Report:
 # -- reports and dialogues ----------------------------------------------------------------------
 
 
-def rendered(kind: str, report: Report) -> tuple[str, str]:
-    """Return a report's name and text; what another kind needs is not imported."""
-    if kind == "json":
-        return "JSON", to_json(report, indent=2) + "\n"
-    if kind == "html":
-        from pytest_brt.render.html import html
-
-        return "HTML", html(report)
-    from pytest_brt.render.markdown import markdown
-
-    return "Markdown", markdown(report)
-
-
 def write_report(
     kind: str, path: Path, report: Report, record: RunRecord, root: Path
 ) -> Iterator[str]:
@@ -92,14 +81,21 @@ def write_report(
     Raises:
         StoreProblem: it cannot be written.
     """
-    name, text = rendered(kind, report)
-    write_text(path, text)
-    more, lines = "", "".join(dialogue_lines(record, root)) if kind == "json" else ""
-    if lines:
-        beside = path.with_suffix(".trajectories.jsonl")
-        write_text(beside, lines)
-        more = f", dialogues: {beside}"
-    yield f"{name} report: {path}{more}"
+    beside = ""
+    if kind == "html":  # what another kind needs is not imported
+        from pytest_brt.render.html import html
+
+        write_text(path, html(report))
+    elif kind == "md":
+        from pytest_brt.render.markdown import markdown
+
+        write_text(path, markdown(report))
+    else:
+        write_text(path, to_json(report, indent=2) + "\n")
+        if lines := "".join(dialogue_lines(record, root)):
+            write_text(path.with_suffix(".trajectories.jsonl"), lines)
+            beside = f", dialogues: {path.with_suffix('.trajectories.jsonl')}"
+    yield f"{_NAMES[kind]} report: {path}{beside}"
 
 
 def dialogue_lines(record: RunRecord, root: Path) -> Iterator[str]:
@@ -108,30 +104,30 @@ def dialogue_lines(record: RunRecord, root: Path) -> Iterator[str]:
     fixes = [("repair", run, run.trajectory) for run in record.repairs if run.trajectory]
     runs: list[tuple[str, Attempt | Repair, Trajectory]] = [*tests, *fixes]
     for of, run, talk in runs:
-        about = {"of": of, "issue": run.issue, "strategy": run.strategy, "index": run.index}
-        steps = [_step(talk.steps[: at + 1], root) for at in range(len(talk.steps))]
-        line = {**about, "ending": talk.ending, "reason": talk.reason, "steps": steps}
+        line = {"of": of, "issue": run.issue, "strategy": run.strategy, "index": run.index}
+        line |= {"ending": talk.ending, "reason": talk.reason, "steps": [*_steps(talk, root)]}
         yield to_json(line) + "\n"
 
 
-def _step(steps: Sequence[Step], root: Path) -> dict[str, object]:
-    """Return the last of some steps, with the diffs that it made of the project."""
+def _steps(talk: Trajectory, root: Path) -> Iterator[dict[str, object]]:
+    """Yield the steps of a dialogue, with the diffs that each made of the project."""
     from pytest_brt.patches.text import canonical_diff
 
-    step = steps[-1]
-    diffs = list(step.diffs)
-    if step.changes:
-        files = {change.path: change for earlier in steps for change in earlier.changes}
-        diffs.insert(0, canonical_diff(tuple(files[path] for path in sorted(files)), root))
-    return {
-        "action": step.action,
-        "arguments": dict(step.call.arguments) if step.call else {},
-        "done": step.is_done,
-        "seconds": step.seconds,
-        "reply": step.reply,
-        "observation": step.observation,
-        "diffs": [diff for diff in diffs if diff],
-    }
+    files: dict[str, FileChange] = {}
+    for step in talk.steps:
+        files |= {change.path: change for change in step.changes}
+        diffs = step.diffs
+        if step.changes:
+            diffs = (canonical_diff(tuple(files[path] for path in sorted(files)), root), *diffs)
+        yield {
+            "action": step.action,
+            "arguments": dict(step.call.arguments) if step.call else {},
+            "done": step.is_done,
+            "seconds": step.seconds,
+            "reply": step.reply,
+            "observation": step.observation,
+            "diffs": [diff for diff in diffs if diff],
+        }
 
 
 # -- patches ------------------------------------------------------------------------------------

@@ -255,7 +255,6 @@ def find_difference(tried: Iterable[TriedCall], changes: Changes, runner: Runner
         alone = {name: outcomes([one.call], changes[name], runner)[0] for name in names}
         if _gives(alone, changes) == gives:
             return Telling(
-                issue=one.judged.test.issue,
                 test=one.judged.test.id,
                 setup=one.call.setup,
                 expression=one.call.expression,

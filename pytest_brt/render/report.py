@@ -93,10 +93,9 @@ class TestEntry:
     model: str
     #: Names of the patches that it came with.
     brought_by: tuple[str, ...]
-    #: By what it tells wrong from right; the same in words; the words of the report behind it.
+    #: By what it tells wrong from right; the same in words.
     oracle: OracleKind
     sentence: str
-    quote: str
     #: Where it is placed in the project, and the test file in which it belongs, or empty.
     file: str
     host: str
@@ -205,8 +204,6 @@ class ExistingTests:
     broken: tuple[Outcome, ...]
     #: Those that do because they assert the bug: they count against no patch.
     disputed: tuple[AssertedBug, ...]
-    #: Tests left out because they do not pass without a patch.
-    failing: tuple[Outcome, ...]
     #: Why no more were run.
     shortfalls: tuple[Note, ...]
     #: Wall-clock.
@@ -246,8 +243,6 @@ class PatchEntry:
     #: The evidence of the strongest sure test that the first patch passes, `yours` where a person
     #: gave or accepted it; empty for all others.
     leads_by: str = ""
-    #: Patches with the same number pass the same tests; 0 for none.
-    group: int = 0
     #: Names of the patches that make the same program.
     copies: tuple[str, ...] = ()
     #: What moved its score, strongest first, in words.

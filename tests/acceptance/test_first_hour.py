@@ -38,7 +38,7 @@ def test_branches_are_ranked_like_files(project: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         [
             "brt: fix/b-nothing: no changes against the commit that is checked out; left out",
-            "fix/a-right PASSES*",
+            "fix/a-right PASSING*",
             " *1 *fix/a-right *4/4 pass*",
             " *2 *fix/c-wrong *3/4 pass*too close to the first to call*",
             "again: * --brt-issue=clamp.md '--rank-fixes=git:fix/[*]'",

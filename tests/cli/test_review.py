@@ -9,7 +9,7 @@ import pytest
 
 from pytest_brt.cli.main import main
 from pytest_brt.pipeline.keeping import find_last_run
-from pytest_brt.store import WRITTEN, LastRun, save_last_run
+from pytest_brt.store import LastRun, save_last_run
 from pytest_brt.types import Review
 from tests.support.rows import judged
 
@@ -29,7 +29,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def reviews(folder: Path) -> list[Review]:
-    return [judged.review for judged in find_last_run(str(folder), WRITTEN)[2].tests]
+    return [judged.review for judged in find_last_run(str(folder))[1].tests]
 
 
 def test_tests_are_listed_with_what_was_said(

@@ -23,7 +23,7 @@ from pytest_brt.rank.variations import (
     try_calls,
     variations,
 )
-from pytest_brt.render.ranking import given_sentence, telling_sentence
+from pytest_brt.render.ranking import telling_words
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
@@ -89,8 +89,7 @@ def test_what_the_bug_test_asks_is_tried_first(engine: Runner) -> None:
     assert telling is not None
     assert telling.expression == "size('1.5KB')"
     assert telling.gives == (Given(patches=("a",), text="1536.0"), Given(patches=("d",), text="7"))
-    assert telling_sentence(telling) == "for `size('1.5KB')` a gives `1536.0`, d gives `7`"
-    assert given_sentence(telling, telling.gives[1]) == "size('1.5KB') gives 7 (d)"
+    assert telling_words(telling) == "`size('1.5KB')` gives `1536.0` (a), gives `7` (d)"
 
 
 def test_patches_that_do_the_same_are_not_told_apart(engine: Runner) -> None:
@@ -118,7 +117,6 @@ def test_what_a_person_calls_right_becomes_a_test(
     engine: Runner, given: Given, passing: str
 ) -> None:
     telling = Telling(
-        issue="",
         test="t0",
         setup=("from core import size", "text = '1.5KB'"),
         expression="size(text)",

@@ -264,7 +264,8 @@ def ranking(
     return record(
         attempts=(attempt,),
         ranks=ranked(results, tests),
-        tried={"i": tried},
+        ranked="i",
+        tried=tried,
     )
 
 
@@ -330,7 +331,7 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
     "none-passes": lambda: ranking(patched("a.diff", "ff"), patched("b.diff", "ff")),
     "unfinished": lambda: replace(
         ranking(patched("a.diff", "pp")),
-        not_run=(NotRun(issue="i", patches=("b.diff", "c.diff"), of=3),),
+        not_run=NotRun(patches=("b.diff", "c.diff"), of=3),
     ),
     "not-applied-and-remarked": lambda: ranking(
         patched(

@@ -38,9 +38,9 @@ def test_a_line_per_patch_with_what_is_known_of_it() -> None:
     assert [line.style for line in lines] == ["", "green", "", ""]
     whole = [line.text for line in table_lines(entries_of(ranks), whole=True)]
     assert whole[0].split() == [
-        "rank", "patch", "bug", "tests", "existing", "tests", "EPR", "score", "group", "note",
+        "rank", "patch", "bug", "tests", "existing", "tests", "EPR", "score", "note",
     ]  # fmt: skip
-    assert re.search(r"1\.00 +0\.\d\d +1", whole[1])
+    assert re.search(r"1\.00 +0\.\d\d", whole[1])
     assert whole[-1].endswith("not there any more")
 
 
