@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import tempfile
@@ -11,6 +10,7 @@ import time
 from pathlib import Path
 
 from pytest_brt import __version__
+from pytest_brt.cli.demo import files_in
 from pytest_brt.model.spec import read_spec
 from pytest_brt.shown import say
 
@@ -45,11 +45,11 @@ def measure(spec: str) -> None:
 
 def _write(folder: Path) -> list[str]:
     """Write the bugs into a folder each, and return their names."""
-    parts = re.split(r"^==> (.+)\n", _BUGS.read_text("utf-8"), flags=re.MULTILINE)
-    for path, text in zip(parts[1::2], parts[2::2], strict=True):
+    files = files_in(_BUGS)
+    for path, text in files.items():
         (folder / path).parent.mkdir(exist_ok=True)
         (folder / path).write_text(text, "utf-8")
-    return list(dict.fromkeys(path.partition("/")[0] for path in parts[1::2]))
+    return list(dict.fromkeys(path.partition("/")[0] for path in files))
 
 
 def _try(folder: Path, spec: str) -> tuple[bool, int]:

@@ -1,8 +1,7 @@
 """``pytest-brt issue``, ``rank``, ``repair``: pytest, bare.
 
 For projects whose own pytest settings stop pytest before plugins load: an ini file that
-pytest refuses, required plugins that are not installed here, a newer minimum version; and where
-the project is pytest itself, and its sources are on PYTHONPATH.
+pytest refuses, required plugins that are not installed here, a newer minimum version.
 """
 
 from __future__ import annotations
@@ -97,7 +96,6 @@ def _run(arguments: argparse.Namespace) -> int:
     # A project may need its own plugins; loading them is not what this run is about.
     typed = shlex.join(["pytest-brt", *sys.argv[1:]])
     environment = {**os.environ, "PYTEST_ADDOPTS": "", TYPED: typed}
-    options = [*options, *_set_apart(environment)]
     return become([*command, *options], environment)
 
 
@@ -108,22 +106,4 @@ def become(command: list[str], environment: Mapping[str, str]) -> NoReturn:
     """
     for stream in filter(None, (sys.stdout, sys.stderr)):
         stream.flush()
-    # One that is closed would become that of what is opened next, and pytest needs all three.
-    while (descriptor := os.open(os.devnull, os.O_RDWR)) < 3:
-        os.set_inheritable(descriptor, True)
-    os.close(descriptor)
     os.execve(command[0], command, environment)
-
-
-def _set_apart(environment: dict[str, str]) -> list[str]:
-    """Take folders with a pytest in them off PYTHONPATH; return options that give it to the tests.
-
-    Where the project is pytest, its sources would be started instead of the pytest that we need.
-    """
-    folders = [part for part in environment.get("PYTHONPATH", "").split(os.pathsep) if part]
-    ours = [part for part in folders if not Path(part, "_pytest").is_dir()]
-    if ours == folders:
-        return []
-    environment["PYTHONPATH"] = os.pathsep.join(ours)
-    whole = os.pathsep.join(str(Path(part).resolve()) for part in folders)
-    return [f"--brt-env=PYTHONPATH={whole}"]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -24,19 +23,12 @@ def apart(root: Path) -> list[str]:
     return ["-p", "pytest_brt.plugin.start", *settings, _LAST]
 
 
-def command_again(
-    arguments: Sequence[str], program: str = sys.argv[0], environ: Mapping[str, str] = os.environ
-) -> str:
+def command_again(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> str:
     """Return what to type to run the same again, where this run was started.
 
-    >>> command_again(["-c", "x", "--no-header", "--brt-issue", "my issue.md"], "/bin/pytest", {})
+    >>> command_again(["-c", "x", "--no-header", "--brt-issue", "my issue.md"], {})
     "pytest --brt-issue 'my issue.md'"
     """
-    if TYPED in environ:
-        return environ[TYPED]
-    path = Path(program)
     # What sets the run apart was not typed.
     typed = arguments[arguments.index(_LAST) + 1 :] if _LAST in arguments else arguments
-    module = path.name == "__main__.py"
-    name = f"python -m {path.parent.name}" if module else path.name
-    return f"{name} {shlex.join(typed)}"
+    return environ.get(TYPED) or f"pytest {shlex.join(typed)}"

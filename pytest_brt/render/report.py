@@ -25,7 +25,6 @@ from pytest_brt.types import (
     Note,
     NotRun,
     OracleKind,
-    Refused,
     Review,
     Standing,
     Telling,
@@ -224,7 +223,7 @@ class PatchEntry:
     size: int
     #: Whether it applies to the tree; else why not.
     applies: bool
-    refused: Refused | None
+    refused: Note | None
     #: What is odd about it.
     remarks: tuple[Note, ...]
     #: All there is to say besides figures, in words.
