@@ -193,14 +193,12 @@ def _place(
     try:
         placed = plan_edit(sources, issue, root, host=host)
         why_not = _runs_otherwise(placed, bench)
-        if is_marked and not why_not:
-            placed = plan_edit(sources, issue, root, host=host, mark=True)
+        if not why_not:
+            return plan_edit(sources, issue, root, host=host, mark=is_marked)
     except EditProblem as problem:
         why_not = str(problem)
-    if why_not:
-        placed = plan_edit(sources[:1], issue, root, mark=is_marked)
-        placed = replace(placed, elsewhere=f"not in {host}: {why_not}")
-    return placed
+    placed = plan_edit(sources[:1], issue, root, mark=is_marked)
+    return replace(placed, elsewhere=f"not in {host}: {why_not}")
 
 
 def _runs_otherwise(placed: Placement, bench: Workbench) -> str:
@@ -219,20 +217,22 @@ def write_tests(placed: Sequence[Placement], record: RunRecord, root: Path) -> I
     Raises:
         StoreProblem: one cannot be written.
     """
-    for edit, elsewhere in ((one.edit, one.elsewhere) for one in placed):
+    for place in placed:
+        edit = place.edit
         is_there = edit.before == edit.after
         if not is_there:
             write_bytes(root / edit.path, edit.after)
         yield f"{'already there' if is_there else 'written'}: {edit.path}"
-        yield from filter(None, [elsewhere])
+        yield from filter(None, [place.elsewhere])
     for issue in record.issues:
         tests = _bug_tests(record, issue)
-        if not any(judged.judgement.counts for judged in tests):
-            why = f"no test for {issue.source} was found"
-            for unsure in tests[:1]:
-                accept = "'pytest-brt review' accepts it, and the same command then writes it"
-                why = f"{unsure.test.name} is less certain ({accept})"
-            yield f"not written: {why}"
+        if not tests:
+            yield f"not written: no test for {issue.source} was found"
+        elif not any(judged.judgement.counts for judged in tests):
+            yield (
+                f"not written: {tests[0].test.name} is less certain ('pytest-brt review' accepts "
+                "it, and the same command then writes it)"
+            )
 
 
 def _host(judged: JudgedTest, bench: Workbench) -> str:

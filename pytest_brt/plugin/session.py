@@ -81,8 +81,8 @@ class Session:
         #: pytest has waited for all items, or stopped as it was told to: at a second Ctrl-C it
         #: says of the first one no more than that something failed.
         self._came_through = False
-        #: All was written and shown, so what was finished is not needed any more.
-        self._is_told = False
+        #: All was written, and then shown, so what was finished is not needed any more.
+        self._is_whole = self._is_told = False
         #: The tests as changes of the project's files, shown or written at the end.
         self.placed: tuple[Placement, ...] = ()
 
@@ -116,32 +116,31 @@ class Session:
                 f"{config.args[0]!r}: test paths are not accepted here (use --brt-tests PATH, or "
                 "--rank-fixes PATH for a patch; -k NAME selects one)"
             )
-        items: list[Any] = [self._item(session, path, job) for path, job in self._jobs()]
+        items: list[Any] = list(self._items(session))
         hook.pytest_collectreport(report=pytest.CollectReport("", "passed", None, items))
         hook.pytest_collection_modifyitems(session=session, config=config, items=items)
         session.items, session.testscollected = items, len(items)
         hook.pytest_collection_finish(session=session)
         return True
 
-    def _item(self, session: pytest.Session, path: Path, job: Job) -> JobItem:
-        """Return the item of a job; it is called after its file, or in it."""
-        file = Path(os.path.relpath(path, self.config.rootpath)).as_posix()
-        if path.is_relative_to(self._scratch):  # what was made here is called by its name
-            file = job.name if job.patch else path.relative_to(self._scratch).as_posix()
-        file, name = on_a_line(file), on_a_line(job.name)
-        node = file if job.patch else f"{file}::{name}"
-        return JobItem.from_parent(
-            session, name=name, nodeid=node, path=path, job=job, wait=self._wait_for
-        )
-
-    def _jobs(self) -> Iterator[tuple[Path, Job]]:
-        """Yield each job with the file of its report or patch."""
-        plan, cases = self.inputs.plan, self.inputs.cases
-        for path, issue in cases.issues.items():
-            for job in (*plan.attempts(issue.id), *plan.fixes(issue.id)):
-                yield path, job
-        for path, patch in cases.patches.items():
-            yield path, Job.of(plan.ranked, patch)
+    def _items(self, session: pytest.Session) -> Iterator[JobItem]:
+        """Yield the item of each job, called after the file of its patch or in its report's."""
+        plan, cases, root = self.inputs.plan, self.inputs.cases, self.config.rootpath
+        jobs = [
+            (path, job)
+            for path, issue in cases.issues.items()
+            for job in (*plan.attempts(issue.id), *plan.fixes(issue.id))
+        ]
+        jobs += [(path, Job.of(plan.ranked, patch)) for path, patch in cases.patches.items()]
+        for path, job in jobs:
+            file = Path(os.path.relpath(path, root)).as_posix()
+            if path.is_relative_to(self._scratch):  # what was made here is called by its name
+                file = job.name if job.patch else path.relative_to(self._scratch).as_posix()
+            node = file if job.patch else f"{file}::{job.name}"
+            name, node = on_a_line(job.name), on_a_line(node)
+            yield JobItem.from_parent(
+                session, name=name, nodeid=node, path=path, job=job, wait=self._wait_for
+            )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
@@ -226,16 +225,14 @@ class Session:
             session.exitstatus = failed if self.unreached else clear
         self.report = replace(report, exit_code=int(session.exitstatus))
         is_written = self._write(record, self.report)
-        if not is_written:
-            self.unreached = "not all that was asked for could be written"
-            if session.exitstatus in (pytest.ExitCode.OK, NO_LEADER):
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if not is_written and session.exitstatus in (pytest.ExitCode.OK, NO_LEADER):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
         if interrupted:
             again = "continue" if self.journal is not None else "start again"
             self.closing.append(f"{again}: {self.command}")
         else:
             self.closing += self._advice(self.report)
-        self._is_told = is_written and not interrupted
+        self._is_whole = is_written and not interrupted
 
     def _write(self, record: RunRecord, report: Report) -> bool:
         """Write each thing that was asked for; return whether all could be written."""
@@ -283,9 +280,8 @@ class Session:
         """Yield what the exit code means, and what to do next."""
         if self.config.get_verbosity() < 0:
             return
-        if self.unreached and (self.config.get_verbosity() > 0 or self.unheard):
-            model = f"; no model answered: {self.unheard}" if self.unheard else ""
-            yield f"exit code {NO_MODEL if self.unheard else 1}: {self.unreached}{model}"
+        if self.unreached and self.unheard:
+            yield f"exit code {NO_MODEL}: {self.unreached}; no model answered: {self.unheard}"
         made = any(test.candidate and not test.given for test in report.tests)
         if made and self.inputs.workbench.cache is not None and not report.rankings:
             rank = "pytest-brt rank DIR" if TYPED in os.environ else "pytest --rank-fixes DIR"
@@ -312,12 +308,11 @@ class Session:
         """Show the tests and the ranking."""
         if self.report is None:
             return
-        is_told, self._is_told = self._is_told, False
         diffs = [one.edit.diff() for one in self.placed]
         is_written = self.options.write in (Write.NEW, Write.INTO)
         show_summary(terminalreporter, self.report, self.closing, diffs, is_written=is_written)
         terminalreporter.flush()
-        self._is_told = is_told
+        self._is_told = self._is_whole
 
     def _forget(self) -> None:
         """Remove what was finished where all was written and shown, and keep it else."""

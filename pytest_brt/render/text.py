@@ -104,13 +104,9 @@ def _details(report: Report, issue: IssueEntry, *, loud: bool) -> Iterator[Line]
         yield from _indented(
             f"likely place: {_place(place)}" for place in places[: _PLACES if loud else 1]
         )
-    asked = [attempt for attempt in issue.attempts if attempt.cost.calls]
-    if loud:
-        for one in asked:
-            made = f"{one.candidates} of {count(one.tests, 'test')} failing as reported"
-            yield Line(text=f"  {one.name}: {cost(one.cost)}; {made}")
-    elif asked:
-        yield Line(text=f"  the model: {cost(sum((one.cost for one in asked), Cost()))}")
+    spent = sum((attempt.cost for attempt in issue.attempts), Cost())
+    if spent.calls:
+        yield Line(text=f"  the model: {cost(spent)}")
 
 
 def _tests_of(report: Report, issue: IssueEntry) -> list[TestEntry]:
@@ -208,14 +204,11 @@ def grounds(patches: Sequence[PatchEntry], tests: Sequence[TestEntry]) -> Iterat
 
 
 def _repair(repair: RepairEntry) -> Iterator[Line]:
-    given = f"given {repair.given}" if repair.given else ""
-    ended = f"ended by {repair.ending}" if repair.ending else ""
-    parts = (count(repair.steps, "step"), given, cost(repair.cost), ended)
-    course = "; ".join(filter(None, parts))
+    given = f"given {repair.given}; " if repair.given else ""
+    course = f"{count(repair.steps, 'step')}; {given}{cost(repair.cost)}"
     yield Line(text=f"  {repair.name}: {course}", style="green" if repair.fixes else "")
     for fix in repair.fixes:
-        style = "green" if fix.plausible else ""
-        yield Line(text=f"    {fix.patch} ({fix.source}) {fix.does}", style=style)
+        yield Line(text=f"    {fix.patch} {fix.does}", style="green" if fix.plausible else "")
     yield from _indented(repair.notes, 4)
 
 
