@@ -17,11 +17,6 @@ from pytest_brt.report.load import load_issue
 from pytest_brt.types import Issue, Patch
 
 
-def absolutepath(path: str | Path) -> Path:
-    """Return `path` from the root of the file system, ``..`` taken out, as pytest names it."""
-    return Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cases:
     """The reports and the patches, by the file of each, in the order in which they are shown."""
@@ -61,7 +56,8 @@ def _report(config: pytest.Config, source: str, scratch: Path) -> tuple[Path, Is
         return scratch / "stdin.md", load_issue(source, BytesIO(config.option.brt_stdin))
     address = None if Path(source).exists() else find_address(source)
     if address is None:
-        return absolutepath(source), load_issue(source, BytesIO())
+        # pytest names it so, too, where it is a link.
+        return Path(os.path.abspath(source)), load_issue(source, BytesIO())  # noqa: PTH100
     from pytest_brt.patches.sources import complete
 
     address = complete(address, config.rootpath)

@@ -36,7 +36,7 @@ from pytest_brt.types import (
 #: Where patches of a repair are written, a folder for each report.
 _PATCHES = Path("brt-patches")
 #: What the kinds of reports are called, by the endings of their names.
-_NAMES = {"html": "HTML", "md": "Markdown", "json": "JSON"}
+_NAMES = {".html": "HTML", ".md": "Markdown", ".json": "JSON"}
 
 
 def tree_hash(root: Path, options: Options) -> str:
@@ -51,7 +51,7 @@ def tree_hash(root: Path, options: Options) -> str:
             f"{str(_PATCHES)!r} is a link, or has one in it, through which nothing is written "
             "(give another folder)"
         )
-    return hash_of(contents_of(root, without=[path.resolve() for _, path in options.reports]))
+    return hash_of(contents_of(root, without=[path.resolve() for path in options.report]))
 
 
 def build(record: RunRecord, engine: Runner, command: str, tree: str) -> Report:
@@ -73,20 +73,18 @@ def build(record: RunRecord, engine: Runner, command: str, tree: str) -> Report:
 # -- reports and dialogues ----------------------------------------------------------------------
 
 
-def write_report(
-    kind: str, path: Path, report: Report, record: RunRecord, root: Path
-) -> Iterator[str]:
+def write_report(path: Path, report: Report, record: RunRecord, root: Path) -> Iterator[str]:
     """Write a report, and the dialogues with a model beside one for programs; yield a line.
 
     Raises:
         StoreProblem: it cannot be written.
     """
     beside = ""
-    if kind == "html":  # what another kind needs is not imported
+    if path.suffix == ".html":  # what another kind needs is not imported
         from pytest_brt.render.html import html
 
         write_text(path, html(report))
-    elif kind == "md":
+    elif path.suffix == ".md":
         from pytest_brt.render.markdown import markdown
 
         write_text(path, markdown(report))
@@ -95,7 +93,7 @@ def write_report(
         if lines := "".join(dialogue_lines(record, root)):
             write_text(path.with_suffix(".trajectories.jsonl"), lines)
             beside = f", dialogues: {path.with_suffix('.trajectories.jsonl')}"
-    yield f"{_NAMES[kind]} report: {path}{beside}"
+    yield f"{_NAMES[path.suffix]} report: {path}{beside}"
 
 
 def dialogue_lines(record: RunRecord, root: Path) -> Iterator[str]:

@@ -6,8 +6,8 @@ a few are taken (`SETTINGS`).
 
 from __future__ import annotations
 
-import math
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -70,7 +70,7 @@ class Options:
     #: Seconds in which existing tests are run; None for as many as the number of patches asks for.
     guard: float | None
     #: Files for what was found.
-    report: tuple[str, ...]
+    report: tuple[Path, ...]
     edit_model: str
     replies: Path | None
     samples: int | None
@@ -87,11 +87,6 @@ class Options:
     def issues(self) -> tuple[str, ...]:
         """The reports, one that is to be repaired too."""
         return tuple(dict.fromkeys(filter(None, (*self.issue, self.repair))))
-
-    @property
-    def reports(self) -> tuple[tuple[str, Path], ...]:
-        """Files for what was found, each with its kind: html, md or json."""
-        return tuple((Path(text).suffix[1:], Path(text)) for text in self.report)
 
 
 def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ) -> Options:
@@ -183,19 +178,12 @@ def _whole(least: int, text: str) -> int:
 
 def _guard(text: str) -> float | None:
     """Read for how many seconds existing tests are run; None for "auto"."""
-    if text == "auto":
-        return None
-    seconds = 0.0 if text == "no" else _float(text)
-    if not 0 <= seconds < math.inf:
-        raise ValueError("expected auto, no or a number of seconds")
-    return seconds
-
-
-def _float(text: str) -> float:
+    if text in ("auto", "no"):
+        return None if text == "auto" else 0.0
     try:
-        return float(text)
+        return read_seconds(text)
     except ValueError:
-        return math.nan
+        raise ValueError("expected auto, no or a number of seconds") from None
 
 
 def read_seconds(text: str) -> float:
@@ -204,17 +192,17 @@ def read_seconds(text: str) -> float:
     >>> read_seconds("15m")
     900.0
     """
-    unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:].lower())
-    seconds = _float(text[:-1] if unit else text) * (unit or 1)
-    if not 0 < seconds < math.inf:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.lower())
+    seconds = float(match[1]) * {"m": 60, "h": 3600}.get(match[2], 1) if match else 0.0
+    if not seconds:
         raise ValueError("expected a time, as in 90s, 15m or 1h")
     return seconds
 
 
-def _report(text: str) -> str:
+def _report(text: str) -> Path:
     if not text.endswith(_ENDINGS):
         raise ValueError(f"expected a file called *{', *'.join(_ENDINGS)}")
-    return text
+    return Path(text)
 
 
 def read_pair(text: str) -> tuple[str, str]:

@@ -237,8 +237,8 @@ class Session:
     def _write(self, record: RunRecord, report: Report) -> bool:
         """Write each thing that was asked for; return whether all could be written."""
         writers = [
-            partial(files.write_report, kind, path, report, record, self.root)
-            for kind, path in self.options.reports
+            partial(files.write_report, path, report, record, self.root)
+            for path in self.options.report
         ]
         if self.options.repair:
             writers.append(partial(files.write_patches, record, self.options.repair))
