@@ -12,79 +12,49 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from pytest_brt.plugin.apart import TYPED, apart
 from pytest_brt.plugin.option_list import GROUPS, MODES, MORE_OPTIONS, OPTIONS
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Run:
-    """A command that starts pytest."""
-
-    #: The option that its files are given to.
-    flag: str
-    #: Groups of options that its help lists first, its own before others.
-    groups: tuple[str, ...]
-    #: What it takes, and whether more than one.
-    metavar: str = "FILE"
-    about: str = "bug report; '-' reads stdin"
-    several: bool = False
-    #: What `--rank` does, where there is one.
-    rank: str = ""
-
-
+#: Command → the option that its files are given to, what they are called, and what they are.
 _RUNS = {
-    "issue": _Run(
-        flag="--brt-issue", groups=("issue", "rank"), several=True, rank="then rank these patches"
-    ),
-    "rank": _Run(
-        flag="--rank-fixes",
-        groups=("rank", "issue"),
-        metavar="PATH",
-        about="folder of patches, or patches",
-        several=True,
-    ),
-    "repair": _Run(
-        flag="--brt-repair",
-        groups=("repair", "issue"),
-        rank="rank them together with these patches",
-    ),
+    "issue": ("--brt-issue", "FILE", "bug report; '-' reads stdin"),
+    "rank": ("--rank-fixes", "PATH", "folder of patches, or patches"),
+    "repair": ("--brt-repair", "FILE", "bug report"),
 }
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
-    """Say what a command takes, and list the options that matter most to it, its own first."""
+    """Say what a command takes, and list its options."""
     name = parser.get_default("typed")
-    run = _RUNS[name]
+    _, metavar, about = _RUNS[name]
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description = (
         f"{parser.description} Further options are pytest's, and those below,\n"
         "which may be written with 'brt-' too: '--jobs 3' is '--brt-jobs 3'."
     )
-    parser.epilog = "\n".join(_listed(run))
-    count = "+" if run.several else 1
-    parser.add_argument("files", nargs=count, metavar=run.metavar, help=run.about)
-    if run.rank:
-        parser.add_argument("--rank", metavar="PATH", nargs="+", help=run.rank)
+    parser.epilog = "\n".join(_listed())
+    nargs = 1 if name == "repair" else "+"
+    parser.add_argument("files", nargs=nargs, metavar=metavar, help=about)
+    if name != "rank":
+        parser.add_argument("--rank", metavar="PATH", nargs="+", help="then rank these patches")
     parser.set_defaults(takes_rest=True, command=_run, rank=None)
 
 
-def _listed(run: _Run) -> Iterator[str]:
-    """Yield the options of some groups as `argparse` would show them."""
-    for group in (*run.groups, "model", "sandbox", "report"):
-        yield f"{GROUPS[group]}:"
+def _listed() -> Iterator[str]:
+    """Yield the options by their groups, as `argparse` would show them."""
+    for group, title in GROUPS.items():
+        yield f"{title}:"
         for flag, of, metavar, _, _, text in (*OPTIONS, *MORE_OPTIONS):
             if of == group and flag not in MODES:
                 yield f"  {flag.replace('--brt-', '--')} {metavar}".rstrip()
                 yield textwrap.indent(textwrap.fill(text, 71), " " * 8)
-        yield ""
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    options = [f"{_RUNS[arguments.typed].flag}={file}" for file in arguments.files]
+    options = [f"{_RUNS[arguments.typed][0]}={file}" for file in arguments.files]
     options += [f"--rank-fixes={path}" for path in arguments.rank or ()]
     known = {flag for flag, *_ in (*OPTIONS, *MORE_OPTIONS)}
     for argument in arguments.rest:

@@ -63,8 +63,7 @@ class Defect(Exception):
     def __init__(self, error: BaseException) -> None:
         frames = "".join(format_exception(error))
         super().__init__(
-            "internal error in pytest-brt: please report it with what follows (--tb=long shows "
-            f"more)\n\n{frames}"
+            f"internal error in pytest-brt: please report it with what follows\n\n{frames}"
         )
 
 
@@ -102,10 +101,8 @@ class JobItem(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Show our own errors as one line; anything else is a defect, without pytest's frames."""
-        if isinstance(excinfo.value, BrtError):
+        if isinstance(excinfo.value, BrtError | Defect):
             return plain(str(excinfo.value))
-        if isinstance(excinfo.value, Defect) and self.config.getoption("tbstyle", "auto") == "auto":
-            return str(excinfo.value)
         with PARSING:  # pytest parses the source of every frame, while our threads parse too
             return super().repr_failure(excinfo, style)
 

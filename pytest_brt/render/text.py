@@ -20,14 +20,12 @@ from pytest_brt.render.report import (
     TestEntry,
     candidates,
 )
-from pytest_brt.render.table import leads, mark, origin_words, table
+from pytest_brt.render.table import leads, table
 from pytest_brt.render.words import count, shortened
 from pytest_brt.types import Cost, Place
 
 #: Letters of a note or reason, patches, lines of a test, and places that are shown.
 _LETTERS, PATCHES, _LINES, _PLACES = 100, 12, 20, 5
-#: How what a test did on a patch is marked.
-_MARKS = {"pass": ".", "fail": "x", "other": "x", "own": "o", "none": "-"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +67,7 @@ def summary(
             yield Line(text="patch ranking", style="=")
         yield Line(text=ranking.answer.text, style="bold")
         if ranking.patches and not quiet:
-            yield from _ranking(ranking, report, loud=loud)
+            yield from _ranking(ranking, loud=loud)
 
 
 # -- reports ------------------------------------------------------------------------------------
@@ -163,11 +161,15 @@ def cost(spent: Cost) -> str:
 # -- patches ------------------------------------------------------------------------------------
 
 
-def _ranking(ranking: Ranking, report: Report, *, loud: bool) -> Iterator[Line]:
+def _ranking(ranking: Ranking, *, loud: bool) -> Iterator[Line]:
     yield from table_lines(ranking.patches, whole=loud)
     if loud:
         yield from _indented(ranking.notes)
-        yield from _indented(grounds(ranking.patches, report.tests_of(ranking.issue)))
+        yield from _indented(
+            f"{patch.name}: {'; '.join(patch.because)}"
+            for patch in ranking.patches
+            if patch.because
+        )
     elif ranking.tellings:
         yield Line(text="  say which result is right: 'pytest-brt review'")
 
@@ -185,22 +187,6 @@ def table_lines(patches: Sequence[PatchEntry], *, whole: bool = False) -> Iterat
         yield Line(text=f"  {'  '.join([*cells, note])}".rstrip(), style=style)
     if len(shown) < len(patches):
         yield Line(text=f"  … and {len(patches) - len(shown)} more (-v lists them)")
-
-
-def grounds(patches: Sequence[PatchEntry], tests: Sequence[TestEntry]) -> Iterator[str]:
-    """Yield what an order of patches rests on, a line each."""
-    for patch in patches:
-        for broken in patch.broken:
-            yield f"{patch.name} breaks {broken.test} ({shortened(broken.reason, _LETTERS)})"
-    for patch in patches:
-        if patch.because:
-            yield f"{patch.name}: {'; '.join(patch.because)}"
-    found = candidates(tests)
-    if found:
-        yield "bug tests on the patches in this order: . pass  x fail  o part of the patch"
-    for entry in found:
-        marks = "".join(_MARKS[mark(patch, entry)[0]] for patch in patches)
-        yield f"{marks}  {entry.name} ({origin_words(entry)})"
 
 
 def _repair(repair: RepairEntry) -> Iterator[Line]:

@@ -40,14 +40,8 @@ def toy(pytester: pytest.Pytester) -> pytest.Pytester:
 def test_they_are_ranked_by_the_tests_of_the_others(toy: pytest.Pytester) -> None:
     before = tree_hash(toy.path)
     out = toy.path.parent / "found.json"
-    result = toy.runpytest_subprocess("--rank-fixes=patches", "-v", f"--brt-report={out}")
+    toy.runpytest_subprocess("--rank-fixes=patches", f"--brt-report={out}")
     assert tree_hash(toy.path) == before
-    result.stdout.fnmatch_lines(
-        [
-            "*bug tests on the patches in this order: . pass  x fail  o part of the patch",
-            "*o*(from *.diff)",
-        ]
-    )
     found = patches_of(read_report(out))
     assert found["right.diff"]["place"] == [1, 1]
     assert len(found["right.diff"]["own_cells"]) == 1
