@@ -9,14 +9,14 @@ from dataclasses import replace
 from functools import partial
 
 from pytest_brt.errors import UsageProblem
-from pytest_brt.oracle.patch_values import saying, stating, weak_assertion
+from pytest_brt.oracle.patch_values import saying
 from pytest_brt.pipeline.keeping import find_last_run
 from pytest_brt.render.answer import bug_tests, how_sure, reviewed
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.words import call_words, count
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import LastRun, save_last_run
-from pytest_brt.types import JudgedTest, Review, Value
+from pytest_brt.types import JudgedTest, Review
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
@@ -24,10 +24,9 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Show each bug test of the last run, and say which are right. Patches are then ranked by "
         "the tests that you accepted, or, where you accepted none, by those that you did not "
-        "reject: 'pytest --rank-fixes PATH'. The values that patches give where a bug test only "
-        "says what is wrong, or where a call tells the leading patches apart, are shown, too: the "
-        "one that you accept becomes a test. To rank by a test of your own, give its file: "
-        "'pytest --brt-tests FILE --rank-fixes PATH'."
+        "reject: 'pytest --rank-fixes PATH'. What the leading patches give in a call that tells "
+        "them apart is shown, too: the value that you accept becomes a test. To rank by a test of "
+        "your own, give its file: 'pytest --brt-tests FILE --rank-fixes PATH'."
     )
     for option, what in (
         ("--accept", "these are right: bug tests (T1, T2, … or names), values (V1, …)"),
@@ -71,29 +70,13 @@ def _review(arguments: argparse.Namespace) -> None:
 def _results(
     last: LastRun, tests: Sequence[JudgedTest]
 ) -> Iterator[tuple[str, Callable[[], JudgedTest]]]:
-    """Yield what patches give in calls of tests, in words, and what makes a test that wants it.
-
-    Those on which the leading patches differ come first.
-    """
+    """Yield what leading patches give in calls, in words, and what makes a test that wants it."""
     known = {judged.test.id: judged for judged in tests}
-    seen = set()
     for telling in last.tellings:
         for given in telling.gives if telling.test in known else ():
-            seen.add((telling.expression, given.text))
             gives = {(given.text, given.raised): given.patches}
             words = call_words(telling.setup, telling.expression, gives)
             yield words, partial(saying, known[telling.test], telling, given)
-    values: dict[Value, list[str]] = {}
-    for rank in last.ranks:
-        for value in rank.result.values:
-            values.setdefault(value, []).append(rank.name)
-    for value, names in values.items():
-        is_new = not value.raised and value.text != value.before
-        is_known = value.test in known and weak_assertion(known[value.test].test)
-        if is_new and is_known and (value.expression, value.text) not in seen:
-            seen.add((value.expression, value.text))
-            words = call_words((), value.expression, {(value.text, ""): names})
-            yield words, partial(stating, known[value.test], value)
 
 
 def _show(key: str, judged: JudgedTest) -> None:

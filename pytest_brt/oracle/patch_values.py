@@ -1,8 +1,7 @@
 """What the expression of a bug test gives on each patch, where nobody stated the right value.
 
 That a value is no longer what the reporter complains about, or that nothing is raised any more, is
-true of many patches that give different values. What they give is shown, and decides nothing; a
-person may say which is right.
+true of many patches that give different values. What they give is shown, and decides nothing.
 """
 
 from __future__ import annotations
@@ -118,23 +117,6 @@ def _raised_by(judged: JudgedTest) -> str:
     return runs[0].raised.type if runs and runs[0].raised else ""
 
 
-def stating(judged: JudgedTest, value: Value) -> JudgedTest:
-    """Return a test that wants a value which a person calls right."""
-    weak = weak_assertion(judged.test)
-    assert weak is not None, "values come from tests that have such an assertion"
-    given = ast.unparse(weak.given)
-    # What the test compares is a text, or can be written down.
-    is_literal = is_written(value.text) and not _is_text(weak)
-    text = value.text if is_literal else repr(value.text)
-    if not is_literal and weak.reported is None:
-        given = f"repr({given})"
-    line = f"assert {given} == {text}"
-    source = _with_assertion(judged.test.source or "", weak.statement, line)
-    name = f"{judged.test.name}_as_you_said"
-    source = source.replace(f"def {judged.test.name}(", f"def {name}(")
-    return accepted(judged, name, source, "You said that this value is right.")
-
-
 def saying(judged: JudgedTest, telling: Telling, given: Given) -> JudgedTest:
     """Return the test that wants what a call gives on some patches, which a person calls right.
 
@@ -166,10 +148,6 @@ def accepted(judged: JudgedTest, name: str, source: str, sentence: str) -> Judge
         expects=None,
     )
     return replace(judged, test=test, review=Review.ACCEPTED)
-
-
-def _is_text(weak: Weak) -> bool:
-    return isinstance(weak.reported, ast.Constant) and isinstance(weak.reported.value, str)
 
 
 def is_written(text: str) -> bool:

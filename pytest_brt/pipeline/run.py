@@ -67,9 +67,8 @@ class Run:
         self._guarding: Guarding | None = None
         self._repairing: Repairing | None = None
         self._places: list[Localised] = []
-        #: What variations show of patches, how many calls were tried, and those that tell.
+        #: What variations show of patches, and the calls that tell.
         self._remarks: dict[str, Note] = {}
-        self._tried = 0
         self._tellings: tuple[Telling, ...] = ()
 
     # -- the main path ------------------------------------------------------------------
@@ -232,7 +231,6 @@ class Run:
         self._remarks = variations.remarks(Path(bench.engine.subject.root))
         leaders = variations.leaders(self._ranks())
         if leaders:
-            self._tried = len(variations.tried)
             telling = variations.telling(leaders, bench)
             self._tellings = () if telling is None else (telling,)
 
@@ -302,7 +300,6 @@ class Run:
             brought=self._brought,
             ranks=self._ranks(missing),
             tellings=self._tellings,
-            tried=self._tried,
             sandbox=self.workbench.engine.sandbox.isolation,
             repairs=tuple(self._results(job for job in self.futures if job.is_repair)),
             localised=tuple(self._places),

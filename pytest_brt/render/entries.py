@@ -168,15 +168,14 @@ def _is_test(frame: Frame) -> bool:
 
 
 def _ranking(record: RunRecord) -> Ranking:
-    ranks, tellings, tried = record.ranks, record.tellings, record.tried
+    ranks, tellings = record.ranks, record.tellings
     brought = [test for test in record.brought if test.judgement.candidate]
     return Ranking(
         issue=record.ranked,
-        answer=answer_ranking(ranks, record.not_run, tellings, brought, tried),
+        answer=answer_ranking(ranks, record.not_run, tellings, brought),
         patches=tuple(map(patch_entry, ranks)),
         not_run=record.not_run,
         tellings=tellings,
-        tried=tried,
         notes=tuple(notes_of(ranks)),
     )
 

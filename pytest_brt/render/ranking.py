@@ -50,17 +50,14 @@ def answer_ranking(
     not_run: NotRun | None = None,
     tellings: Sequence[Telling] = (),
     brought: Sequence[JudgedTest] = (),
-    tried: int = 0,
 ) -> Answer:
     """Return what a ranking, best first, says about its patches, as in "Best: a.diff: passes …".
 
     Without the patches that it lacks, `not_run`, there is no answer. What else belongs to it are
-    calls on which patches differ, or how many were `tried`, and whose the tests are.
+    calls on which patches differ, and whose the tests are.
     """
     status, headline, goes_on, best, reason = _answered(ranks, not_run)
     more = [f" They differ: {telling_words(telling)}." for telling in tellings]
-    if status is Status.TIE and tried and not any(more or rank.result.values for rank in best):
-        more.append(f" No difference was found in {count(tried, 'call')}.")
     bugs = {bug.test: bug for one in ranks if (g := one.result.guarded) for bug in g.disputed}
     more += [
         f" {bug.test} asserts the bug: it contradicts {bug.bug_test} about `{bug.call}`, and "

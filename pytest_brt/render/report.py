@@ -276,8 +276,6 @@ class Ranking:
     not_run: NotRun | None
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...]
-    #: How many calls were tried on leading patches, to find one.
-    tried: int
     #: What there is to say about the existing tests and values, in words.
     notes: tuple[str, ...]
 

@@ -213,8 +213,6 @@ class RunRecord:
     not_run: NotRun | None = None
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...] = ()
-    #: How many calls were tried on leading patches.
-    tried: int = 0
 
     @property
     def tests(self) -> tuple[JudgedTest, ...]:

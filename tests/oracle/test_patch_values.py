@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.oracle.patch_values import showing, stating, weak_assertion
+from pytest_brt.oracle.patch_values import showing, weak_assertion
 from pytest_brt.patches import canonical_diff
 from pytest_brt.rank.evaluate import evaluate
 from pytest_brt.rank.ranking import rank
 from pytest_brt.render.ranking import notes_of
-from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import FileChange, JudgedTest, OracleKind, Patch, Review, Value, Verdict
+from pytest_brt.types import FileChange, JudgedTest, OracleKind, Patch, Value
 from tests.support.projects import open_on
 from tests.support.rows import judged
 from tests.support.trees import write_tree
@@ -102,26 +101,3 @@ def test_a_test_that_states_a_value_shows_none(test: JudgedTest) -> None:
 def test_one_that_is_no_candidate_shows_none() -> None:
     refused = replace(NAME, judgement=replace(NAME.judgement, candidate=False))
     assert showing([refused]) == ()
-
-
-@pytest.mark.parametrize(
-    ("assertion", "body"),
-    [
-        ("assert name(2) != 'Max(2)'", "return 'it\\'s \"2\"'"),
-        ("assert name(2) != [2]", "return [1, {'a': None}]"),
-        ("assert repr(name(2)) != \"'Max(2)'\"", "return object"),
-    ],
-)
-def test_a_value_that_is_called_right_becomes_a_test(
-    engine: Runner, assertion: str, body: str
-) -> None:
-    test = weak(assertion)
-    (value,) = given(engine, body, test)
-    stated = stating(test, value)
-    assert (stated.review, stated.test.oracle.kind) == (Review.ACCEPTED, OracleKind.EQUALS)
-    assert stated.test.name == "test_a_as_you_said"
-    right = FileChange(path="core.py", content=f"def name(n):\n    {body}\n".encode())
-    target = Test.of(stated.test)
-    for changes, verdict in (((), Verdict.FAIL), ((right,), Verdict.PASS)):
-        (run,) = engine.run([target], changes)
-        assert run.verdict is verdict

@@ -256,16 +256,13 @@ def patched(name: str, cells: str = "", **facts: object) -> PatchResult:
     return replace(made, patch=Patch(id=name, name=name, text=diff))
 
 
-def ranking(
-    *results: PatchResult, tests: tuple[JudgedTest, ...] = TESTS, tried: int = 0
-) -> RunRecord:
-    """Return the record of a ranking of `results`, whose leaders were `tried` on calls."""
+def ranking(*results: PatchResult, tests: tuple[JudgedTest, ...] = TESTS) -> RunRecord:
+    """Return the record of a ranking of `results`."""
     attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests, seconds=1.5)
     return record(
         attempts=(attempt,),
         ranks=ranked(results, tests),
         ranked="i",
-        tried=tried,
     )
 
 
@@ -307,7 +304,6 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
     "tied": lambda: ranking(
         patched("a.diff", "pp", guarded=broken(0)),
         patched("b.diff", "pp", guarded=broken(0)),
-        tried=13,
     ),
     "asserted-bug": lambda: ranking(
         patched("a.diff", "pp", guarded=replace(broken(0), disputed=(ASSERTED,))),
@@ -317,7 +313,6 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
         patched("a.diff", "pp", guarded=broken(0), values=(replace(VALUE, text="2"),)),
         patched("b.diff", "pp", guarded=broken(0), values=(replace(VALUE, raised="KeyError"),)),
         patched("c.diff", "ff", guarded=broken(0), values=(replace(VALUE, raised="TypeError"),)),
-        tried=13,
     ),
     "too-close": lambda: ranking(
         patched("a.diff", "pp", guarded=broken(0), size=2),
