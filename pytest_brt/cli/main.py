@@ -23,7 +23,7 @@ _COMMANDS = {
     "review": ("review", "accept, reject or edit the bug tests of the last run"),
     "gate": ("gate", "say whether a change brings a test that fails without it"),
     "unmark": ("unmark", "remove the xfail marker from tests whose bug is fixed"),
-    "models": ("models", "say which models there are, and measure one"),
+    "models": ("models", "say which models there are"),
 }
 #: The exit code of a program that a closed pipe ends, as shells give it.
 _PIPE_CLOSED = 141

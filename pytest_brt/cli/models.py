@@ -1,4 +1,4 @@
-"""``pytest-brt models``: what models there are here, and how good one of them is."""
+"""``pytest-brt models``: what models there are here."""
 
 from __future__ import annotations
 
@@ -22,19 +22,12 @@ _GB = 1e9
 def set_up(parser: argparse.ArgumentParser) -> None:
     """Say what the command takes."""
     parser.description = (
-        "Say which models there are on this machine, and ask each server for one token. With "
-        "--measure SPEC, let a model write tests for ten made-up bugs and say how many are right."
+        "Say which models there are on this machine, and ask each server for one token."
     )
-    parser.add_argument("--measure", metavar="SPEC", help="a model, as --brt-model takes it")
     parser.set_defaults(command=_models)
 
 
-def _models(arguments: argparse.Namespace) -> None:
-    if arguments.measure:
-        from pytest_brt.cli.measure import measure  # runs the tool itself
-
-        measure(arguments.measure)
-        return
+def _models(_: argparse.Namespace) -> None:
     known = list(gguf_files())
     say(
         "models of files, for --brt-model gguf:NAME:" if known else "no GGUF files in known folders"
@@ -47,7 +40,7 @@ def _models(arguments: argparse.Namespace) -> None:
     say("\nservers on their usual ports:")
     for line in _servers():
         say(f"  {line}")
-    say("\nworth having (facts of their makers; measure one here with --measure):")
+    say("\nworth having (facts of their makers):")
     rows = tomllib.loads(files("pytest_brt.model").joinpath("catalogue.toml").read_text("utf-8"))
     for row in rows["model"]:
         say(f"  {row['tier']:<9} {row['name']}: {row['size']}; {row['licence']}")

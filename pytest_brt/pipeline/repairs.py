@@ -155,16 +155,8 @@ class Repairing:
     def _choose(self, model: Model, seed: int) -> JudgedTest | None:
         """Return the test that is given to runs of a strategy, None without one."""
         judge = Judge(gather(self._issue, self._index, self._bench), model)
-        opinions = {
-            judged.test.id: judged.judgement.counts
-            for attempt in self._attempts
-            if attempt.strategy == "auto"  # of its own tests `auto` has asked the model
-            for judged in attempt.tests
-        }
 
         def says(judged: JudgedTest) -> bool | None:
-            if judged.test.id in opinions:
-                return opinions[judged.test.id]
             with suppress(ModelProblem):
                 return judge.opinion(judged).right
             return None

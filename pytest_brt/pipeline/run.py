@@ -53,7 +53,6 @@ class Run:
         self.futures: dict[Job, Future[Any]] = {job: Future() for job in jobs}
         #: Why something was left out.
         self.problems: list[str] = []
-        self._waiting: deque[Job] = deque()
         self._is_stopped = False
         #: What had ended by itself when it was stopped.
         self._ended: frozenset[Job] = frozenset()
@@ -124,12 +123,12 @@ class Run:
         """Do jobs in their order, as many at a time as there are threads for."""
         # A new one: another thread may be looking at those that there are.
         self.futures = self.futures | {job: Future() for job in jobs if job not in self.futures}
-        self._waiting = deque(job for job in dict.fromkeys(jobs) if not self.futures[job].done())
+        left = deque(job for job in dict.fromkeys(jobs) if not self.futures[job].done())
 
         def take() -> None:
-            while self._waiting and not self._is_stopped:
+            while not self._is_stopped:
                 try:
-                    job = self._waiting.popleft()
+                    job = left.popleft()
                 except IndexError:
                     return
                 try:
@@ -151,7 +150,6 @@ class Run:
         if not self._is_stopped:
             self._ended = frozenset(job for job, one in self.futures.items() if one.done())
         self._is_stopped = True
-        self._waiting.clear()
 
     def close(self) -> None:
         """Close what the repairs had open."""

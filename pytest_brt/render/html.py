@@ -50,13 +50,6 @@ class Section:
         """The patches, best first."""
         return self.ranking.patches if self.ranking else ()
 
-    @property
-    def leaders(self) -> list[PatchEntry]:
-        """The two patches at the top that are not the same patch; none where there is one."""
-        tried = [patch for patch in self.patches if patch.epr is not None]
-        others = [patch for patch in tried[1:] if patch.name not in tried[0].copies]
-        return [tried[0], others[0]] if others else []
-
 
 def html(report: Report) -> str:
     """Return the page, which every parser takes: no undecoded bytes, no control characters."""

@@ -4,19 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from tests.scenarios.server import Model, serving
-
-TEST = """```python
-from version import newest
-
-
-def test_ten():
-    assert newest(["1.9", "1.10"]) == "1.10"
-```
-"""
-
 
 def run(*words: str, folder: Path) -> str:
     command = [sys.executable, "-m", "pytest_brt", "models", *words]
@@ -34,12 +21,3 @@ def test_files_servers_and_models_worth_having(tmp_path: Path) -> None:
     assert "  small: 0.0 GB" in said
     assert "ollama: " in said
     assert "Qwen3.5-9B" in said
-
-
-@pytest.mark.slow
-def test_a_model_is_measured_on_ten_bugs(tmp_path: Path) -> None:
-    """It always writes the same test, which is right for one of them."""
-    with serving(Model([], always=TEST, judge={"words_": "ten is more than nine"})) as model:
-        said = run("--measure", f"server:127.0.0.1:{model.port}", folder=tmp_path)
-    assert "version: right" in said
-    assert "1 of 10 right first" in said
