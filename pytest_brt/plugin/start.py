@@ -50,12 +50,10 @@ def run_apart(config: pytest.Config) -> None:
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Declare the hooks that other plugins may implement, where they are not declared yet."""
+    """Declare the hooks that other plugins may implement."""
     from pytest_brt import hookspec
 
-    finished = getattr(pluginmanager.hook, "pytest_brt_finished", None)
-    if finished is None or not finished.has_spec():
-        pluginmanager.add_hookspecs(hookspec)
+    pluginmanager.add_hookspecs(hookspec)
 
 
 class _UnrewrittenModules:

@@ -33,11 +33,6 @@ def header(inputs: Inputs, options: Options) -> Iterator[str]:
     if inputs.earlier:
         review = reviewed(inputs.earlier.tests)
         yield f"bug tests from the last run ({inputs.earlier.about}){review and f'; {review}'}"
-    if not subject.packages:
-        yield (
-            f"no package or module in {subject.root!r}: is it the project's root? "
-            "(start pytest there, or --rootdir DIR)"
-        )
     for issue in inputs.plan.issues:
         if issue.unread:
             yield (

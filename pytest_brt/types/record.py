@@ -213,9 +213,3 @@ class RunRecord:
     not_run: NotRun | None = None
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...] = ()
-
-    @property
-    def tests(self) -> tuple[JudgedTest, ...]:
-        """All tests that were considered, and those that were given."""
-        made = (test for attempt in self.attempts for test in attempt.tests)
-        return (*made, *self.given, *self.brought)

@@ -65,6 +65,7 @@ def test_broken_machinery_is_f_without_the_frames_of_pytest_and_lf_repeats_it(
     monkeypatch.delenv("CI", raising=False)  # there pytest's last lines have whole messages
     project.makepyfile(
         breaking="""
+        import pytest
         from pytest_brt.errors import ModelProblem
         from pytest_brt.reproduce.strategy import Strategy
 
@@ -77,6 +78,7 @@ def test_broken_machinery_is_f_without_the_frames_of_pytest_and_lf_repeats_it(
             except KeyError as error:
                 raise RuntimeError("not expected") from error
 
+        @pytest.hookimpl(optionalhook=True)
         def pytest_brt_strategies(config):
             return {
                 "breaking": Strategy(attempt=attempt, runs=2),
@@ -245,6 +247,7 @@ def test_the_inner_runs_are_inert(
 def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
     project.makepyfile(
         echo_plugin='''
+        import pytest
         from pytest_brt.oracle.judge import Rating, judge
         from pytest_brt.sandbox.placing import Test
         from pytest_brt.reproduce.strategy import Strategy
@@ -276,9 +279,11 @@ def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
             judged = judge(test, runs, None, Rating(confidence=1.0))
             return Attempt(issue=issue.id, strategy="echo", index=index, tests=(judged,))
 
+        @pytest.hookimpl(optionalhook=True)
         def pytest_brt_strategies(config):
             return {"echo": Strategy(attempt=attempt)}
 
+        @pytest.hookimpl(optionalhook=True)
         def pytest_brt_finished(record):
             for attempt in record.attempts:
                 print("FINISHED", [judged.test.name for judged in attempt.tests])
@@ -297,7 +302,8 @@ def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
 
 def test_a_name_given_twice_is_refused(project: pytest.Pytester) -> None:
     code = (
-        "from pytest_brt.reproduce.strategy import Strategy\n"
+        "import pytest\nfrom pytest_brt.reproduce.strategy import Strategy\n"
+        "@pytest.hookimpl(optionalhook=True)\n"
         "def pytest_brt_strategies(config):\n    return {'echo': Strategy(attempt=print)}\n"
     )
     project.makepyfile(one=code, two=code)
