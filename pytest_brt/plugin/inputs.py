@@ -92,10 +92,7 @@ def read_inputs(
         given=_given(root, options, engine, last),
         guard=options.guard,
         budget=options.budget,
-        agents={
-            name: replace(agent, runs=options.samples or agent.runs)
-            for name, agent in _chosen(options, agents).items()
-        },
+        agents=_agents(options, agents),
         places=buggy,
         workers=_workers(options, closing) if options.executor else None,
         jobs=options.jobs,
@@ -164,10 +161,12 @@ def _known_agents(config: pytest.Config, options: Options) -> Mapping[str, Any]:
     return _extended(config, REPAIRS, Agent)
 
 
-def _chosen(options: Options, known: Mapping[str, T]) -> dict[str, T]:
-    """Return what the user wants of what is known, `auto` for nothing."""
-    names = [name for name in options.strategy if name in known] or ["auto"][: len(known)]
-    return {name: known[name] for name in names}
+def _agents(options: Options, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the user wants of what can write fixes, `auto` for nothing."""
+    names = [name for name in options.strategy if name in known]
+    if known and not names:
+        names = ["auto"]
+    return {name: replace(known[name], runs=options.samples or known[name].runs) for name in names}
 
 
 def _given(root: Path, options: Options, engine: Runner, last: LastRun | None) -> Given | None:
@@ -226,17 +225,17 @@ def _strategies(options: Options, known: Mapping[str, Strategy]) -> dict[str, St
 
     Without a model, `auto` is replay: all that there is then.
     """
-    chosen = _chosen(options, known)
-    if options.model == "none" and "auto" in chosen:
-        del chosen["auto"]
-        chosen["replay"] = known["replay"]
-    for name, strategy in chosen.items():
-        if options.model == "none" and strategy.asks:
+    is_alone = options.model == "none"
+    names = [name for name in options.strategy if name in known] or ["auto"]
+    chosen = {}
+    for name in ("replay" if is_alone and name == "auto" else name for name in names):
+        if is_alone and known[name].asks:
             raise UsageProblem(
                 f"--brt-strategy: {name!r} needs a model (add --brt-model gguf:FILE, or see "
                 "'pytest-brt models')"
             )
-    return {name: strategy.sampled(options.samples) for name, strategy in chosen.items()}
+        chosen[name] = known[name].sampled(options.samples)
+    return chosen
 
 
 def _extended(config: pytest.Config, built_in: Mapping[str, T], kind: type[T]) -> dict[str, T]:
