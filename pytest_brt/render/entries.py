@@ -54,7 +54,7 @@ def build_report(record: RunRecord, setting: Setting, exit_code: int) -> Report:
         issues=tuple(_issue(issue, record.attempts) for issue in record.issues),
         tests=_tests(record),
         rankings=(_ranking(record),) if record.ranks or record.not_run else (),
-        repairs=tuple(_repair(repair, record.repairs) for repair in record.repairs),
+        repairs=tuple(map(_repair, record.repairs)),
         places=record.localised,
     )
 
@@ -80,7 +80,7 @@ def _issue(issue: Issue, attempts: Sequence[Attempt]) -> IssueEntry:
         issue,
         answer=answer,
         notes=tuple(dict.fromkeys(_notes(made, answer))),
-        attempts=tuple(_attempt(attempt, made) for attempt in made),
+        attempts=tuple(map(_attempt, made)),
     )
 
 
@@ -88,25 +88,16 @@ def _notes(attempts: Sequence[Attempt], answer: Answer | None) -> Iterator[Note]
     """Yield what the attempts at a report have to say that its answer does not."""
     said = answer.reason.text if answer and answer.reason else ""
     for attempt in attempts:
-        by = f"{_name(attempt, attempts)}: " if len(attempts) > 1 else ""
+        by = f"{attempt.strategy}-{attempt.index:02}: " if len(attempts) > 1 else ""
         for note in (*attempt.misses, *attempt.notes):
             if note.text != said:
                 yield replace(note, text=f"{by}{note.text}")
 
 
-def _name(one: Attempt | Repair, others: Sequence[Attempt | Repair]) -> str:
-    """Return what a run of a strategy is called: "agent-03", or "libro" where there is one."""
-    several = sum(other.strategy == one.strategy for other in others) > 1
-    return f"{one.strategy}-{one.index:02}" if several else one.strategy
-
-
-def _attempt(attempt: Attempt, others: Sequence[Attempt]) -> AttemptEntry:
+def _attempt(attempt: Attempt) -> AttemptEntry:
     return _entry(
         AttemptEntry,
         attempt,
-        name=_name(attempt, others),
-        tests=len(attempt.tests),
-        candidates=sum(judged.judgement.candidate for judged in attempt.tests),
         dialogues=tuple(
             Dialogue(actions=tuple(step.action for step in talk.steps), ending=talk.ending)
             for talk in attempt.trajectories
@@ -229,12 +220,11 @@ def _outcome(cell: Cell) -> Outcome:
 # -- repairs ----------------------------------------------------------------------------------
 
 
-def _repair(repair: Repair, others: Sequence[Repair]) -> RepairEntry:
+def _repair(repair: Repair) -> RepairEntry:
     dialogue = repair.trajectory
     return _entry(
         RepairEntry,
         repair,
-        name=_name(repair, others),
         given=repair.brt,
         steps=len(dialogue.steps) if dialogue else 0,
         ending=dialogue.ending if dialogue else None,

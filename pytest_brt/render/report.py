@@ -149,15 +149,10 @@ class Dialogue:
 class AttemptEntry:
     """One run of one strategy at a report."""
 
-    #: As it is shown: "libro", or "agent-03" where a strategy ran several times.
-    name: str
-    #: The strategy's own name.
+    #: Its strategy's name.
     strategy: str
     #: Number of the run within its strategy, from 0.
     index: int
-    #: Tests that it considered, and those of them that fail as reported.
-    tests: int
-    candidates: int
     #: Wall-clock.
     seconds: float
     #: What was spent on a model.
@@ -307,9 +302,7 @@ class RepairEntry:
 
     #: Id of the report.
     issue: str
-    #: As it is shown: "auto", or "repairagent-03" where a strategy ran several times.
-    name: str
-    #: The strategy's own name.
+    #: Its strategy's name.
     strategy: str
     #: Number of the run within its strategy, from 0.
     index: int

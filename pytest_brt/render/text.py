@@ -192,7 +192,10 @@ def table_lines(patches: Sequence[PatchEntry], *, whole: bool = False) -> Iterat
 def _repair(repair: RepairEntry) -> Iterator[Line]:
     given = f"given {repair.given}; " if repair.given else ""
     course = f"{count(repair.steps, 'step')}; {given}{cost(repair.cost)}"
-    yield Line(text=f"  {repair.name}: {course}", style="green" if repair.fixes else "")
+    yield Line(
+        text=f"  {repair.strategy}-{repair.index:02}: {course}",
+        style="green" if repair.fixes else "",
+    )
     for fix in repair.fixes:
         yield Line(text=f"    {fix.patch} {fix.does}", style="green" if fix.plausible else "")
     yield from _indented(repair.notes, 4)
