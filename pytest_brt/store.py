@@ -33,8 +33,6 @@ class LastRun:
     tests: tuple[JudgedTest, ...] = ()
     #: What they were made from, and when, as in "issue.md, 2026-01-31 12:00".
     about: str = ""
-    #: Tests of other reports that a person accepted or rejected, for when these are read again.
-    others: tuple[JudgedTest, ...] = ()
     #: The patches that were ranked last, best first.
     ranks: tuple[Rank, ...] = ()
     #: Calls on which the leading ones differ.
@@ -45,16 +43,13 @@ class LastRun:
 
         Where no candidate was made, the tests that were reviewed stay those to rank by.
         """
+        said = {one.test.id: one for one in self.tests if one.review is not Review.OPEN}
         if not any(judged.judgement.candidate for judged in made):
-            is_reviewed = any(judged.review is not Review.OPEN for judged in self.tests)
-            return self if is_reviewed else LastRun(about=about, others=self.others)
-        every = {judged.test.id: judged for judged in (*self.others, *self.tests)}
-        said = {key: one for key, one in every.items() if one.review is not Review.OPEN}
+            return self if said else LastRun(about=about)
         tests = [replace(one, review=said.pop(one.test.id, one).review) for one in made]
         issues = {judged.test.issue for judged in tests}
-        mine = [judged for judged in said.values() if judged.test.issue in issues]
-        others = tuple(judged for judged in said.values() if judged.test.issue not in issues)
-        return LastRun(tests=(*tests, *mine), about=about, others=others)
+        mine = (judged for judged in said.values() if judged.test.issue in issues)
+        return LastRun(tests=(*tests, *mine), about=about)
 
 
 def save_last_run(folder: Path, last: LastRun) -> None:

@@ -54,8 +54,7 @@ def keep(folder: Path, record: RunRecord) -> LastRun | None:
 
 def reviews(folder: Path) -> dict[str, Review]:
     """Return what a person said of tests, by id."""
-    last = _loaded(folder)
-    return {judged.test.id: judged.review for judged in (*last.others, *last.tests)}
+    return {judged.test.id: judged.review for judged in _loaded(folder).tests}
 
 
 def _loaded(folder: Path) -> LastRun:

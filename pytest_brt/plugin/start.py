@@ -12,11 +12,9 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from functools import partial
-from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -56,29 +54,16 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(hookspec)
 
 
-class _UnrewrittenModules:
-    """Finds our modules before pytest, which rewrites the asserts of plugins, would.
-
-    What it makes of them it can only keep where it may write: in an image, or in an environment
-    of somebody else, each run would compile all of them again.
-    """
-
-    @staticmethod
-    def find_spec(
-        name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        return PathFinder.find_spec(name, path, target) if name.startswith("pytest_brt.") else None
-
-
 def _import_nothing_of_the_project(config: pytest.Config) -> None:
     """Import nothing from the project until the run ends, whatever its modules are called."""
     before = sys.path[:]
     theirs = {"", os.getcwd(), *map(str, config.getini("pythonpath"))}  # noqa: PTH109
     config.add_cleanup(lambda: sys.path.__setitem__(slice(None), before))
     sys.path[:] = [path for path in sys.path if path not in theirs]
-    finder = _UnrewrittenModules()
-    sys.meta_path.insert(0, finder)
-    config.add_cleanup(lambda: sys.meta_path.remove(finder))
+    # pytest would rewrite our asserts, in each run where it may not keep what it makes of them.
+    finders = sys.meta_path[:]
+    config.add_cleanup(lambda: sys.meta_path.__setitem__(slice(None), finders))
+    sys.meta_path[:] = [one for one in finders if "assertion" not in type(one).__module__]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
