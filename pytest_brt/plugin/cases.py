@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -70,13 +71,11 @@ def buggy_places(places: Sequence[str], root: Path) -> tuple[str, ...]:
     found = []
     for place in places:
         path, colon, lines = place.partition(":")
-        known = file_of_project("--brt-buggy-file", path, root)
-        first, dash, last = lines.partition("-")
-        if colon and not (first.isdecimal() and (last.isdecimal() or not dash)):
+        if colon and not re.fullmatch(r"\d+(-\d+)?", lines):
             raise UsageProblem(
                 f"--brt-buggy-file: expected PATH, PATH:LINE or PATH:FIRST-LAST, got {place!r}"
             )
-        found.append(known + colon + lines)
+        found.append(file_of_project("--brt-buggy-file", path, root) + colon + lines)
     return tuple(found)
 
 

@@ -151,22 +151,14 @@ def _setting(root: Path, flag: str, value: object, source: str) -> list[str]:
 
 
 def _read(kind: str, metavar: str, text: str, source: str) -> object:
+    """Return the value of an option, or one of its values where it has several."""
+    known = metavar.strip("{}").split(",")
     try:
-        return read_value(kind, metavar, text)
+        if metavar.startswith("{") and text not in known:
+            raise ValueError(f"expected one of {', '.join(known)}")
+        return _READERS.get(kind, str)(text)
     except ValueError as error:
         raise UsageProblem(f"{source}: {error}, got {text!r}") from None
-
-
-def read_value(kind: str, metavar: str, text: str) -> object:
-    """Return the value of an option, or one of its values where it has several.
-
-    Raises:
-        ValueError: it says what was expected.
-    """
-    known = metavar.strip("{}").split(",")
-    if metavar.startswith("{") and text not in known:
-        raise ValueError(f"expected one of {', '.join(known)}")
-    return _READERS.get(kind, str)(text)
 
 
 def _whole(least: int, text: str) -> int:

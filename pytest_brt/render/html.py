@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment
@@ -14,11 +12,7 @@ from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 
 from pytest_brt.render.report import (
-    IssueEntry,
-    PatchEntry,
-    Ranking,
     Report,
-    TestEntry,
     candidates,
 )
 from pytest_brt.render.table import mark, origin_words, table
@@ -36,29 +30,16 @@ _CODE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """A report and its ranking, as far as there are both."""
-
-    issue: IssueEntry | None
-    ranking: Ranking | None
-    #: The bug tests, in the order of their columns.
-    tests: Sequence[TestEntry]
-
-    @property
-    def patches(self) -> tuple[PatchEntry, ...]:
-        """The patches, best first."""
-        return self.ranking.patches if self.ranking else ()
-
-
 def html(report: Report) -> str:
     """Return the page, which every parser takes: no undecoded bytes, no control characters."""
     sections = [
-        Section(
-            issue=issue,
-            ranking=ranking,
-            tests=candidates(report.tests_of(issue.id if issue else "")),
-        )
+        {
+            "issue": issue,
+            "ranking": ranking,
+            # In the order of their columns.
+            "tests": candidates(report.tests_of(issue.id if issue else "")),
+            "patches": ranking.patches if ranking else (),
+        }
         for issue, ranking in report.sections()
     ]
     jinja = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
