@@ -168,13 +168,10 @@ def place_tests(record: RunRecord, options: Options, bench: Workbench) -> tuple[
         SubjectProblem: the project's interpreter cannot be started.
     """
     placed = []
-    for issue in record.issues if options.write is not Write.NO else ():
-        tests = _bug_tests(record, issue)
-        counting = [judged for judged in tests if judged.judgement.counts]
-        if options.write is Write.DIFF:
-            counting = counting or tests  # they are shown, not written
-        if counting:
-            placed.append(_place(counting[:KEEP], issue, options, bench))
+    for issue in record.issues:
+        tests = [judged for judged in _bug_tests(record, issue) if judged.judgement.counts]
+        if tests:
+            placed.append(_place(tests[:KEEP], issue, options, bench))
     return tuple(placed)
 
 

@@ -21,7 +21,6 @@ import pytest
 
 from pytest_brt import __version__
 from pytest_brt.codec import content_id, to_json
-from pytest_brt.edit.source_text import Placement
 from pytest_brt.errors import BrtError, ModelProblem, StoreProblem
 from pytest_brt.pipeline.keeping import keep
 from pytest_brt.pipeline.plan import Job
@@ -83,8 +82,6 @@ class Session:
         self._came_through = False
         #: All was written, and then shown, so what was finished is not needed any more.
         self._is_whole = self._is_told = False
-        #: The tests as changes of the project's files, shown or written at the end.
-        self.placed: tuple[Placement, ...] = ()
 
     @property
     def unheard(self) -> str:
@@ -267,14 +264,10 @@ class Session:
             yield f"the tests are not kept for the next run: {error}"
 
     def _write_tests(self, record: RunRecord) -> Iterator[str]:
-        """Write the tests into the project, or have them shown as a diff."""
-        write, bench = self.options.write, self.inputs.workbench
-        unseen = self.config.get_verbosity() < 0 or record.ranks or record.not_run
-        if write is Write.DIFF and unseen:
-            return
-        self.placed = files.place_tests(record, self.options, bench)
-        if write in (Write.NEW, Write.INTO):
-            yield from files.write_tests(self.placed, record, self.root)
+        """Write the tests into the project, where that is wanted."""
+        if self.options.write in (Write.NEW, Write.INTO):
+            placed = files.place_tests(record, self.options, self.inputs.workbench)
+            yield from files.write_tests(placed, record, self.root)
 
     def _advice(self, report: Report) -> Iterator[str]:
         """Yield what the exit code means, and what to do next."""
@@ -308,9 +301,9 @@ class Session:
         """Show the tests and the ranking."""
         if self.report is None:
             return
-        diffs = [one.edit.diff() for one in self.placed]
-        is_written = self.options.write in (Write.NEW, Write.INTO)
-        show_summary(terminalreporter, self.report, self.closing, diffs, is_written=is_written)
+        write = self.options.write
+        is_written = None if write is Write.NO else write is not Write.DIFF
+        show_summary(terminalreporter, self.report, self.closing, is_written=is_written)
         terminalreporter.flush()
         self._is_told = self._is_whole
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile
 
 from pytest_brt.render.answer import WARNINGS, percent
 from pytest_brt.render.report import (
@@ -38,11 +37,11 @@ class Line:
 
 
 def summary(
-    report: Report, verbosity: int = 0, diffs: Sequence[str] = (), *, is_written: bool = False
+    report: Report, verbosity: int = 0, *, is_written: bool | None = False
 ) -> Iterator[Line]:
     """Yield the answer, what it rests on, and what to do next.
 
-    `diffs` are those that write the tests, or would.
+    `is_written` says whether the tests were written into the project; None shows none.
     """
     loud, quiet = verbosity > 0, verbosity < 0
     if report.issues and not quiet:
@@ -51,13 +50,8 @@ def summary(
         yield from _answer(report, issue, quiet=quiet)
         if issue.answer and not quiet:
             yield from _details(report, issue, loud=loud)
-    if diffs and not quiet and not report.rankings:
-        how = "--brt-write new writes it"
-        if not any(test.counts for test in report.tests if not test.given):
-            how = f"'pytest-brt review' accepts it, then {how}"
-        yield Line(text="written" if is_written else f"not written ({how})", style="-")
-        for diff in diffs:
-            yield from _change(diff.splitlines(), loud=loud)
+    if is_written is not None and not quiet and not report.rankings:
+        yield from _tests(report, loud=loud, is_written=is_written)
     if report.repairs:
         yield Line(text="repairs", style="=")
         for repair in report.repairs:
@@ -133,16 +127,21 @@ def _place(place: Place) -> str:
     return f"{place.path}::{place.function}".removesuffix("::") + f", line {place.line}{why}"
 
 
-def _change(lines: Sequence[str], *, loud: bool) -> Iterator[Line]:
-    """Yield a test as a change: the added lines from the first that is code, all with ``-v``."""
-    shown = lines
-    if not loud:
-        added = (line for line in lines if line.startswith("+") and not line.startswith("+++"))
-        shown = list(dropwhile(lambda line: line == "+" or line.startswith("+#"), added))[:_LINES]
-    for line in shown:
-        yield Line(text=line, style={"+": "green", "-": "red"}.get(line[:1], ""))
-    if len(shown) == _LINES and not loud:
-        yield Line(text="  … (-v shows the rest)")
+def _tests(report: Report, *, loud: bool, is_written: bool) -> Iterator[Line]:
+    """Yield the best test of each report as it would be added, all bug tests with ``-v``."""
+    found = [candidates(_tests_of(report, issue)) for issue in report.issues]
+    tests = [test for some in found for test in (some if loud else some[:1])]
+    if tests:
+        how = "--brt-write new writes it"
+        if not any(test.counts for test in tests):
+            how = f"'pytest-brt review' accepts it, then {how}"
+        yield Line(text="written" if is_written else f"not written ({how})", style="-")
+    for test in tests:
+        lines = (test.source or "").strip().splitlines()
+        for line in lines if loud else lines[:_LINES]:
+            yield Line(text=f"+{line}", style="green")
+        if len(lines) > _LINES and not loud:
+            yield Line(text="  … (-v shows the rest)")
 
 
 def cost(spent: Cost) -> str:
