@@ -81,7 +81,7 @@ def read_inputs(
         host=given_test_file(options.test_file, root),
         cache=cache,
     )
-    issues = tuple(cases.issues.values())
+    issues = cases.issues
     ranked = [issue for issue in issues if options.repair in ("", issue.source)]
     plan = Plan(
         issues=issues,

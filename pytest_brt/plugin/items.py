@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from pathlib import Path
 from traceback import format_exception
 from typing import Any
 
@@ -20,7 +19,7 @@ from pytest_brt.pipeline.plan import Job
 from pytest_brt.pipeline.run import Run
 from pytest_brt.pysource.parse import PARSING
 from pytest_brt.render.answer import bug_tests
-from pytest_brt.shown import on_a_line, plain
+from pytest_brt.shown import plain
 from pytest_brt.types import Attempt, JudgedTest, PatchResult, Repair, Verdict
 
 
@@ -108,8 +107,7 @@ class JobItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         """Return the heading of a failure."""
-        name = self.name if "::" in self.nodeid else f"patch {self.name}"
-        return Path(on_a_line(str(self.path))), None, name
+        return self.path, None, self.nodeid
 
 
 def outcome_of(

@@ -122,21 +122,20 @@ class Session:
 
     def _items(self, session: pytest.Session) -> Iterator[JobItem]:
         """Yield the item of each job, called after the file of its patch or in its report's."""
-        plan, cases, root = self.inputs.plan, self.inputs.cases, self.config.rootpath
-        jobs = [
-            (path, job)
-            for path, issue in cases.issues.items()
+        plan, root = self.inputs.plan, self.config.rootpath
+        nodes = {
+            f"{issue.source}::{job.name}": job
+            for issue in plan.issues
             for job in (*plan.attempts(issue.id), *plan.fixes(issue.id))
-        ]
-        jobs += [(path, Job.of(plan.ranked, patch)) for path, patch in cases.patches.items()]
-        for path, job in jobs:
-            file = Path(os.path.relpath(path, root)).as_posix()
-            if path.is_relative_to(self._scratch):  # what was made here is called by its name
-                file = job.name if job.patch else path.relative_to(self._scratch).as_posix()
-            node = file if job.patch else f"{file}::{job.name}"
-            name, node = on_a_line(job.name), on_a_line(node)
+        }
+        for path, patch in self.inputs.cases.patches.items():
+            is_made = path.is_relative_to(self._scratch)  # and is called by its name
+            node = patch.name if is_made else Path(os.path.relpath(path, root)).as_posix()
+            nodes[node] = Job.of(plan.ranked, patch)
+        for node, job in nodes.items():
+            name, nodeid = on_a_line(job.name), on_a_line(node)
             yield JobItem.from_parent(
-                session, name=name, nodeid=node, path=path, job=job, wait=self._wait_for
+                session, name=name, nodeid=nodeid, job=job, wait=self._wait_for
             )
 
     @pytest.hookimpl(tryfirst=True)
