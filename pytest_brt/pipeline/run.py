@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -236,10 +237,14 @@ class Run:
         """Look where the bug of a report may be, for those who want to know or got no test."""
         has_test = any(judged.judgement.candidate for judged in self.tests(issue.id))
         if self.plan.wants_places or not has_test:
-            from pytest_brt.pipeline.places import localise
+            from pytest_brt.pipeline.places import likely_places
+            from pytest_brt.project.index import open_index
 
-            self.workbench.say(f"{issue.source}: looking for the likeliest places")
-            self._places.append(localise(issue, self.workbench))
+            bench = self.workbench
+            bench.say(f"{issue.source}: looking for the likeliest places")
+            with closing(open_index(Path(bench.engine.subject.root), bench.cache)) as index:
+                places = likely_places(issue, bench, index)
+            self._places.append(Localised(issue=issue.id, places=places))
 
     def _prepare(self) -> None:
         """Make what runs existing tests on patches, and what repairs: most runs import neither."""
