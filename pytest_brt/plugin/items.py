@@ -44,14 +44,6 @@ class Outcome(StrEnum):
         return "x" if self in (Outcome.FAILING, Outcome.UNTRIED, Outcome.REFUSED) else "."
 
 
-#: What was not reached where no item of a kind did.
-_MISSED = {
-    "report": "a report was not reproduced",
-    "patch": "no patch passes",
-    "fix": "no patch was found",
-}
-
-
 class Unheard(Exception):
     """A result needs a model, and none ever answered."""
 
@@ -146,21 +138,18 @@ def status_of(report: pytest.TestReport) -> tuple[str, str, str] | None:
     return words, outcome.letter, words.upper()
 
 
-def unmet_goals(items: Iterable[pytest.Item]) -> list[str]:
-    """Return what was not reached of what the items were for.
+def all_reached(items: Iterable[pytest.Item]) -> bool:
+    """Say whether each report has a bug test, or a patch that passes, and a fix, as was asked for.
 
-    The goals are, for each report, a bug test, a patch that passes, and a fix; what is repaired
-    need not be reproduced too, as tests may have been given.
+    What is repaired need not be reproduced too, as tests may have been given.
     """
-    goals: dict[tuple[str, str], list[bool]] = {}
+    goals: dict[tuple[str, str], bool] = {}
     for item in items:
         if isinstance(item, JobItem) and item.is_reached is not None:
             job = item.job
-            kind = "patch" if job.patch else "fix" if job.is_repair else "report"
-            goals.setdefault((job.issue, kind), []).append(item.is_reached)
-    missed = [
-        _MISSED[kind]
-        for (issue, kind), reached in goals.items()
-        if not any(reached) and not (kind == "report" and (issue, "fix") in goals)
-    ]
-    return list(dict.fromkeys(missed))
+            goal = job.issue, "patch" if job.patch else "fix" if job.is_repair else "test"
+            goals[goal] = goals.get(goal, False) or item.is_reached
+    return all(
+        is_reached or (kind == "test" and (issue, "fix") in goals)
+        for (issue, kind), is_reached in goals.items()
+    )

@@ -28,7 +28,7 @@ from pytest_brt.pipeline.run import Run
 from pytest_brt.plugin import files
 from pytest_brt.plugin.apart import TYPED, command_again
 from pytest_brt.plugin.inputs import read_inputs
-from pytest_brt.plugin.items import Defect, JobItem, Unheard, status_of, unmet_goals
+from pytest_brt.plugin.items import Defect, JobItem, Unheard, all_reached, status_of
 from pytest_brt.plugin.options import Write, read_options
 from pytest_brt.plugin.summary import header, show_summary
 from pytest_brt.render.answer import reviewed
@@ -73,8 +73,8 @@ class Session:
         self._shown = time.monotonic()
         self.run: Run | None = None
         self.report: Report | None = None
-        #: What was not reached of what was asked for, "" for nothing.
-        self.unreached = ""
+        #: Whether that was reached which was asked for.
+        self.is_reached = True
         #: Lines for the end of the summary, as in "JSON report: out.json".
         self.closing: list[str] = []
         #: pytest has waited for all items, or stopped as it was told to: at a second Ctrl-C it
@@ -162,7 +162,7 @@ class Session:
             raise
         self._wait(over)
         self._came_through = True
-        self.unreached = "; ".join(unmet_goals(session.items))
+        self.is_reached = all_reached(session.items)
         return result
 
     def _wait_for(self, job: Job) -> tuple[Run, Any]:
@@ -218,7 +218,7 @@ class Session:
         if session.exitstatus == pytest.ExitCode.OK:
             failed = NO_MODEL if self.unheard else pytest.ExitCode.TESTS_FAILED
             clear = 0 if self.options.repair or all(leads) else NO_LEADER
-            session.exitstatus = failed if self.unreached else clear
+            session.exitstatus = clear if self.is_reached else failed
         self.report = replace(report, exit_code=int(session.exitstatus))
         is_written = self._write(record, self.report)
         if not is_written and session.exitstatus in (pytest.ExitCode.OK, NO_LEADER):
@@ -272,8 +272,8 @@ class Session:
         """Yield what the exit code means, and what to do next."""
         if self.config.get_verbosity() < 0:
             return
-        if self.unreached and self.unheard:
-            yield f"exit code {NO_MODEL}: {self.unreached}; no model answered: {self.unheard}"
+        if self.unheard and not self.is_reached:
+            yield f"exit code {NO_MODEL}: no model answered: {self.unheard}"
         made = any(test.candidate and not test.given for test in report.tests)
         if made and self.inputs.workbench.cache is not None and not report.rankings:
             rank = "pytest-brt rank DIR" if TYPED in os.environ else "pytest --rank-fixes DIR"

@@ -117,7 +117,7 @@ def test_a_model_that_never_answers_has_an_exit_code_of_its_own(
     assert result.ret == 6
     said = [line for line in result.outlines if "no answer from" in line]
     assert len(said) == 1
-    assert said[0].startswith("exit code 6: a report was not reproduced; no model answered: ")
+    assert said[0].startswith("exit code 6: no model answered: ")
     assert "'http://127.0.0.1:9'" in said[0]
     result.stdout.fnmatch_lines(["*= 1 not reproduced in *"])
 
