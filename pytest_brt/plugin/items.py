@@ -99,7 +99,9 @@ class JobItem(pytest.Item):
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         """Return the heading of a failure."""
-        return self.path, None, self.nodeid
+        # pytest takes the dots of a name that ends the id for those of a module.
+        name = self.name if "::" in self.nodeid else f"patch {self.name}"
+        return self.path, None, name
 
 
 def outcome_of(
