@@ -154,7 +154,7 @@ def _passes(passed: int, total: int, guarded: Guarded | None) -> str:
         return f"{tests} (no existing test ran)"
     broken = len(guarded.regressions)
     if guarded.reached == 0 and not broken:
-        return f"{tests}, and no existing test runs the changed lines"
+        return f"{tests}, and no existing test is known to run the changed lines"
     return f"{tests} and breaks {broken or 'none'} of {count(guarded.ran, 'existing test')}"
 
 
