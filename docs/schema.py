@@ -25,7 +25,7 @@ HEAD = """\
 # The JSON report
 
 `--brt-report FILE.json` writes everything a run found out as one JSON object, whatever the exit
-code but 4 (usage error); `--brt-report -` prints it. Keys are only ever added within one `schema`
+code but 4 (usage error). Keys are only ever added within one `schema`
 number; a change that breaks a reader raises it. The package has the JSON schema, which
 has all of this page for programs, as `pytest_brt/render/report.schema.json`.
 

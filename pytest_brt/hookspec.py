@@ -1,4 +1,7 @@
-"""Hooks that other plugins implement to extend pytest-brt."""
+"""Hooks that other plugins implement to extend pytest-brt.
+
+They are declared in runs of ours alone, so implementations are marked as optional.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,14 @@ def pytest_brt_strategies(  # type: ignore[empty-body]
 ) -> Mapping[str, Strategy | Agent]:
     """Return strategies for ``--brt-strategy``: name → how tests are made, or fixes.
 
-    They add to those that are built in; a name that is given twice is a usage error that names
-    both plugins.
+    They add to those that are built in; a name that is given twice is a usage error.
 
     In a plugin::
 
+        import pytest
         from pytest_brt.reproduce.strategy import Strategy
 
+        @pytest.hookimpl(optionalhook=True)
         def pytest_brt_strategies(config):
             return {"mine": Strategy(attempt=my_attempt)}
     """

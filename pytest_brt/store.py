@@ -7,9 +7,7 @@ next run of the same things.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -22,87 +20,61 @@ from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.types import JudgedTest, Rank, Review, Telling
 
-#: Files of what was kept: the tests that were written last, and the last ranking.
-WRITTEN = "last-run.json"
-RANKED = "last-ranking.json"
-_SCHEMA = 3
+#: The file of what the last run left.
+LAST_RUN = "last-run.json"
+_SCHEMA = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastRun:
-    """The tests of the last run, so that patches can be ranked by them later; or a ranking."""
+    """What the last runs left: tests, so that patches can be ranked by them, and a ranking."""
 
     schema: int = _SCHEMA
-    tests: tuple[JudgedTest, ...]
-    #: Of patches by these tests, best first.
-    ranks: tuple[Rank, ...] = ()
+    tests: tuple[JudgedTest, ...] = ()
     #: What they were made from, and when, as in "issue.md, 2026-01-31 12:00".
     about: str = ""
-    #: Tests of other reports that a person accepted or rejected, for when these are read again.
-    others: tuple[JudgedTest, ...] = ()
-    #: Of a ranking: calls on which its leading patches differ.
+    #: The patches that were ranked last, best first.
+    ranks: tuple[Rank, ...] = ()
+    #: Calls on which the leading ones differ.
     tellings: tuple[Telling, ...] = ()
-    #: SHA-256 of the rest, as `to_json` writes it.
-    digest: str = ""
 
-    def followed_by(self, new: LastRun) -> LastRun:
-        """Return what to keep after a run that left `new`: what a person said of tests stays.
+    def followed_by(self, made: tuple[JudgedTest, ...], about: str) -> LastRun:
+        """Return what to keep after a run that made tests: what a person said of tests stays.
 
-        Where `new` has no candidate, the tests that were reviewed stay those to rank by.
+        Where no candidate was made, the tests that were reviewed stay those to rank by.
         """
-        said = {
-            judged.test.id: judged
-            for judged in (*self.others, *self.tests)
-            if judged.review is not Review.OPEN
-        }
-        if not any(judged.judgement.candidate for judged in new.tests):
-            mine = any(judged.test.id in said for judged in self.tests)
-            bare = LastRun(tests=(), about=new.about, others=self.others)
-            return self if mine else bare
-        tests = tuple(
-            replace(judged, review=said.get(judged.test.id, judged).review) for judged in new.tests
-        )
-        found = {judged.test.id for judged in tests}
-        left = [judged for judged in said.values() if judged.test.id not in found]
+        said = {one.test.id: one for one in self.tests if one.review is not Review.OPEN}
+        if not any(judged.judgement.candidate for judged in made):
+            return self if said else LastRun(about=about)
+        tests = [replace(one, review=said.pop(one.test.id, one).review) for one in made]
         issues = {judged.test.issue for judged in tests}
-        edited = (judged for judged in left if judged.test.issue in issues)
-        others = tuple(judged for judged in left if judged.test.issue not in issues)
-        return replace(new, tests=(*tests, *edited), others=others)
+        mine = (judged for judged in said.values() if judged.test.issue in issues)
+        return LastRun(tests=(*tests, *mine), about=about)
 
 
-def save_last_run(folder: Path, last: LastRun, name: str = WRITTEN) -> None:
-    """Keep `last` in `folder` as `name`, in place of that of the run before.
+def save_last_run(folder: Path, last: LastRun) -> None:
+    """Keep `last` in `folder`, in place of that of the run before.
 
     Raises:
         StoreProblem: the folder cannot be written.
     """
-    write_text(folder / name, to_json(replace(last, digest=_digest(last))))
+    write_text(folder / LAST_RUN, to_json(last))
 
 
-def load_last_run(folder: Path, name: str = WRITTEN) -> LastRun:
+def load_last_run(folder: Path) -> LastRun:
     """Return what `save_last_run` kept; no tests when there is none of this version, or a link.
 
     Raises:
-        StoreProblem: the file is damaged, or was changed since it was written; it says which,
-            so that it can be deleted.
+        StoreProblem: the file is damaged; it says which, so that it can be deleted.
     """
-    path = folder / name
+    path = folder / LAST_RUN
     if path.is_symlink() or not path.exists():
-        return LastRun(tests=())
+        return LastRun()
     try:
         last = from_json(read_bounded(path), LastRun)
     except (OSError, StoreProblem) as error:
         raise StoreProblem(f"cannot read {str(path)!r}: {error} (delete it)") from error
-    if last.schema != _SCHEMA:
-        return LastRun(tests=())
-    if last.digest != _digest(last):
-        raise StoreProblem(f"{str(path)!r} is not what was written: it is not used (delete it)")
-    return last
-
-
-def _digest(last: LastRun) -> str:
-    text = to_json(replace(last, digest=""))
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+    return last if last.schema == _SCHEMA else LastRun()
 
 
 def write_text(path: Path, text: str) -> None:
@@ -146,8 +118,6 @@ class _Line:
     key: str
     #: JSON, as text: what it is, its reader knows.
     value: str
-    #: `content_id` of both; a line with another one was changed by somebody.
-    digest: str = ""
 
 
 class Journal:
@@ -164,29 +134,18 @@ class Journal:
         self.taken = 0
         self.setting = setting
         self._lock = Lock()
-        self._closed = False
         self._lines: dict[str, str] = {}
-        #: Lines that are not as they were written, and are not used.
-        self.changed = 0
         data = b""
         with suppress(OSError):
             data = read_bounded(path, _MOST)
-        #: The last line was cut off.
-        self._torn = bool(data) and not data.endswith(b"\n")
         for text in data.splitlines():
-            try:
+            with suppress(StoreProblem):  # a line that was cut off
                 line = from_json(text, _Line)
-            except StoreProblem:
-                continue
-            if line.digest == content_id(line.key, line.value):
                 self._lines[line.key] = line.value
-            else:
-                self.changed += 1
 
     def get(self, kind: type[T], *names: str) -> T | None:
         """Return the finished work called by `names`; None when it is to be done."""
-        with self._lock:
-            text = self._lines.get(self._key(names))
+        text = self._lines.get(content_id(self.setting, *names))
         if text is None:
             return None
         try:
@@ -202,51 +161,12 @@ class Journal:
 
         A file that cannot be written costs the next run time, and nothing else: no error.
         """
-        key, text = self._key(names), to_json(value)
-        line = to_json(_Line(key=key, value=text, digest=content_id(key, text)))
-        with self._lock:
-            if self._closed:
-                return
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                with self.path.open("ab") as file:
-                    # Not behind a line that was cut off: both would be lost.
-                    start = b"\n" if self._torn else b""
-                    file.write(start + line.encode("utf-8", "surrogateescape") + b"\n")
-                self._torn = False
-            except OSError:
-                self._torn = True  # a disk that got full in the middle took a part of the line
+        line = to_json(_Line(key=content_id(self.setting, *names), value=to_json(value)))
+        with self._lock, suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab") as file:
+                file.write(line.encode("utf-8", "surrogateescape") + b"\n")
 
-    def close(self, *, interrupted: bool) -> None:
-        """Remove the file, unless the run was interrupted.
-
-        Nothing is kept any more: what ends after an interruption was cut short by it.
-        """
-        with self._lock:
-            self._closed = True
-        if not interrupted:
-            self.path.unlink(missing_ok=True)
-
-    def _key(self, names: tuple[str, ...]) -> str:
-        return content_id(self.setting, *names)
-
-
-def hold(path: Path) -> int | None:
-    """Return a descriptor that holds the lock of a file, None where there are no such locks.
-
-    Raises:
-        BlockingIOError: another process holds it.
-        OSError: there can be no such file.
-    """
-    if sys.platform == "win32":
-        return None
-    import fcntl
-
-    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-    descriptor = os.open(path, flags, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
+    def forget(self) -> None:
+        """Remove the file: nothing is left to be taken from it."""
+        self.path.unlink(missing_ok=True)

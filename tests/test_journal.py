@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import resource
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
-
-from pytest_brt.store import Journal, hold
+from pytest_brt.store import Journal
 from pytest_brt.types import Attempt
 
 
@@ -23,7 +19,6 @@ def test_what_was_finished_is_there_for_the_next_run(tmp_path: Path) -> None:
     assert first.get(Attempt, "a") is None
     first.put(attempt(1), "a")
     first.put(attempt(2), "b", "c")
-    first.close(interrupted=True)
     second = Journal(path, "setting")
     assert second.get(Attempt, "a") == attempt(1)
     assert second.get(Attempt, "b", "c") == attempt(2)
@@ -35,9 +30,9 @@ def test_a_run_that_ends_by_itself_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "journal.jsonl"
     journal = Journal(path, "setting")
     journal.put(attempt(1), "a")
-    journal.close(interrupted=False)
+    journal.forget()
     assert not path.exists()
-    journal.close(interrupted=False)
+    journal.forget()
 
 
 def test_work_of_another_setting_is_not_used(tmp_path: Path) -> None:
@@ -52,25 +47,6 @@ def test_a_line_that_was_cut_off_is_done_again(tmp_path: Path) -> None:
     journal.put(attempt(1), "a")
     journal.put(attempt(2), "b")
     path.write_bytes(path.read_bytes()[:-20] + b"\xff")
-    again = Journal(path, "s")
-    assert again.get(Attempt, "a") == attempt(1)
-    assert again.get(Attempt, "b") is None
-
-
-def test_what_follows_a_line_that_was_cut_off_is_kept(tmp_path: Path) -> None:
-    path = tmp_path / "journal.jsonl"
-    Journal(path, "s").put(attempt(1), "a")
-    path.write_bytes(path.read_bytes()[:-20])
-    Journal(path, "s").put(attempt(2), "b")
-    assert Journal(path, "s").get(Attempt, "b") == attempt(2)
-
-
-def test_what_ends_after_an_interruption_is_not_kept(tmp_path: Path) -> None:
-    path = tmp_path / "journal.jsonl"
-    journal = Journal(path, "s")
-    journal.put(attempt(1), "a")
-    journal.close(interrupted=True)
-    journal.put(attempt(2), "b")
     again = Journal(path, "s")
     assert again.get(Attempt, "a") == attempt(1)
     assert again.get(Attempt, "b") is None
@@ -91,43 +67,3 @@ def test_a_folder_that_cannot_be_written_costs_nothing(tmp_path: Path) -> None:
     journal = Journal(blocked / "journal.jsonl", "s")
     journal.put(attempt(1), "a")
     assert journal.get(Attempt, "a") is None
-
-
-def test_a_line_that_was_changed_is_not_used(tmp_path: Path) -> None:
-    path = tmp_path / "journal.jsonl"
-    journal = Journal(path, "s")
-    journal.put(attempt(1), "a")
-    journal.put(attempt(2), "b")
-    assert Journal(path, "s").changed == 0
-    path.write_bytes(path.read_bytes().replace(b'\\"index\\":1', b'\\"index\\":7'))
-    again = Journal(path, "s")
-    assert again.get(Attempt, "a") is None
-    assert again.get(Attempt, "b") == attempt(2)
-    assert again.changed == 1
-
-
-def test_a_file_belongs_to_one_run_at_a_time(tmp_path: Path) -> None:
-    path = tmp_path / "journal.jsonl"
-    first = hold(path)
-    assert first is not None
-    with pytest.raises(BlockingIOError):
-        hold(path)
-    os.close(first)
-    second = hold(path)
-    assert second is not None
-    os.close(second)
-
-
-def test_a_disk_that_was_full_for_a_moment_costs_one_line(tmp_path: Path) -> None:
-    path = tmp_path / "journal.jsonl"
-    journal = Journal(path, "s")
-    journal.put(attempt(1), "a")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 20, hard))
-    try:
-        journal.put(attempt(2), "b")
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    journal.put(attempt(3), "c")
-    again = Journal(path, "s")
-    assert [again.get(Attempt, name) for name in "abc"] == [attempt(1), None, attempt(3)]

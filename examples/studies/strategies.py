@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import pytest
+
 from pytest_brt.agents.loop import Agent
 from pytest_brt.agents.specs import REPAIR_AGENT, sections
 from pytest_brt.agents.trials import RepairWork
@@ -27,6 +29,7 @@ def forgetful(
     return sections(agent, env, steps[-1:], room)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_brt_strategies() -> Mapping[str, Strategy | Agent]:
     """Return the strategies by their names: RepairAgent without a part of it (paper 2, V-D)."""
     tools = tuple(tool for tool in REPAIR_AGENT.tools if tool.__name__ not in _SEARCHING)

@@ -14,7 +14,7 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.shown import say
 
 #: The files of the project, each below a line with its path.
-_PROJECT = Path(__file__).parent / "demo.txt"
+PROJECT = Path(__file__).parent / "demo.txt"
 #: What a reader could type there.
 _TYPED = ("issue", "issue.md", "--rank", "patches", "--report=report.html")
 
@@ -34,7 +34,7 @@ def _demo(arguments: argparse.Namespace) -> int:
     if arguments.folder and Path(arguments.folder).exists():
         raise UsageProblem(f"demo: {arguments.folder!r} exists already (name a new folder)")
     folder = Path(arguments.folder or tempfile.mkdtemp(prefix="demo-of-pytest-brt-")).resolve()
-    for path, text in project_files().items():
+    for path, text in files_in(PROJECT).items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text, encoding="utf-8")
     say(f"{folder}: a project with a bug, the report issue.md, and patches/")
@@ -45,7 +45,7 @@ def _demo(arguments: argparse.Namespace) -> int:
     return become(command, os.environ)
 
 
-def project_files() -> dict[str, str]:
-    """Return the text of each file of the project."""
-    parts = re.split(r"^==> (.+)\n", _PROJECT.read_text(encoding="utf-8"), flags=re.MULTILINE)
+def files_in(path: Path) -> dict[str, str]:
+    """Return the texts in a file that holds several, each below a line with its path."""
+    parts = re.split(r"^==> (.+)\n", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 import time
 import tomllib
 from collections.abc import Iterator
 from importlib.resources import files
-from pathlib import Path
 
 from pytest_brt.errors import BrtError
 from pytest_brt.model.child import engines
@@ -19,8 +17,6 @@ from pytest_brt.model.spec import PORTS, gguf_files, read_spec
 from pytest_brt.shown import say
 
 _GB = 1e9
-#: Memory for the context of a model and the buffers of one pass.
-_BESIDE = 1.5e9
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
@@ -39,24 +35,21 @@ def _models(arguments: argparse.Namespace) -> None:
 
         measure(arguments.measure)
         return
-    free = _free_bytes()
     known = gguf_files()
     no_files = "no GGUF files in the model folder (PYTEST_BRT_MODELS); or name one: gguf:FILE"
     say("models of files, for --brt-model gguf:NAME:" if known else no_files)
     for file in known:
         size = file.stat().st_size
-        fits = "" if not free or size + _BESIDE < free else ", larger than the free memory"
-        say(f"  {file.stem}: {size / _GB:.1f} GB{fits}; {file.parent}")
+        say(f"  {file.stem}: {size / _GB:.1f} GB; {file.parent}")
     have = ", ".join(engines())
     say(f"they are run by: {have or 'nothing yet: pip install ' + repr('pytest-brt[server]')}")
     say("\nservers on their usual ports:")
     for line in _servers():
         say(f"  {line}")
-    say("\nworth having (facts of their makers; measure one here with --measure):")
+    say("\nworth having (facts of their makers):")
     rows = tomllib.loads(files("pytest_brt.model").joinpath("catalogue.toml").read_text("utf-8"))
     for row in rows["model"]:
-        fits = "" if not free or row["gigabytes"] * _GB + _BESIDE < free else "; too large here"
-        say(f"  {row['tier']:<9} {row['name']}: {row['size']}; {row['licence']}{fits}")
+        say(f"  {row['tier']:<9} {row['name']}: {row['size']}; {row['licence']}")
         say(f"            {row['repository']} {row['file']}")
 
 
@@ -84,13 +77,3 @@ def _one_token(text: str) -> str:
     finally:
         model.close()
     return f"a token in {usage.cost.seconds:.1f} s"
-
-
-def _free_bytes() -> int:
-    """Return the memory that is free, 0 where that is not known."""
-    try:
-        text = Path("/proc/meminfo").read_text("ascii")
-    except OSError:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
-    found = [line.split()[1] for line in text.splitlines() if line.startswith("MemAvailable:")]
-    return int(found[0]) * 1024 if found else 0

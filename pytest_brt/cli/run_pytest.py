@@ -1,8 +1,7 @@
 """``pytest-brt issue``, ``rank``, ``repair``: pytest, bare.
 
 For projects whose own pytest settings stop pytest before plugins load: an ini file that
-pytest refuses, required plugins that are not installed here, a newer minimum version; and where
-the project is pytest itself, and its sources are on PYTHONPATH.
+pytest refuses, required plugins that are not installed here, a newer minimum version.
 """
 
 from __future__ import annotations
@@ -13,81 +12,49 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from pytest_brt.plugin.apart import TYPED, apart
 from pytest_brt.plugin.option_list import GROUPS, MODES, MORE_OPTIONS, OPTIONS
-from pytest_brt.project.pytest_config import project_cache_dir, stated_cache_dir
-from pytest_brt.shown import say
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Run:
-    """A command that starts pytest."""
-
-    #: The option that its files are given to.
-    flag: str
-    #: Groups of options that its help lists first, its own before others.
-    groups: tuple[str, ...]
-    #: What it takes, and whether more than one.
-    metavar: str = "FILE"
-    about: str = "bug report; '-' reads stdin"
-    several: bool = False
-    #: What `--rank` does, where there is one.
-    rank: str = ""
-
-
+#: Command → the option that its files are given to, what they are called, and what they are.
 _RUNS = {
-    "issue": _Run(
-        flag="--brt-issue", groups=("issue", "rank"), several=True, rank="then rank these patches"
-    ),
-    "rank": _Run(
-        flag="--rank-fixes",
-        groups=("rank", "issue"),
-        metavar="PATH",
-        about="folder of patches, or patches",
-        several=True,
-    ),
-    "repair": _Run(
-        flag="--brt-repair",
-        groups=("repair", "issue"),
-        rank="rank them together with these patches",
-    ),
+    "issue": ("--brt-issue", "FILE", "bug report; '-' reads stdin"),
+    "rank": ("--rank-fixes", "PATH", "folder of patches, or patches"),
+    "repair": ("--brt-repair", "FILE", "bug report"),
 }
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
-    """Say what a command takes, and list the options that matter most to it, its own first."""
+    """Say what a command takes, and list its options."""
     name = parser.get_default("typed")
-    run = _RUNS[name]
+    _, metavar, about = _RUNS[name]
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description = (
         f"{parser.description} Further options are pytest's, and those below,\n"
         "which may be written with 'brt-' too: '--jobs 3' is '--brt-jobs 3'."
     )
-    parser.epilog = "\n".join(_listed(run))
-    count = "+" if run.several else 1
-    parser.add_argument("files", nargs=count, metavar=run.metavar, help=run.about)
-    if run.rank:
-        parser.add_argument("--rank", metavar="PATH", nargs="+", help=run.rank)
+    parser.epilog = "\n".join(_listed())
+    nargs = 1 if name == "repair" else "+"
+    parser.add_argument("files", nargs=nargs, metavar=metavar, help=about)
+    if name != "rank":
+        parser.add_argument("--rank", metavar="PATH", nargs="+", help="then rank these patches")
     parser.set_defaults(takes_rest=True, command=_run, rank=None)
 
 
-def _listed(run: _Run) -> Iterator[str]:
-    """Yield the options of some groups as `argparse` would show them."""
-    for group in (*run.groups, "model", "sandbox", "report"):
-        yield f"{GROUPS[group]}:"
+def _listed() -> Iterator[str]:
+    """Yield the options by their groups, as `argparse` would show them."""
+    for group, title in GROUPS.items():
+        yield f"{title}:"
         for flag, of, metavar, _, _, text in (*OPTIONS, *MORE_OPTIONS):
             if of == group and flag not in MODES:
                 yield f"  {flag.replace('--brt-', '--')} {metavar}".rstrip()
                 yield textwrap.indent(textwrap.fill(text, 71), " " * 8)
-        yield ""
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    options = [f"{_RUNS[arguments.typed].flag}={file}" for file in arguments.files]
+    options = [f"{_RUNS[arguments.typed][0]}={file}" for file in arguments.files]
     options += [f"--rank-fixes={path}" for path in arguments.rank or ()]
     known = {flag for flag, *_ in (*OPTIONS, *MORE_OPTIONS)}
     for argument in arguments.rest:
@@ -95,12 +62,10 @@ def _run(arguments: argparse.Namespace) -> int:
         ours = f"--brt-{name.removeprefix('--')}"
         options.append(f"{ours}{sign}{value}" if name[:2] == "--" and ours in known else argument)
     root = Path(arguments.root).resolve()
-    _warn_of_cache_dir(root)
     command = [sys.executable, "-P", "-m", "pytest", *apart(root)]
     # A project may need its own plugins; loading them is not what this run is about.
     typed = shlex.join(["pytest-brt", *sys.argv[1:]])
     environment = {**os.environ, "PYTEST_ADDOPTS": "", TYPED: typed}
-    options = [*options, *_set_apart(environment)]
     return become([*command, *options], environment)
 
 
@@ -111,33 +76,4 @@ def become(command: list[str], environment: Mapping[str, str]) -> NoReturn:
     """
     for stream in filter(None, (sys.stdout, sys.stderr)):
         stream.flush()
-    # One that is closed would become that of what is opened next, and pytest needs all three.
-    while (descriptor := os.open(os.devnull, os.O_RDWR)) < 3:
-        os.set_inheritable(descriptor, True)
-    os.close(descriptor)
     os.execve(command[0], command, environment)
-
-
-def _warn_of_cache_dir(root: Path) -> None:
-    """Say so where the project's own place for pytest's cache is not used."""
-    stated = stated_cache_dir(root)
-    if stated and not project_cache_dir(root):
-        say(
-            f"pytest-brt: the project's cache_dir {stated!r} is not a folder inside the project: "
-            ".pytest_cache is used (PYTEST_ADDOPTS='-o cache_dir=DIR' names another)",
-            error=True,
-        )
-
-
-def _set_apart(environment: dict[str, str]) -> list[str]:
-    """Take folders with a pytest in them off PYTHONPATH; return options that give it to the tests.
-
-    Where the project is pytest, its sources would be started instead of the pytest that we need.
-    """
-    folders = [part for part in environment.get("PYTHONPATH", "").split(os.pathsep) if part]
-    ours = [part for part in folders if not Path(part, "_pytest").is_dir()]
-    if ours == folders:
-        return []
-    environment["PYTHONPATH"] = os.pathsep.join(ours)
-    whole = os.pathsep.join(str(Path(part).resolve()) for part in folders)
-    return [f"--brt-env=PYTHONPATH={whole}"]

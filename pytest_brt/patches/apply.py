@@ -30,7 +30,6 @@ from pytest_brt.types import (
     Note,
     Patch,
 )
-from pytest_brt.types.refused import RefusalCode
 
 _MODE = re.compile(r"^(?:new|old|new file|deleted file) mode (120000|160000)$", re.MULTILINE)
 _MOVED = re.compile(r"^(?:rename|copy) from (.+)$", re.MULTILINE)
@@ -41,14 +40,14 @@ _ODD_HUNK = re.compile(r"^@@(?! -\d+(?:,\d+)? \+\d+(?:,\d+)? @@).*", re.MULTILIN
 _OF_HUNK = (b" ", b"+", b"-", b"\\", b"@@ ")
 #: What git says, with a path or a line of the diff, and what that means.
 _COMPLAINTS = (
-    (r"(.+): No such file or directory", RefusalCode.FILE_MISSING,
+    (r"(.+): No such file or directory", "file-missing",
      "file missing: {!r} is not in the tree"),
-    (r"(.+): already exists in (?:working directory|index)", RefusalCode.FILE_EXISTS,
+    (r"(.+): already exists in (?:working directory|index)", "file-exists",
      "file exists: {!r} is in the tree and the patch creates it"),
-    (r"invalid path '(.+)'", RefusalCode.UNSAFE_PATH, "unsafe path: {!r} leaves the tree"),
-    (r"path (.+) has been renamed/deleted", RefusalCode.FILE_GONE,
+    (r"invalid path '(.+)'", "unsafe-path", "unsafe path: {!r} leaves the tree"),
+    (r"path (.+) has been renamed/deleted", "file-gone",
      "does not apply: {!r} is not there any more"),
-    (r"(.+?(?: at)? line \d+).*", RefusalCode.MALFORMED, "malformed diff: {}"),
+    (r"(.+?(?: at)? line \d+).*", "malformed", "malformed diff: {}"),
 )  # fmt: skip
 _NOT_A_DIFF = (
     "not a diff: no 'diff --git' line and no '---' line with '+++' after it (write it with"
@@ -98,7 +97,7 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     if left_out and not kept:
         kinds = (f"{_listed(paths)} ({kind.replace('-', ' ')})" for kind, paths in left_out.items())
         text = f"nothing is left to apply: left out {', '.join(kinds)}"
-        raise PatchProblem(RefusalCode.ONLY_LEFT_OUT, text)
+        raise PatchProblem("only-left-out", text)
     remarks = [
         Note(
             code="left-out-files",
@@ -125,7 +124,7 @@ def _diff_of(text: str) -> bytes:
         PatchProblem: there is nothing in it, or it makes what is no file.
     """
     if not text.strip():
-        raise PatchProblem(RefusalCode.EMPTY, "empty patch: there is no text in it")
+        raise PatchProblem("empty-patch", "empty patch: there is no text in it")
     if mode := _MODE.search(text):
         kind = "a symbolic link" if mode[1] == "120000" else "a submodule"
         path = text[: mode.start()].rstrip().rpartition("\n")[2].rpartition(" b/")[2]
@@ -134,12 +133,12 @@ def _diff_of(text: str) -> bytes:
         diff = encode(text)
     except UnicodeEncodeError as error:
         why_not = "not a diff: the text has characters that no file can hold"
-        raise PatchProblem(RefusalCode.NOT_A_DIFF, why_not) from error
+        raise PatchProblem("not-a-diff", why_not) from error
     return diff if diff.endswith(b"\n") else diff + b"\n"
 
 
 def _unsafe(path: str, fault: str) -> PatchProblem:
-    return PatchProblem(RefusalCode.UNSAFE_PATH, f"unsafe path: {path!r}{fault}")
+    return PatchProblem("unsafe-path", f"unsafe path: {path!r}{fault}")
 
 
 def _read_names(diff: bytes, root: Path) -> tuple[int, dict[str, bool]]:
@@ -233,7 +232,7 @@ def _read_files(paths: Sequence[str], root: Path) -> _Files:
             continue
         except OSError as error:
             why_not = f"cannot read {path!r} in the tree: {error.strerror}"
-            raise PatchProblem(RefusalCode.FILE_UNREADABLE, why_not) from error
+            raise PatchProblem("file-unreadable", why_not) from error
     return files
 
 
@@ -321,7 +320,7 @@ def _adrift(path: str, line: int) -> PatchProblem:
         f"does not apply: the hunk at line {line} of the patch has no context that says where in"
         f" {path!r} it belongs (write it with 'git diff -U3')"
     )
-    return PatchProblem(RefusalCode.HUNK_ADRIFT, text)
+    return PatchProblem("hunk-adrift", text)
 
 
 def _read_back(folder: Path, before: _Files) -> tuple[_Files, bool]:
@@ -354,11 +353,11 @@ def _refusal(diff: bytes, complaint: bytes, before: _Files) -> PatchProblem:
             return PatchProblem(code, words.format(found[1]))
     if odd := _ODD_HUNK.search(decode(diff)):
         words = f"malformed diff: expected '@@ -N,N +N,N @@', found {odd[0]!r}"
-        return PatchProblem(RefusalCode.MALFORMED, words)
+        return PatchProblem("malformed", words)
     if b"No valid patches" in complaint or b"unrecognized input" in complaint:
-        return PatchProblem(RefusalCode.NOT_A_DIFF, _NOT_A_DIFF)
+        return PatchProblem("not-a-diff", _NOT_A_DIFF)
     first = text.strip().partition("\n")[0].removeprefix("error: ")
-    return PatchProblem(RefusalCode.GIT_FAILED, f"git apply: {first}")
+    return PatchProblem("git-failed", f"git apply: {first}")
 
 
 def _hunk_missing(diff: bytes, path: str, meant: int, before: _Files) -> PatchProblem:
@@ -376,7 +375,7 @@ def _hunk_missing(diff: bytes, path: str, meant: int, before: _Files) -> PatchPr
                     return _adrift(path, line)
                 where = f" {number} (line {line} of the patch, meant for line {meant} of the file)"
     text = f"does not apply: {path!r} has no lines like those of hunk{where or f' at {meant}'}"
-    return PatchProblem(RefusalCode.HUNK_MISSING, text)
+    return PatchProblem("hunk-missing", text)
 
 
 def _left_out(changes: Sequence[FileChange], before: _Files) -> dict[LeftOutKind, list[str]]:

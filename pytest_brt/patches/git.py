@@ -19,7 +19,6 @@ from pytest_brt.bounded import read_bounded
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.text import decode
-from pytest_brt.types.refused import RefusalCode
 
 #: Seconds after which git is stuck.
 _SECONDS = 120.0
@@ -113,7 +112,7 @@ def run_git(
             )
         except subprocess.TimeoutExpired as error:
             late = f"git {arguments[0]} did not end within {_SECONDS:.0f} s"
-            raise PatchProblem(RefusalCode.GIT_FAILED, late) from error
+            raise PatchProblem("git-failed", late) from error
 
 
 def _link(own: Path, repository: Repository) -> None:

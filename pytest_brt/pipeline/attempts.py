@@ -13,18 +13,6 @@ from pytest_brt.types import Attempt, Issue, Note
 
 #: Wall-clock seconds for finding the commit that fixed a bug.
 _SEARCH_SECONDS = 60.0
-_NONE_WRITTEN = Note(
-    code="model-gave-nothing",
-    text="the model wrote no test that can be run",
-    hint="try a larger one ('pytest-brt models' names some), and read its replies beside the "
-    "report of --brt-report FILE.json",
-)
-_NONE_STANDS = Note(
-    code="model-gave-nothing",
-    text="no test by the model holds up",
-    hint="give the exact input and the right result in the report, say where the bug is with "
-    "--brt-buggy-file, or try a larger model ('pytest-brt models')",
-)
 
 
 def make_attempt(issue: Issue, job: Job, strategy: Strategy, shared: Workbench) -> Attempt:
@@ -53,18 +41,10 @@ def make_attempt(issue: Issue, job: Job, strategy: Strategy, shared: Workbench) 
             issue=issue.id, strategy=job.strategy, index=job.index, tests=(), notes=(note,)
         )
         return accounted(attempt)
-    if not job.index and not any(judged.judgement.candidate for judged in attempt.tests):
-        attempt = _advised(attempt) if strategy.asks else attempt
-        attempt = _with_fix(attempt, bench) if attempt.settled else attempt
+    is_found = any(judged.judgement.candidate for judged in attempt.tests)
+    if attempt.settled and not job.index and not is_found:
+        attempt = _with_fix(attempt, bench)
     return accounted(attempt)
-
-
-def _advised(attempt: Attempt) -> Attempt:
-    """Return an attempt that found nothing with a note that says so."""
-    if any(note.code == "without-model" for note in attempt.notes):
-        return attempt
-    wrote = any(judged.test.origin.model for judged in attempt.tests)
-    return replace(attempt, notes=(*attempt.notes, _NONE_STANDS if wrote else _NONE_WRITTEN))
 
 
 def _with_fix(attempt: Attempt, bench: Workbench) -> Attempt:

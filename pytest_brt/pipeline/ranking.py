@@ -32,16 +32,14 @@ def rank_patches(
     return ranks if is_whole else tuple(replace(r, standing=None, doubt=None) for r in ranks)
 
 
-def tellings_of(
-    ranks: Sequence[Rank], calls: Sequence[Variation], issue: str
-) -> tuple[Telling, ...]:
+def tellings_of(ranks: Sequence[Rank], calls: Sequence[Variation]) -> tuple[Telling, ...]:
     """Return the smallest call on which leading patches differ, nothing where there is none."""
     doubt = ranks[0].doubt if ranks else None
     # One that does as the unpatched code is held against all that come near it.
     is_held = doubt is not None and doubt.code == "as-unpatched"
     leaders = comparable(ranks) if is_held else tied(ranks)
     tried = [one for one in leaders if one.result.outcomes]
-    telling = find_difference(tried, calls, issue) if len(tried) > 1 else None
+    telling = find_difference(tried, calls) if len(tried) > 1 else None
     return (telling,) if telling else ()
 
 

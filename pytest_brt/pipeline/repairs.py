@@ -14,7 +14,7 @@ from pytest_brt.agents.trials import RepairWork
 from pytest_brt.errors import OutOfTime
 from pytest_brt.guard import Guard, Touched, touched_by
 from pytest_brt.localise.ochiai import rank_lines
-from pytest_brt.localise.suspects import find_suspects, given_places
+from pytest_brt.localise.suspects import given_places
 from pytest_brt.model.request import Usage
 from pytest_brt.once import Once
 from pytest_brt.pipeline.places import likely_places
@@ -132,7 +132,7 @@ class Repairing:
         own = [Test.of(judged.test) for judged in self._failing]
         if not own:
             return
-        first = find_suspects(self._issue, self._index, limit=_FIRST)
+        first = self._places[:_FIRST]
         paths = tuple(sorted({place.path for place in first}))
         names = frozenset(name for place in first for name in place.function.split(".") if name)
         near = self._guard.near(Touched(files=paths, names=names), _NEARBY) if first else ()

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -54,7 +55,6 @@ class Run:
         self.futures: dict[Job, Future[Any]] = {job: Future() for job in jobs}
         #: Why something was left out.
         self.problems: list[str] = []
-        self._waiting: deque[Job] = deque()
         self._is_stopped = False
         #: What had ended by itself when it was stopped.
         self._ended: frozenset[Job] = frozenset()
@@ -125,12 +125,12 @@ class Run:
         """Do jobs in their order, as many at a time as there are threads for."""
         # A new one: another thread may be looking at those that there are.
         self.futures = self.futures | {job: Future() for job in jobs if job not in self.futures}
-        self._waiting = deque(job for job in dict.fromkeys(jobs) if not self.futures[job].done())
+        left = deque(job for job in dict.fromkeys(jobs) if not self.futures[job].done())
 
         def take() -> None:
-            while self._waiting and not self._is_stopped:
+            while not self._is_stopped:
                 try:
-                    job = self._waiting.popleft()
+                    job = left.popleft()
                 except IndexError:
                     return
                 try:
@@ -152,7 +152,6 @@ class Run:
         if not self._is_stopped:
             self._ended = frozenset(job for job, one in self.futures.items() if one.done())
         self._is_stopped = True
-        self._waiting.clear()
 
     def close(self) -> None:
         """Close what the repairs had open."""
@@ -232,10 +231,14 @@ class Run:
         """Look where the bug of a report may be, for those who want to know or got no test."""
         has_test = any(judged.judgement.candidate for judged in self.tests(issue.id))
         if self.plan.wants_places or not has_test:
-            from pytest_brt.pipeline.places import localise
+            from pytest_brt.pipeline.places import likely_places
+            from pytest_brt.project.index import open_index
 
-            self.workbench.say(f"{issue.source}: looking for the likeliest places")
-            self._places.append(localise(issue, self.workbench))
+            bench = self.workbench
+            bench.say(f"{issue.source}: looking for the likeliest places")
+            with closing(open_index(Path(bench.engine.subject.root), bench.cache)) as index:
+                places = likely_places(issue, bench, index)
+            self._places.append(Localised(issue=issue.id, places=places))
 
     def _prepare(self) -> None:
         """Make what runs existing tests on patches, and what repairs: most runs import neither."""
@@ -270,7 +273,7 @@ class Run:
         value = journal.get(kind, *names)
         if value is None:
             value = work()
-            if not self.workbench.over:
+            if not (self.workbench.over or self._is_stopped):
                 journal.put(value, *names)
         return value
 
@@ -295,11 +298,12 @@ class Run:
             brought=self._brought,
             ranks=ranks,
             tellings=self._tellings(ranks) if missing is None else (),
-            tried={self.plan.ranked: len(self._calls)},
+            tried=len(self._calls),
             sandbox=self.workbench.engine.sandbox.isolation,
             repairs=tuple(self._results(job for job in self.futures if job.is_repair)),
             localised=tuple(self._places),
-            not_run=(missing,) if missing else (),
+            ranked=self.plan.ranked,
+            not_run=missing,
         )
 
     def _results(self, jobs: Iterable[Job]) -> Iterator[Any]:
@@ -335,13 +339,13 @@ class Run:
             return ()
         from pytest_brt.pipeline.ranking import tellings_of
 
-        return tellings_of(ranks, self._calls, self.plan.ranked)
+        return tellings_of(ranks, self._calls)
 
     def _not_run(self) -> NotRun | None:
         """Return the patches that have no result though it was asked for, if there are."""
         rows = self._rows()
         names = tuple(job.name for job in rows if not any(True for _ in self._results([job])))
-        return NotRun(issue=self.plan.ranked, patches=names, of=len(rows)) if names else None
+        return NotRun(patches=names, of=len(rows)) if names else None
 
     def _rows(self) -> list[Job]:
         """Return the patches that are, or were, to be run, in the order in which they came."""

@@ -64,14 +64,12 @@ class Workers:
             raise UsageProblem(f"--brt-executor: expected dask:ADDRESS, got {named!r}")
         try:
             distributed = import_module("distributed")
-        except ImportError as error:
-            raise UsageProblem(
-                "--brt-executor: Dask is not installed (pip install 'pytest-brt[dask]')"
-            ) from error
-        try:
             self._client = distributed.Client(named.removeprefix(_PREFIX), timeout=_PATIENCE)
-        except (OSError, ValueError) as error:
-            raise UsageProblem(f"--brt-executor: no scheduler at {named!r}: {error}") from error
+        except (ImportError, OSError, ValueError) as error:
+            raise UsageProblem(
+                f"--brt-executor: no scheduler at {named!r}: {error} (Dask is installed by pip "
+                "install 'pytest-brt[dask]')"
+            ) from error
         self._how = shut_in, limits
         #: How many patches they run at a time.
         self.threads = sum(self._client.nthreads().values()) or 1

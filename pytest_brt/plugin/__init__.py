@@ -22,8 +22,6 @@ hookimpl = HookimplMarker("pytest")
 INNER = "PYTEST_BRT_INNER"
 #: The plugin of a run of ours.
 START = "pytest_brt.plugin.start"
-#: What our hooks are called, after "pytest_brt_".
-HOOKS = ("strategies", "finished")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -47,15 +45,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for flag in option_list.SETTINGS:
         of: Any = "linelist" if flag == "--brt-env" else "string"
         parser.addini(option_list.destination(flag), f"{flag} of each run", type=of, default=None)
-
-
-def pytest_plugin_registered(manager: pytest.PytestPluginManager) -> None:
-    """Declare our hooks once another plugin implements one: pytest refuses unknown ones."""
-    for name in HOOKS:
-        if hasattr(manager.hook, f"pytest_brt_{name}"):
-            from pytest_brt.plugin.start import pytest_addhooks
-
-            pytest_addhooks(manager)
 
 
 @hookimpl(wrapper=True, tryfirst=True)

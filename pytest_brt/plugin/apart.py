@@ -7,11 +7,8 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-from pytest_brt.project.pytest_config import cache_dir_of
 
 #: Set by the front end, which starts pytest with arguments that nobody typed.
 TYPED = "PYTEST_BRT_TYPED"
@@ -19,30 +16,19 @@ TYPED = "PYTEST_BRT_TYPED"
 _LAST = "--no-header"
 
 
-def apart(root: Path, *, keeps: bool = True) -> list[str]:
-    """Return the arguments by which pytest takes nothing from the project at `root`.
-
-    `keeps` says whether that pytest has a cache.
-    """
-    cache = ["-o", f"cache_dir={cache_dir_of(root)}"] if keeps else []
-    settings = ["-c", os.devnull, f"--rootdir={root}", *cache, "--noconftest"]
+def apart(root: Path) -> list[str]:
+    """Return the arguments by which pytest takes nothing from the project at `root`."""
+    settings = ["-c", os.devnull, f"--rootdir={root}", "--noconftest"]
     # What pytest says of itself is about these settings; our own lines are shown all the same.
     return ["-p", "pytest_brt.plugin.start", *settings, _LAST]
 
 
-def command_again(
-    arguments: Sequence[str], program: str = sys.argv[0], environ: Mapping[str, str] = os.environ
-) -> str:
+def command_again(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> str:
     """Return what to type to run the same again, where this run was started.
 
-    >>> command_again(["-c", "x", "--no-header", "--brt-issue", "my issue.md"], "/bin/pytest", {})
+    >>> command_again(["-c", "x", "--no-header", "--brt-issue", "my issue.md"], {})
     "pytest --brt-issue 'my issue.md'"
     """
-    if TYPED in environ:
-        return environ[TYPED]
-    path = Path(program)
     # What sets the run apart was not typed.
     typed = arguments[arguments.index(_LAST) + 1 :] if _LAST in arguments else arguments
-    module = path.name == "__main__.py"
-    name = f"python -m {path.parent.name}" if module else path.name
-    return f"{name} {shlex.join(typed)}"
+    return environ.get(TYPED) or f"pytest {shlex.join(typed)}"

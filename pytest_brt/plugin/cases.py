@@ -1,8 +1,8 @@
-"""The reports and patches that the user named, each with the file that stands for it."""
+"""The reports and patches that the user named."""
 
 from __future__ import annotations
 
-import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
@@ -12,22 +12,16 @@ import pytest
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.plugin.options import Options
-from pytest_brt.plugin.streams import standard_input
 from pytest_brt.report.github import find_address, read_report
 from pytest_brt.report.load import load_issue
 from pytest_brt.types import Issue, Patch
 
 
-def absolutepath(path: str | Path) -> Path:
-    """Return `path` from the root of the file system, ``..`` taken out, as pytest names it."""
-    return Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cases:
-    """The reports and the patches, by the file of each, in the order in which they are shown."""
+    """The reports, and the patches by the file of each, in the order in which they are shown."""
 
-    issues: Mapping[Path, Issue]
+    issues: tuple[Issue, ...]
     patches: Mapping[Path, Patch]
     #: What is left out of the patches, and why; "" for nothing.
     left_out: str = ""
@@ -36,12 +30,13 @@ class Cases:
 def read_cases(config: pytest.Config, options: Options, scratch: Path) -> Cases:
     """Return the reports and patches that the user named.
 
-    `scratch` may hold what came from stdin, from branches, or from GitHub.
+    `scratch` may hold what came from branches, or from GitHub.
 
     Raises:
         UsageProblem: a report, a patch or a path cannot be used.
     """
-    issues = dict(_report(config, source, scratch) for source in options.issues)
+    found = (_report(config, source) for source in options.issues)
+    issues = tuple({issue.id: issue for issue in found}.values())
     if not options.rank_fixes:
         return Cases(issues=issues, patches={})
     if len(issues) > 1:
@@ -56,19 +51,17 @@ def read_cases(config: pytest.Config, options: Options, scratch: Path) -> Cases:
     return Cases(issues=issues, patches=proposals.files, left_out=note if same else "")
 
 
-def _report(config: pytest.Config, source: str, scratch: Path) -> tuple[Path, Issue]:
-    """Return a report and its file; of what is no file, one that could be in `scratch`."""
+def _report(config: pytest.Config, source: str) -> Issue:
+    """Return a report: of standard input, a file, or an address."""
     if source == "-":
-        with standard_input(config) as stream:
-            return scratch / "stdin.md", load_issue(source, stream)
+        return load_issue(source, BytesIO(config.option.brt_stdin))
     address = None if Path(source).exists() else find_address(source)
     if address is None:
-        return absolutepath(source), load_issue(source, BytesIO())
+        return load_issue(source, BytesIO())
     from pytest_brt.patches.sources import complete
 
     address = complete(address, config.rootpath)
-    issue = load_issue("-", BytesIO(read_report(address)))
-    return scratch / f"{address.stem}.md", replace(issue, source=source)
+    return replace(load_issue("-", BytesIO(read_report(address))), source=source)
 
 
 def buggy_places(places: Sequence[str], root: Path) -> tuple[str, ...]:
@@ -76,13 +69,11 @@ def buggy_places(places: Sequence[str], root: Path) -> tuple[str, ...]:
     found = []
     for place in places:
         path, colon, lines = place.partition(":")
-        known = file_of_project("--brt-buggy-file", path, root)
-        first, dash, last = lines.partition("-")
-        if colon and not (first.isdecimal() and (last.isdecimal() or not dash)):
+        if colon and not re.fullmatch(r"\d+(-\d+)?", lines):
             raise UsageProblem(
                 f"--brt-buggy-file: expected PATH, PATH:LINE or PATH:FIRST-LAST, got {place!r}"
             )
-        found.append(known + colon + lines)
+        found.append(file_of_project("--brt-buggy-file", path, root) + colon + lines)
     return tuple(found)
 
 

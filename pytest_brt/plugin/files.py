@@ -12,7 +12,7 @@ from pytest_brt import __version__
 from pytest_brt.codec import to_json
 from pytest_brt.edit.source_text import Placement
 from pytest_brt.errors import EditProblem, StoreProblem
-from pytest_brt.execute.layout import CODE, contents_of, hash_of
+from pytest_brt.execute.layout import contents_of, hash_of
 from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.answer import bug_tests
 from pytest_brt.render.causes import run_words
@@ -23,11 +23,11 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.store import write_bytes, write_text
 from pytest_brt.types import (
     Attempt,
+    FileChange,
     Issue,
     JudgedTest,
     Repair,
     RunRecord,
-    Step,
     Trajectory,
     Verdict,
     distinct,
@@ -35,34 +35,23 @@ from pytest_brt.types import (
 
 #: Where patches of a repair are written, a folder for each report.
 _PATCHES = Path("brt-patches")
+#: What the kinds of reports are called, by the endings of their names.
+_NAMES = {".html": "HTML", ".md": "Markdown", ".json": "JSON"}
 
 
-class Tree:
-    """The project's files as they were before the run, which is what all results are about."""
+def tree_hash(root: Path, options: Options) -> str:
+    """Return the SHA-256 of the project's files, but for reports of ours among them.
 
-    def __init__(self, root: Path, options: Options) -> None:
-        """Read them; what is written into the project about it is no part of it.
-
-        Raises:
-            StoreProblem: patches would be written through a link.
-        """
-        self._root = root
-        folder = Path(os.path.normpath(_PATCHES.absolute()))
-        if options.repair and folder.is_relative_to(root) and folder != _PATCHES.resolve():
-            raise StoreProblem(
-                f"{str(_PATCHES)!r} is a link, or has one in it, through which nothing is written "
-                "(give another folder)"
-            )
-        ours = [path.resolve() for _, path in options.reports]
-        contents = contents_of(root, without=ours)
-        self.hash = hash_of(contents)
-        # Logs of this very run may be written into the project: only code is watched.
-        self._code = {path: code for path, code in contents.items() if path.endswith(CODE)}
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether code was changed since."""
-        return contents_of(self._root, CODE) != self._code
+    Raises:
+        StoreProblem: patches would be written through a link.
+    """
+    folder = Path(os.path.normpath(_PATCHES.absolute()))
+    if options.repair and folder.is_relative_to(root) and folder != _PATCHES.resolve():
+        raise StoreProblem(
+            f"{str(_PATCHES)!r} is a link, or has one in it, through which nothing is written "
+            "(give another folder)"
+        )
+    return hash_of(contents_of(root, without=[path.resolve() for path in options.report]))
 
 
 def build(record: RunRecord, engine: Runner, command: str, tree: str) -> Report:
@@ -84,35 +73,27 @@ def build(record: RunRecord, engine: Runner, command: str, tree: str) -> Report:
 # -- reports and dialogues ----------------------------------------------------------------------
 
 
-def rendered(kind: str, report: Report) -> tuple[str, str]:
-    """Return a report's name and text; what another kind needs is not imported."""
-    if kind == "json":
-        return "JSON", to_json(report, indent=2) + "\n"
-    if kind == "html":
-        from pytest_brt.render.html import html
-
-        return "HTML", html(report)
-    from pytest_brt.render.markdown import markdown
-
-    return "Markdown", markdown(report)
-
-
-def write_report(
-    kind: str, path: Path, report: Report, record: RunRecord, root: Path
-) -> Iterator[str]:
+def write_report(path: Path, report: Report, record: RunRecord, root: Path) -> Iterator[str]:
     """Write a report, and the dialogues with a model beside one for programs; yield a line.
 
     Raises:
         StoreProblem: it cannot be written.
     """
-    name, text = rendered(kind, report)
-    write_text(path, text)
-    more, lines = "", "".join(dialogue_lines(record, root)) if kind == "json" else ""
-    if lines:
-        beside = path.with_suffix(".trajectories.jsonl")
-        write_text(beside, lines)
-        more = f", dialogues: {beside}"
-    yield f"{name} report: {path}{more}"
+    beside = ""
+    if path.suffix == ".html":  # what another kind needs is not imported
+        from pytest_brt.render.html import html
+
+        write_text(path, html(report))
+    elif path.suffix == ".md":
+        from pytest_brt.render.markdown import markdown
+
+        write_text(path, markdown(report))
+    else:
+        write_text(path, to_json(report, indent=2) + "\n")
+        if lines := "".join(dialogue_lines(record, root)):
+            write_text(path.with_suffix(".trajectories.jsonl"), lines)
+            beside = f", dialogues: {path.with_suffix('.trajectories.jsonl')}"
+    yield f"{_NAMES[path.suffix]} report: {path}{beside}"
 
 
 def dialogue_lines(record: RunRecord, root: Path) -> Iterator[str]:
@@ -121,30 +102,30 @@ def dialogue_lines(record: RunRecord, root: Path) -> Iterator[str]:
     fixes = [("repair", run, run.trajectory) for run in record.repairs if run.trajectory]
     runs: list[tuple[str, Attempt | Repair, Trajectory]] = [*tests, *fixes]
     for of, run, talk in runs:
-        about = {"of": of, "issue": run.issue, "strategy": run.strategy, "index": run.index}
-        steps = [_step(talk.steps[: at + 1], root) for at in range(len(talk.steps))]
-        line = {**about, "ending": talk.ending, "reason": talk.reason, "steps": steps}
+        line = {"of": of, "issue": run.issue, "strategy": run.strategy, "index": run.index}
+        line |= {"ending": talk.ending, "reason": talk.reason, "steps": [*_steps(talk, root)]}
         yield to_json(line) + "\n"
 
 
-def _step(steps: Sequence[Step], root: Path) -> dict[str, object]:
-    """Return the last of some steps, with the diffs that it made of the project."""
+def _steps(talk: Trajectory, root: Path) -> Iterator[dict[str, object]]:
+    """Yield the steps of a dialogue, with the diffs that each made of the project."""
     from pytest_brt.patches.text import canonical_diff
 
-    step = steps[-1]
-    diffs = list(step.diffs)
-    if step.changes:
-        files = {change.path: change for earlier in steps for change in earlier.changes}
-        diffs.insert(0, canonical_diff(tuple(files[path] for path in sorted(files)), root))
-    return {
-        "action": step.action,
-        "arguments": dict(step.call.arguments) if step.call else {},
-        "done": step.is_done,
-        "seconds": step.seconds,
-        "reply": step.reply,
-        "observation": step.observation,
-        "diffs": [diff for diff in diffs if diff],
-    }
+    files: dict[str, FileChange] = {}
+    for step in talk.steps:
+        files |= {change.path: change for change in step.changes}
+        diffs = step.diffs
+        if step.changes:
+            diffs = (canonical_diff(tuple(files[path] for path in sorted(files)), root), *diffs)
+        yield {
+            "action": step.action,
+            "arguments": dict(step.call.arguments) if step.call else {},
+            "done": step.is_done,
+            "seconds": step.seconds,
+            "reply": step.reply,
+            "observation": step.observation,
+            "diffs": [diff for diff in diffs if diff],
+        }
 
 
 # -- patches ------------------------------------------------------------------------------------
@@ -187,13 +168,10 @@ def place_tests(record: RunRecord, options: Options, bench: Workbench) -> tuple[
         SubjectProblem: the project's interpreter cannot be started.
     """
     placed = []
-    for issue in record.issues if options.write is not Write.NO else ():
-        tests = _bug_tests(record, issue)
-        counting = [judged for judged in tests if judged.judgement.counts]
-        if options.write is Write.DIFF:
-            counting = counting or tests  # they are shown, not written
-        if counting:
-            placed.append(_place(counting[:KEEP], issue, options, bench))
+    for issue in record.issues:
+        tests = [judged for judged in _bug_tests(record, issue) if judged.judgement.counts]
+        if tests:
+            placed.append(_place(tests[:KEEP], issue, options, bench))
     return tuple(placed)
 
 
@@ -210,14 +188,12 @@ def _place(
     try:
         placed = plan_edit(sources, issue, root, host=host)
         why_not = _runs_otherwise(placed, bench)
-        if is_marked and not why_not:
-            placed = plan_edit(sources, issue, root, host=host, mark=True)
+        if not why_not:
+            return plan_edit(sources, issue, root, host=host, mark=is_marked)
     except EditProblem as problem:
         why_not = str(problem)
-    if why_not:
-        placed = plan_edit(sources[:1], issue, root, mark=is_marked)
-        placed = replace(placed, elsewhere=f"not in {host}: {why_not}")
-    return placed
+    placed = plan_edit(sources[:1], issue, root, mark=is_marked)
+    return replace(placed, elsewhere=f"not in {host}: {why_not}")
 
 
 def _runs_otherwise(placed: Placement, bench: Workbench) -> str:
@@ -236,20 +212,22 @@ def write_tests(placed: Sequence[Placement], record: RunRecord, root: Path) -> I
     Raises:
         StoreProblem: one cannot be written.
     """
-    for edit, elsewhere in ((one.edit, one.elsewhere) for one in placed):
+    for place in placed:
+        edit = place.edit
         is_there = edit.before == edit.after
         if not is_there:
             write_bytes(root / edit.path, edit.after)
         yield f"{'already there' if is_there else 'written'}: {edit.path}"
-        yield from filter(None, [elsewhere])
+        yield from filter(None, [place.elsewhere])
     for issue in record.issues:
         tests = _bug_tests(record, issue)
-        if not any(judged.judgement.counts for judged in tests):
-            why = f"no test for {issue.source} was found"
-            for unsure in tests[:1]:
-                accept = "'pytest-brt review' accepts it, and the same command then writes it"
-                why = f"{unsure.test.name} is less certain ({accept})"
-            yield f"not written: {why}"
+        if not tests:
+            yield f"not written: no test for {issue.source} was found"
+        elif not any(judged.judgement.counts for judged in tests):
+            yield (
+                f"not written: {tests[0].test.name} is less certain ('pytest-brt review' accepts "
+                "it, and the same command then writes it)"
+            )
 
 
 def _host(judged: JudgedTest, bench: Workbench) -> str:

@@ -57,7 +57,7 @@ def read_inputs(
         BrtError: something cannot be used; nothing has been started then.
     """
     cases, root = read_cases(config, options, scratch), config.rootpath
-    known = collect_extensions(config, "pytest_brt_strategies", STRATEGIES, Strategy)
+    known = _extended(config, STRATEGIES, Strategy)
     agents = _known_agents(config, options)
     names = sorted({**known, **agents})
     for name in options.strategy:
@@ -81,7 +81,7 @@ def read_inputs(
         host=given_test_file(options.test_file, root),
         cache=cache,
     )
-    issues = tuple(cases.issues.values())
+    issues = cases.issues
     ranked = [issue for issue in issues if options.repair in ("", issue.source)]
     plan = Plan(
         issues=issues,
@@ -92,10 +92,7 @@ def read_inputs(
         given=_given(root, options, engine, last),
         guard=options.guard,
         budget=options.budget,
-        agents={
-            name: replace(agent, runs=options.samples or agent.runs)
-            for name, agent in _chosen(options, agents).items()
-        },
+        agents=_agents(options, agents),
         places=buggy,
         workers=_workers(options, closing) if options.executor else None,
         jobs=options.jobs,
@@ -161,13 +158,15 @@ def _known_agents(config: pytest.Config, options: Options) -> Mapping[str, Any]:
             "--brt-repair: fixes are written by a model (add --brt-model gguf:FILE, or see "
             "'pytest-brt models')"
         )
-    return collect_extensions(config, "pytest_brt_strategies", REPAIRS, Agent)
+    return _extended(config, REPAIRS, Agent)
 
 
-def _chosen(options: Options, known: Mapping[str, T]) -> dict[str, T]:
-    """Return what the user wants of what is known, `auto` for nothing."""
-    names = [name for name in options.strategy if name in known] or ["auto"][: len(known)]
-    return {name: known[name] for name in names}
+def _agents(options: Options, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the user wants of what can write fixes, `auto` for nothing."""
+    names = [name for name in options.strategy if name in known]
+    if known and not names:
+        names = ["auto"]
+    return {name: replace(known[name], runs=options.samples or known[name].runs) for name in names}
 
 
 def _given(root: Path, options: Options, engine: Runner, last: LastRun | None) -> Given | None:
@@ -202,26 +201,21 @@ def cache_folder(config: pytest.Config) -> Path | None:
 
 def _last_run(cache: Path | None, patches: Iterable[Patch]) -> LastRun | None:
     """Return the last run, None where it left no tests and the patches bring some."""
-    last = load_last_run(cache) if cache is not None else LastRun(tests=())
-    tests = last.tests
-    if not tests:
+    last = load_last_run(cache) if cache is not None else LastRun()
+    why = ""
+    if not last.tests:
         from pytest_brt.rank.patch_tests import may_bring_tests
 
         if any(map(may_bring_tests, patches)):
             return None
+        why = "the last run left no tests, and no patch brings one"
+    elif all(t.review is Review.REJECTED for t in last.tests if t.judgement.candidate):
+        why = "you rejected every bug test of the last run"
+    elif len({judged.test.issue for judged in last.tests}) > 1:
+        why = "the last run wrote tests for several issues"
+    if why:
         raise UsageProblem(
-            "--rank-fixes: nothing to rank by: add --brt-issue FILE or --brt-tests PATH "
-            "(the last run left no tests, and no patch brings one)"
-        )
-    if all(t.review is Review.REJECTED for t in tests if t.judgement.candidate):
-        raise UsageProblem(
-            "--rank-fixes: nothing to rank by: you rejected every bug test of the last run "
-            "(accept one with 'pytest-brt review', or add --brt-tests PATH)"
-        )
-    if len({judged.test.issue for judged in tests}) > 1:
-        raise UsageProblem(
-            "--rank-fixes: the last run wrote tests for several issues: "
-            "name the one that the patches are for with --brt-issue FILE"
+            f"--rank-fixes: nothing to rank by: {why} (add --brt-issue FILE or --brt-tests PATH)"
         )
     return last
 
@@ -231,42 +225,33 @@ def _strategies(options: Options, known: Mapping[str, Strategy]) -> dict[str, St
 
     Without a model, `auto` is replay: all that there is then.
     """
-    chosen = _chosen(options, known)
-    if options.model == "none" and "auto" in chosen:
-        del chosen["auto"]
-        chosen["replay"] = known["replay"]
-    for name, strategy in chosen.items():
-        if options.model == "none" and strategy.asks:
+    is_alone = options.model == "none"
+    names = [name for name in options.strategy if name in known] or ["auto"]
+    chosen = {}
+    for name in ("replay" if is_alone and name == "auto" else name for name in names):
+        if is_alone and known[name].asks:
             raise UsageProblem(
                 f"--brt-strategy: {name!r} needs a model (add --brt-model gguf:FILE, or see "
                 "'pytest-brt models')"
             )
-    return {name: strategy.sampled(options.samples) for name, strategy in chosen.items()}
+        chosen[name] = known[name].sampled(options.samples)
+    return chosen
 
 
-# -- what other plugins add to what is built in, by our hooks --
-
-
-def collect_extensions(
-    config: pytest.Config, hook: str, built_in: Mapping[str, T], kind: type[T]
-) -> dict[str, T]:
-    """Return `built_in` together with what of this kind the implementations of `hook` add.
+def _extended(config: pytest.Config, built_in: Mapping[str, T], kind: type[T]) -> dict[str, T]:
+    """Return `built_in` together with what of this kind other plugins add to it.
 
     Raises:
-        UsageProblem: a name is given twice; it names both plugins.
+        UsageProblem: a name is given twice.
     """
-    found = dict(built_in)
-    owners = dict.fromkeys(built_in, "pytest-brt")
-    for implementation in getattr(config.hook, hook).get_hookimpls():
-        added: Any = implementation.function(*(config for _ in implementation.argnames))
-        for name, thing in (added or {}).items():
-            if not isinstance(thing, kind):
-                continue
-            if name in found:
-                raise UsageProblem(
-                    f"{hook}: {name!r} is given by both {owners[name]} and "
-                    f"{implementation.plugin_name} (block one with -p no:NAME)"
-                )
-            found[name] = thing
-            owners[name] = implementation.plugin_name
-    return found
+    known = dict(built_in)
+    for added in config.hook.pytest_brt_strategies(config=config):
+        for name, strategy in added.items():
+            if isinstance(strategy, kind):
+                if name in known:
+                    raise UsageProblem(
+                        f"--brt-strategy: {name!r} is given by two plugins (block one with "
+                        "-p no:NAME)"
+                    )
+                known[name] = strategy
+    return known

@@ -8,47 +8,40 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from pathlib import Path
+from enum import StrEnum
 from traceback import format_exception
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from pytest_brt.errors import BrtError
 from pytest_brt.pipeline.plan import Job
 from pytest_brt.pipeline.run import Run
-from pytest_brt.plugin.cases import absolutepath
 from pytest_brt.pysource.parse import PARSING
 from pytest_brt.render.answer import bug_tests
-from pytest_brt.render.ranking import shortcoming
-from pytest_brt.shown import on_a_line, plain
-from pytest_brt.types import Attempt, PatchResult, Repair
+from pytest_brt.shown import plain
+from pytest_brt.types import Attempt, JudgedTest, PatchResult, Repair, Verdict
 
 
-class Outcome(NamedTuple):
-    """What came of an item: how pytest counts it, as a letter, and with ``-v``."""
+class Outcome(StrEnum):
+    """What came of an item, as pytest counts it."""
 
-    category: str
-    letter: str
-    word: str
-    #: What is not reached with it of what was asked for, "" where all is.
-    unmet: str = ""
+    REPRODUCED = "reproduced"
+    POSSIBLE = "possibly-reproduced"
+    MISSED = "not-reproduced"
+    PASSING = "passing"
+    FAILING = "failing"
+    UNTRIED = "not-tried"
+    REFUSED = "not-applied"
+    PATCHED = "patched"
+    UNPATCHED = "without-a-patch"
 
-
-REPRODUCED = Outcome("reproduced", ".", "REPRODUCED")
-LIKELY = Outcome("possibly reproduced", ".", "POSSIBLY REPRODUCED")
-PASSING = Outcome("passing", ".", "PASSES")
-PATCHED = Outcome("patched", ".", "PATCHED")
-NOT_REPRODUCED = Outcome("not reproduced", "F", "NOT REPRODUCED", "a report was not reproduced")
-POSSIBLE = LIKELY._replace(unmet="a report was only possibly reproduced")
-UNTRIED = Outcome("not tried", "x", "NOT TRIED", "no patch could be ranked")
-REFUSED = Outcome("not applied", "x", "DOES NOT APPLY", "no patch could be ranked")
-FAILING = Outcome("failing", "x", "FAILS", "no patch passes")
-NO_PATCH = Outcome("without a patch", "F", "NO PATCH", "no patch was found")
-BREAKING = NO_PATCH._replace(unmet="every patch that was found breaks existing tests")
-#: What misses a goal, the nearest to it last.
-_MISSES = (NOT_REPRODUCED, POSSIBLE, REFUSED, UNTRIED, FAILING, NO_PATCH, BREAKING)
-_BY_CATEGORY = {outcome.category: outcome for outcome in (REPRODUCED, PASSING, PATCHED, *_MISSES)}
+    @property
+    def letter(self) -> str:
+        """What pytest shows while it runs."""
+        if self in (Outcome.MISSED, Outcome.UNPATCHED):
+            return "F"
+        return "x" if self in (Outcome.FAILING, Outcome.UNTRIED, Outcome.REFUSED) else "."
 
 
 class Unheard(Exception):
@@ -61,33 +54,22 @@ class Defect(Exception):
     def __init__(self, error: BaseException) -> None:
         frames = "".join(format_exception(error))
         super().__init__(
-            "internal error in pytest-brt: please report it with what follows (--tb=long shows "
-            f"more)\n\n{frames}"
+            f"internal error in pytest-brt: please report it with what follows\n\n{frames}"
         )
 
 
 class JobItem(pytest.Item):
     """A job that pytest shows as a test."""
 
-    #: What came of it.
-    outcome: Outcome | None = None
+    #: Whether that is reached with it which was asked for; None where it did not end.
+    is_reached: bool | None = None
 
     def __init__(
-        self,
-        *,
-        job: Job,
-        wait: Callable[[Job], tuple[Run, Any]],
-        **kwargs: Any,
+        self, *, job: Job, wait: Callable[[Job], tuple[Run, Any]], **kwargs: Any
     ) -> None:  # pytest's own arguments
         super().__init__(**kwargs)
         self.job = job
         self._wait = wait
-
-    def is_named(self, text: str) -> bool:
-        """Say whether an argument names it, or its file: by its id, or where somebody types it."""
-        return text in (self.nodeid, self.nodeid.partition("::")[0]) or (
-            absolutepath(text) == self.path
-        )
 
     def runtest(self) -> None:
         """Wait for the result, and say what came of it."""
@@ -97,77 +79,79 @@ class JobItem(pytest.Item):
             try:
                 run, result = self._wait(self.job)
             except Unheard as problem:  # where no model ever answered, nothing of ours is broken
-                self._end(NO_PATCH if self.job.is_repair else NOT_REPRODUCED, str(problem))
-                return
-            refused = getattr(result, "refused", None)
-            self._end(outcome_of(run, self.job, result), refused.text if refused else "")
-        if refused:
-            pytest.skip(plain(refused.text))
-
-    def _end(self, outcome: Outcome, reason: str) -> None:
-        self.outcome = outcome
-        text = f"{outcome.category}: {reason}" if reason else outcome.category
+                outcome = Outcome.UNPATCHED if self.job.is_repair else Outcome.MISSED
+                self.is_reached, reason = False, str(problem)
+            else:
+                outcome, self.is_reached = outcome_of(result, run.tests(self.job.issue))
+                refused = getattr(result, "refused", None)
+                reason = refused.text if refused else ""
+        text = f"{outcome}: {reason}" if reason else str(outcome)
         self.user_properties.append(("brt", plain(text)))
+        if outcome is Outcome.REFUSED:
+            pytest.skip(plain(reason))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Show our own errors as one line; anything else is a defect, without pytest's frames."""
-        if isinstance(excinfo.value, BrtError):
+        if isinstance(excinfo.value, BrtError | Defect):
             return plain(str(excinfo.value))
-        if isinstance(excinfo.value, Defect) and self.config.getoption("tbstyle", "auto") == "auto":
-            return str(excinfo.value)
         with PARSING:  # pytest parses the source of every frame, while our threads parse too
             return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         """Return the heading of a failure."""
+        # pytest takes the dots of a name that ends the id for those of a module.
         name = self.name if "::" in self.nodeid else f"patch {self.name}"
-        return Path(on_a_line(str(self.path))), None, name
+        return self.path, None, name
 
 
-def outcome_of(run: Run, job: Job, result: Attempt | PatchResult | Repair) -> Outcome:
-    """Return what came of a job."""
+def outcome_of(
+    result: Attempt | PatchResult | Repair, tests: Iterable[JudgedTest]
+) -> tuple[Outcome, bool]:
+    """Return what came of a job, and whether that is reached with it which was asked for.
+
+    `tests` are those by which a patch is ranked.
+    """
     if isinstance(result, Attempt):
         sure, possible = bug_tests(result.tests)
-        if sure:
-            return REPRODUCED if any(test.judgement.reproduces for test in sure) else LIKELY
-        return POSSIBLE if possible else NOT_REPRODUCED
+        if any(test.judgement.reproduces for test in sure):
+            return Outcome.REPRODUCED, True
+        return Outcome.POSSIBLE if sure or possible else Outcome.MISSED, bool(sure)
     if isinstance(result, Repair):
-        if not result.fixes:
-            return NO_PATCH
-        return BREAKING if all(fix.broken for fix in result.fixes) else PATCHED
+        good = any(not fix.broken for fix in result.fixes)
+        return Outcome.PATCHED if good else Outcome.UNPATCHED, good
     if result.refused is not None:
-        return REFUSED
+        return Outcome.REFUSED, False
     if not (result.verdicts or result.passes_own):
-        return UNTRIED
-    tests = [judged for judged in run.tests(job.issue) if judged.judgement.candidate]
-    trusted = {judged.test.id: judged.judgement.counts for judged in tests}
-    return FAILING if shortcoming(result, trusted) else PASSING
+        return Outcome.UNTRIED, False
+    # Where some tests are sure, only those count.
+    sure, possible = bug_tests(tests)
+    verdicts = [result.verdicts.get(judged.test.id) for judged in sure or possible]
+    passes = not result.regressions and set(verdicts) <= {Verdict.PASS, None}
+    return Outcome.PASSING if passes else Outcome.FAILING, passes
 
 
-def status_of(report: pytest.TestReport) -> Outcome | None:
-    """Return what came of the item of a report of pytest's, None for another one."""
+def status_of(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """Return how pytest shows the item of a report of its, None for another one."""
     text = dict(report.user_properties).get("brt")
     if report.when != "call" or not isinstance(text, str):
         return None
-    return _BY_CATEGORY[text.partition(":")[0]]
+    outcome = Outcome(text.partition(":")[0])
+    words = outcome.replace("-", " ")
+    return words, outcome.letter, words.upper()
 
 
-def unmet_goals(items: Iterable[pytest.Item]) -> list[str]:
-    """Return what was not reached of what the items were for.
+def all_reached(items: Iterable[pytest.Item]) -> bool:
+    """Say whether each report has a bug test, or a patch that passes, and a fix, as was asked for.
 
-    The goals are, for each report, a bug test, a patch that passes, and a fix; what is repaired
-    need not be reproduced too, as tests may have been given.
+    What is repaired need not be reproduced too, as tests may have been given.
     """
-    goals: dict[tuple[str, bool, bool], list[Outcome]] = {}
+    goals: dict[tuple[str, str], bool] = {}
     for item in items:
-        if isinstance(item, JobItem) and item.outcome is not None:
+        if isinstance(item, JobItem) and item.is_reached is not None:
             job = item.job
-            goal = job.issue, job.patch is None, job.is_repair
-            goals.setdefault(goal, []).append(item.outcome)
-    missed = [
-        max(outcomes, key=_MISSES.index).unmet
-        for (issue, is_strategy, is_repair), outcomes in goals.items()
-        if all(outcome.unmet for outcome in outcomes)
-        and not (is_strategy and not is_repair and (issue, True, True) in goals)
-    ]
-    return list(dict.fromkeys(missed))
+            goal = job.issue, "patch" if job.patch else "fix" if job.is_repair else "test"
+            goals[goal] = goals.get(goal, False) or item.is_reached
+    return all(
+        is_reached or (kind == "test" and (issue, "fix") in goals)
+        for (issue, kind), is_reached in goals.items()
+    )

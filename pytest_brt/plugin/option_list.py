@@ -45,7 +45,7 @@ OPTIONS = (
     ("--brt-guard", "rank", "SECONDS", "guard", "auto",
      "run existing tests, too, for SECONDS in all; no for none; auto (default) for 2 s a patch"),
     ("--brt-report", "report", "FILE", "reports", None,
-     "write what was found: *.html, *.md, *.json, or '-' for JSON on standard output; repeatable"),
+     "write what was found: *.html, *.md or *.json; repeatable"),
 )
 #: Those that pytest's own help leaves out.
 MORE_OPTIONS = (

@@ -6,9 +6,9 @@ a few are taken (`SETTINGS`).
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -69,8 +69,8 @@ class Options:
     jobs: int
     #: Seconds in which existing tests are run; None for as many as the number of patches asks for.
     guard: float | None
-    #: Files for what was found, "-" for standard output.
-    report: tuple[str, ...]
+    #: Files for what was found.
+    report: tuple[Path, ...]
     edit_model: str
     replies: Path | None
     samples: int | None
@@ -88,11 +88,6 @@ class Options:
         """The reports, one that is to be repaired too."""
         return tuple(dict.fromkeys(filter(None, (*self.issue, self.repair))))
 
-    @property
-    def reports(self) -> tuple[tuple[str, Path], ...]:
-        """Files for what was found, each with its kind: html, md or json."""
-        return tuple((Path(text).suffix[1:], Path(text)) for text in self.report if text != "-")
-
 
 def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ) -> Options:
     """Return the options of this run.
@@ -100,21 +95,27 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
     Raises:
         UsageProblem: a value is not what its option takes, or nothing would look at it.
     """
-    settings = _project_settings(config.rootpath)
+    file, settings = read_settings(config.rootpath)
+    for key in settings:
+        if key.startswith("brt_") and key not in map(destination, SETTINGS):
+            raise UsageProblem(
+                f"{config.rootpath / file}: {key} is not taken from a project's settings (remove "
+                f"it, and give --{key.replace('_', '-')} on the command line)"
+            )
     values: dict[str, Any] = {}
     for flag, _, metavar, kind, default, _ in (*OPTIONS, *MORE_OPTIONS):
-        source, given = flag, config.getoption(destination(flag))
-        variable = VARIABLES.get(flag, "")
+        key, variable = destination(flag), VARIABLES.get(flag, "")
+        source, given = flag, config.getoption(key)
         if given is None and environ.get(variable):
             source, given = variable, environ[variable]
-        elif given is None and flag in settings:
-            source, given = settings[flag]
-            _check_folders(config.rootpath, given, source)
+        elif given is None and key in settings:
+            source = f"{config.rootpath / file}: {key}"
+            given = _setting(config.rootpath, flag, settings[key], source)
         elif given is None:
             given = default
         texts = [given] if isinstance(given, str) else given or []
         read = [_read(kind, metavar, text, source) for text in texts]
-        name = destination(flag).removeprefix("brt_")
+        name = key.removeprefix("brt_")
         values[name] = tuple(read) if kind in REPEATED else [None, *read][-1]
     if values["model"] == "auto":
         from pytest_brt.model.spec import default_spec  # only runs of ours come here
@@ -127,89 +128,37 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
     return Options(**values)
 
 
-def _project_settings(root: Path) -> dict[str, tuple[str, Sequence[str]]]:
-    """Return what the project's settings give to options, and where.
+def _setting(root: Path, flag: str, value: object, source: str) -> list[str]:
+    """Return the texts that a project's setting gives to an option.
 
     Raises:
-        UsageProblem: a setting is not for a project to say, or of another kind.
+        UsageProblem: by it, the project would show its tests more than itself.
     """
-    found: dict[str, tuple[str, Sequence[str]]] = {}
-    file, section = read_settings(root)
-    known = {destination(flag): flag for flag in SETTINGS}
-    for key, value in section.items():
-        source = f"{root / file}: {key}"
-        if not key.startswith("brt_"):
-            continue
-        if key not in known:
-            raise UsageProblem(
-                f"{source} is not taken from a project's settings (remove it, and give "
-                f"--{key.replace('_', '-')} on the command line)"
-            )
-        try:
-            texts = setting_texts(value, several=known[key] == "--brt-env")
-        except ValueError as error:
-            raise UsageProblem(f"{source}: {error}, got {value!r}") from None
-        found[known[key]] = source, texts
-    return found
-
-
-def setting_texts(value: object, *, several: bool) -> list[str]:
-    """Return the texts that a setting gives to its option, one or `several`.
-
-    An ini file has texts and lists of texts; ``[tool.pytest]`` and ``pytest.toml`` of pytest 9 have
-    numbers and tables too (https://docs.pytest.org/en/stable/reference/customize.html).
-
-    Raises:
-        ValueError: it is of another kind; the message says what is expected.
-    """
-    if isinstance(value, dict) and several:
-        return [f"{name}={_text(entry)}" for name, entry in value.items()]
-    if isinstance(value, list):
-        texts = [_text(entry) for entry in value]
-        return texts if several else [",".join(texts)]
-    lines = _text(value).split("\n") if several else [_text(value)]
-    return [line.strip() for line in lines if line.strip()]
-
-
-def _text(value: object) -> str:
-    """Return a value as it would be typed."""
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        return str(value)
-    raise ValueError("expected a text, a number or a list of these")
-
-
-def _check_folders(root: Path, texts: Sequence[str], source: str) -> None:
-    """Refuse settings by which a project would show its tests more than itself."""
+    entries = value if isinstance(value, list) else [value]
+    texts = [line.strip() for entry in entries for line in str(entry).split("\n") if line.strip()]
     for text in texts:
-        name, _, value = text.partition("=")
-        if source.endswith("brt_python"):
+        name, _, where = text.partition("=")
+        if flag == "--brt-python":
             outside = find_outside("PYTHONPATH", str(Path(text).expanduser().parent), root)
         else:
-            outside = find_outside(name, value, root)
+            outside = find_outside(name, where, root)
         if outside:
             raise UsageProblem(
                 f"{source}: {name} names a folder outside of the project: {outside!r} "
                 "(give it on the command line)"
             )
+    return texts
 
 
 def _read(kind: str, metavar: str, text: str, source: str) -> object:
+    """Return the value of an option, or one of its values where it has several."""
+    known = metavar.strip("{}").split(",")
     try:
-        return read_value(kind, metavar, text)
+        if metavar.startswith("{") and text not in known:
+            raise ValueError(f"expected one of {', '.join(known)}")
+        return _READERS.get(kind, str)(text)
     except ValueError as error:
         raise UsageProblem(f"{source}: {error}, got {text!r}") from None
-
-
-def read_value(kind: str, metavar: str, text: str) -> object:
-    """Return the value of an option, or one of its values where it has several.
-
-    Raises:
-        ValueError: it says what was expected.
-    """
-    known = metavar.strip("{}").split(",")
-    if metavar.startswith("{") and text not in known:
-        raise ValueError(f"expected one of {', '.join(known)}")
-    return _READERS.get(kind, str)(text)
 
 
 def _whole(least: int, text: str) -> int:
@@ -221,19 +170,12 @@ def _whole(least: int, text: str) -> int:
 
 def _guard(text: str) -> float | None:
     """Read for how many seconds existing tests are run; None for "auto"."""
-    if text == "auto":
-        return None
-    seconds = 0.0 if text == "no" else _float(text)
-    if not 0 <= seconds < math.inf:
-        raise ValueError("expected auto, no or a number of seconds")
-    return seconds
-
-
-def _float(text: str) -> float:
+    if text in ("auto", "no"):
+        return None if text == "auto" else 0.0
     try:
-        return float(text)
+        return read_seconds(text)
     except ValueError:
-        return math.nan
+        raise ValueError("expected auto, no or a number of seconds") from None
 
 
 def read_seconds(text: str) -> float:
@@ -242,17 +184,17 @@ def read_seconds(text: str) -> float:
     >>> read_seconds("15m")
     900.0
     """
-    unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:].lower())
-    seconds = _float(text[:-1] if unit else text) * (unit or 1)
-    if not 0 < seconds < math.inf:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text.lower())
+    seconds = float(match[1]) * {"m": 60, "h": 3600}.get(match[2], 1) if match else 0.0
+    if not seconds:
         raise ValueError("expected a time, as in 90s, 15m or 1h")
     return seconds
 
 
-def _report(text: str) -> str:
-    if text != "-" and not text.endswith(_ENDINGS):
-        raise ValueError(f"expected a file called *{', *'.join(_ENDINGS)}, or '-'")
-    return text
+def _report(text: str) -> Path:
+    if not text.endswith(_ENDINGS):
+        raise ValueError(f"expected a file called *{', *'.join(_ENDINGS)}")
+    return Path(text)
 
 
 def read_pair(text: str) -> tuple[str, str]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+import time
+from collections.abc import Generator, Iterator
 from concurrent.futures import Future, wait
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
@@ -19,24 +20,18 @@ from typing import Any
 import pytest
 
 from pytest_brt import __version__
-from pytest_brt.codec import content_id
-from pytest_brt.edit.source_text import Placement
+from pytest_brt.codec import content_id, to_json
 from pytest_brt.errors import BrtError, ModelProblem, StoreProblem
-from pytest_brt.pipeline.keeping import (
-    keep_ranking,
-    keep_tests,
-    open_journal,
-)
+from pytest_brt.pipeline.keeping import keep
 from pytest_brt.pipeline.plan import Job
 from pytest_brt.pipeline.run import Run
 from pytest_brt.plugin import files
 from pytest_brt.plugin.apart import TYPED, command_again
 from pytest_brt.plugin.inputs import read_inputs
-from pytest_brt.plugin.items import Defect, JobItem, Outcome, Unheard, status_of, unmet_goals
+from pytest_brt.plugin.items import Defect, JobItem, Unheard, all_reached, status_of
 from pytest_brt.plugin.options import Write, read_options
-from pytest_brt.plugin.streams import write_report
 from pytest_brt.plugin.summary import header, show_summary
-from pytest_brt.render.answer import bug_tests, reviewed
+from pytest_brt.render.answer import reviewed
 from pytest_brt.render.report import Report
 from pytest_brt.render.words import count
 from pytest_brt.sandbox.workspace import HeldFolder
@@ -48,8 +43,8 @@ from pytest_brt.types import RunRecord, Status
 NO_MODEL = 6
 #: Exit code when a patch passes and none leads clearly.
 NO_LEADER = 7
-#: Seconds of silence after which long work is shown to go on.
-SIGN_OF_LIFE = 10.0
+#: Seconds between the lines that show without ``-v`` how far long work is.
+_APART = 10.0
 
 
 class Session:
@@ -70,26 +65,23 @@ class Session:
             self._scratch = held.path
             self.inputs = read_inputs(config, self.options, held.path, closing)
             self.root = Path(self.inputs.workbench.engine.subject.root)
-            self.tree = files.Tree(self.root, self.options)
-            self.journal = self._open_journal(closing)
+            self.tree = files.tree_hash(self.root, self.options)
+            self.journal = self._open_journal()
             closing.callback(self._forget)
             #: Ends every process and removes what was only for this run, the last opened first.
             self._closing = closing.pop_all()
+        self._shown = time.monotonic()
         self.run: Run | None = None
         self.report: Report | None = None
-        #: What was not reached of what was asked for, "" for nothing.
-        self.unreached = ""
+        #: Whether that was reached which was asked for.
+        self.is_reached = True
         #: Lines for the end of the summary, as in "JSON report: out.json".
         self.closing: list[str] = []
-        #: Whether the tests were kept for the next run.
-        self.kept = False
         #: pytest has waited for all items, or stopped as it was told to: at a second Ctrl-C it
         #: says of the first one no more than that something failed.
         self._came_through = False
-        #: All was written and shown, so what was finished is not needed any more.
-        self._is_told = False
-        #: The tests as changes of the project's files, shown or written at the end.
-        self.placed: tuple[Placement, ...] = ()
+        #: All was written, and then shown, so what was finished is not needed any more.
+        self._is_whole = self._is_told = False
 
     @property
     def unheard(self) -> str:
@@ -99,10 +91,10 @@ class Session:
     # -- collection ---------------------------------------------------------------------
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_sessionstart(self, session: pytest.Session) -> Generator[None, object, object]:
+    def pytest_sessionstart(self) -> Generator[None, object, object]:
         """Say what runs, on what, and how it is isolated."""
         result = yield
-        reporter: Any = session.config.pluginmanager.getplugin("terminalreporter")
+        reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
         if reporter is not None and self.config.get_verbosity() >= 0:
             for line in header(self.inputs, self.options):
                 show(reporter, f"brt: {line}")
@@ -113,51 +105,43 @@ class Session:
         """Collect our items and nothing else, by hooks that reporters listen to.
 
         Raises:
-            UsageError: an argument is neither the id nor the file of an item.
+            UsageError: a path is given, as for tests.
         """
         hook, config = session.config.hook, session.config
-        asked = config.args if config.args_source.name == "ARGS" else []
-        every = [self._item(session, path, job) for path, job in self._jobs()]
-        named = [[item for item in every if item.is_named(text)] for text in asked]
-        for text, found in zip(asked, named, strict=True):
-            if not found:
-                raise pytest.UsageError(
-                    f"{text!r}: test paths are not accepted here (use --brt-tests PATH, or "
-                    "--rank-fixes PATH for a patch)"
-                )
-        chosen = {item for found in named for item in found} if asked else set(every)
-        items: list[Any] = [item for item in every if item in chosen]
+        if config.args_source.name == "ARGS":
+            raise pytest.UsageError(
+                f"{config.args[0]!r}: test paths are not accepted here (use --brt-tests PATH, or "
+                "--rank-fixes PATH for a patch; -k NAME selects one)"
+            )
+        items: list[Any] = list(self._items(session))
         hook.pytest_collectreport(report=pytest.CollectReport("", "passed", None, items))
         hook.pytest_collection_modifyitems(session=session, config=config, items=items)
         session.items, session.testscollected = items, len(items)
         hook.pytest_collection_finish(session=session)
         return True
 
-    def _item(self, session: pytest.Session, path: Path, job: Job) -> JobItem:
-        """Return the item of a job; it is called after its file, or in it."""
-        file = Path(os.path.relpath(path, self.config.rootpath)).as_posix()
-        if path.is_relative_to(self._scratch):  # what was made here is called by its name
-            file = job.name if job.patch else path.relative_to(self._scratch).as_posix()
-        file, name = on_a_line(file), on_a_line(job.name)
-        node = file if job.patch else f"{file}::{name}"
-        return JobItem.from_parent(
-            session, name=name, nodeid=node, path=path, job=job, wait=self._wait_for
-        )
-
-    def _jobs(self) -> Iterator[tuple[Path, Job]]:
-        """Yield each job with the file of its report or patch."""
-        plan, cases = self.inputs.plan, self.inputs.cases
-        for path, issue in cases.issues.items():
-            for job in (*plan.attempts(issue.id), *plan.fixes(issue.id)):
-                yield path, job
-        for path, patch in cases.patches.items():
-            yield path, Job.of(plan.ranked, patch)
+    def _items(self, session: pytest.Session) -> Iterator[JobItem]:
+        """Yield the item of each job, called after the file of its patch or in its report's."""
+        plan, root = self.inputs.plan, self.config.rootpath
+        nodes = {
+            f"{issue.source}::{job.name}": job
+            for issue in plan.issues
+            for job in (*plan.attempts(issue.id), *plan.fixes(issue.id))
+        }
+        for path, patch in self.inputs.cases.patches.items():
+            is_made = path.is_relative_to(self._scratch)  # and is called by its name
+            node = patch.name if is_made else Path(os.path.relpath(path, root)).as_posix()
+            nodes[node] = Job.of(plan.ranked, patch)
+        for node, job in nodes.items():
+            name, nodeid = on_a_line(job.name), on_a_line(node)
+            yield JobItem.from_parent(
+                session, name=name, nodeid=nodeid, job=job, wait=self._wait_for
+            )
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: Any) -> tuple[str, str, str] | None:
         """Name what came of an item: "1 reproduced" instead of "1 passed"."""
-        outcome: Outcome | None = status_of(report)
-        return outcome and (outcome.category, outcome.letter, outcome.word)
+        return status_of(report)
 
     # -- the loop -----------------------------------------------------------------------
 
@@ -178,7 +162,7 @@ class Session:
             raise
         self._wait(over)
         self._came_through = True
-        self.unreached = "; ".join(unmet_goals(session.items))
+        self.is_reached = all_reached(session.items)
         return result
 
     def _wait_for(self, job: Job) -> tuple[Run, Any]:
@@ -201,15 +185,17 @@ class Session:
         self._show_progress()
 
     def _show_progress(self) -> None:
-        """Show what the work has said since: all with ``-v``, else now and then the last."""
-        verbosity, progress = self.config.get_verbosity(), self.inputs.progress
-        lines = progress.taken() if verbosity > 0 else progress.sign_of_life(SIGN_OF_LIFE)
+        """Show what the work has said since: all with ``-v``, else the last every ten seconds."""
+        verbosity = self.config.get_verbosity()
+        is_due = verbosity > 0 or time.monotonic() > self._shown + _APART
+        lines = self.inputs.progress.taken() if is_due else []
         reporter: Any = self.config.pluginmanager.getplugin("terminalreporter")
         capture: Any = self.config.pluginmanager.getplugin("capturemanager")
         if not lines or reporter is None or verbosity < 0:
             return
+        self._shown = time.monotonic()
         with capture.global_and_fixture_disabled() if capture else nullcontext():
-            for line in lines:
+            for line in lines if verbosity > 0 else lines[-1:]:
                 show(reporter, f"  {line}")
 
     # -- the end ------------------------------------------------------------------------
@@ -221,123 +207,83 @@ class Session:
             return
         self.run.stop()
         interrupted = exitstatus == pytest.ExitCode.INTERRUPTED or not self._came_through
-        self.closing += [*self.run.problems, *self._taken_up()]
+        self.closing += self.run.problems
+        if self.journal is not None and self.journal.taken:
+            results = count(self.journal.taken, "result")
+            self.closing.append(f"{results} taken from the interrupted run")
         record = self.run.record()
         self.config.hook.pytest_brt_finished(record=record)
-        engine = self.inputs.workbench.engine
-        report = files.build(record, engine, self.command, self.tree.hash)
+        report = files.build(record, self.inputs.workbench.engine, self.command, self.tree)
         leads = (ranking.answer.status in (Status.BEST, Status.ONLY) for ranking in report.rankings)
-        is_clear = bool(self.options.repair) or all(leads)
         if session.exitstatus == pytest.ExitCode.OK:
             failed = NO_MODEL if self.unheard else pytest.ExitCode.TESTS_FAILED
-            session.exitstatus = failed if self.unreached else 0 if is_clear else NO_LEADER
+            clear = 0 if self.options.repair or all(leads) else NO_LEADER
+            session.exitstatus = clear if self.is_reached else failed
         self.report = replace(report, exit_code=int(session.exitstatus))
+        is_written = self._write(record, self.report)
+        if not is_written and session.exitstatus in (pytest.ExitCode.OK, NO_LEADER):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if interrupted:
+            again = "continue" if self.journal is not None else "start again"
+            self.closing.append(f"{again}: {self.command}")
+        else:
+            self.closing += self._advice(self.report)
+        self._is_whole = is_written and not interrupted
+
+    def _write(self, record: RunRecord, report: Report) -> bool:
+        """Write each thing that was asked for; return whether all could be written."""
+        writers = [
+            partial(files.write_report, path, report, record, self.root)
+            for path in self.options.report
+        ]
+        if self.options.repair:
+            writers.append(partial(files.write_patches, record, self.options.repair))
+        writers += [partial(self._keep, record), partial(self._write_tests, record)]
         is_written = True
-        for write in self._writers(record, self.report):
+        for write in writers:
             try:
-                self.closing += filter(None, write())
+                self.closing += write()
             except BrtError as error:
                 self.closing.append(str(error))
                 is_written = False
-        if not is_written:
-            self.unreached = "not all that was asked for could be written"
-            if session.exitstatus in (pytest.ExitCode.OK, NO_LEADER):
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        if self.config.get_verbosity() >= 0:
-            self.closing += self._advice(record, interrupted=interrupted, is_clear=is_clear)
-        self._is_told = is_written and not interrupted
-
-    def _taken_up(self) -> Iterator[str]:
-        """Keep what was finished for the next run; yield what was taken of an interrupted one."""
-        if self.journal is None:
-            return
-        self.journal.close(interrupted=True)
-        if self.journal.taken:
-            yield f"{count(self.journal.taken, 'result')} taken from the interrupted run"
-        if self.journal.changed:
-            changed = count(self.journal.changed, "result")
-            yield f"{changed} of the interrupted run not used: changed since"
-
-    def _writers(self, record: RunRecord, report: Report) -> Iterator[Callable[[], Iterable[str]]]:
-        """Yield what writes each thing that was asked for, and returns lines about it."""
-        if self.tree.is_changed:
-            self.closing.append(
-                "the project was changed while this ran: some results are about the old state and"
-                " some about the new (run it again)"
-            )
-        for kind, path in self.options.reports:
-            yield partial(files.write_report, kind, path, report, record, self.root)
-        if self.options.repair:
-            yield partial(files.write_patches, record, self.options.repair)
-        if "-" in self.options.report:
-            yield partial(self._print, report)
-        yield partial(self._keep, record)
-        yield partial(self._write_tests, record)
-
-    def _print(self, report: Report) -> Iterator[str]:
-        try:
-            write_report(self.config, files.rendered("json", report)[1])
-        except OSError as error:
-            raise StoreProblem(f"--brt-report -: {error.strerror}") from error
-        yield ""
+        return is_written
 
     def _keep(self, record: RunRecord) -> Iterator[str]:
         """Keep for the next run what it may use; what cannot be kept is said, and no error."""
         folder = self.inputs.workbench.cache
         if folder is None:
             if hasattr(self.config, "cache") and (record.attempts or record.ranks):
-                why = "pytest's cache cannot be written (-o cache_dir=DIR moves it)"
-                yield f"the tests are not kept for the next run: {why}"
+                yield "the tests are not kept for the next run: pytest's cache cannot be written"
             return
         try:
-            if record.attempts:
-                instead = keep_tests(folder, record)
-                self.kept = True
-                if instead is not None:
-                    said = reviewed(instead.tests)
-                    yield f"kept: the bug tests of {instead.about} ({said})"
-            if record.ranks:
-                keep_ranking(folder, record)
+            instead = keep(folder, record)
+            if instead is not None:
+                yield f"kept: the bug tests of {instead.about} ({reviewed(instead.tests)})"
         except (OSError, StoreProblem) as error:
             yield f"the tests are not kept for the next run: {error}"
 
     def _write_tests(self, record: RunRecord) -> Iterator[str]:
-        """Write the tests into the project, or have them shown as a diff."""
-        write, bench = self.options.write, self.inputs.workbench
-        unseen = self.config.get_verbosity() < 0 or record.ranks or record.not_run
-        if write is Write.DIFF and unseen:
-            return
-        self.placed = files.place_tests(record, self.options, bench)
-        if write in (Write.NEW, Write.INTO):
-            yield from files.write_tests(self.placed, record, self.root)
+        """Write the tests into the project, where that is wanted."""
+        if self.options.write in (Write.NEW, Write.INTO):
+            placed = files.place_tests(record, self.options, self.inputs.workbench)
+            yield from files.write_tests(placed, record, self.root)
 
-    def _advice(self, record: RunRecord, *, interrupted: bool, is_clear: bool) -> Iterator[str]:
+    def _advice(self, report: Report) -> Iterator[str]:
         """Yield what the exit code means, and what to do next."""
-        is_loud = self.config.get_verbosity() > 0
-        if interrupted:
-            yield f"{'continue' if self.journal is not None else 'start again'}: {self.command}"
+        if self.config.get_verbosity() < 0:
             return
-        if is_loud and not self.unreached and not is_clear:
-            yield f"exit code {NO_LEADER}: something passes, and no patch leads clearly"
-        if self.unreached and (is_loud or self.unheard):
-            model = f"no model answered: {self.unheard}" if self.unheard else ""
-            code = NO_MODEL if self.unheard else 1
-            yield f"exit code {code}: {'; '.join(filter(None, [self.unreached, model]))}"
-        if is_loud:
-            yield f"again: {self.command}"
-        found = any(any(bug_tests(attempt.tests)) for attempt in record.attempts)
-        if found and self.kept and not record.ranks:
+        if self.unheard and not self.is_reached:
+            yield f"exit code {NO_MODEL}: no model answered: {self.unheard}"
+        made = any(test.candidate and not test.given for test in report.tests)
+        if made and self.inputs.workbench.cache is not None and not report.rankings:
             rank = "pytest-brt rank DIR" if TYPED in os.environ else "pytest --rank-fixes DIR"
             yield (
                 f"next: '{rank}' ranks the patches in DIR by these tests; 'pytest-brt review' "
                 "shows them, and takes which are right"
             )
 
-    def _open_journal(self, closing: ExitStack) -> Journal | None:
-        """Return what keeps finished work for the case that this run is interrupted.
-
-        None where the file is that of a run which goes on.
-        """
+    def _open_journal(self) -> Journal | None:
+        """Return what keeps finished work for the case that this run is interrupted."""
         bench, earlier = self.inputs.workbench, self.inputs.earlier
         if bench.cache is None or self.config.option.collectonly:
             return None
@@ -346,25 +292,24 @@ class Session:
             self.options, replies=None, report=(), jobs=1, budget=1.0, memory=1, executor=""
         )
         subject, isolation = repr(bench.engine.subject), bench.engine.sandbox.isolation
-        by = earlier.digest if earlier else ""
-        facts = (self.tree.hash, subject, isolation, repr(decisive), by)
-        return open_journal(bench.cache, content_id(__version__, *facts), closing)
+        by = to_json(earlier) if earlier else ""
+        facts = (__version__, self.tree, subject, isolation, repr(decisive), by)
+        return Journal(bench.cache / "journal.jsonl", content_id(*facts))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Show the tests and the ranking."""
         if self.report is None:
             return
-        is_told, self._is_told = self._is_told, False
-        diffs = [one.edit.diff() for one in self.placed]
-        is_written = self.options.write in (Write.NEW, Write.INTO)
-        show_summary(terminalreporter, self.report, self.closing, diffs, is_written=is_written)
+        write = self.options.write
+        is_written = None if write is Write.NO else write is not Write.DIFF
+        show_summary(terminalreporter, self.report, self.closing, is_written=is_written)
         terminalreporter.flush()
-        self._is_told = is_told
+        self._is_told = self._is_whole
 
     def _forget(self) -> None:
         """Remove what was finished where all was written and shown, and keep it else."""
-        if self.journal is not None:  # before what still runs is cut short
-            self.journal.close(interrupted=not self._is_told)
+        if self._is_told and self.journal is not None:
+            self.journal.forget()
         if self._is_told and self.options.replies is None:
             self.inputs.workbench.model.unfinished.forget()
 

@@ -12,16 +12,15 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from functools import partial
-from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-from pytest_brt.plugin.streams import keep_streams
+#: Bytes of standard input that are read.
+_MOST = 64 << 20
 
 
 class Ended:
@@ -44,33 +43,15 @@ def run_apart(config: pytest.Config) -> None:
 
     known, typed = config.known_args_namespace, config.invocation_params
     root = Path(known.rootdir).resolve() if known.rootdir else find_root(typed.dir)
-    keeps = config.pluginmanager.hasplugin("cacheprovider")
-    arguments = [*apart(root, keeps=keeps), *typed.args]
-    code = pytest.main(arguments, plugins=list(typed.plugins or ()))
+    code = pytest.main([*apart(root), *typed.args], plugins=list(typed.plugins or ()))
     config.pluginmanager.register(Ended(int(code)))
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Declare the hooks that other plugins may implement, where they are not declared yet."""
+    """Declare the hooks that other plugins may implement."""
     from pytest_brt import hookspec
 
-    finished = getattr(pluginmanager.hook, "pytest_brt_finished", None)
-    if finished is None or not finished.has_spec():
-        pluginmanager.add_hookspecs(hookspec)
-
-
-class _UnrewrittenModules:
-    """Finds our modules before pytest, which rewrites the asserts of plugins, would.
-
-    What it makes of them it can only keep where it may write: in an image, or in an environment
-    of somebody else, each run would compile all of them again.
-    """
-
-    @staticmethod
-    def find_spec(
-        name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        return PathFinder.find_spec(name, path, target) if name.startswith("pytest_brt.") else None
+    pluginmanager.add_hookspecs(hookspec)
 
 
 def _import_nothing_of_the_project(config: pytest.Config) -> None:
@@ -79,16 +60,19 @@ def _import_nothing_of_the_project(config: pytest.Config) -> None:
     theirs = {"", os.getcwd(), *map(str, config.getini("pythonpath"))}  # noqa: PTH109
     config.add_cleanup(lambda: sys.path.__setitem__(slice(None), before))
     sys.path[:] = [path for path in sys.path if path not in theirs]
-    finder = _UnrewrittenModules()
-    sys.meta_path.insert(0, finder)
-    config.add_cleanup(lambda: sys.meta_path.remove(finder))
+    # pytest would rewrite our asserts, in each run where it may not keep what it makes of them.
+    finders = sys.meta_path[:]
+    config.add_cleanup(lambda: sys.meta_path.__setitem__(slice(None), finders))
+    sys.meta_path[:] = [one for one in finders if "assertion" not in type(one).__module__]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
     """Prepare a run of ours, before every plugin that acts on its options here already."""
     _import_nothing_of_the_project(early_config)
-    keep_streams(early_config)
+    options = early_config.known_args_namespace
+    if "-" in (*(options.brt_issue or ()), options.brt_repair):  # before pytest captures
+        early_config.option.brt_stdin = sys.stdin.buffer.read(_MOST + 1)
     return (yield)
 
 

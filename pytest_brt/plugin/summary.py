@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -33,11 +33,6 @@ def header(inputs: Inputs, options: Options) -> Iterator[str]:
     if inputs.earlier:
         review = reviewed(inputs.earlier.tests)
         yield f"bug tests from the last run ({inputs.earlier.about}){review and f'; {review}'}"
-    if not subject.packages:
-        yield (
-            f"no package or module in {subject.root!r}: is it the project's root? "
-            "(start pytest there, or --rootdir DIR)"
-        )
     for issue in inputs.plan.issues:
         if issue.unread:
             yield (
@@ -55,14 +50,13 @@ def show_summary(
     reporter: pytest.TerminalReporter,
     report: Report,
     closing: Iterable[str],
-    diffs: Sequence[str] = (),
     *,
-    is_written: bool = False,
+    is_written: bool | None = False,
 ) -> None:
-    """Show the answer, what it rests on, the tests as changes, and what to do next."""
+    """Show the answer, what it rests on, the tests, and what to do next."""
     reporter.ensure_newline()
     verbosity = reporter.config.get_verbosity()
-    for line in summary(report, verbosity, diffs, is_written=is_written):
+    for line in summary(report, verbosity, is_written=is_written):
         if line.style in ("=", "-"):
             reporter.section(line.text, sep=line.style)
         else:

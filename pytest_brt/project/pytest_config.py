@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from configparser import Error, RawConfigParser
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import pairwise
 from pathlib import Path
 
 from pytest_brt.bounded import bounded_text
@@ -118,8 +117,6 @@ class PytestConfig:
     keys: tuple[str, ...] = ()
     #: The value of the key DJANGO_SETTINGS_MODULE, or "".
     django_settings: str = ""
-    #: The value of the key cache_dir, or "".
-    cache_dir: str = ""
     #: Whether the file cannot be read, so that our runs have to do without it.
     is_broken: bool = False
 
@@ -280,7 +277,6 @@ def _config(name: str, section: Mapping[str, object]) -> PytestConfig:
         collected=collected,
         keys=tuple(section),
         django_settings=str(section.get("DJANGO_SETTINGS_MODULE") or "").strip(),
-        cache_dir=str(section.get("cache_dir") or "").strip(),
     )
 
 
@@ -293,52 +289,3 @@ def _words(value: object) -> tuple[str, ...]:
         return tuple(shlex.split(value, comments=True))
     except ValueError:
         return tuple(value.split())
-
-
-# -- the folder of pytest's cache --
-
-
-def cache_dir_of(root: Path) -> Path:
-    """Return the folder of pytest's cache for runs of the project at `root`.
-
-    As pytest finds it (https://docs.pytest.org/en/stable/reference/reference.html#confval-cache_dir),
-    but for two things: ``-o cache_dir=…`` on one run's command line, which only that run knows, and
-    what the project itself says, which counts only as far as `project_cache_dir` lets it.
-    """
-    given = _cache_dir_in(shlex.split(os.environ.get("PYTEST_ADDOPTS", "")))
-    if given:
-        return root / os.path.expandvars(Path(given).expanduser())
-    usual = Path(os.environ.get("TOX_ENV_DIR", ""), ".pytest_cache")
-    return root / (project_cache_dir(root) or usual)
-
-
-def project_cache_dir(root: Path) -> str:
-    """Return the folder that the project's settings name for the cache, "" where it is not used.
-
-    A checkout may be a stranger's: what it names is used only where it is one folder inside the
-    project, without a variable, and no link leads out (`stated_cache_dir` has it as it stands).
-    """
-    stated = stated_cache_dir(root)
-    is_odd = any(char in stated for char in "$~") or not stated.isprintable()
-    if not stated or is_odd or Path(stated).is_absolute():
-        return ""
-    try:
-        place = (root / stated).resolve()
-    except (OSError, RuntimeError):  # links that go round in a circle
-        return ""
-    return stated if place.is_relative_to(root.resolve()) and place != root.resolve() else ""
-
-
-def stated_cache_dir(root: Path) -> str:
-    """Return what the project's settings say of pytest's cache, "" for nothing."""
-    config = read_config(root)
-    return _cache_dir_in(config.addopts) or config.cache_dir
-
-
-def _cache_dir_in(words: Sequence[str]) -> str:
-    """Return what the last ``-o cache_dir=…`` among the words of a command line says, or ""."""
-    chosen = ""
-    for before, word in pairwise(words):
-        if before in ("-o", "--override-ini") and word.startswith("cache_dir="):
-            chosen = word.partition("=")[2]
-    return chosen

@@ -170,9 +170,7 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
     return remarks
 
 
-def find_difference(
-    ranks: Sequence[Rank], calls: Sequence[Variation], issue: str
-) -> Telling | None:
+def find_difference(ranks: Sequence[Rank], calls: Sequence[Variation]) -> Telling | None:
     """Return the smallest call that gives different results on patches, None for none."""
     for call, given in _rows(ranks, calls):
         gives: dict[tuple[str, str], list[str]] = {}
@@ -180,7 +178,6 @@ def find_difference(
             gives.setdefault((outcome.text, outcome.raised), []).append(name)
         if len(gives) > 1 and ("", "") not in gives:
             return Telling(
-                issue=issue,
                 test=call.test,
                 setup=call.statements[:-1],
                 expression=call.statements[-1],

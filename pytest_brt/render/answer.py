@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from pytest_brt.render.words import listed
 from pytest_brt.types import (
     Answer,
     Attempt,
-    Ending,
     Evidence,
-    Fix,
     JudgedTest,
     Measured,
     Note,
@@ -37,13 +36,12 @@ _OTHER_PYTHON = (
     "if the project's own tests do not run with this interpreter either, choose another: "
     "--brt-python"
 )
+#: What may do better than a model that found nothing.
+_ASK_AGAIN = (
+    "give the model more time or steps (--brt-budget, --brt-steps), or try a larger one "
+    "('pytest-brt models')"
+)
 _NOTHING = Note(code="no-test", text="no test could be made from the report")
-#: What helps a model that was cut short.
-MORE = {
-    Ending.TIME: "give the model more time (--brt-budget)",
-    Ending.STEPS: "give the model more steps (--brt-steps)",
-    Ending.TOKENS: "give the model a larger context (--brt-model MODEL,context=N)",
-}
 #: What one test does, and what several do.
 _WORDS = {
     Verdict.PASS: ("passes on this tree", "pass on this tree"),
@@ -58,7 +56,6 @@ _WORDS = {
 WARNINGS = ("interrupted", "not-tried", "put-at-top", "without-model")
 #: Measured tests from which on a share of them says something.
 _MANY = 10
-_PROBABLY = ", probably because of this bug"
 
 
 def bug_tests(tests: Iterable[JudgedTest]) -> tuple[tuple[JudgedTest, ...], tuple[JudgedTest, ...]]:
@@ -81,34 +78,27 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
     if sure or possible:
         return _possible((*sure, *possible))
     for attempt in attempts:
-        for judged in attempt.settled:
-            return _not_here(judged.test.oracle.sentence, attempt.fix)
+        if attempt.settled:
+            return _not_here(attempt)
     reason = _why_not(attempts)
-    hint = f"; {reason.hint}" if reason.hint else ""
-    text = f": {reason.text}{hint}."
-    return _answer(Status.NOT_REPRODUCED, "Not reproduced", text, reason=reason)
+    text = "; ".join(filter(None, (reason.text, reason.hint)))
+    return _answer(Status.NOT_REPRODUCED, "Not reproduced", f": {text}.", reason=reason)
 
 
 def _answer(
-    status: Status,
-    headline: str,
-    goes_on: str,
-    *best: str,
-    reason: Note | None = None,
-    fix: Fix | None = None,
+    status: Status, headline: str, goes_on: str, *best: str, reason: Note | None = None
 ) -> Answer:
     text = headline + goes_on
-    return Answer(status=status, headline=headline, text=text, best=best, reason=reason, fix=fix)
+    return Answer(status=status, headline=headline, text=text, best=best, reason=reason)
 
 
 def _reproduced(best: JudgedTest, many: int) -> Answer:
     name = best.test.name
-    because = " because of this bug" if best.judgement.confidence == 1 else _PROBABLY
-    fails = f"{name} fails{because}"
+    likely = "" if best.judgement.confidence == 1 else ", probably"
+    fails = f"{name} fails{likely} because of this bug"
     if many > 1:
-        fails = f"{many} bug tests fail{because}; the best is {name}"
-    goes_on = f": {fails} ({how_sure(best)})."
-    return _answer(Status.REPRODUCED, "Reproduced", goes_on, name)
+        fails = f"{many} bug tests fail{likely} because of this bug; the best is {name}"
+    return _answer(Status.REPRODUCED, "Reproduced", f": {fails} ({how_sure(best)}).", name)
 
 
 def _possible(tests: Sequence[JudgedTest]) -> Answer:
@@ -119,83 +109,52 @@ def _possible(tests: Sequence[JudgedTest]) -> Answer:
         hint = _SAY_WHAT_IS_RIGHT
     more = f" ({how_sure(best)}), but {hint}"
     if best.judgement.evidence is Evidence.STATED_VALUE:  # a fix often gives another value
-        hint = _ACCEPT
-        more = f": it does not return the value the report expects ({how_sure(best)}); {hint}"
+        more = f": it does not return the value the report expects ({how_sure(best)}); {_ACCEPT}"
     reason = Note(code="less-certain", text="it may fail for another reason", hint=hint)
     goes_on = f": {best.test.name} fails{more}."
     return _answer(Status.POSSIBLE, "Possibly reproduced", goes_on, best.test.name, reason=reason)
 
 
-def _not_here(seen: str, fix: Fix | None) -> Answer:
+def _not_here(attempt: Attempt) -> Answer:
     """Return that a bug does not show, what a test sees instead, and what made it go away."""
+    seen, fix = attempt.settled[0].test.oracle.sentence, attempt.fix
     if fix is not None and fix.code != "never-seen":
         goes_on = f": {fix.text}. {seen}"
     else:
         nor = f", {fix.text}" if fix else ""
         goes_on = f"{nor}: {seen[:-1]}; {_CHECK_VERSION}."
-    return _answer(Status.NOT_HERE, "Not reproduced here", goes_on, fix=fix)
+    return replace(_answer(Status.NOT_HERE, "Not reproduced here", goes_on), fix=fix)
 
 
 def _why_not(attempts: Sequence[Attempt]) -> Note:
     """Return why a report gave no bug test, and what to do."""
-    tests = [test for attempt in attempts for test in attempt.tests]
-    ran = [t for t in tests if not _is_start(t)]
-    verdicts = Counter(test.judgement.verdict for test in ran)
-    text = _what_they_do(verdicts) if verdicts else ""
-    if text and not any(test.test.origin.model for test in tests):
+    # What pins what happens now is turned round afterwards.
+    tests = [
+        test
+        for attempt in attempts
+        for test in attempt.tests
+        if test.test.origin.strategy != "invert" or test.judgement.verdict is not Verdict.PASS
+    ]
+    notes = [note for one in attempts for note in (*one.misses, *one.notes)]
+    hint = next((note.hint for one in attempts for note in one.misses if note.hint), "")
+    if any(one.cost.calls or one.trajectories or one.endings for one in attempts):
+        hint = hint or _ASK_AGAIN
+    if not tests:
+        first = next((note for note in notes if note.code not in WARNINGS), _NOTHING)
+        return replace(first, hint=hint or first.hint)
+    verdicts = Counter(test.judgement.verdict for test in tests)
+    does = [
+        f"{many} {_WORDS.get(verdict, (verdict, verdict))[many > 1]}"
+        for verdict, many in verdicts.most_common()
+    ]
+    text = f"of the tests made from the report, {listed(does)}"
+    if not any(test.test.origin.model for test in tests):
         if set(verdicts) == {Verdict.PASS}:
             return Note(code="passes", text=text, hint=_CHECK_VERSION)
         if set(verdicts) == {Verdict.BROKEN}:
             cause = tests[0].judgement.runs[0].cause.text
             return Note(code="broken", text=f"{text}: {cause}", hint=_OTHER_PYTHON)
-    notes = [note for one in attempts for note in (*one.misses, *one.notes)]
-    misses = [note for note in notes if note.code not in WARNINGS]
-    advice = next((note.hint for one in attempts for note in one.misses if note.hint), "")
-    advice = advice or _ask_again(attempts)
-    if text:
-        return Note(code="other-tests", text=text, hint=advice or "see -v")
-    reason = next(iter(misses), _NOTHING)
-    return Note(code=reason.code, text=reason.text, hint=advice or reason.hint)
-
-
-def _is_start(item: JudgedTest) -> bool:
-    """Say whether a test pins what happens now: `invert` turns it round afterwards."""
-    return item.test.origin.strategy == "invert" and item.judgement.verdict is Verdict.PASS
-
-
-def _what_they_do(verdicts: Counter[Verdict]) -> str:
-    """Return what tests that are no bug tests do, as in "both tests made from it are flaky"."""
-    total = verdicts.total()
-    does = [
-        (many, _WORDS.get(verdict, (verdict, verdict))[many > 1])
-        for verdict, many in verdicts.most_common()
-    ]
-    if len(does) > 1:
-        what = listed([f"{number} {words}" for number, words in does])
-        return f"of {total} tests made from the report, {what}"
-    made = "the only test" if total == 1 else "both tests" if total == 2 else f"all {total} tests"
-    return f"{made} made from the report {does[0][1]}"
-
-
-def _ask_again(attempts: Sequence[Attempt]) -> str:
-    """Return what may do better than a model that found nothing, "" where none was asked."""
-    asked = [one for one in attempts if one.cost.calls or one.trajectories or one.endings]
-    if not asked:
-        return ""
-    ran_out = {
-        ending
-        for one in asked
-        for ending in (*(talk.ending for talk in one.trajectories), *one.endings)
-        # Of a sample it means that its answer was too long; only the agent has steps to give.
-        if not (ending is Ending.TOKENS and one.endings)
-        and not (ending is Ending.STEPS and one.strategy != "agent")
-    }
-    if any(note.code == "not-tried" for one in asked for note in one.notes):
-        ran_out.add(Ending.TIME)
-    tried_all = any(one.strategy == "auto" for one in asked)
-    other = "a larger model ('pytest-brt models')" if tried_all else "--brt-strategy auto"
-    more = [words for ending, words in MORE.items() if ending in ran_out]
-    return ", or ".join([*more, f"try {other}"])
+    return Note(code="other-tests", text=text, hint=hint or "see -v")
 
 
 # -- what is said of one test ------------------------------------------------------------------
@@ -220,7 +179,6 @@ def percent(confidence: float, measured: Measured | None) -> str:
 
 def reviewed(tests: Iterable[JudgedTest]) -> str:
     """Return what a person said about tests, as in "you accepted 2 and rejected 1", or ""."""
-    said = Counter(test.review for test in tests)
-    verbs = {Review.ACCEPTED: "accepted", Review.REJECTED: "rejected"}
-    parts = [f"{verb} {said[review]}" for review, verb in verbs.items() if said[review]]
+    said = Counter(test.review for test in tests if test.review is not Review.OPEN)
+    parts = [f"{review} {many}" for review, many in sorted(said.items())]
     return f"you {' and '.join(parts)}" if parts else ""

@@ -28,7 +28,6 @@ from pytest_brt.types import (
     Answer,
     Attempt,
     Cell,
-    FailsBefore,
     FoundFix,
     Frame,
     Guarded,
@@ -37,7 +36,6 @@ from pytest_brt.types import (
     Note,
     PatchResult,
     Rank,
-    Regression,
     Repair,
     RunRecord,
     Standing,
@@ -50,15 +48,13 @@ T = TypeVar("T")
 
 def build_report(record: RunRecord, setting: Setting, exit_code: int) -> Report:
     """Return the report of a run."""
-    rankings = dict.fromkeys(rank.result.issue for rank in record.ranks)
-    rankings |= dict.fromkeys(lacking.issue for lacking in record.not_run)
     return Report(
         setting=setting,
         exit_code=exit_code,
         issues=tuple(_issue(issue, record.attempts) for issue in record.issues),
         tests=_tests(record),
-        rankings=tuple(_ranking(record, issue) for issue in rankings),
-        repairs=tuple(_repair(repair, record.repairs) for repair in record.repairs),
+        rankings=(_ranking(record),) if record.ranks or record.not_run else (),
+        repairs=tuple(map(_repair, record.repairs)),
         places=record.localised,
     )
 
@@ -84,7 +80,7 @@ def _issue(issue: Issue, attempts: Sequence[Attempt]) -> IssueEntry:
         issue,
         answer=answer,
         notes=tuple(dict.fromkeys(_notes(made, answer))),
-        attempts=tuple(_attempt(attempt, made) for attempt in made),
+        attempts=tuple(map(_attempt, made)),
     )
 
 
@@ -92,27 +88,16 @@ def _notes(attempts: Sequence[Attempt], answer: Answer | None) -> Iterator[Note]
     """Yield what the attempts at a report have to say that its answer does not."""
     said = answer.reason.text if answer and answer.reason else ""
     for attempt in attempts:
-        replayed = "" if attempt.strategy == "replay" else "replay: "
-        by = f"{_name(attempt, attempts)}: " if len(attempts) > 1 else ""
-        misses = [replace(note, text=f"{replayed}{note.text}") for note in attempt.misses]
-        for note in (*misses, *attempt.notes):
-            if note.text.removeprefix(replayed) != said:
+        by = f"{attempt.strategy}-{attempt.index:02}: " if len(attempts) > 1 else ""
+        for note in (*attempt.misses, *attempt.notes):
+            if note.text != said:
                 yield replace(note, text=f"{by}{note.text}")
 
 
-def _name(one: Attempt | Repair, others: Sequence[Attempt | Repair]) -> str:
-    """Return what a run of a strategy is called: "agent-03", or "libro" where there is one."""
-    several = sum(other.strategy == one.strategy for other in others) > 1
-    return f"{one.strategy}-{one.index:02}" if several else one.strategy
-
-
-def _attempt(attempt: Attempt, others: Sequence[Attempt]) -> AttemptEntry:
+def _attempt(attempt: Attempt) -> AttemptEntry:
     return _entry(
         AttemptEntry,
         attempt,
-        name=_name(attempt, others),
-        tests=len(attempt.tests),
-        candidates=sum(judged.judgement.candidate for judged in attempt.tests),
         dialogues=tuple(
             Dialogue(actions=tuple(step.action for step in talk.steps), ending=talk.ending)
             for talk in attempt.trajectories
@@ -173,18 +158,16 @@ def _is_test(frame: Frame) -> bool:
 # -- patches ----------------------------------------------------------------------------------
 
 
-def _ranking(record: RunRecord, issue: str) -> Ranking:
-    ranks = [rank for rank in record.ranks if rank.result.issue == issue]
-    not_run = next((lacking for lacking in record.not_run if lacking.issue == issue), None)
-    tellings = tuple(telling for telling in record.tellings if telling.issue == issue)
-    brought = [t for t in record.brought if t.judgement.candidate and t.test.issue == issue]
+def _ranking(record: RunRecord) -> Ranking:
+    ranks, tellings = record.ranks, record.tellings
+    brought = [test for test in record.brought if test.judgement.candidate]
     return Ranking(
-        issue=issue,
-        answer=answer_ranking(ranks, not_run, tellings, brought, record.tried.get(issue, 0)),
+        issue=record.ranked,
+        answer=answer_ranking(ranks, record.not_run, tellings, brought, record.tried),
         patches=tuple(map(patch_entry, ranks)),
-        not_run=not_run,
+        not_run=record.not_run,
         tellings=tellings,
-        tried=record.tried.get(issue, 0),
+        tried=record.tried,
         notes=tuple(notes_of(ranks)),
     )
 
@@ -214,8 +197,7 @@ def _note(result: PatchResult, rank: Rank) -> str:
         alone = "passes only bug tests that it brings"
         parts.append(alone if result.passes_own else "no bug test could be run on it")
         why = {run_words(cell) for cell in result.cells if cell.verdict is Verdict.INVALID}
-        if len(why) == 1:
-            parts += why
+        parts += why if len(why) == 1 else ()
     if rank.standing is Standing.CLOSE and rank.place and rank.place[0] != 1:
         parts.append("too close to the first to call")
     if rank.copies:
@@ -228,29 +210,22 @@ def _note(result: PatchResult, rank: Rank) -> str:
 def _existing(guarded: Guarded | None) -> ExistingTests | None:
     if guarded is None:
         return None
-    broken = tuple(map(_existing_outcome, guarded.regressions))
-    failing = tuple(map(_existing_outcome, guarded.failing))
-    return _entry(ExistingTests, guarded, broken=broken, failing=failing)
+    broken = (_entry(Outcome, one, reason=one.cause.text) for one in guarded.regressions)
+    return _entry(ExistingTests, guarded, broken=tuple(broken))
 
 
 def _outcome(cell: Cell) -> Outcome:
     return _entry(Outcome, cell, reason=run_words(cell))
 
 
-def _existing_outcome(failed: Regression | FailsBefore) -> Outcome:
-    verdict = failed.verdict if isinstance(failed, Regression) else Verdict.FAIL
-    return _entry(Outcome, failed, verdict=verdict, reason=failed.cause.text)
-
-
 # -- repairs ----------------------------------------------------------------------------------
 
 
-def _repair(repair: Repair, others: Sequence[Repair]) -> RepairEntry:
+def _repair(repair: Repair) -> RepairEntry:
     dialogue = repair.trajectory
     return _entry(
         RepairEntry,
         repair,
-        name=_name(repair, others),
         given=repair.brt,
         steps=len(dialogue.steps) if dialogue else 0,
         ending=dialogue.ending if dialogue else None,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment
@@ -14,11 +12,7 @@ from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 
 from pytest_brt.render.report import (
-    IssueEntry,
-    PatchEntry,
-    Ranking,
     Report,
-    TestEntry,
     candidates,
 )
 from pytest_brt.render.table import mark, origin_words, table
@@ -36,41 +30,16 @@ _CODE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
-    """A report and its ranking, as far as there are both."""
-
-    issue: IssueEntry | None
-    ranking: Ranking | None
-    #: The bug tests, in the order of their columns.
-    tests: Sequence[TestEntry]
-
-    @property
-    def patches(self) -> tuple[PatchEntry, ...]:
-        """The patches, best first."""
-        return self.ranking.patches if self.ranking else ()
-
-    @property
-    def leaders(self) -> list[PatchEntry]:
-        """The two patches at the top that are not the same patch; none where there is one."""
-        tried = [patch for patch in self.patches if patch.epr is not None]
-        others = [patch for patch in tried[1:] if patch.name not in tried[0].copies]
-        return [tried[0], others[0]] if others else []
-
-    @property
-    def quotes(self) -> list[str]:
-        """What sure bug tests quote of the report."""
-        return [test.quote for test in self.tests if test.counts and test.quote]
-
-
 def html(report: Report) -> str:
     """Return the page, which every parser takes: no undecoded bytes, no control characters."""
     sections = [
-        Section(
-            issue=issue,
-            ranking=ranking,
-            tests=candidates(report.tests_of(issue.id if issue else "")),
-        )
+        {
+            "issue": issue,
+            "ranking": ranking,
+            # In the order of their columns.
+            "tests": candidates(report.tests_of(issue.id if issue else "")),
+            "patches": ranking.patches if ranking else (),
+        }
         for issue, ranking in report.sections()
     ]
     jinja = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -84,7 +53,6 @@ def html(report: Report) -> str:
         highlighted=highlighted,
         line_kind=line_kind,
         mark=mark,
-        marked=marked,
         origin=origin_words,
         table=table,
     )
@@ -97,39 +65,19 @@ def begun(answer: Answer) -> Markup:
     return Markup("<strong>{}</strong>{}").format(answer.headline, rest)
 
 
-def coded(sentence: str) -> Markup:
-    """Return a sentence in which what stands between backticks is code.
+def coded(text: str) -> Markup:
+    """Return a text in which what stands between backticks, or fences, is code.
 
     >>> coded("`f(1)` < 2")
     Markup('<code>f(1)</code> &lt; 2')
     """
-    return marked(sentence, ())
-
-
-def marked(text: str, quotes: Iterable[str]) -> Markup:
-    """Return a text with code as code, and each of `quotes` marked where it stands."""
-    # Where a quote is wrapped, only the blanks differ.
-    patterns = [r"\s+".join(map(re.escape, quote.split())) for quote in dict.fromkeys(quotes)]
-    found = [m.span() for m in re.finditer("|".join(patterns), text)] if patterns else []
     parts, at = [], 0
     for code in _CODE.finditer(text):
-        group = "block" if code["fence"] else "inline"
         tag = '<pre tabindex="0">{}</pre>' if code["fence"] else "<code>{}</code>"
-        parts.append(_stretch(text, at, code.start(), found))
-        parts.append(Markup(tag).format(_stretch(text, *code.span(group), found)))
+        inner = Markup(tag).format(code["block"] if code["fence"] else code["inline"])
+        parts += [escape(text[at : code.start()]), inner]
         at = code.end()
-    return Markup().join([*parts, _stretch(text, at, len(text), found)])
-
-
-def _stretch(text: str, start: int, end: int, marks: Sequence[tuple[int, int]]) -> Markup:
-    """Return a part of the text that lies in one element, so that marks end where it does."""
-    parts, at = [], start
-    for first, last in marks:
-        inner, outer = max(first, at), min(last, end)
-        if inner < outer:
-            parts += [escape(text[at:inner]), Markup("<mark>{}</mark>").format(text[inner:outer])]
-            at = outer
-    return Markup().join([*parts, escape(text[at:end])])
+    return Markup().join([*parts, escape(text[at:])])
 
 
 def highlighted(source: str) -> Markup:

@@ -52,20 +52,15 @@ def _table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def _details(patches: Sequence[PatchEntry], report: Report) -> Iterator[str]:
-    """Yield a block, closed at first, of what each patch changes, and how to see it again."""
+    """Yield a block, closed at first, of what each patch passes and breaks, and how to see it."""
     names = {test.id: test.name for test in report.tests if test.candidate}
-    rows: list[tuple[str, ...]] = [
-        ("patch", "fails before, passes after", "fails before and after", "breaks")
-    ]
+    rows: list[tuple[str, ...]] = [("patch", "passes", "breaks")]
     commands = [report.setting.command]
     for patch in patches:
         broken = [outcome.test for outcome in patch.broken]
-        passed, failed = (
-            [names[c.test] for c in patch.cells if c.test in names and c.verdict is verdict]
-            for verdict in (Verdict.PASS, Verdict.FAIL)
-        )
-        some = (", ".join(tests) or "–" for tests in (passed, failed, broken))
-        rows.append((patch.name, *some))
+        cells = [cell for cell in patch.cells if cell.verdict is Verdict.PASS]
+        passed = [names[cell.test] for cell in cells if cell.test in names]
+        rows.append((patch.name, ", ".join(passed) or "–", ", ".join(broken) or "–"))
         if broken:
             commands.append(f"pytest {shlex.join(broken)}  # with {patch.name}")
     yield "<details><summary>What each patch passes and breaks, and how to see it</summary>"

@@ -25,7 +25,6 @@ from pytest_brt.types import (
     Note,
     NotRun,
     OracleKind,
-    Refused,
     Review,
     Standing,
     Telling,
@@ -93,10 +92,9 @@ class TestEntry:
     model: str
     #: Names of the patches that it came with.
     brought_by: tuple[str, ...]
-    #: By what it tells wrong from right; the same in words; the words of the report behind it.
+    #: By what it tells wrong from right; the same in words.
     oracle: OracleKind
     sentence: str
-    quote: str
     #: Where it is placed in the project, and the test file in which it belongs, or empty.
     file: str
     host: str
@@ -151,15 +149,10 @@ class Dialogue:
 class AttemptEntry:
     """One run of one strategy at a report."""
 
-    #: As it is shown: "libro", or "agent-03" where a strategy ran several times.
-    name: str
-    #: The strategy's own name.
+    #: Its strategy's name.
     strategy: str
     #: Number of the run within its strategy, from 0.
     index: int
-    #: Tests that it considered, and those of them that fail as reported.
-    tests: int
-    candidates: int
     #: Wall-clock.
     seconds: float
     #: What was spent on a model.
@@ -205,8 +198,6 @@ class ExistingTests:
     broken: tuple[Outcome, ...]
     #: Those that do because they assert the bug: they count against no patch.
     disputed: tuple[AssertedBug, ...]
-    #: Tests left out because they do not pass without a patch.
-    failing: tuple[Outcome, ...]
     #: Why no more were run.
     shortfalls: tuple[Note, ...]
     #: Wall-clock.
@@ -227,7 +218,7 @@ class PatchEntry:
     size: int
     #: Whether it applies to the tree; else why not.
     applies: bool
-    refused: Refused | None
+    refused: Note | None
     #: What is odd about it.
     remarks: tuple[Note, ...]
     #: All there is to say besides figures, in words.
@@ -246,8 +237,6 @@ class PatchEntry:
     #: The evidence of the strongest sure test that the first patch passes, `yours` where a person
     #: gave or accepted it; empty for all others.
     leads_by: str = ""
-    #: Patches with the same number pass the same tests; 0 for none.
-    group: int = 0
     #: Names of the patches that make the same program.
     copies: tuple[str, ...] = ()
     #: What moved its score, strongest first, in words.
@@ -282,7 +271,7 @@ class Ranking:
     not_run: NotRun | None
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...]
-    #: How many calls were tried on leading patches, to find one.
+    #: How many calls were tried on patches, to find one.
     tried: int
     #: What there is to say about the existing tests and values, in words.
     notes: tuple[str, ...]
@@ -315,9 +304,7 @@ class RepairEntry:
 
     #: Id of the report.
     issue: str
-    #: As it is shown: "auto", or "repairagent-03" where a strategy ran several times.
-    name: str
-    #: The strategy's own name.
+    #: Its strategy's name.
     strategy: str
     #: Number of the run within its strategy, from 0.
     index: int

@@ -9,7 +9,7 @@ from pytest_brt.render.report import PatchEntry, TestEntry
 from pytest_brt.render.words import listed
 from pytest_brt.types import Author, Verdict
 
-_HEADS = ("rank", "patch", "bug tests", "existing tests", "EPR", "score", "group", "note")
+_HEADS = ("rank", "patch", "bug tests", "existing tests", "EPR", "score", "note")
 
 
 def table(patches: Sequence[PatchEntry], *, whole: bool = False) -> list[tuple[str, ...]]:
@@ -17,32 +17,27 @@ def table(patches: Sequence[PatchEntry], *, whole: bool = False) -> list[tuple[s
 
     What no patch has has no column; it is `whole` with all figures.
     """
-    weighted = any(patch.score is not None for patch in patches)
+    scored = any(patch.score is not None for patch in patches)
     existing = any(patch.existing for patch in patches)
-    wanted = (True, True, True, existing, whole, weighted, weighted and whole, True)
+    wanted = (True, True, True, existing, whole, scored, True)
     return [tuple(compress(row, wanted)) for row in (_HEADS, *map(_cells, patches))]
 
 
 def _cells(patch: PatchEntry) -> tuple[str, ...]:
     first, last = patch.place or (0, 0)
-    existing, broken = patch.existing, ""
+    existing, broken = patch.existing, "-"
     if existing is not None:
         is_reached = existing.broken or not existing.ran or existing.reached != 0
         broken = f"{len(existing.broken)}/{existing.ran} break" if is_reached else "none run it"
+    figures = ("-" if value is None else f"{value:.2f}" for value in (patch.epr, patch.score))
     return (
         f"{first}-{last}" if first != last else str(first or "-"),
         patch.name,
         f"{patch.passed}/{patch.total} pass" if patch.total else "-",
-        broken or "-",
-        _figure(patch.epr),
-        _figure(patch.score),
-        str(patch.group or "-"),
+        broken,
+        *figures,
         patch.note,
     )
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
 
 
 def leads(patch: PatchEntry) -> bool:

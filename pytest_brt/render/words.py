@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pytest_brt.shown import on_a_line
 
@@ -31,15 +31,19 @@ def shortened(text: str, cut: int | None) -> str:
     return f"{words if len(words) > cut // 2 else line[: cut - 1]}…"
 
 
-def value_of(text: str, raised: str = "") -> str:
-    """Return what an expression gives, as in "`2`" or "raises KeyError"."""
-    return f"raises {raised}" if raised else f"`{_cut(text, 80)}`"
+def call_words(
+    setup: Sequence[str], expression: str, gives: Mapping[tuple[str, str], Sequence[str]]
+) -> str:
+    """Return what a call gives, as in "`f(1)` gives `2` (a.diff), raises KeyError (b.diff)".
 
-
-def call_of(setup: Sequence[str], expression: str) -> str:
-    """Return a call with its set-up, but for imports, on one line."""
+    `gives` has each value, or "" and the exception, with the names of the patches.
+    """
     inner = [line for line in setup if not line.startswith(("import ", "from "))]
-    return _cut("; ".join([*inner, expression]), 120)
+    parts = [
+        f"{f'raises {raised}' if raised else f'gives `{_cut(text, 80)}`'} ({listed(names)})"
+        for (text, raised), names in gives.items()
+    ]
+    return f"`{_cut('; '.join([*inner, expression]), 120)}` {', '.join(parts)}"
 
 
 def _cut(code: str, length: int) -> str:

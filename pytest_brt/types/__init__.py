@@ -57,7 +57,6 @@ from pytest_brt.types.record import Standing as Standing
 from pytest_brt.types.record import Telling as Telling
 from pytest_brt.types.record import distinct as distinct
 from pytest_brt.types.record import tied as tied
-from pytest_brt.types.refused import Refused as Refused
 from pytest_brt.types.step import Call as Call
 from pytest_brt.types.step import FixSource as FixSource
 from pytest_brt.types.step import Step as Step

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
 
 from pytest_brt.types.outcome import Raised, TestRun, Verdict
 from pytest_brt.types.patch import FileChange
@@ -13,23 +12,18 @@ from pytest_brt.types.patch import FileChange
 class OracleKind(StrEnum):
     """A kind of oracle: one row each; a rule of `oracle.rules` drafts tests of it."""
 
-    #: What the test sees on the unpatched tree is the value that the report complains about.
-    sees_wrong_value: bool
-
-    def __new__(cls, slug: str, sees_wrong_value: bool = False) -> Self:
-        """Make the member of one row."""
-        member = str.__new__(cls, slug)
-        member._value_ = slug
-        member.sees_wrong_value = sees_wrong_value
-        return member
-
-    NO_RAISE = ("no-raise",)
-    MUST_RAISE = ("must-raise",)
-    EQUALS = ("equals-expected", True)
-    GONE = ("observed-gone", True)
-    NO_TRACEBACK = ("no-traceback",)
+    NO_RAISE = "no-raise"
+    MUST_RAISE = "must-raise"
+    EQUALS = "equals-expected"
+    GONE = "observed-gone"
+    NO_TRACEBACK = "no-traceback"
     #: By a person or a model, not by a rule.
-    WRITTEN = ("written",)
+    WRITTEN = "written"
+
+    @property
+    def sees_wrong_value(self) -> bool:
+        """Whether the test sees the value, without a patch, that the report complains about."""
+        return self in (OracleKind.EQUALS, OracleKind.GONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
-
-from pytest_brt.types.fact import Fact
 
 
 class Check(StrEnum):
@@ -22,7 +21,8 @@ class Check(StrEnum):
     HONEST = "honest"
 
 
-class Finding(Fact, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
     """The answer to one of these questions."""
 
     question: Check
@@ -32,7 +32,8 @@ class Finding(Fact, frozen=True, kw_only=True):
     said: str
 
 
-class Examined(Fact, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examined:
     """A test, and what was found of it."""
 
     #: As pytest calls it.

@@ -8,7 +8,6 @@ from enum import StrEnum
 from pytest_brt.types.cause import Cause, CauseCode
 from pytest_brt.types.note import Note
 from pytest_brt.types.outcome import Frame, Raised, Verdict
-from pytest_brt.types.refused import Refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +172,7 @@ class PatchResult:
     #: Id of the issue it is meant to fix; "" when only tests were given.
     issue: str = ""
     #: Why it does not apply; None when it does.
-    refused: Refused | None = None
+    refused: Note | None = None
     cells: tuple[Cell, ...] = ()
     #: What the tests did that came with it, or from its source: they say nothing of it.
     own_cells: tuple[Cell, ...] = ()

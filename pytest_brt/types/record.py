@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -154,13 +154,11 @@ def tied(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotRun:
-    """The patches of an issue that should have been run and were not, or not to the end."""
+    """The patches that should have been run and were not, or not to the end."""
 
-    #: Id of the issue; "" when only tests were given.
-    issue: str
     #: Their names.
     patches: tuple[str, ...]
-    #: How many patches of the issue there are, with these.
+    #: How many patches there are, with these.
     of: int
 
 
@@ -180,8 +178,7 @@ class Given:
 class Telling:
     """The smallest call found on which leading patches differ; none of them is right for that."""
 
-    #: Id of the issue, "" when only tests were given, and of the bug test whose call was varied.
-    issue: str
+    #: Id of the bug test whose call was varied.
     test: str
     #: What is run first, imports among it, and the expression.
     setup: tuple[str, ...]
@@ -200,20 +197,16 @@ class RunRecord:
     given: tuple[JudgedTest, ...]
     #: Tests that patches brought.
     brought: tuple[JudgedTest, ...] = ()
+    #: Id of the report that patches are ranked for, "" where only tests were given.
+    ranked: str = ""
     ranks: tuple[Rank, ...]
-    #: Isolation level that was reached: ns, landlock, process or none.
+    #: How tests were isolated.
     sandbox: str
     repairs: tuple[Repair, ...] = ()
     localised: tuple[Localised, ...] = ()
-    #: Of issues whose ranking lacks patches: it was interrupted, or running them went wrong.
-    not_run: tuple[NotRun, ...] = ()
+    #: What the ranking lacks: it was interrupted, or running them went wrong.
+    not_run: NotRun | None = None
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...] = ()
-    #: By issue, how many calls were tried on leading patches.
-    tried: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def tests(self) -> tuple[JudgedTest, ...]:
-        """All tests that were considered, and those that were given."""
-        made = (test for attempt in self.attempts for test in attempt.tests)
-        return (*made, *self.given, *self.brought)
+    #: How many calls were tried on patches to find one.
+    tried: int = 0

@@ -189,6 +189,7 @@ def test_what_was_found_before_a_model_was_slow_is_not_lost(
 
 
 ENDLESS = """\
+import pytest
 from pytest_brt.reproduce.strategy import Strategy
 
 def attempt(issue, index, bench):
@@ -197,6 +198,7 @@ def attempt(issue, index, bench):
     while True:
         number += 1
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_brt_strategies(config):
     return {"endless": Strategy(attempt=attempt)}
 """

@@ -42,7 +42,7 @@ def test_links_in_its_cache_are_not_written_through(
     (outside / "profile").write_text("mine\n", "utf-8")
     cache = project.path / ".pytest_cache/d/brt"
     cache.mkdir(parents=True)
-    for name in ("journal.jsonl", "last-run.json", "last-ranking.json"):
+    for name in ("journal.jsonl", "last-run.json"):
         (cache / name).symlink_to(outside / "profile")
     (cache / "models").symlink_to(outside)
     result = project.runpytest_subprocess(

@@ -40,14 +40,8 @@ def toy(pytester: pytest.Pytester) -> pytest.Pytester:
 def test_they_are_ranked_by_the_tests_of_the_others(toy: pytest.Pytester) -> None:
     before = tree_hash(toy.path)
     out = toy.path.parent / "found.json"
-    result = toy.runpytest_subprocess("--rank-fixes=patches", "-v", f"--brt-report={out}")
+    toy.runpytest_subprocess("--rank-fixes=patches", f"--brt-report={out}")
     assert tree_hash(toy.path) == before
-    result.stdout.fnmatch_lines(
-        [
-            "*bug tests on the patches in this order: . pass  x fail  o part of the patch",
-            "*o*(from *.diff)",
-        ]
-    )
     found = patches_of(read_report(out))
     assert found["right.diff"]["place"] == [1, 1]
     assert len(found["right.diff"]["own_cells"]) == 1
@@ -59,5 +53,7 @@ def test_the_next_step_is_said_where_no_patch_brings_a_test(toy: pytest.Pytester
         path.write_text(text.partition("diff --git a/test_core.py")[0], "utf-8")
     result = toy.runpytest_subprocess("--rank-fixes=patches")
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*nothing to rank by: add --brt-issue FILE*no patch brings one*"])
+    result.stderr.fnmatch_lines(
+        ["*nothing to rank by: *no patch brings one (add --brt-issue FILE *"]
+    )
     assert Path(toy.path / "patches/right.diff").exists()

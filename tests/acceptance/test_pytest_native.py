@@ -16,7 +16,6 @@ RANK = "--rank-fixes=patches"
 PLAIN = "--brt-guard=no"
 #: The header.
 JOBS = "brt: replay; python *; sandbox *; {} jobs"
-CHANGED = "the project was changed while this ran*"
 #: The report and its five patches: "not" is the beginning of "not applied".
 ALL = {"possibly": 1, "passing": 3, "failing": 1, "not": 1}
 
@@ -27,16 +26,15 @@ def test_a_row_pulls_the_attempts_that_it_needs_and_works_without_the_cache_or_x
     less = ("-p", "no:cacheprovider", "-p", "no:xdist")
     result = project.runpytest_subprocess(ISSUE, RANK, "-k", "a-right", "-v", *less)
     assert result.ret == 0, result.stdout.str()
-    result.stdout.fnmatch_lines([JOBS.format("[1-9]*"), "patches/a-right.diff PASSES*"])
+    result.stdout.fnmatch_lines([JOBS.format("[1-9]*"), "patches/a-right.diff PASSING*"])
     assert result.parseoutcomes() == {"passing": 1, "deselected": 5}
     assert not (project.path / ".pytest_cache").exists()
 
 
-def test_a_shown_node_id_can_be_run_again(project: pytest.Pytester) -> None:
-    shown = [f"patches/{name}.diff" for name in ("b-literal", "e-stale")]
-    result = project.runpytest_subprocess(ISSUE, RANK, *shown, "-x")
+def test_patches_are_selected_by_name_and_paths_refused(project: pytest.Pytester) -> None:
+    result = project.runpytest_subprocess(ISSUE, RANK, "-k", "b-literal or e-stale", "-x")
     assert result.ret == 1
-    assert result.parseoutcomes() == {"failing": 1, "not": 1}
+    assert result.parseoutcomes() == {"failing": 1, "not": 1, "deselected": 4}
     other = project.runpytest_subprocess(ISSUE, RANK, "tests")
     assert other.ret == 4
     other.stderr.fnmatch_lines(["*'tests': test paths are not accepted here*--brt-tests*"])
@@ -67,6 +65,7 @@ def test_broken_machinery_is_f_without_the_frames_of_pytest_and_lf_repeats_it(
     monkeypatch.delenv("CI", raising=False)  # there pytest's last lines have whole messages
     project.makepyfile(
         breaking="""
+        import pytest
         from pytest_brt.errors import ModelProblem
         from pytest_brt.reproduce.strategy import Strategy
 
@@ -79,6 +78,7 @@ def test_broken_machinery_is_f_without_the_frames_of_pytest_and_lf_repeats_it(
             except KeyError as error:
                 raise RuntimeError("not expected") from error
 
+        @pytest.hookimpl(optionalhook=True)
         def pytest_brt_strategies(config):
             return {
                 "breaking": Strategy(attempt=attempt, runs=2),
@@ -104,10 +104,9 @@ def test_broken_machinery_is_f_without_the_frames_of_pytest_and_lf_repeats_it(
     assert "pluggy" not in shown
     assert "Traceback" not in shown.partition("RuntimeError: not expected")[2]
     project.syspathinsert()
-    again = project.runpytest_subprocess(*options, "--lf", "-x", "--tb=long")
+    again = project.runpytest_subprocess(*options, "--lf", "-x")
     again.assert_outcomes(failed=1, deselected=1)
     again.stdout.fnmatch_lines(["*rerun previous 3 failures*", "clamp.md::defective FAILED*"])
-    assert "_pytest" in again.stdout.str()
 
 
 def test_a_model_that_never_answers_has_an_exit_code_of_its_own(
@@ -118,7 +117,7 @@ def test_a_model_that_never_answers_has_an_exit_code_of_its_own(
     assert result.ret == 6
     said = [line for line in result.outlines if "no answer from" in line]
     assert len(said) == 1
-    assert said[0].startswith("exit code 6: a report was not reproduced; no model answered: ")
+    assert said[0].startswith("exit code 6: no model answered: ")
     assert "'http://127.0.0.1:9'" in said[0]
     result.stdout.fnmatch_lines(["*= 1 not reproduced in *"])
 
@@ -206,20 +205,14 @@ def test_a_plain_run_pays_nothing(project: pytest.Pytester) -> None:
     assert "brt:" not in result.stdout.str()
 
 
-def test_a_report_alone_imports_little_and_a_tree_that_changes_meanwhile_is_told(
-    project: pytest.Pytester,
-) -> None:
+def test_a_report_alone_imports_little(project: pytest.Pytester) -> None:
     project.makepyfile(
         ours="""
-        import pathlib
         import sys
 
         import pytest
 
         pytest.register_assert_rewrite("pytest_brt")  # as where a wheel of ours is installed
-
-        def pytest_runtest_teardown(item):
-            pathlib.Path("interval", "more.py").write_text("x = 1", encoding="utf-8")
 
         def pytest_unconfigure():
             ours = [name for name in sys.modules if name.startswith("pytest_brt.")]
@@ -230,7 +223,6 @@ def test_a_report_alone_imports_little_and_a_tree_that_changes_meanwhile_is_told
         """
     )
     result = project.runpytest_subprocess("-p", "ours", ISSUE)
-    result.stdout.fnmatch_lines([CHANGED])
     line = next(line for line in result.outlines if line.startswith("imported: "))
     ours = line.split()[1:]
     rooms = {name.split(".")[1] for name in ours}
@@ -240,7 +232,7 @@ def test_a_report_alone_imports_little_and_a_tree_that_changes_meanwhile_is_told
     assert len(ours) <= 185  # ten of them place the test in a file of the project
     (rewritten,) = (line.split()[1:] for line in result.outlines if line.startswith("rewritten:"))
     # What a plain run loads too; pytest compiles it again in each run, where it may not write.
-    plain = ("hookspec", "plugin", "plugin.option_list", "plugin.start", "plugin.streams")
+    plain = ("hookspec", "plugin", "plugin.option_list", "plugin.start")
     assert set(rewritten) <= {f"pytest_brt.{name}" for name in plain}
 
 
@@ -255,6 +247,7 @@ def test_the_inner_runs_are_inert(
 def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
     project.makepyfile(
         echo_plugin='''
+        import pytest
         from pytest_brt.oracle.judge import Rating, judge
         from pytest_brt.sandbox.placing import Test
         from pytest_brt.reproduce.strategy import Strategy
@@ -286,9 +279,11 @@ def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
             judged = judge(test, runs, None, Rating(confidence=1.0))
             return Attempt(issue=issue.id, strategy="echo", index=index, tests=(judged,))
 
+        @pytest.hookimpl(optionalhook=True)
         def pytest_brt_strategies(config):
             return {"echo": Strategy(attempt=attempt)}
 
+        @pytest.hookimpl(optionalhook=True)
         def pytest_brt_finished(record):
             for attempt in record.attempts:
                 print("FINISHED", [judged.test.name for judged in attempt.tests])
@@ -305,13 +300,14 @@ def test_a_plugin_adds_a_strategy(project: pytest.Pytester) -> None:
     without.stdout.fnmatch_lines(["*needs a model and none was chosen (--brt-model*"])
 
 
-def test_a_name_given_twice_names_both_plugins(project: pytest.Pytester) -> None:
+def test_a_name_given_twice_is_refused(project: pytest.Pytester) -> None:
     code = (
-        "from pytest_brt.reproduce.strategy import Strategy\n"
+        "import pytest\nfrom pytest_brt.reproduce.strategy import Strategy\n"
+        "@pytest.hookimpl(optionalhook=True)\n"
         "def pytest_brt_strategies(config):\n    return {'echo': Strategy(attempt=print)}\n"
     )
     project.makepyfile(one=code, two=code)
     project.syspathinsert()
     result = project.runpytest_subprocess("-p", "one", "-p", "two", ISSUE)
     assert result.ret == 4
-    result.stderr.fnmatch_lines(["*'echo' is given by both * and *"])
+    result.stderr.fnmatch_lines(["*'echo' is given by two plugins*"])

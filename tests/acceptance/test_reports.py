@@ -63,7 +63,7 @@ def test_options_that_cannot_be_used(project: pytest.Pytester) -> None:
 def test_what_is_missing_is_said(project: pytest.Pytester) -> None:
     into = "--brt-issue=clamp.md --brt-write=into --brt-test-file"
     messages = {
-        "--rank-fixes=patches": "nothing to rank by: add --brt-issue FILE or --brt-tests PATH",
+        "--rank-fixes=patches": "no patch brings one (add --brt-issue FILE or --brt-tests PATH)",
         f"{into} tests/gone.py": "--brt-test-file: no such file in the project: 'tests/gone.py'",
         f"{into} clamp.md": "--brt-test-file: not a Python file: 'clamp.md'",
     }

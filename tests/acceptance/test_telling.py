@@ -49,7 +49,7 @@ def test_the_call_is_shown_and_what_is_right_decides(project: pytest.Pytester) -
     result.stdout.fnmatch_lines(
         [
             "No patch stands out: a.diff and b.diff pass the same tests: * "
-            "They differ: for `size('*')` a.diff *, b.diff raises ValueError.",
+            "They differ: `size('*')` * (a.diff), raises ValueError (b.diff).",
             "  say which result is right: 'pytest-brt review'",
         ]
     )
@@ -58,7 +58,7 @@ def test_the_call_is_shown_and_what_is_right_decides(project: pytest.Pytester) -
     assert [given["patches"] for given in told["gives"]] == [["a.diff"], ["b.diff"]]
     shown = project.run(sys.executable, "-m", "pytest_brt", "review")
     shown.stdout.fnmatch_lines(
-        ["V1  size('*') gives * (a.diff)", "V2  size('*') raises * (b.diff)"]
+        ["V1  `size('*')` gives `*` (a.diff)", "V2  `size('*')` raises * (b.diff)"]
     )
     said = project.run(sys.executable, "-m", "pytest_brt", "review", "--accept", "V1")
     assert said.ret == 0, said.stderr.str()

@@ -98,7 +98,7 @@ def test_long_work_is_shown_to_go_on(project: pytest.Pytester) -> None:
     report = "# clamp is slow\n\n```\nimport time\ntime.sleep(13)\nraise ValueError\n```\n"
     project.path.joinpath("slow.md").write_text(report, "utf-8")
     result = project.runpytest_subprocess("--brt-issue=slow.md", "--brt-timeout=60")
-    result.stdout.fnmatch_lines(["*running 3 statements of the report (* s ago)"])
+    result.stdout.fnmatch_lines(["*running 3 statements of the report"])
 
 
 def test_many_tests_that_are_checked_have_a_summary(tmp_path: Path) -> None:

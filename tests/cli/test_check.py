@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.cli.demo import project_files
+from pytest_brt.cli.demo import PROJECT, files_in
 
 TESTS = """\
 import random
@@ -61,7 +61,7 @@ ANSWERS = {
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("check")
-    for name, text in project_files().items():
+    for name, text in files_in(PROJECT).items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, "utf-8")
     (root / "mine.py").write_text(TESTS, "utf-8")

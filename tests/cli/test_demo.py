@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.cli.demo import project_files
+from pytest_brt.cli.demo import PROJECT, files_in
 from pytest_brt.cli.main import main
 
 
@@ -38,6 +38,6 @@ def test_nothing_that_exists_is_written_over(
 
 
 def test_the_project_is_whole() -> None:
-    files = project_files()
+    files = files_in(PROJECT)
     assert {"interval/__init__.py", "tests/test_interval.py", "issue.md"} < set(files)
     assert files["patches/fix-2.diff"].startswith("--- a/interval/__init__.py\n")

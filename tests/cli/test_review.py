@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,12 +9,9 @@ import pytest
 
 from pytest_brt.cli.main import main
 from pytest_brt.pipeline.keeping import find_last_run
-from pytest_brt.plugin.apart import apart
-from pytest_brt.plugin.inputs import cache_folder
-from pytest_brt.store import WRITTEN, LastRun, save_last_run
+from pytest_brt.store import LastRun, save_last_run
 from pytest_brt.types import Review
 from tests.support.rows import judged
-from tests.support.sessions import LEAN
 
 FIRST = judged(0)
 SECOND = replace(
@@ -34,7 +29,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def reviews(folder: Path) -> list[Review]:
-    return [judged.review for judged in find_last_run(str(folder), WRITTEN)[2].tests]
+    return [judged.review for judged in find_last_run(str(folder))[1].tests]
 
 
 def test_tests_are_listed_with_what_was_said(
@@ -62,60 +57,6 @@ def test_without_an_earlier_run(
     monkeypatch.chdir(tmp_path)
     assert main(["review"]) == 4
     assert "no earlier run is kept" in capsys.readouterr().err
-
-
-ADDOPTS = "[tool.pytest.ini_options]\naddopts = '-o cache_dir=build/cache'\n"
-VARIABLES = {"TOX_ENV_DIR": "/", "PYTEST_ADDOPTS": "-o cache_dir=$WHERE/cache"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("file", "text", "variables"),
-    [
-        ("pytest.ini", "[pytest]\ncache_dir = build/cache\n", {}),
-        ("pyproject.toml", ADDOPTS, {}),
-        ("README", "", VARIABLES),
-        ("README", "", {"TOX_ENV_DIR": "{root}/build"}),
-    ],
-)
-def test_pytests_cache_is_found_where_the_project_has_it(
-    file: str,
-    text: str,
-    variables: dict[str, str],
-    pytester: pytest.Pytester,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    root = pytester.path
-    (root / file).write_text(text, "utf-8")
-    (root / "issue.md").write_text("# It is wrong\n", "utf-8")
-    (root / "setup.py").write_text("", "utf-8")
-    monkeypatch.setenv("WHERE", "build")
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value.replace("{root}", str(root)))
-    place = cache_folder(pytester.parseconfigure(*apart(root)[2:]))  # without our session
-    assert place is not None
-    assert root / "build" in place.parents
-    save_last_run(place, LastRun(tests=(FIRST,), about="issue.md, now"))
-    assert find_last_run(str(root), WRITTEN)[:2] == (root, place)
-    assert not (root / ".pytest_cache").exists()
-
-
-@pytest.mark.slow
-def test_the_front_end_keeps_its_runs_in_pytests_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where variables could be in its way; a run that finds nothing to do keeps that."""
-    (tmp_path / "issue.md").write_text("# It is wrong\n", "utf-8")
-    (tmp_path / "setup.py").write_text("", "utf-8")
-    monkeypatch.chdir(tmp_path)
-    for name, value in {"WHERE": "build", **VARIABLES}.items():
-        monkeypatch.setenv(name, value)
-    command = [sys.executable, "-m", "pytest_brt", "issue", "issue.md", *LEAN.split()]
-    assert subprocess.run(command, check=False).returncode == 1
-    assert not (tmp_path / ".pytest_cache").exists()
-    root, folder, last = find_last_run(str(tmp_path), WRITTEN)
-    assert (root, folder) == (tmp_path, tmp_path / "build/cache/d/brt")
-    assert last.about.startswith("issue.md, ")
 
 
 @pytest.mark.slow

@@ -15,7 +15,6 @@ from pytest_brt.model.model import Model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import Rating, judge
-from pytest_brt.pipeline.attempts import make_attempt
 from pytest_brt.pipeline.plan import Job, Plan
 from pytest_brt.pipeline.run import Run
 from pytest_brt.render.entries import build_report
@@ -29,7 +28,6 @@ from pytest_brt.types import (
     FileChange,
     Issue,
     JudgedTest,
-    Note,
     NotRun,
     Oracle,
     OracleKind,
@@ -124,7 +122,7 @@ def test_patches_pull_their_attempts_and_nothing_runs_twice(engine: Runner, jobs
     assert [rank.result.patch.name for rank in record.ranks] == ["a-right.diff", "c-wrong.diff"]
     assert [rank.epr for rank in record.ranks] == [1.0, 0.0]
     assert record.sandbox == engine.sandbox.isolation
-    assert record.not_run == ()
+    assert record.not_run is None
 
 
 class Rows(Runner):
@@ -177,7 +175,7 @@ def test_patches_that_were_not_run_are_named_and_nobody_leads(engine: Runner) ->
     run.stop()
     record = run.record()
     go_on.set()
-    assert record.not_run == (NotRun(issue="i1", patches=("a-right.diff",), of=1),)
+    assert record.not_run == NotRun(patches=("a-right.diff",), of=1)
     assert record.ranks == ()
     (ranking,) = build_report(record, SETTING, 0).rankings
     assert ranking.answer.status is Status.UNFINISHED
@@ -205,31 +203,6 @@ def test_what_breaks_all_is_told_to_whoever_waits(engine: Runner) -> None:
     run.start().result()
     (future,) = run.futures.values()
     assert isinstance(future.exception(), UsageProblem)
-
-
-def test_a_model_s_attempt_without_a_test_says_what_to_do(engine: Runner) -> None:
-    notes = (Note(code="model-failed", text="n"),)
-
-    def nothing(issue: Issue, index: int, workbench: Workbench) -> Attempt:
-        return Attempt(issue=issue.id, strategy="counting", index=index, tests=(), notes=notes)
-
-    def wrong(issue: Issue, index: int, workbench: Workbench) -> Attempt:
-        (item,) = Counting().attempt(issue, index, workbench).tests
-        origin = replace(item.test.origin, model="m.gguf")
-        judgement = replace(item.judgement, candidate=False)
-        item = replace(item, test=replace(item.test, origin=origin), judgement=judgement)
-        return replace(nothing(issue, index, workbench), tests=(item,))
-
-    for attempt, asks, told in (
-        (nothing, True, ["model-failed", "model-gave-nothing"]),
-        (wrong, True, ["model-failed", "model-gave-nothing"]),
-        (nothing, False, ["model-failed"]),
-        (Counting().attempt, True, []),
-    ):
-        job = Job(issue="i1", strategy="counting", name="counting")
-        strategy = Strategy(attempt=attempt, asks=asks)
-        made = make_attempt(ISSUE, job, strategy, bench_of(engine))
-        assert [note.code for note in made.notes] == told
 
 
 def test_an_attempt_that_ran_out_of_time_is_made_again(engine: Runner, tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_everything_given(pytester: pytest.Pytester) -> None:
     assert options.rank_fixes == ("patches",)
     assert options.strategy == ("one", "two")
     assert options.env == (("A", "1"), ("B", "x=y"))
-    assert (options.jobs, options.reports) == (3, (("json", Path("out.json")),))
+    assert (options.jobs, options.report) == (3, (Path("out.json"),))
     assert (options.budget, options.samples) == (5400.0, 7)
 
 

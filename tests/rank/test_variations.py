@@ -21,7 +21,7 @@ from pytest_brt.rank.variations import (
     run_calls,
     vary,
 )
-from pytest_brt.render.ranking import given_sentence, telling_sentence
+from pytest_brt.render.ranking import telling_words
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import FileChange, Given, JudgedTest, Outcome, Rank, Telling, Variation
 from tests.support.projects import open_on
@@ -79,7 +79,7 @@ def tried(engine: Runner, **patches: str) -> tuple[list[Rank], tuple[Variation, 
 
 def difference(engine: Runner, **patches: str) -> Telling | None:
     ranks, calls = tried(engine, **patches)
-    return find_difference(ranks, calls, "")
+    return find_difference(ranks, calls)
 
 
 def test_patches_that_pass_the_same_tests_are_told_apart_by_a_call_near_it(engine: Runner) -> None:
@@ -96,8 +96,7 @@ def test_what_the_bug_test_asks_is_tried_first(engine: Runner) -> None:
     assert telling is not None
     assert telling.expression == "size('1.5KB')"
     assert telling.gives == (Given(patches=("a",), text="1536.0"), Given(patches=("d",), text="7"))
-    assert telling_sentence(telling) == "for `size('1.5KB')` a gives `1536.0`, d gives `7`"
-    assert given_sentence(telling, telling.gives[1]) == "size('1.5KB') gives 7 (d)"
+    assert telling_words(telling) == "`size('1.5KB')` gives `1536.0` (a), gives `7` (d)"
 
 
 def test_patches_that_do_the_same_are_not_told_apart(engine: Runner) -> None:

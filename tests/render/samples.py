@@ -260,15 +260,13 @@ def patched(name: str, cells: str = "", **facts: object) -> PatchResult:
     return replace(made, patch=Patch(id=name, name=name, text=diff))
 
 
-def ranking(
-    *results: PatchResult, tests: tuple[JudgedTest, ...] = TESTS, tried: int = 0
-) -> RunRecord:
-    """Return the record of a ranking of `results`, whose leaders were `tried` on calls."""
+def ranking(*results: PatchResult, tests: tuple[JudgedTest, ...] = TESTS) -> RunRecord:
+    """Return the record of a ranking of `results`."""
     attempt = Attempt(issue="i", strategy="replay", index=0, tests=tests, seconds=1.5)
     return record(
         attempts=(attempt,),
         ranks=ranked(results, tests),
-        tried={"i": tried},
+        ranked="i",
     )
 
 
@@ -310,7 +308,6 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
     "tied": lambda: ranking(
         patched("a.diff", "pp", guarded=broken(0)),
         patched("b.diff", "pp", guarded=broken(0)),
-        tried=13,
     ),
     "asserted-bug": lambda: ranking(
         patched("a.diff", "pp", guarded=replace(broken(0), disputed=(ASSERTED,))),
@@ -320,7 +317,6 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
         patched("a.diff", "pp", guarded=broken(0), values=(replace(VALUE, text="2"),)),
         patched("b.diff", "pp", guarded=broken(0), values=(replace(VALUE, raised="KeyError"),)),
         patched("c.diff", "ff", guarded=broken(0), values=(replace(VALUE, raised="TypeError"),)),
-        tried=13,
     ),
     "too-close": lambda: ranking(
         patched("a.diff", "pp", guarded=broken(0), size=2),
@@ -336,7 +332,7 @@ RANKINGS: dict[str, Callable[[], RunRecord]] = {
     "none-passes": lambda: ranking(patched("a.diff", "ff"), patched("b.diff", "ff")),
     "unfinished": lambda: replace(
         ranking(patched("a.diff", "pp")),
-        not_run=(NotRun(issue="i", patches=("b.diff", "c.diff"), of=3),),
+        not_run=NotRun(patches=("b.diff", "c.diff"), of=3),
     ),
     "not-applied-and-remarked": lambda: ranking(
         patched(

@@ -27,6 +27,10 @@ from tests.support.outcomes import caused
 from tests.support.rows import judged
 
 TESTS = (judged(0), judged(1))
+AGAIN = (
+    "give the model more time or steps (--brt-budget, --brt-steps), or try a larger one "
+    "('pytest-brt models')"
+)
 TEST = Frame(path="tests/test_x.py", line=3, function="test_x")
 OUTER = Frame(path="pkg/core.py", line=7, function="outer", project=True)
 INNER = Frame(path="pkg/deep.py", line=9, function="inner", project=True)
@@ -81,17 +85,17 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
         ),
         (
             attempt(no_bug_test(0, Verdict.PASS), no_bug_test(1, Verdict.PASS)),
-            "Not reproduced: both tests made from the report pass on this tree; check that this is "
-            "the version the report is about.",
+            "Not reproduced: of the tests made from the report, 2 pass on this tree; check that "
+            "this is the version the report is about.",
         ),
         (
             attempt(no_bug_test(0, Verdict.PASS), no_bug_test(1, Verdict.BROKEN)),
-            "Not reproduced: of 2 tests made from the report, 1 passes on this tree and "
+            "Not reproduced: of the tests made from the report, 1 passes on this tree and "
             "1 cannot be run; see -v.",
         ),
         (
             attempt(no_bug_test(0, Verdict.TIMEOUT)),
-            "Not reproduced: the only test made from the report takes too long; see -v.",
+            "Not reproduced: of the tests made from the report, 1 takes too long; see -v.",
         ),
         (
             attempt(notes=(said("without-model", "without the model: no answer"),)),
@@ -104,20 +108,18 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
                 notes=(said("dialogue-ended", "1 step: time limit reached"),),
                 trajectories=(Trajectory(steps=(), ending=Ending.TIME),),
             ),
-            "Not reproduced: 1 step: time limit reached; give the model more time "
-            "(--brt-budget), or try --brt-strategy auto.",
+            f"Not reproduced: 1 step: time limit reached; {AGAIN}.",
         ),
         (
             attempt(by_model(no_bug_test(0, Verdict.PASS)), endings=(Ending.FINISH,)),
-            "Not reproduced: the only test made from the report passes on this tree; try "
-            "--brt-strategy auto.",
+            f"Not reproduced: of the tests made from the report, 1 passes on this tree; {AGAIN}.",
         ),
         (
             attempt(
                 notes=(said("samples-drawn", "2 samples: no usable sample"),),
                 endings=(Ending.TOKENS,),
             ),
-            "Not reproduced: 2 samples: no usable sample; try --brt-strategy auto.",
+            f"Not reproduced: 2 samples: no usable sample; {AGAIN}.",
         ),
         (
             attempt(
@@ -139,8 +141,7 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
                 ),
                 trajectories=(Trajectory(steps=(), ending=Ending.STEPS),),
             ),
-            "Not reproduced: invert: no plan of 3 came to a test; give the "
-            "model more time (--brt-budget), or try a larger model ('pytest-brt models').",
+            f"Not reproduced: invert: no plan of 3 came to a test; {AGAIN}.",
         ),
     ],
 )

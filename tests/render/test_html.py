@@ -81,21 +81,6 @@ def test_without_tests_the_page_says_so() -> None:
     assert "add to the report a few lines of Python" in text
 
 
-def test_sentences_that_bug_tests_quote_are_marked_in_the_report() -> None:
-    found = record(row("a.diff", "pp"))
-    (issue,), (attempt,) = found.issues, found.attempts
-    first, *others = attempt.tests
-    oracle = replace(first.test.oracle, quote="it should be `5`")
-    quoting = replace(first, test=replace(first.test, oracle=oracle))
-    found = replace(
-        found,
-        issues=(replace(issue, text="<b> f() is odd:\nit should\nbe `5`. Thanks"),),
-        attempts=(replace(attempt, tests=(quoting, *others)),),
-    )
-    assert "&lt;b&gt; f() is odd:\n<mark>it should\nbe </mark>" in page_of(found)
-    assert "<code><mark>5</mark></code>. Thanks" in page_of(found)
-
-
 @settings(max_examples=30)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_whatever_is_in_it_the_page_stays_whole(one: str, two: str) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.render.ranking import answer_ranking, shortcoming
+from pytest_brt.render.ranking import answer_ranking
 from pytest_brt.types import Note, NotRun, Rank
 from tests.support.outcomes import refused
 from tests.support.rows import broken, judged, ranked, row
@@ -29,7 +29,7 @@ def test_the_best_patch_is_named_with_what_it_passes_and_breaks() -> None:
     bare = replace(broken(0, ran=0), total=0)
     rows = (row("right.diff", "pp", guarded=bare), row("wrong.diff", "ff", guarded=bare))
     assert of_ranking(ranked(rows, TESTS)) == (
-        "Best: right.diff: passes 2 of 2 bug tests (the project has no existing tests)."
+        "Best: right.diff: passes 2 of 2 bug tests (no existing test ran)."
     )
 
 
@@ -76,7 +76,7 @@ def test_without_evidence_nothing_is_said_of_patches() -> None:
     assert of_ranking(none_ran) == "No patch stands out: no bug test could be run on any patch."
     none_pass = ranked((row("a", "ff"), row("b", "ff")), TESTS)
     assert of_ranking(none_pass) == "No patch stands out: none passes a bug test."
-    missing = NotRun(issue="", patches=("f",), of=7)
+    missing = NotRun(patches=("f",), of=7)
     assert of_ranking(none_pass, missing) == "No answer yet: 1 of 7 patches was not run."
 
 
@@ -93,15 +93,3 @@ def test_a_patch_whose_code_gives_reason_is_to_be_read(code: str, warning: str) 
     )
     ranks = ranked((odd, row("b", "ff")), TESTS)
     assert of_ranking(ranks).startswith(f"Best: evil.diff ({warning}: read it): passes")
-
-
-def test_what_a_patch_lacks_is_told_by_the_sure_tests_where_there_are_some() -> None:
-    both = {"t0": True, "t1": False}
-    assert shortcoming(row("a", "pf"), both) == ""
-    assert shortcoming(row("a", "fp"), both) == "fails 1 of 1 bug test"
-    assert shortcoming(row("a", "pf"), dict.fromkeys(both, False)) == "fails 1 of 2 bug tests"
-    assert shortcoming(row("a", "??"), both) == ""
-    assert shortcoming(row("a", "ff", guarded=broken(2)), both) == (
-        "fails 1 of 1 bug test and breaks 2 of 20 existing tests"
-    )
-    assert shortcoming(row("a", refused=refused()), both) == refused().text

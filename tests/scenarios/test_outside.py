@@ -95,13 +95,6 @@ def test_the_short_form_names_what_the_json_says(project: Project, forms: Run) -
     assert all(patch.name in text for patch in forms.report.ranking.patches)
 
 
-def test_json_on_standard_output_alone(project: Project) -> None:
-    run = project.run("pytest-brt", "issue", "issue.md", "--report", "-")
-    assert run.code == 0, run.said
-    assert json.loads(run.out)["exit_code"] == 0
-    assert "Reproduced" in run.err
-
-
 @pytest.mark.parametrize(
     ("code", "options"),
     [

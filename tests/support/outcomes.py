@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pytest_brt.types import Cause, Refused, Verdict
+from pytest_brt.types import Cause, Note, Verdict
 from pytest_brt.types.cause import CauseCode
-from pytest_brt.types.refused import RefusalCode
 
 _CAUSES = {
     Verdict.PASS: (CauseCode.PASSED, "passed"),
@@ -26,6 +25,6 @@ def caused(verdict: Verdict, text: str = "") -> Cause:
     return Cause(code=code, text=text or usual)
 
 
-def refused(text: str = "empty patch: there is no text in it") -> Refused:
+def refused(text: str = "empty patch: there is no text in it") -> Note:
     """Return why a patch is not applied."""
-    return Refused(code=RefusalCode.EMPTY, text=text)
+    return Note(code="empty-patch", text=text)
