@@ -6,7 +6,7 @@ import ast
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from typing import NamedTuple
 
 from pytest_brt.pysource.parse import IMPORTS, Function, parse
 
@@ -20,102 +20,62 @@ _NAMED = {"ExceptHandler": "name", "MatchAs": "name", "MatchStar": "name", "Matc
 _ORDER = {"generators": 0, "iter": 0, "value": 0, "annotation": 0, "target": 1, "targets": 1}
 
 
-class _Event(Enum):
-    """What becomes of a name, as code runs."""
+class _Uses(NamedTuple):
+    """The names that code reads before it binds them, that it reads once called, and binds."""
 
-    READ = "read"
-    #: By a function, when it is called.
-    READ_LATER = "read-later"
-    BOUND = "bound"
-    #: Bound in the module by a function, with a ``global`` statement.
-    BOUND_LATER = "bound-later"
+    read: set[str]
+    later: set[str]
+    bound: set[str]
 
 
-_Events = Iterator[tuple[_Event, str]]
-
-
-def _events(node: ast.AST) -> _Events:
-    """Yield what becomes of names, in the order in which the code runs."""
-    if name := getattr(node, _NAMED.get(type(node).__name__, ""), None):
-        yield _Event.BOUND, name
+def _uses(node: ast.AST) -> _Uses:
+    """Return what a piece of code does with names of the scope that it stands in."""
+    uses, inside = _Uses(set(), set(), set()), _Uses(set(), set(), set())
+    is_function = isinstance(node, Function | ast.Lambda)
     if isinstance(node, ast.Name):
-        yield _Event.BOUND if isinstance(node.ctx, ast.Store) else _Event.READ, node.id
+        (uses.bound if isinstance(node.ctx, ast.Store) else uses.read).add(node.id)
     elif isinstance(node, ast.alias):
-        yield _Event.BOUND, node.asname or node.name.partition(".")[0]
-    elif isinstance(node, ast.Global):
-        yield from ((_Event.BOUND_LATER, name) for name in node.names)
-    elif isinstance(node, Function | ast.Lambda):
-        yield from _parts(node, without="body")
-        yield from _called(node)
-    elif isinstance(node, _COMPREHENSIONS):
-        yield from _inside(_parts(node))
-    elif isinstance(node, ast.ClassDef):
-        yield from _parts(node, without="body")
-        yield from _inside(_parts(ast.Module(body=node.body, type_ignores=[])))
-    else:
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            yield _Event.READ, node.target.id
-        yield from _parts(node)
-    if isinstance(node, Function | ast.ClassDef):
-        yield _Event.BOUND, node.name
-
-
-def _parts(node: ast.AST, without: str = "") -> _Events:
+        uses.bound.add(node.asname or node.name.partition(".")[0])
+    elif name := getattr(node, _NAMED.get(type(node).__name__, ""), None):
+        uses.bound.add(name)
+    elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        uses.read.add(node.target.id)
     for field, value in sorted(ast.iter_fields(node), key=lambda item: _ORDER.get(item[0], 2)):
+        into = inside if is_function and field == "body" else uses
         for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST) and field != without:
-                yield from _events(child)
+            if isinstance(child, ast.AST):
+                part = _uses(child)
+                into.read.update(part.read - into.bound)
+                into.later.update(part.later)
+                into.bound.update(part.bound)
+    if isinstance(node, Function | ast.Lambda):
+        own = {one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)}
+        later = uses.later | ((inside.read | inside.later) - inside.bound - own)
+        return _Uses(uses.read, later, {node.name} if isinstance(node, Function) else set())
+    if isinstance(node, _COMPREHENSIONS):
+        return _Uses(uses.read, uses.later - uses.bound, set())
+    return uses._replace(bound={node.name}) if isinstance(node, ast.ClassDef) else uses
 
 
-def _called(function: Function | ast.Lambda) -> _Events:
-    """Yield what a function does with names around it: those it binds anywhere are its own."""
-    body = function.body if isinstance(function.body, list) else [function.body]
-    events = [event for node in body for event in _events(node)]
-    own = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
-    own |= {name for event, name in events if event is _Event.BOUND}
-    own -= {name for event, name in events if event is _Event.BOUND_LATER}
-    for event, name in events:
-        if event is _Event.BOUND_LATER:
-            yield event, name
-        elif name not in own:
-            yield _Event.READ_LATER, name
-
-
-def _inside(events: _Events) -> _Events:
-    """Yield what a class or comprehension does with names around it; its own it keeps."""
-    own: set[str] = set()
-    for event, name in events:
-        if event is _Event.BOUND:
-            own.add(name)
-        elif event is not _Event.READ or name not in own:
-            yield event, name
-
-
-def _flow(source: str) -> tuple[tuple[str, ...], frozenset[str]]:
+def _flow(source: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names that a module reads without having bound them, and those that it binds."""
-    early: list[str] = []
-    late: list[str] = []
-    bound: set[str] = set()
-    for event, name in _parts(parse(source)):
-        if event in (_Event.BOUND, _Event.BOUND_LATER):
-            bound.add(name)
-        elif event is _Event.READ_LATER:
-            late.append(name)
-        elif name not in bound:
-            early.append(name)
-    unbound = (name for name in late if name not in bound)
-    return tuple(dict.fromkeys([*early, *unbound])), frozenset(bound - {"*"})
+    tree = parse(source)
+    uses = _uses(tree)
+    in_functions = (node.names for node in ast.walk(tree) if isinstance(node, ast.Global))
+    given = frozenset[str]().union(*in_functions)
+    bound = given.union(uses.bound) - {"*"}
+    return (frozenset(uses.read) - given) | (uses.later - bound), bound
 
 
 def undefined_names(source: str) -> tuple[str, ...]:
-    """Return the names that `source` reads without having bound them, in order of first use.
+    """Return the names that `source` reads without having bound them, sorted.
 
     With a star import in it, some of them may come from there.
 
     Raises:
         SyntaxError: `source` is not a module.
     """
-    return tuple(name for name in _flow(source)[0] if name not in _BUILTINS)
+    return tuple(sorted(_flow(source)[0] - _BUILTINS))
 
 
 def bound_names(source: str) -> frozenset[str]:
@@ -152,10 +112,10 @@ def names_of(source: str) -> Names:
     undefined, bound = _flow(source)
     given = _BUILTINS | _RESULTS
     return Names(
-        used=frozenset(undefined) - given,
+        used=undefined - given,
         bound=bound,
         changed=frozenset(_changed(tree)) - {""},
-        builtin=given.intersection(undefined),
+        builtin=given & undefined,
         stars=tuple(
             "." * node.level + (node.module or "")
             for node in ast.walk(tree)

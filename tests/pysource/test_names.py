@@ -50,10 +50,6 @@ def test_undefined(source: str, expected: list[str]) -> None:
     assert sorted(undefined_names(source)) == sorted(expected)
 
 
-def test_names_come_in_the_order_of_their_first_use() -> None:
-    assert undefined_names("a = 1\n\nc\nb(c)") == ("c", "b")
-
-
 def test_bound_names() -> None:
     assert bound_names("class A: ...\nx = lambda: [i for i in range(3)]") == {"A", "x"}
     assert bound_names("import a\nfrom b import *\ndef f(): x = 1") == {"a", "f"}
