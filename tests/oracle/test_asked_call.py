@@ -107,7 +107,7 @@ def test_patches_are_grouped_by_what_they_give() -> None:
         for name, text in given.items()
     ]
     (line,) = notes_of(rank(results, (judged(0),)))
-    assert line == "`f()`: before `1`; a and b `2`; d `None`; 1 unchanged"
+    assert line == "`f()` gives `1` (no patch and c), gives `2` (a and b), gives `None` (d)"
 
 
 @pytest.mark.parametrize(
