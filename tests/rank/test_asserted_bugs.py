@@ -38,6 +38,8 @@ def kept(root: Path, body: str, bug_test: JudgedTest) -> Guarded:
         ("assert f(1) == 4", FIVE),
         ("assert f(1) != 5", FIVE),
         ("assert f(1) is None", "assert f(1) is not None"),
+        ("assert f(1) in (3, 4)", FIVE),
+        ("assert f(1) not in (5, 6)", FIVE),
         (FIVE, "assert f(1) != 5"),
         ("got = f(1)\n    assert got == 4", FIVE),
         ("one = 1\n    got = f(one)\n    assert got == 4", "value = f(1)\n    assert value == 5"),
@@ -54,6 +56,12 @@ def test_what_excludes_a_bug_test_counts_against_no_patch(
     assert guarded.regressions == ()
     (bug,) = guarded.disputed
     assert (bug.test, bug.call, bug.bug_test) == ("tests/test_x.py::test_0", "f(1)", "test_a")
+
+
+def test_a_member_that_is_asserted_and_denied_excludes_itself(tmp_path: Path) -> None:
+    guarded = kept(tmp_path, "assert 'a' in f(1)", asking("assert 'a' not in f(1)"))
+    assert [bug.call for bug in guarded.disputed] == ["'a' in f(1)"]
+    assert kept(tmp_path, "assert 'b' in f(1)", asking("assert 'a' not in f(1)")).regressions
 
 
 @pytest.mark.parametrize(
