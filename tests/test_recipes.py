@@ -13,7 +13,7 @@ from tests.reproduce.project import make_project
 
 ROOT = Path(__file__).parents[1]
 ROW = """\
-    RESULT_TYPE = ("type-of-result",)
+    RESULT_TYPE = "type-of-result"
 """
 WORDS = """\
     OracleKind.RESULT_TYPE: "returns another type",
@@ -134,7 +134,7 @@ def run(copy: Path, *command: str) -> str:
 
 
 def test_an_oracle_is_a_row_a_rule_and_its_name(copy: Path, tmp_path: Path) -> None:
-    put(copy / "types/candidate.py", "    NO_RAISE = (", ROW)
+    put(copy / "types/candidate.py", "    NO_RAISE = ", ROW)
     put(copy / "render/causes.py", '    OracleKind.NO_RAISE: "",\n', WORDS)
     oracles = copy / "oracle"
     (oracles / "result_type.py").write_text(RULE, "utf-8")

@@ -225,7 +225,7 @@ def run_rows(reports: Row) -> Rows:
             way = f"{strategy} {given}"
             if row["right"]:
                 fixed_by.add(way)
-            about = {**row, "stage": "repair", "name": f"{way} {run['name']}"}
+            about = {**row, "stage": "repair", "name": f"{way} {run['index']}"}
             actions = [step["action"] for step in steps]
             yield from step_rows(about, actions, [run["ending"]], good)
     if names:

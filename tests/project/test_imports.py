@@ -61,20 +61,20 @@ def test_resolve(index: Index) -> None:
     assert resolved.splitlines()[:4] == [
         '"""Doc."""',
         "from __future__ import annotations",
-        "from pkg import area",
         "from pkg import Circle",
+        "from pkg import area",
     ]
     assert "import tmp_path" not in resolved
     assert problems == {"Sqare": "nothing in the project is called 'Sqare' (is it 'Square'?)"}
     assert resolve(resolved, index, fixtures=["tmp_path"])[0] == resolved
 
 
-def test_the_standard_library_comes_last(index: Index) -> None:
+def test_names_of_the_standard_library_are_imported_too(index: Index) -> None:
     source, problems = resolve("area(json.loads('1'), Path('a'))", index)
     assert source.splitlines()[:3] == [
+        "from pathlib import Path",
         "from pkg import area",
         "import json",
-        "from pathlib import Path",
     ]
     assert problems == {}
 
