@@ -46,7 +46,7 @@ def _models(arguments: argparse.Namespace) -> None:
     say("\nservers on their usual ports:")
     for line in _servers():
         say(f"  {line}")
-    say("\nworth having (facts of their makers):")
+    say("\nworth having (facts of their makers; measure one here with --measure):")
     rows = tomllib.loads(files("pytest_brt.model").joinpath("catalogue.toml").read_text("utf-8"))
     for row in rows["model"]:
         say(f"  {row['tier']:<9} {row['name']}: {row['size']}; {row['licence']}")

@@ -37,8 +37,6 @@ from pytest_brt.types.cause import CauseCode
 
 #: How many times the seconds of one patch the search on the unpatched tree may take.
 LOOKING = 4.0
-#: Seconds of work after which something is said of it.
-SILENT = 5.0
 #: Verdicts that mean that something is wrong: what is left out on purpose, or expected to fail, is
 #: not.
 _BROKEN = (Verdict.FAIL, Verdict.BROKEN, Verdict.TIMEOUT, Verdict.CRASH)
