@@ -125,9 +125,9 @@ def test_auto_draws_two_samples_where_the_model_is_right_at_once(
 ) -> None:
     """One with another input counts beside the reported one if it fails in the same way."""
     others = "\n\ndef test_above():\n    assert clamp(12, 0, 10) == 10\n"
-    passing = "\n\ndef test_below():\n    assert clamp(-3, 0, 10) == 0\n"
+    crashing = "\n\ndef test_none():\n    assert clamp(None, 0, 10) is None\n"
     both = RIGHT.replace("== 5\n", f"== 5\n{others}")
-    model = play(both, RIGHT.replace("== 5\n", f"== 5\n{passing}"), always=both)
+    model = play(both, RIGHT.replace("== 5\n", f"== 5\n{crashing}"), always=both)
     run = project.issue(SLIDERS_REPORT, model.option)
     assert run.code == 0, run.said
     asked = [request for request in model.requests if "response_format" not in request]
