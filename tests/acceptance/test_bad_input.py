@@ -8,7 +8,6 @@ import pytest
 
 from tests.support.interval import CLAMP_ISSUE
 from tests.support.refusals import assert_refused
-from tests.support.reports import patches_of, read_report
 from tests.support.trees import tree_hash
 
 pytestmark = pytest.mark.slow
@@ -18,30 +17,6 @@ FENCE = "```"
 
 def issue_with(snippet: str) -> bytes:
     return f"# It goes wrong\n\n{FENCE}python\n{snippet}\n{FENCE}\n".encode()
-
-
-def test_an_issue_that_cannot_be_read(project: pytest.Pytester) -> None:
-    bad = {
-        "blank.md": (b"  \n\n", "issue is empty: 'blank.md'"),
-        "nothing.md": (b"", "issue is empty: 'nothing.md'"),
-        "bytes.md": (b"\x00\x01\x02\xff\xfe" * 40, "issue is binary, not text: 'bytes.md'"),
-        "latin.md": (b"clamp d\xe9cide mal\n", "issue is not UTF-8: 'latin.md'"),
-    }
-    for name, (content, _) in bad.items():
-        (project.path / name).write_bytes(content)
-    messages = {f"--brt-issue={name}": message for name, (_, message) in bad.items()}
-    assert_refused(project, {**messages, "--brt-issue=none.md": "no such issue file: 'none.md'"})
-
-
-def test_an_issue_without_code_is_not_reproduced(project: pytest.Pytester) -> None:
-    (project.path / "vague.md").write_text("# clamp is wrong\n\nPlease fix it.\n", "utf-8")
-    before = tree_hash(project.path)
-    result = project.runpytest_subprocess("--brt-issue=vague.md", "--brt-issue=clamp.md", "-x")
-    assert result.ret == 1
-    assert result.parseoutcomes() == {"not": 1, "possibly": 1}
-    assert "Traceback" not in result.stdout.str()
-    result.stdout.fnmatch_lines(["Not reproduced: the report has no Python*; add to the report*"])
-    assert tree_hash(project.path) == before
 
 
 @pytest.mark.parametrize("of", ["nobody", "everything"])
@@ -67,44 +42,6 @@ def test_a_folder_that_is_no_project_is_not_searched(
         assert result.ret == pytest.ExitCode.USAGE_ERROR, command
         result.stderr.fnmatch_lines([none])
         assert len([line for line in result.errlines if line]) == 1
-
-
-def test_a_folder_without_patches(project: pytest.Pytester) -> None:
-    project.mkdir("none")
-    messages = {
-        "--rank-fixes=none": "no patches in 'none'",
-        "--rank-fixes=nowhere": "no such folder: 'nowhere'",
-    }
-    assert_refused(project, messages, "--brt-issue=clamp.md")
-
-
-#: What stands in place of a patch, and words of the reason that is given.
-NO_PATCHES = (
-    ("This is not a diff.\n", "not a diff"),
-    ("--- a/../outside.py\n+++ b/../outside.py\n@@ -0,0 +1 @@\n+x = 1\n", "unsafe path"),
-    ("--- /etc/passwd\n+++ /etc/passwd\n@@ -1 +1 @@\n-a\n+b\n", "unsafe path"),
-    ("", "empty"),
-)
-
-
-def test_patches_that_are_none_are_listed_with_their_reasons(project: pytest.Pytester) -> None:
-    for number, (text, _) in enumerate(NO_PATCHES):
-        (project.path / f"patches/bad-{number}.diff").write_text(text, "utf-8")
-    for name in ("b-literal", "c-wrong", "d-right-too"):
-        (project.path / f"patches/{name}.diff").unlink()
-    before = tree_hash(project.path)
-    result = project.runpytest_subprocess(
-        "--brt-issue=clamp.md", "--rank-fixes=patches", "--brt-report=../report.json"
-    )
-    assert result.ret == 0, result.stdout.str()
-    report = read_report(project.path.parent / "report.json")
-    patches = patches_of(report)
-    for number, (_, message) in enumerate(NO_PATCHES):
-        bad = patches[f"bad-{number}.diff"]
-        assert not bad["applies"]
-        assert message in bad["refused"]["text"]
-    assert not (project.path.parent / "outside.py").exists()
-    assert tree_hash(project.path) == before
 
 
 HOSTILE = (
@@ -145,10 +82,3 @@ def test_an_option_that_is_wrong(project: pytest.Pytester) -> None:
         "--brt-tests=nowhere.py": "--brt-tests: no such file: 'nowhere.py'",
     }
     assert_refused(project, messages, "--brt-issue=clamp.md")
-
-
-def test_a_report_that_cannot_be_written_loses_nothing(project: pytest.Pytester) -> None:
-    (project.path / "folder.json").mkdir()
-    result = project.runpytest_subprocess("--brt-issue=clamp.md", "--brt-report=folder.json")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*cannot write 'folder.json'*"])

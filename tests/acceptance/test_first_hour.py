@@ -2,50 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.support.interval import CLAMP, FIXES, SOURCE
-from tests.support.refusals import assert_refused
 from tests.support.reports import patches_of, read_report
 
 pytestmark = pytest.mark.slow
-
-
-def git(root: Path, *arguments: str) -> None:
-    settings = ("-c", "user.name=A", "-c", "user.email=a@example.org")
-    subprocess.run(["git", *settings, *arguments], cwd=root, check=True, capture_output=True)
-
-
-def test_branches_are_ranked_like_files(project: pytest.Pytester) -> None:
-    root = project.path
-    shutil.rmtree(root / "patches")
-    git(root, "init", "-q", "-b", "main")
-    git(root, "add", "interval", "tests", "clamp.md")
-    git(root, "commit", "-qm", "the bug")
-    for name in ("a-right", "c-wrong"):
-        git(root, "checkout", "-q", "-b", f"fix/{name}", "main")
-        (root / "interval/__init__.py").write_text(SOURCE.replace(CLAMP, FIXES[name]), "utf-8")
-        git(root, "commit", "-qam", name)
-    git(root, "checkout", "-q", "main")
-    git(root, "branch", "fix/b-nothing")
-    result = project.runpytest_subprocess("-v", "--brt-issue=clamp.md", "--rank-fixes=git:fix/*")
-    assert result.ret == 7, result.stdout.str()
-    result.stdout.fnmatch_lines(
-        [
-            "brt: fix/b-nothing: no changes against the commit that is checked out; left out",
-            "fix/a-right PASSING*",
-            " *1 *fix/a-right *4/4 pass*",
-            " *2 *fix/c-wrong *3/4 pass*too close to the first to call*",
-        ]
-    )
-    result = project.runpytest_subprocess("--brt-issue=clamp.md", "--rank-fixes=git:nope")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: no branch is called 'nope'*"])
 
 
 def test_what_to_type_next_is_said(project: pytest.Pytester) -> None:
@@ -94,15 +57,6 @@ def test_patches_may_be_what_a_shell_makes_of_a_pattern_and_settings_what_pytest
         "clamp.md::replay",
         *(f"patches/{name}.diff" for name in names),
     ]
-
-
-def test_an_issue_on_github_needs_gh(
-    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(project.mkdir("empty")))
-    sources = ("owner/repo#12", "https://github.com/owner/repo/issues/12")
-    why = "is read with GitHub's command gh, which is not installed"
-    assert_refused(project, {f"--brt-issue={source}": f"'{source}' {why}" for source in sources})
 
 
 def test_the_only_model_is_picked_up_by_itself_and_of_several_none(

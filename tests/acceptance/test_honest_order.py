@@ -40,17 +40,6 @@ def test_long():
     while time.process_time() < end:
         pass
 """
-BUG_TESTS = """\
-import core
-
-
-def test_other():
-    assert core.opened({"lock": "a"}, "a")
-
-
-def test_size():
-    assert core.size([1, 2]) == 2
-"""
 REPORT = """\
 # opened() ends in a KeyError
 
@@ -117,45 +106,6 @@ def test_a_patch_that_alone_passes_its_own_test_is_first_and_does_not_lead(
     assert found.patches["unread.diff"]["total"] == 1
 
 
-def test_a_wrong_patch_does_not_lead_by_tests_that_only_it_passes(
-    pytester: pytest.Pytester,
-) -> None:
-    evil = (SIZE, "return len(items) or 7", "assert (core.size([]), core.size([1])) == (7, 1)")
-    found = rank(
-        pytester,
-        "--brt-guard=no",
-        a_evil=evil,
-        right=RIGHT,
-        third=(SIZE, "return max(len(items), 0) + 0 * 2", "assert core.size([1, 2]) == 2"),
-    )
-    assert found.code == 7
-    assert {"a_evil.diff", "right.diff"} <= set(found.ranking["answer"]["best"])
-    assert found.patches["right.diff"]["place"][0] == 1
-    assert "test_of_a_evil came with a_evil.diff" in found.ranking["answer"]["text"]
-
-
-def test_a_call_on_which_patches_differ_stands_in_every_report(
-    pytester: pytest.Pytester,
-) -> None:
-    """The call has nothing of other tests of its file."""
-    write_tree(pytester.path, {"given/test_given.py": BUG_TESTS})
-    found = rank(
-        pytester,
-        "--brt-tests=given/test_given.py",
-        "--brt-guard=no",
-        right=RIGHT,
-        two=(SIZE, "return len(items) if items[1:] else 5", ""),
-    )
-    assert found.code == 7
-    assert found.ranking["answer"]["reason"]["code"] == "tests"
-    (told,) = found.ranking["tellings"]
-    assert told["setup"] == ["import core"]
-    assert told["expression"] == "core.size([1])"
-    for text in (found.ranking["answer"]["text"], found.markdown.replace("\\", "")):
-        assert "`core.size([1])` gives `1` (right.diff), gives `5` (two.diff)" in text
-        assert "alike" not in text
-
-
 def test_it_is_said_that_no_existing_test_runs_what_a_patch_changes(
     pytester: pytest.Pytester,
 ) -> None:
@@ -172,39 +122,3 @@ def test_it_is_said_that_no_existing_test_runs_what_a_patch_changes(
     assert said in found.ranking["answer"]["text"]
     assert "existing tests" not in found.ranking["answer"]["text"]
     assert len({patch["score"] for patch in found.patches.values()}) == 1
-
-
-def test_the_projects_own_exception_may_come_in_place_of_the_reported_one(
-    pytester: pytest.Pytester,
-) -> None:
-    found = rank(
-        pytester,
-        "--brt-issue=issue.md",
-        hole=(LOCK, 'lock = door.get("lock", key)', ""),
-        nothing=(LOCK, 'name = "lock"\n    lock = door[name]', ""),
-        right=(LOCK, 'lock = door.get("lock")', ""),
-    )
-    assert found.code == 7
-    assert {*found.ranking["answer"]["best"]} == {"hole.diff", "right.diff"}
-    assert "raises core.Refused (right.diff)" in found.ranking["answer"]["text"]
-    assert found.patches["nothing.diff"]["passed"] == 0
-
-
-def test_without_a_bug_test_no_verdict_is_given_and_little_is_run(
-    pytester: pytest.Pytester,
-) -> None:
-    slow = (
-        "import core\nimport time\nimport pytest\n\n\n"
-        "@pytest.mark.parametrize('n', range(40))\ndef test_it(n):\n"
-        "    end = time.process_time() + 0.25\n"
-        "    while time.process_time() < end:\n        core.size([1, 2])\n"
-    )
-    pytester.mkdir("more").joinpath("test_slow.py").write_text(slow, "utf-8")
-    report = "# opened() is too slow\n\nPlease make it faster.\n"
-    pytester.path.joinpath("vague.md").write_text(report, "utf-8")
-    found = rank(pytester, "--brt-issue=vague.md", nothing=NOTHING, right=RIGHT)
-    assert found.ranking["answer"]["headline"] == "No bug test"
-    assert found.ranking["answer"]["reason"]["code"] == "no-bug-test"
-    for patch in found.patches.values():
-        assert "budget-spent" in [one["code"] for one in patch["existing"]["shortfalls"]]
-        assert patch["existing"]["ran"] < 12  # of 40 that take a quarter of a second each

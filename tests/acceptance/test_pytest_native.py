@@ -122,36 +122,6 @@ def test_a_model_that_never_answers_has_an_exit_code_of_its_own(
     result.stdout.fnmatch_lines(["*= 1 not reproduced in *"])
 
 
-def test_xdist_is_taken_as_jobs(project: pytest.Pytester) -> None:
-    result = project.runpytest_subprocess(ISSUE, "-v", "-n", "2")
-    assert result.ret == 0, result.stdout.str()
-    assert result.parseoutcomes() == {"possibly": 1}
-    assert "workers" not in result.stdout.str()
-    result.stdout.fnmatch_lines([JOBS.format(2), "clamp.md::replay POSSIBLY REPRODUCED*"])
-    told = project.runpytest_subprocess(ISSUE, "-n", "0", "--collect-only")
-    assert told.ret == 0, told.stdout.str()
-    told.stdout.fnmatch_lines([JOBS.format("[1-9]*")])
-
-
-def test_the_projects_conftest_is_left_alone(project: pytest.Pytester) -> None:
-    project.makeconftest("import a_package_that_we_lack")
-    result = project.runpytest_subprocess(ISSUE)
-    assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
-    # The inner runs do load it, so here every test is broken: a miss that says so.
-    assert result.ret == 1
-    assert result.parseoutcomes() == {"not": 1}
-
-
-def test_the_projects_settings_are_left_alone(project: pytest.Pytester) -> None:
-    project.makeini(
-        "[pytest]\naddopts = --cov=interval --no-such-option -n 3 -m slow -k nothing\n"
-        "filterwarnings = error\ntestpaths = nowhere\nxfail_strict = true\n"
-    )
-    result = project.runpytest_subprocess(ISSUE)
-    assert result.ret == 0, result.stdout.str() + result.stderr.str()
-    assert result.parseoutcomes() == {"possibly": 1}
-
-
 def test_own_settings_come_from_the_projects_ini(project: pytest.Pytester) -> None:
     project.makeini("[pytest]\nbrt_timeout = soon\n")
     wrong = project.runpytest_subprocess(ISSUE)
@@ -172,37 +142,6 @@ def test_own_settings_come_from_the_projects_ini(project: pytest.Pytester) -> No
 def test_warnings_as_errors_do_not_hit_us(project: pytest.Pytester) -> None:
     result = project.runpytest_subprocess(ISSUE, RANK, "-W", "error", "-k", "clamp or a-right")
     assert result.ret == 0, result.stdout.str()
-
-
-def test_strict_switches_pass(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        test_marked="import pytest\n@pytest.mark.brt('x')\ndef test_it():\n    assert True\n"
-    )
-    result = project.runpytest_subprocess("--strict-markers", "--strict-config", "test_marked.py")
-    result.assert_outcomes(passed=1)
-
-
-def test_a_plain_run_pays_nothing(project: pytest.Pytester) -> None:
-    project.makepyfile(
-        test_light="""
-        import marshal
-        import pathlib
-        import sys
-
-        def test_light():
-            heavy = {"libcst", "jinja2", "msgspec", "llama_cpp", "unidiff", "rapidfuzz", "sqlite3"}
-            heavy |= {"markdown_it"}
-            assert not heavy & set(sys.modules)
-            ours = [name for name in sys.modules if name.startswith("pytest_brt")]
-            assert len(ours) <= 3, ours
-            files = [pathlib.Path(sys.modules[name].__file__) for name in ours]
-            codes = [compile(file.read_bytes(), file, "exec") for file in files]
-            assert sum(len(marshal.dumps(code)) for code in codes) <= 12_000
-        """
-    )
-    result = project.runpytest_subprocess("test_light.py")
-    result.assert_outcomes(passed=1)
-    assert "brt:" not in result.stdout.str()
 
 
 def test_a_report_alone_imports_little(project: pytest.Pytester) -> None:

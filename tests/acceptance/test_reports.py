@@ -26,33 +26,6 @@ def rank(project: pytest.Pytester, *options: str) -> pytest.RunResult:
     return project.runpytest_subprocess("--rank-fixes=patches", f"--brt-tests={mine}", *options)
 
 
-@pytest.mark.slow
-def test_every_report_at_once(project: pytest.Pytester) -> None:
-    out = project.path.parent / "out"
-    result = rank(
-        project,
-        f"--brt-report={out}/page.html",
-        f"--brt-report={out}/all.json",
-        "--brt-guard=20",
-    )
-    assert result.ret == 7, result.stdout.str()
-    result.stdout.fnmatch_lines(
-        [
-            "HTML report: *page.html",
-            "JSON report: *all.json",
-        ]
-    )
-    page = (out / "page.html").read_text("utf-8")
-    assert "a-right.diff" in page
-    assert "<script" not in page
-    patches = patches_of(read_report(out / "all.json"))
-    right = patches["a-right.diff"]
-    existing = right["existing"]
-    assert (existing["broken"], existing["ran"], existing["total"]) == ([], 2, 2)
-    assert right["standing"] == "tied"
-    assert 0 < right["score"] < 1
-
-
 def test_options_that_cannot_be_used(project: pytest.Pytester) -> None:
     messages = {
         "--brt-guard=soon": "--brt-guard: expected auto, no or a number of seconds, got 'soon'",

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,11 +20,6 @@ def run(project: pytest.Pytester, *arguments: str) -> tuple[pytest.RunResult, di
     report = read_report(out) if out.exists() else {}
     assert report.get("exit_code", result.ret) == result.ret
     return result, report
-
-
-def shows_test(result: pytest.RunResult) -> bool:
-    """Return whether a test is shown as a diff."""
-    return bool(re.search(r"^\+def test_", result.stdout.str(), re.MULTILINE))
 
 
 def test_a_wrong_value_becomes_tests_and_a_ranking(
@@ -144,55 +136,6 @@ def test_ranking_by_tests_that_a_person_wrote(project: pytest.Pytester) -> None:
     assert patches["b-literal.diff"]["place"][0] == 3
 
 
-def test_the_report_may_come_from_stdin_and_nothing_be_shown(project: pytest.Pytester) -> None:
-    before = tree_hash(project.path)
-    with (project.path / "clamp.md").open("rb") as issue:
-        result = project.run(
-            sys.executable,
-            "-m",
-            "pytest",
-            "--brt-issue=-",
-            "--brt-write=no",
-            "--brt-report=../report.json",
-            stdin=issue,
-        )
-    assert result.ret == 0, result.stdout.str()
-    report = read_report(project.path.parent / "report.json")
-    assert report["issues"][0]["source"] == "-"
-    assert any(test["candidate"] for test in report["tests"])
-    assert tree_hash(project.path) == before
-    assert not shows_test(result)
-
-
-@pytest.mark.parametrize("write", ["diff", "new", "into"])
-def test_the_tree_is_written_only_when_asked(
-    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, write: str
-) -> None:
-    before = tree_hash(project.path)
-    suite = project.path / "tests/test_interval.py"
-    original = suite.read_bytes()
-    result, _ = run(project, "--brt-issue=clamp.md", f"--brt-write={write}")
-    assert result.ret == 0, result.stdout.str()
-    if write == "diff":
-        assert tree_hash(project.path) == before
-        assert shows_test(result)
-        return
-    new = sorted(set(project.path.joinpath("tests").glob("*.py")) - {suite})
-    if write == "new":
-        assert suite.read_bytes() == original
-        (written,) = new
-    else:
-        assert new == []
-        written = suite
-        assert suite.read_text("utf-8").startswith("from interval import clamp, mean\n")
-        assert "def test_clamp_below" in suite.read_text("utf-8")
-    monkeypatch.delenv("PYTEST_ADDOPTS")
-    again = project.runpytest_subprocess("-p", "no:brt", "-p", "no:randomly", str(written))
-    outcomes = again.parseoutcomes()
-    assert outcomes["failed"] >= 1
-    assert outcomes.get("passed", 0) == (2 if write == "into" else 0)
-
-
 def test_a_test_goes_into_the_file_that_was_named(project: pytest.Pytester) -> None:
     suite, other = (project.path / "tests" / name for name in ("test_interval.py", "test_b.py"))
     original = suite.read_bytes()
@@ -202,14 +145,3 @@ def test_a_test_goes_into_the_file_that_was_named(project: pytest.Pytester) -> N
     assert result.ret == 0, result.stdout.str()
     assert "def test_clamp" in other.read_text("utf-8")
     assert suite.read_bytes() == original
-
-
-@pytest.mark.slow
-def test_no_candidate_means_no_evidence(project: pytest.Pytester) -> None:
-    fixed = Path(project.path / "interval/__init__.py")
-    fixed.write_text(SOURCE.replace("min(value, low)", "min(value, high)"), "utf-8")
-    result, report = run(project, "--brt-issue=clamp.md", "--rank-fixes=patches")
-    assert result.ret == 1
-    assert not any(test["candidate"] for test in report["tests"])
-    assert all(patch["epr"] is None for patch in patches_of(report).values())
-    result.stdout.fnmatch_lines(["No patch stands out: no patch could be applied."])

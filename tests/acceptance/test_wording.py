@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.interval import SOURCE, diff_of
-
 CLAMP = (
     "# clamp is odd\n\n```\n>>> from interval import clamp\n>>> clamp(5, 0, 10)\n0\n```\n"
     "{}\n\nIn docs/usage.md it is right.\n"
@@ -26,8 +24,6 @@ Traceback (most recent call last):
 ZeroDivisionError: division by zero
 ```
 """
-#: Nobody answers there.
-CLOSED = "--brt-model=server:http://127.0.0.1:9"
 
 
 def verdict(result: pytest.RunResult) -> str:
@@ -57,40 +53,6 @@ def test_a_traceback_is_not_asked_for_where_there_is_one(project: pytest.Pyteste
     said = verdict(project.runpytest_subprocess("--brt-issue=issue.md", "-q"))
     assert "traceback" in said.partition(";")[0]
     assert "traceback" not in said.partition(";")[2]
-
-
-def test_a_model_that_is_away_interrupts_nothing(project: pytest.Pytester) -> None:
-    project.path.joinpath("none.md").write_text("# mean() is slow\n\nSometimes.\n", "utf-8")
-    result = project.runpytest_subprocess("--brt-issue=none.md", CLOSED)
-    assert result.ret == 6
-    assert "interrupted" not in result.stdout.str()
-    result.stdout.fnmatch_lines(["Not reproduced: *", "without the model: *127.0.0.1:9*"])
-
-
-def test_a_conftest_that_cannot_be_imported_is_named(project: pytest.Pytester) -> None:
-    project.path.joinpath("tests/conftest.py").write_text("import no_such_package\n", "utf-8")
-    project.path.joinpath("odd.md").write_text(CLAMP.format("It should be `5`."), "utf-8")
-    result = project.runpytest_subprocess("--brt-issue=odd.md")
-    result.stdout.fnmatch_lines(
-        [
-            "placed in the project root, because tests/conftest.py, line 1, cannot be imported: "
-            "ModuleNotFoundError: No module named 'no_such_package'"
-        ]
-    )
-
-
-def test_patches_that_are_none_are_not_said_to_lack_tests(project: pytest.Pytester) -> None:
-    project.path.joinpath("notes.diff").write_text("Change clamp, please.\n" * 9, "utf-8")
-    deep = diff_of(SOURCE.replace("low", "least"), path=f"{'deep/' * 30}core.py")
-    project.path.joinpath("deep.diff").write_text(deep, "utf-8")
-    result = project.runpytest_subprocess(
-        "--brt-issue=clamp.md", "--rank-fixes", "notes.diff", "deep.diff"
-    )
-    assert "No patch stands out: no patch could be applied." in result.outlines
-    result.stdout.fnmatch_lines(["notes.diff x *", "deep.diff x *"])
-    refused = [line for line in result.outlines if line.startswith("  -")]
-    assert sorted(line.split()[1] for line in refused) == ["deep.diff", "notes.diff"]
-    assert all(not line.endswith("…") for line in refused), "why it does not apply is said in full"
 
 
 @pytest.mark.slow

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
-import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
-from contextlib import suppress
 from pathlib import Path
 
 from pytest_brt.execute.subject import find_subject
@@ -67,23 +63,3 @@ def run_one(
     target = Test(id="t", path="tests/test_brt_x.py", source=source, node=node)
     (run,) = engine.run([target], changes, test_seconds=seconds)
     return run
-
-
-#: What the process of a test calls itself when it is at work.
-AT_WORK = f"at-work-{os.getpid()}"
-#: The statement by which it does so.
-SAYS_SO = f"__import__('ctypes').CDLL(None).prctl(15, {AT_WORK.encode()!r})  # PR_SET_NAME"
-
-
-def wait_at_work(row: Future[tuple[TestRun, ...]], *, but: int = 0) -> int:
-    """Wait until a test says that it is at work, and return its process; 0 when the row is over.
-
-    That with the number `but` is not meant.
-    """
-    while not row.done():
-        for comm in Path("/proc").glob("[0-9]*/comm"):
-            with suppress(OSError):  # it ended meanwhile
-                if comm.read_bytes().strip() == AT_WORK.encode() and comm.parent.name != str(but):
-                    return int(comm.parent.name)
-        time.sleep(0.02)
-    return 0

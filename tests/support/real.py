@@ -5,19 +5,10 @@ from __future__ import annotations
 import importlib.util
 import sys
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-
-def has_server() -> bool:
-    """Whether there is a llama-server to compare with."""
-    return find_spec("xllamacpp") is not None
-
-
-needs_server = pytest.mark.skipif(not has_server(), reason="wants the extra server")
 
 
 @cache

@@ -53,6 +53,3 @@ class Repository:
             timeout=300,
             encoding="utf-8",
         )
-
-    def gate(self, text: str) -> subprocess.CompletedProcess[str]:
-        return self.run("pytest_brt", "gate", text)
