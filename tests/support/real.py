@@ -1,4 +1,4 @@
-"""Real weights and templates, fetched once into the user's cache; skipped with a word offline."""
+"""Real weights, fetched once into the user's cache; skipped with a word offline."""
 
 from __future__ import annotations
 
@@ -31,13 +31,3 @@ def model(name: str) -> Path:
     except (weights.FetchError, OSError) as error:
         pytest.skip(f"no real weights: {error}")
     return path
-
-
-def templates() -> tuple[Path, ...]:
-    """Return the chat templates of llama.cpp; skip where they cannot be had."""
-    weights = _weights()
-    try:
-        paths: tuple[Path, ...] = weights.fetch_templates()
-    except (weights.FetchError, OSError) as error:
-        pytest.skip(f"no templates: {error}")
-    return paths
