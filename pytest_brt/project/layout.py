@@ -232,4 +232,5 @@ def find_layout(files: Collection[str], declared: Sequence[str] = ()) -> Layout:
     found = sorted(counts, key=lambda root: (-counts[root], root.count("/"), root))
     # Folders below a usual root without __init__.py are namespace packages, not roots.
     found = [root for root in found if not any(root.startswith(f"{top}/") for top in usual)]
-    return Layout(files=known, roots=tuple(dict.fromkeys([*declared, *found, *usual, ""])))
+    named = ["/".join(PurePosixPath(root).parts) for root in declared]  # `.`, `./src`
+    return Layout(files=known, roots=tuple(dict.fromkeys([*named, *found, *usual, ""])))

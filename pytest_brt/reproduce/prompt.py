@@ -30,6 +30,8 @@ CODE, _TESTS = 10_000, 3_500
 #: What a prompt does without where it is too long, in this order.
 _PARTS = ("host", "imports", "session")
 _FRAME = re.compile(r'File "([^"\n]+)", line (\d+)|([\w./-]+\.py)#L(\d+)')
+#: A file's name: the words in it name nothing that could be imported.
+_FILE = re.compile(r"[\w./\\-]*\.py\b")
 #: Exceptions that say how a statement was run, not how the project is.
 _OURS = ("NameError", "ModuleNotFoundError")
 #: Statements that show nothing.
@@ -131,7 +133,8 @@ def _imports(
     own = [source for source in ran if source.startswith(IMPORTS)]
     known = re.findall(r"\w+", "\n".join(own))
     likely = [place.function.partition(".")[0] for place in places[:4]]
-    words = [*likely, *re.findall(r"[A-Za-z_]\w*", f"{issue.title}\n{issue.text}")]
+    text = _FILE.sub(" ", f"{issue.title}\n{issue.text}")
+    words = [*likely, *re.findall(r"[A-Za-z_]\w*", text)]
     names = [
         one for one in dict.fromkeys(words) if one not in known and index.unique_definition(one)
     ]

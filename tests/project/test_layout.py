@@ -45,7 +45,9 @@ def test_namespace_package_below_src() -> None:
 
 
 def test_lone_module() -> None:
-    assert find_layout(["six.py", "setup.py", "test_six.py"]).packages() == ("six",)
+    files = ["six.py", "setup.py", "test_six.py"]
+    assert find_layout(files).packages() == ("six",)
+    assert find_layout(files, ["."]).packages() == ("six",)
 
 
 def test_package_called_lib_is_no_root() -> None:

@@ -113,11 +113,16 @@ def test_an_agent_looks_writes_and_runs(project: Project, play: Play) -> None:
 
 
 def test_auto_ends_with_the_first_test_that_stands(project: Project, play: Play) -> None:
+    """It is told how names are imported, and the ending of a file's name is none."""
+    project.write({"ending.py": "def py():\n    pass\n"})
     model = play(always=RIGHT)
-    run = project.issue(SLIDERS_REPORT, model.option, "--brt-samples=2")
+    report = f"{SLIDERS_REPORT}\nSee interval.py.\n"
+    run = project.issue(report, model.option, "--brt-samples=2")
     assert run.code == 0, run.said
     assert is_right(project, run.report.first, CLAMP_FIXED)
     assert run.report.questions
+    assert "from interval import clamp" in model.asked[0]
+    assert "import py\n" not in model.asked[0]
 
 
 def test_auto_draws_two_samples_where_the_model_is_right_at_once(
