@@ -13,7 +13,7 @@ from types import CodeType
 from pytest_brt.pysource.parse import IMPORTS, compiled, parse
 
 #: Names that Python binds in a module, or has its code read, by itself.
-_OWN = frozenset("__file__ __name__ __doc__ __annotations__ __conditional_annotations__".split())
+_OWN = {"__file__", "__name__", "__doc__", "__annotations__", "__conditional_annotations__"}
 _BUILTINS = frozenset(dir(builtins)) | _OWN
 #: Names that the prompt of Python gives to the last result.
 _RESULTS = frozenset({"_", "__"})
