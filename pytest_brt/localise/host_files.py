@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
@@ -16,7 +14,6 @@ from pytest_brt.localise.suspects import files_of
 from pytest_brt.project.index import Index, open_index
 from pytest_brt.project.layout import is_support_code
 from pytest_brt.project.words import split_identifier, terms_of
-from pytest_brt.pysource.parse import Function, is_constant, parse_or_empty
 from pytest_brt.types import Issue, Place
 
 #: All tests of a module skipped, whatever the machine, or given values by a mark.
@@ -26,6 +23,7 @@ _OTHERWISE_RUN = re.compile(
     re.MULTILINE,
 )
 _TOKEN = re.compile(r"""[^\W\d]\w*|\d[\w.]*|'[^'\n]*'|"[^"\n]*\"""")
+_DOCSTRING = re.compile(r'""".*?"""', re.DOTALL)
 _FUNCTION = re.compile(r"^\s*(?:async )?def (\w+)", re.MULTILINE)
 #: What it is worth beside the tokens that the name of the file fits a module of the test's imports.
 _NAME_FITS = 3.0
@@ -71,17 +69,18 @@ def rank_hosts(
     after the file `fails_in`, in which the test's exception is raised.
     """
     tokens = code_tokens(source)
-    having = Counter(token for own in hosts.values() for token in own & tokens)
+    shared = {path: own & tokens for path, own in hosts.items() if own & tokens}
+    having = Counter(token for own in shared.values() for token in own)
     modules = set(split_identifier(" ".join(re.findall(r"^(?:from|import) (\S+)", source, re.M))))
     raising = set(split_identifier(PurePosixPath(fails_in).stem))
-    scores: dict[str, float] = {}
-    for path, own in hosts.items():
-        shared = [math.log(1 + len(hosts) / having[token]) for token in own & tokens]
-        name = set(split_identifier(path.rpartition("/")[2])) - {"test", "tests", "py"}
-        if shared:
-            fits = bool(name) and (name <= modules) + (name <= raising)
-            scores[path] = sum(shared) + _NAME_FITS * fits
-    return tuple(sorted(scores, key=lambda path: (-scores[path], path)))
+
+    def score(path: str) -> float:
+        worths = (math.log(1 + len(hosts) / having[token]) for token in shared[path])
+        name = set(split_identifier(PurePosixPath(path).stem)) - {"test", "tests"}
+        fits = (name <= modules) + (name <= raising) if name else 0
+        return sum(worths) + _NAME_FITS * fits
+
+    return tuple(sorted(shared, key=lambda path: (-score(path), path)))
 
 
 def choose_host(source: str, root: Path, cache: Path | None, fails_in: str = "") -> str:
@@ -89,17 +88,9 @@ def choose_host(source: str, root: Path, cache: Path | None, fails_in: str = "")
 
     What its docstring says of the report is in any file's words.
     """
-    code = _without_docstrings(source)
+    code = _DOCSTRING.sub("", source)
     with open_index(root, cache) as index:
         return next(iter(rank_hosts(code, read_hosts(index), fails_in)), "")
-
-
-def _without_docstrings(source: str) -> str:
-    tree = deepcopy(parse_or_empty(source))  # it is kept for the next who asks
-    for node in ast.walk(tree):
-        if isinstance(node, Function | ast.Module):
-            node.body = [part for part in node.body if not is_constant(part)]
-    return ast.unparse(tree)
 
 
 def nearest_test_file(issue: Issue, index: Index, suspects: Sequence[Place]) -> str:
@@ -114,11 +105,5 @@ def nearest_test_file(issue: Issue, index: Index, suspects: Sequence[Place]) -> 
     for path in files_of(suspects)[:1]:
         for importer in index.importers(index.layout.module_of(path)):
             scores[importer] = scores.get(importer, 0.0) + _IMPORTS * best
-    hosts = [
-        path
-        for path in scores
-        if index.collected.has_file(path)
-        and not is_support_code(path)
-        and any(one.name.lower().startswith("test") for one in index.definitions_in(path))
-    ]
+    hosts = scores.keys() & read_hosts(index).keys()
     return min(hosts, key=lambda path: (-scores[path], path), default="")

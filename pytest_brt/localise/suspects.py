@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.localise.query import query_of, weight_of
-from pytest_brt.localise.report_frames import Evidence, miscalled, named_files, on_tracebacks
+from pytest_brt.localise.report_frames import Evidence, named_files, on_tracebacks
 from pytest_brt.project.chunks import Chunk
 from pytest_brt.project.index import Index, Relevance
 from pytest_brt.project.words import IDENTIFIER, terms_of
@@ -27,7 +27,7 @@ _MIN_SHARE = 0.25
 _OF_ERROR = 0.8
 _ERROR = re.compile(r"(?:Error|Exception|Warning)\b")
 #: Lines of a place that a user names.
-_SPAN = re.compile(r"(\d+)(?:-(\d+))?")
+_SPAN = re.compile(r":(\d+)(?:-(\d+))?$")
 #: Places of one class, and of one file, that stand before those of others.
 _MAX_OF_CLASS, _MAX_OF_FILE = 4, 12
 #: What it is worth that the report names the file, and, for each weight of a word in the report,
@@ -45,7 +45,6 @@ def find_suspects(
     issue: Issue,
     index: Index,
     *,
-    found: Relevance | None = None,
     ran: Collection[Function] = (),
     raised: Collection[Raised] = (),
     paths: Collection[str] = (),
@@ -53,34 +52,30 @@ def find_suspects(
 ) -> tuple[Place, ...]:
     """Return the likeliest places of the bug that `issue` reports, best first.
 
-    `found` has to do with the report's words, if that was looked for already; `ran` are functions
-    of the product that the report's code ran, and `raised` the exceptions in which it ended. Only
-    `paths` are looked at, where any are named.
+    `ran` are functions of the product that the report's code ran, and `raised` the exceptions in
+    which it ended. Only `paths` are looked at, where any are named.
     """
     query = query_of(issue)
-    found = index.relevance(query) if found is None else found
+    found = index.relevance(query)
     evidence = _evidence(issue, query, index, found, ran, raised)
+    chunks = {*found.chunks, *evidence}
     if paths:
         every = [*index.chunks().values(), *index.chunks(product=False).values()]
-        wanted = [chunk for chunk in every if chunk.path in paths]
-    else:
-        wanted = [*dict.fromkeys([*found.chunks, *evidence])]
-    scores = _scores(found, evidence, index, wanted)
+        chunks = {chunk for chunk in every if chunk.path in paths}
+    scores = _scores(found, evidence, index, chunks)
     top = max(scores.values(), default=0.0) or 1.0
-    scores = {one: s / top for one, s in scores.items() if s > _MIN_SHARE * top or paths}
-    order = sorted(scores, key=lambda one: (-scores[one], one.path, one.line))
-    spelled: dict[str, str] = {}
-    for word in IDENTIFIER.findall(issue.text):
-        for term in terms_of(word):
-            spelled.setdefault(term, word)
+    likely = [one for one in scores if paths or scores[one] > _MIN_SHARE * top]
+    order = sorted(likely, key=lambda one: (-scores[one], one.path, one.line))
+    words = reversed(IDENTIFIER.findall(issue.text))
+    spelled = {term: word for word in words for term in terms_of(word)}
     places = []
     for chunk in _varied(order)[:limit]:
-        clues = [one.clue for one in sorted(evidence.get(chunk, ()), key=lambda one: -one.score)]
-        words = dict.fromkeys(spelled.get(term, term) for term in found.reasons(chunk))
-        if words:
-            text = f"shares {', '.join(words)} with the report"
+        clues = [clue for _, clue in sorted(evidence[chunk], key=lambda one: -one[0])]
+        if shared := dict.fromkeys(spelled.get(term, term) for term in found.reasons(chunk)):
+            text = f"shares {', '.join(shared)} with the report"
             clues.append(Note(code="shared-words", text=text))
-        places.append(Place(**chunk._asdict(), score=round(scores[chunk], 4), clues=tuple(clues)))
+        score = round(scores[chunk] / top, 4)
+        places.append(Place(**chunk._asdict(), score=score, clues=tuple(clues)))
     return tuple(places)
 
 
@@ -91,34 +86,34 @@ def _evidence(
     found: Relevance,
     ran: Collection[Function],
     raised: Collection[Raised],
-) -> dict[Chunk, list[Evidence]]:
+) -> defaultdict[Chunk, list[Evidence]]:
     """Return what a report has that points at chunks beside their words."""
     evidence: defaultdict[Chunk, list[Evidence]] = defaultdict(list)
     files = named_files(issue.text, index)
     for chunk in found.chunks:
-        evidence[chunk].extend(_spoken_of(chunk, query, index))
+        evidence[chunk] += _spoken_of(chunk, query, index)
         if chunk.path in files:
-            evidence[chunk].append(Evidence(score=_NAMED_FILE, clue=files[chunk.path]))
+            evidence[chunk].append((_NAMED_FILE, files[chunk.path]))
     share = _RAN * min(1.0, (_MAX_TELLING / max(len(ran), 1)) ** 0.5)
+    clue = Note(code="run-by-report", text="the report's code runs it")
     for chunk in index.chunks().values() if ran else ():
         if (chunk.path, chunk.function) in ran:
-            clue = Note(code="run-by-report", text="the report's code runs it")
-            evidence[chunk].append(Evidence(score=share, clue=clue))
-    for chunk, one in (*on_tracebacks(issue.text, raised, index), *miscalled(issue.text, index)):
+            evidence[chunk].append((share, clue))
+    for chunk, one in on_tracebacks(issue.text, raised, index):
         evidence[chunk].append(one)
     return evidence
 
 
 def _spoken_of(chunk: Chunk, query: Mapping[str, float], index: Index) -> Iterator[Evidence]:
     """Yield the module and the class around a chunk, as far as the report speaks of them."""
-    *above, module = index.layout.module_of(chunk.path).split(".")
-    names = {module: _MODULE} if above else {}  # the project itself is always spoken of
-    classes = chunk.function.split(".")[:-1]
-    names |= dict.fromkeys(sorted(classes, key=lambda name: weight_of(name, query))[-1:], _CLASS)
-    for name, worth in names.items():
+    package, _, module = index.layout.module_of(chunk.path).rpartition(".")
+    around = chunk.function.split(".")[-2:-1]
+    # The project itself is always spoken of.
+    names = {module: _MODULE} if package else {}
+    for name, worth in (names | dict.fromkeys(around, _CLASS)).items():
         if weight := weight_of(name, query):
-            clue = Note(code="spoken-of", text=f"the report speaks of {name}")
-            yield Evidence(score=worth * weight, clue=clue)
+            text = f"the report speaks of {name}"
+            yield worth * weight, Note(code="spoken-of", text=text)
 
 
 def _scores(
@@ -136,28 +131,22 @@ def _scores(
     for chunk in chunks:
         words = found.chunks.get(chunk, 0.0) / best
         words += _OF_FILE * found.files.get(chunk.path, 0.0) / best_file
-        if (chunk.path, chunk.function.split(".")[0]) in errors:
+        if (chunk.path, chunk.function.partition(".")[0]) in errors:
             words *= _OF_ERROR
-        scores[chunk] = words + sum(one.score for one in evidence.get(chunk, ()))
+        scores[chunk] = words + sum(score for score, _ in evidence[chunk])
     return scores
 
 
 def _varied(chunks: Iterable[Chunk]) -> list[Chunk]:
     """Return chunks so that those of one class, or of one file, do not keep out all others."""
-    first: list[Chunk] = []
-    rest: list[Chunk] = []
     counts = Counter[tuple[str, str]]()
+    late: dict[Chunk, bool] = {}
     for chunk in chunks:
-        around = chunk.function.rpartition(".")[0]
-        groups = {(chunk.path, ""): _MAX_OF_FILE}
-        if around:
-            groups[chunk.path, around] = _MAX_OF_CLASS
-        if any(counts[group] >= most for group, most in groups.items()):
-            rest.append(chunk)
-        else:
-            counts.update(groups.keys())
-            first.append(chunk)
-    return first + rest
+        around = chunk.path, chunk.function.rpartition(".")[0]
+        most = _MAX_OF_CLASS if around[1] else _MAX_OF_FILE
+        late[chunk] = counts[around] >= most
+        counts[around] += 1
+    return sorted(late, key=late.__getitem__)
 
 
 def files_of(places: Iterable[Place]) -> tuple[str, ...]:
@@ -173,24 +162,23 @@ def given_places(specs: Sequence[str], index: Index) -> tuple[Place, ...]:
     """
     places = []
     for spec in specs:
-        path, _, span = spec.partition(":")
-        path = path.removeprefix("./")
+        match = _SPAN.search(spec)
+        path = (spec[: match.start()] if match else spec).removeprefix("./")
         if path not in index.layout.files:
             raise UsageProblem(
                 f"--brt-buggy-file: no such Python file in the project: {path!r} "
-                "(give its path from the root)"
+                "(give its path from the root, PATH, PATH:LINE or PATH:FIRST-LAST)"
             )
-        count = index.source(path).count("\n") + 1
-        match = _SPAN.fullmatch(span or "1-0")
-        line = int(match[1]) if match else 0
-        end = int(match[2] or line) if match else 0
-        if span and not 1 <= line <= end <= count:
-            raise UsageProblem(
-                f"--brt-buggy-file: {path!r} has lines 1 to {count}, got {span!r} "
-                "(PATH, PATH:LINE or PATH:FIRST-LAST)"
-            )
-        around = index.definition_at(path, line) if span else None
-        function = around.qualname if around else ""
+        line, end, function = 1, 0, ""
+        if match:
+            line, end = int(match[1]), int(match[2] or match[1])
+            count = index.source(path).count("\n") + 1
+            if not 1 <= line <= end <= count:
+                raise UsageProblem(
+                    f"--brt-buggy-file: {path!r} has lines 1 to {count}, got {match[0][1:]!r}"
+                )
+            around = index.definition_at(path, line)
+            function = around.qualname if around else ""
         clues = (Note(code="given-by-user", text="given"),)
         places.append(Place(path=path, function=function, line=line, end_line=end, clues=clues))
     return tuple(places)

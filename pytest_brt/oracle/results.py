@@ -18,9 +18,8 @@ from pytest_brt.oracle.comparison import comparison
 from pytest_brt.oracle.draft import Draft, one_line, quote_of, shorten, title_names
 from pytest_brt.pysource.parse import is_literal, parse, parses
 from pytest_brt.report.claims import role_of, states_it
-from pytest_brt.report.inline_code import is_runnable
 from pytest_brt.report.match import is_steady, squeezed
-from pytest_brt.report.prose import sentences
+from pytest_brt.report.prose import is_runnable, sentences
 from pytest_brt.types import BlockKind, Evidence, OracleKind
 from pytest_brt.types.report import RIGHT, WRONG, Claim, ClaimKind, ClaimRole
 

@@ -4,67 +4,42 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dis
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from inspect import CO_OPTIMIZED
+from types import CodeType
 
-from pytest_brt.pysource.parse import IMPORTS, Function, parse
+from pytest_brt.pysource.parse import IMPORTS, compiled, parse
 
-_BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__", "__doc__", "__annotations__"}
+#: Names that Python binds in a module, or has its code read, by itself.
+_OWN = {"__file__", "__name__", "__doc__", "__annotations__", "__conditional_annotations__"}
+_BUILTINS = frozenset(dir(builtins)) | _OWN
 #: Names that the prompt of Python gives to the last result.
 _RESULTS = frozenset({"_", "__"})
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-#: Fields with a name that the node binds.
-_NAMED = {"ExceptHandler": "name", "MatchAs": "name", "MatchStar": "name", "MatchMapping": "rest"}
-#: Fields in the order in which they are run: a value, then the target that it is bound to.
-_ORDER = {"generators": 0, "iter": 0, "value": 0, "annotation": 0, "target": 1, "targets": 1}
-
-
-class _Uses(NamedTuple):
-    """The names that code reads before it binds them, that it reads once called, and binds."""
-
-    read: set[str]
-    later: set[str]
-    bound: set[str]
-
-
-def _uses(node: ast.AST) -> _Uses:
-    """Return what a piece of code does with names of the scope that it stands in."""
-    uses, inside = _Uses(set(), set(), set()), _Uses(set(), set(), set())
-    is_function = isinstance(node, Function | ast.Lambda)
-    if isinstance(node, ast.Name):
-        (uses.bound if isinstance(node.ctx, ast.Store) else uses.read).add(node.id)
-    elif isinstance(node, ast.alias):
-        uses.bound.add(node.asname or node.name.partition(".")[0])
-    elif name := getattr(node, _NAMED.get(type(node).__name__, ""), None):
-        uses.bound.add(name)
-    elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-        uses.read.add(node.target.id)
-    for field, value in sorted(ast.iter_fields(node), key=lambda item: _ORDER.get(item[0], 2)):
-        into = inside if is_function and field == "body" else uses
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST):
-                part = _uses(child)
-                into.read.update(part.read - into.bound)
-                into.later.update(part.later)
-                into.bound.update(part.bound)
-    if isinstance(node, Function | ast.Lambda):
-        own = {one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)}
-        later = uses.later | ((inside.read | inside.later) - inside.bound - own)
-        return _Uses(uses.read, later, {node.name} if isinstance(node, Function) else set())
-    if isinstance(node, _COMPREHENSIONS):
-        return _Uses(uses.read, uses.later - uses.bound, set())
-    return uses._replace(bound={node.name}) if isinstance(node, ast.ClassDef) else uses
+_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+_READS = frozenset({"LOAD_NAME", "LOAD_GLOBAL", "LOAD_FROM_DICT_OR_GLOBALS", "DELETE_NAME"})
 
 
 def _flow(source: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the names that a module reads without having bound them, and those that it binds."""
-    tree = parse(source)
-    uses = _uses(tree)
-    in_functions = (node.names for node in ast.walk(tree) if isinstance(node, ast.Global))
-    given = frozenset[str]().union(*in_functions)
-    bound = given.union(uses.bound) - {"*"}
-    return (frozenset(uses.read) - given) | (uses.later - bound), bound
+    read, later, bound = set[str](), set[str](), set[str]()
+
+    def follow(code: CodeType, local: set[str], reads: set[str]) -> None:
+        """Take in the names of some code in the order in which it runs."""
+        for step in dis.get_instructions(code):
+            inner = step.argval
+            if isinstance(inner, CodeType):
+                is_function = inner.co_flags & CO_OPTIMIZED
+                is_called = is_function and inner.co_name not in _COMPREHENSIONS
+                follow(inner, set(), later if is_called else reads)
+            elif step.opname in ("STORE_NAME", "STORE_GLOBAL"):
+                (local if step.opname == "STORE_NAME" else bound).add(inner)
+            elif step.opname in _READS and inner not in local | bound:
+                reads.add(inner)
+
+    follow(compiled(source), bound, read)
+    return frozenset(read | (later - bound)), frozenset(bound - _OWN)
 
 
 def undefined_names(source: str) -> tuple[str, ...]:
@@ -97,9 +72,9 @@ class Names:
     #: Names whose object may be changed: `x.append(1)`, `x[0] = 1`, `x.a = 1`, `f(x)` alone.
     changed: frozenset[str]
     #: Built-ins it reads, in case something else binds their names.
-    builtin: frozenset[str] = frozenset()
+    builtin: frozenset[str]
     #: Modules imported with a star.
-    stars: tuple[str, ...] = ()
+    stars: tuple[str, ...]
 
 
 def names_of(source: str) -> Names:
@@ -109,18 +84,15 @@ def names_of(source: str) -> Names:
         SyntaxError: `source` is not a module.
     """
     tree = parse(source)
-    undefined, bound = _flow(source)
+    read, bound = _flow(source)
+    stars = (n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.names[0].name == "*")
     given = _BUILTINS | _RESULTS
     return Names(
-        used=undefined - given,
+        used=read - given,
         bound=bound,
         changed=frozenset(_changed(tree)) - {""},
-        builtin=given & undefined,
-        stars=tuple(
-            "." * node.level + (node.module or "")
-            for node in ast.walk(tree)
-            if isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
-        ),
+        builtin=(read & given) - _OWN,
+        stars=tuple("." * node.level + (node.module or "") for node in stars),
     )
 
 
@@ -131,13 +103,10 @@ def _changed(tree: ast.Module) -> Iterator[str]:
             yield _root(part)
         elif isinstance(part, ast.AugAssign):
             yield _root(part.target)
-        elif isinstance(part, ast.Delete):
-            yield from map(_root, part.targets)
         elif isinstance(part, ast.Expr):
             for call in ast.walk(part):
                 if isinstance(call, ast.Call):
-                    if isinstance(call.func, ast.Attribute):
-                        yield _root(call.func)
+                    yield _root(call.func) if isinstance(call.func, ast.Attribute) else ""
                     yield from (node.id for node in call.args if isinstance(node, ast.Name))
 
 
@@ -164,39 +133,32 @@ def uses_in(*sources: str) -> Mapping[str, Use]:
     Raises:
         SyntaxError: one of the sources is not Python.
     """
-    called: set[str] = set()
-    attributes: dict[str, set[str]] = {}
-    for source in sources:
-        for node in ast.walk(parse(source)):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                called.add(node.func.id)
-            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                attributes.setdefault(node.value.id, set()).add(node.attr)
+    nodes = [node for source in sources for node in ast.walk(parse(source))]
+    functions = [node.func for node in nodes if isinstance(node, ast.Call)]
+    called = {node.id for node in functions if isinstance(node, ast.Name)}
+    attributes: dict[str, set[str]] = {name: set() for name in called}
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            attributes.setdefault(node.value.id, set()).add(node.attr)
     return {
-        name: Use(called=name in called, attributes=frozenset(attributes.get(name, ())))
-        for name in {*called, *attributes}
+        name: Use(called=name in called, attributes=frozenset(asked))
+        for name, asked in attributes.items()
     }
 
 
-def needed(sources: Sequence[str], last: int, wanted: frozenset[str] | None = None) -> list[int]:
+def needed(sources: Sequence[str], last: int, wanted: frozenset[str] = frozenset()) -> list[int]:
     """Return the indices of the statements before `last` that its names depend on, in order.
 
     `wanted` are further names the result must provide. An assignment is followed only
     backwards; a call on an object, or an assignment to a part of it, belongs to the object.
     """
-    every = [names_of(source) for source in sources[: last + 1]]
-    need = every[last].used | every[last].builtin | (wanted or frozenset())
-    imported: set[str] = set()
-    for source, names in zip(sources, every, strict=False):
-        if source.startswith(IMPORTS):
-            imported |= names.bound
+    *every, asked = [names_of(source) for source in sources[: last + 1]]
+    imports = [n.bound for n, s in zip(every, sources, strict=False) if s.startswith(IMPORTS)]
+    imported = frozenset[str]().union(*imports)
+    need = asked.used | asked.builtin | wanted
     chosen: list[int] = []
-    for index in range(last - 1, -1, -1):
-        names = every[index]
-        binds = names.bound & need
-        changes = (names.changed - names.bound - imported) & need
-        if binds or changes:
-            chosen.append(index)
-            reads = names.used | names.builtin
-            need = (need - (binds - reads)) | reads
-    return sorted(chosen)
+    for index, names in reversed([*enumerate(every)]):
+        if need & (names.bound | (names.changed - imported)):
+            chosen.insert(0, index)
+            need = (need - names.bound) | names.used | names.builtin
+    return chosen

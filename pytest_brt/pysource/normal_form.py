@@ -8,14 +8,20 @@ the names of their variables (PLY) and the modes of their files.
 from __future__ import annotations
 
 import ast
+import re
 import stat
 from collections.abc import Iterator, Sequence
+from copy import copy
 from functools import lru_cache
 from pathlib import Path
 
 from pytest_brt.codec import content_id
-from pytest_brt.pysource.parse import Function, decode, is_constant, parse
+from pytest_brt.pysource.parse import decode, is_constant, parse
 from pytest_brt.types import FileChange
+
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_IMPORT = (ast.Import, ast.ImportFrom)
+_TEST = re.compile(r"[Tt]est")
 
 
 def normal_test(source: str) -> str:
@@ -25,47 +31,30 @@ def normal_test(source: str) -> str:
         SyntaxError: it is not Python.
     """
     tree = parse(source)
-    imports = {line for node in tree.body for line in _imports_in(node)}
-    _drop_idle(tree)
-    _number_tests(tree)
-    body = [node for node in tree.body if not isinstance(node, ast.Import | ast.ImportFrom)]
-    # A "from __future__" must be first: "f" comes before "i", "_" before letters.
-    return "\n".join([*sorted(imports), *map(ast.unparse, body)])
-
-
-def _imports_in(node: ast.stmt) -> Iterator[str]:
-    """Yield a statement for each name that an import binds."""
-    if isinstance(node, ast.Import):
-        for alias in node.names:
-            yield ast.unparse(ast.Import(names=[alias]))
-    elif isinstance(node, ast.ImportFrom):
-        for alias in node.names:
-            yield ast.unparse(ast.ImportFrom(module=node.module, names=[alias], level=node.level))
-
-
-def _drop_idle(tree: ast.Module) -> None:
-    """Take out docstrings and other bare constants, and spare ``pass``."""
-    for node in ast.walk(tree):
+    nodes = [*ast.walk(tree)]
+    tests = [node.name for node in nodes if isinstance(node, _NAMED) and _TEST.match(node.name)]
+    numbers = {name: f"{name[:4]}_{n}" for n, name in enumerate(dict.fromkeys(tests))}
+    for node in nodes:
+        if isinstance(node, _NAMED):
+            node.name = numbers.get(node.name, node.name)
+        elif isinstance(node, ast.Name):
+            node.id = numbers.get(node.id, node.id)
         body = getattr(node, "body", None)
         if isinstance(body, list):
-            kept = [one for one in body if not (isinstance(one, ast.Pass) or is_constant(one))]
-            is_empty = not kept and not isinstance(node, ast.Module)
-            node.body = [ast.Pass()] if is_empty else kept  # type: ignore[attr-defined]
+            said = [one for one in body if not (isinstance(one, ast.Pass) or is_constant(one))]
+            body[:] = said or [ast.Pass()]
+    imports = {line for node in tree.body if isinstance(node, _IMPORT) for line in _bindings(node)}
+    rest = [ast.unparse(node) for node in tree.body if not isinstance(node, _IMPORT)]
+    # A "from __future__" must be first: "f" comes before "i", "_" before letters.
+    return "\n".join([*sorted(imports), *rest])
 
 
-def _number_tests(tree: ast.Module) -> None:
-    """Give test functions and test classes numbers for names, wherever they are named."""
-    given: dict[str, str] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
-            given.setdefault(node.name, f"Test{len(given)}")
-        elif isinstance(node, Function) and node.name.startswith("test"):
-            given.setdefault(node.name, f"test_{len(given)}")
-    for node in ast.walk(tree):
-        if isinstance(node, Function | ast.ClassDef):
-            node.name = given.get(node.name, node.name)
-        elif isinstance(node, ast.Name):
-            node.id = given.get(node.id, node.id)
+def _bindings(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """Yield a statement for each name that an import binds."""
+    for alias in node.names:
+        one = copy(node)
+        one.names = [alias]
+        yield ast.unparse(one)
 
 
 def test_key(source: str) -> str:
@@ -90,21 +79,21 @@ def patch_key(changes: Sequence[FileChange], root: Path) -> str:
     parts: list[str] = []
     for change in sorted(changes, key=lambda change: change.path):
         place = root / change.path
-        before = after = "absent"
+        before = None
         if place.is_file():
-            executable = bool(place.stat().st_mode & stat.S_IXUSR)  # as patches are applied
-            before = _form(change.path, place.read_bytes(), executable)
-        if change.content is not None:
-            after = _form(change.path, change.content, change.executable)
-        if after != before:
-            parts += [change.path, after]
+            is_executable = bool(place.stat().st_mode & stat.S_IXUSR)  # as patches are applied
+            before = _form(change.path, place.read_bytes(), is_executable)
+        after = _form(change.path, change.content, change.executable)
+        parts += [change.path, after or "absent"] if after != before else []
     return content_id("patch", *parts)
 
 
-def _form(path: str, content: bytes, executable: bool) -> str:
-    is_python = path.endswith((".py", ".pyi"))
-    form = _program(content) if is_python else content_id(content)
-    return f"{'program' if executable else 'file'} {form}"
+def _form(path: str, content: bytes | None, is_executable: bool) -> str | None:
+    """Return what tells a file from others, None where there is none."""
+    if content is None:
+        return None
+    form = _program(content) if path.endswith((".py", ".pyi")) else content_id(content)
+    return f"{'program' if is_executable else 'file'} {form}"
 
 
 @lru_cache(maxsize=64)

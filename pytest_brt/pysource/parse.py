@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import symtable
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -83,10 +82,9 @@ def parse_expression(text: str) -> ast.expr:
 
 
 def parses(source: str) -> bool:
-    """Say whether `source` is Python of this version, whose names mean something."""
+    """Say whether `source` is a module in Python of this version."""
     try:
-        with _parsing():
-            symtable.symtable(source, "<source>", "exec")
+        compiled(source)
     except SyntaxError:
         return False
     return True
@@ -143,17 +141,12 @@ def bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 def bound_targets(node: ast.stmt) -> Iterator[str]:
     """Yield the names that the statement `node` itself assigns, with its blocks left out."""
-    targets: list[ast.expr] = []
-    if isinstance(node, ast.Assign):
-        targets = list(node.targets)
-    elif isinstance(node, ast.AnnAssign | ast.AugAssign | ast.For | ast.AsyncFor):
-        targets = [node.target]
-    elif isinstance(node, ast.With | ast.AsyncWith):
-        targets = [item.optional_vars for item in node.items if item.optional_vars]
-    for target in targets:
-        for inner in ast.walk(target):
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
-                yield inner.id
+    for field in ("targets", "target", "items"):
+        value = getattr(node, field, [])
+        for target in value if isinstance(value, list) else [value]:
+            for inner in ast.walk(target):
+                if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                    yield inner.id
 
 
 def called_name(call: ast.Call) -> str:

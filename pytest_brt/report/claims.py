@@ -9,54 +9,68 @@ import re
 from collections.abc import Iterator
 
 from pytest_brt.pysource.parse import is_literal, parses
-from pytest_brt.report.inline_code import is_runnable
-from pytest_brt.report.prose import Sentence
+from pytest_brt.report.prose import MARK, Sentence, is_runnable
 from pytest_brt.types import Raised
 from pytest_brt.types.report import RIGHT, Claim, ClaimKind, ClaimRole
 
-EXCEPTION = r"(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit|Iteration)\b"
-_VALUE = (
-    r"(?P<value>§\d+§|-?\d+(?:\.\d+)?(?:e-?\d+)?\b(?!\.\d)|True\b|False\b|None\b"
-    r"|'[^']+'|\"[^\"]+\")"
+EXCEPTION = (
+    r"(?:[A-Za-z_]\w{0,80}\.){0,9}[A-Z]\w{0,80}"
+    r"(?:Error|Exception|Warning|Interrupt|Exit|Iteration)\b"
 )
-#: What may stand between a verb and a value.
-_FILL = (
-    r"(?:\s+(?:an?|the|me|us|just|also|now|always|instead|still|following|value|result|of"
-    r"|with|to be))*[\s:]+"
-)
-_GIVE = r"(?:return|give|be|equal|print|yield|produce|output|show|evaluate to|result in|get)"
-_GAVE = (
-    r"(?:returns?|returned|gives?|gave|got|gets?|prints?|printed|yields?|produces?|produced"
-    r"|outputs?|shows?|evaluates? to|results? in|becomes?|is|was|actual(?:ly)?)"
-)
-_THING = r"(?: (?:result|output|value|behaviou?r|answer))?"
-#: Of stretches of a sentence that overlap the first pattern says what is claimed. A role of None is
-#: the opposite of what the sentence claimed before.
+_PARTS = {
+    "exception": rf"(?P<said>{EXCEPTION})",
+    "value": (
+        r"(?P<said>§\d+§|-?\d+(?:\.\d+)?(?:e-?\d+)?\b(?!\.\d)|True\b|False\b|None\b"
+        r"|'[^']+'|\"[^\"]+\")"
+    ),
+    #: What may stand between a verb and a value.
+    "fill": (
+        r"(?:\s+(?:an?|the|me|us|just|also|now|always|instead|still|following|value|result|of"
+        r"|with|to be))*[\s:]+"
+    ),
+    "give": r"(?:return|give|be|equal|print|yield|produce|output|show|evaluate to|result in|get)",
+    "gave": (
+        r"(?:returns?|returned|gives?|gave|got|gets?|prints?|printed|yields?|produces?|produced"
+        r"|outputs?|shows?|evaluates? to|results? in|becomes?|is|was|actual(?:ly)?)"
+    ),
+    "thing": r"(?: (?:result|output|value|behaviou?r|answer))?",
+}
+#: Of two that say the same of a sentence the first counts. A role of None is the opposite of what
+#: the sentence claimed before.
 _PATTERNS = tuple(
-    (re.compile(text, re.IGNORECASE), kind, role)
+    (re.compile(text % _PARTS, re.IGNORECASE), kind, role)
     for text, kind, role in (
         (
             r"\b(?:should|must|expect\w*)\b[^.;§]{0,30}\b(?:raise|throw|fail)\w*\b"
-            rf"(?: with)?{_FILL}`?(?P<exception>{EXCEPTION})",
+            r"(?: with)?%(fill)s`?%(exception)s",
             ClaimKind.RAISES,
             ClaimRole.EXPECTED,
         ),
-        (rf"\bshould (?:\w+ )?{_GIVE}\b{_FILL}{_VALUE}", ClaimKind.VALUE, ClaimRole.EXPECTED),
         (
-            rf"\b(?:expect(?:ed|s|ing|ation)?|correct|right)\b{_THING}"
-            rf"(?: (?:it|this|that|§\d+§))?(?: to)?(?: {_GIVE}| is| was| would be)?{_FILL}{_VALUE}",
+            r"\bshould (?:\w+ )?%(give)s\b%(fill)s%(value)s",
+            ClaimKind.VALUE,
+            ClaimRole.EXPECTED,
+        ),
+        (
+            r"\b(?:expect(?:ed|s|ing|ation)?|correct|right)\b%(thing)s"
+            r"(?: (?:it|this|that|§\d+§))?(?: to)?(?: %(give)s| is| was| would be)?"
+            r"%(fill)s%(value)s",
             ClaimKind.VALUE,
             ClaimRole.EXPECTED,
         ),
         (
             r"\b(?:rais\w+|throw\w*|threw|gives?|gets?|got|fail\w* with|crash\w* with|results? in)"
-            rf"\b{_FILL}`?(?P<exception>{EXCEPTION})",
+            r"\b%(fill)s`?%(exception)s",
             ClaimKind.RAISES,
             ClaimRole.ACTUAL,
         ),
-        (rf"\b{_GAVE}{_THING}(?: is)?\b{_FILL}{_VALUE}", ClaimKind.VALUE, ClaimRole.ACTUAL),
         (
-            rf"\b(?:instead of|rather than|but (?:got|gives|returns))\b{_FILL}{_VALUE}",
+            r"\b%(gave)s%(thing)s(?: is)?\b%(fill)s%(value)s",
+            ClaimKind.VALUE,
+            ClaimRole.ACTUAL,
+        ),
+        (
+            r"\b(?:instead of|rather than|but (?:got|gives|returns))\b%(fill)s%(value)s",
             ClaimKind.VALUE,
             None,
         ),
@@ -89,29 +103,26 @@ _COMMENT = re.compile(
     r"^(?:[-=]*>|=+)?\s*"
     r"(?P<want>(?:it |this )?should(?: be| return| give| print)?|expect(?:ed|s)?)?"
     r"\s*(?P<got>(?:it )?(?:returns?|gives?|prints?|outputs?|is|got|actual))?"
-    r"\s*:?\s*(?P<value>.+?)\.?$",
+    r"\s*:?\s*(?P<said>.+?)"
+    # Where it goes on from what should be to what is.
+    r"(?:\s*[,;(]\s*(?:but |and |it )*(?:got|gets?|gives?|returns?|is|was|not|instead of)\s+"
+    r"(?P<actual>.+?)\)?)?\.?$",
     re.IGNORECASE,
-)
-#: Where a comment goes on from what should be to what is.
-_TURN = re.compile(
-    r"\s*[,;(]\s*(?:but |and |it )*(?:got|gets?|gives?|returns?|is|was|not|instead of)\s+"
 )
 #: "Result: total = 3", as what somebody printed with a label.
 _LABEL = re.compile(
-    r"^\W*(?P<label>[A-Za-z]+)(?: [a-z]+)?\W*:\W*?(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<value>[^=].*)$"
+    r"^\W*(?P<label>[A-Za-z]+)(?: [a-z]+)?\W*:\W*?(?P<name>[A-Za-z_]\w*)\s*=\s*(?P<said>[^=].*)$"
 )
-#: What something else ought to equal.
-_SAME_AS = re.compile(
-    r"\b(?:the same|equal|equivalent|identical)\b[^.;]{0,30}?\b(?:as|to) (§\d+§|\"[^\"]+\"|'[^']+')"
-)
-#: Code that is called fine.
-_CALLED_FINE = re.compile(
-    r"(§\d+§) (?:is|are|looks) (?:right|correct|fine|ok(?:ay)?|good|expected)\b", re.IGNORECASE
+#: What something else ought to equal, and code that is called fine.
+_APPROVED = re.compile(
+    r"\b(?i:the same|equal|equivalent|identical)\b[^.;]{0,30}?\b(?:as|to) "
+    r"(?P<equal>§\d+§|\"[^\"]+\"|'[^']+')"
+    r"|(?P<fine>§\d+§) (?:is|are|looks) (?:right|correct|fine|ok(?:ay)?|good|expected)\b"
 )
 _ERROR = re.compile(r"\b(?:rais|throw|error|exception|message)|\bsay\b", re.IGNORECASE)
 _DENIED = re.compile(r"n['’]t\b|\bnot\b|\bno\b|\bwithout\b", re.IGNORECASE)
 #: Words of a comment that says of the line beside it that it is right or wrong.
-_MARK = 4
+_WORDS = 4
 
 
 def role_of(text: str) -> ClaimRole:
@@ -148,91 +159,79 @@ def may_want_exception(sentence: Sentence) -> bool:
 
 def claims_in(sentence: Sentence, section: ClaimRole) -> list[tuple[str, Claim]]:
     """Return what a sentence claims, each with the code in it that this is about, or ""."""
-    if labelled := [*_labelled(sentence)]:
-        return labelled
-    text = re.sub(r"§(\d+)§", lambda mark: _with_exception(mark[0], sentence), sentence.masked)
+    if labelled := _LABEL.match(sentence.text.replace("`", "")):
+        return [*_of_label(labelled, sentence)]
+    text = MARK.sub(lambda mark: _with_exception(mark[0], sentence), sentence.masked)
     claims: list[tuple[str, Claim]] = []
+    known: set[tuple[ClaimKind, str]] = set()
     for pattern, kind, role in _PATTERNS:
         for match in pattern.finditer(text):
-            value = _code(match.groupdict().get("value") or "", sentence)
-            if kind is ClaimKind.VALUE and not _is_value(value):
+            said = sentence.code.get(match["said"], match["said"])
+            if (kind, said) in known or (kind is ClaimKind.VALUE and not _is_value(said)):
                 continue
-            if any(claim.text == value and claim.kind is kind for _, claim in claims):
-                continue
-            if role is None and not claims:
-                continue
-            is_fine = role is ClaimRole.ACTUAL and _FINE.search(text)
-            said = ClaimRole.FINE if is_fine else role or _opposite(claims)
-            exception = match.groupdict().get("exception") or ""
-            raised = Raised(type=exception, message="") if exception else None
-            claim = Claim(kind=kind, role=said, text=value, raised=raised, sentence=sentence.text)
-            claims.append((_subject(match, sentence), claim))
+            if role is not None or claims:
+                is_fine = role is ClaimRole.ACTUAL and _FINE.search(text)
+                given = ClaimRole.FINE if is_fine else role or _opposite(claims[-1][1])
+                known.add((kind, said))
+                claim = _claim(kind, given, said, sentence)
+                claims.append((_subject(text[: match.start("said")], sentence), claim))
     return claims or [*_alone(sentence, section)]
 
 
-def held_for_right(sentence: Sentence) -> list[str]:
+def approved(sentence: Sentence) -> list[str]:
     """Return the code that a sentence calls fine, or says something else is equal to."""
-    words = sentence.masked
-    marks = [*_SAME_AS.findall(words), *_CALLED_FINE.findall(words)]
-    return [_code(mark, sentence).strip("\"'") for mark in marks]
+    marks = _APPROVED.findall(sentence.masked)
+    return [sentence.code.get(mark, mark).strip("\"'") for found in marks for mark in found if mark]
+
+
+def _claim(kind: ClaimKind, role: ClaimRole, said: str, sentence: Sentence | None = None) -> Claim:
+    """Return the claim of a value, or of an exception by its name."""
+    is_value = kind is ClaimKind.VALUE
+    return Claim(
+        kind=kind,
+        role=role,
+        text=said if is_value else "",
+        raised=None if is_value else Raised(type=said, message=""),
+        sentence=sentence.text if sentence else "",
+    )
 
 
 def _with_exception(mark: str, sentence: Sentence) -> str:
     """Return the name of an exception as code, and any other code as its mark."""
-    code = _code(mark, sentence)
+    code = sentence.code[mark]
     return f"`{code}`" if re.match(EXCEPTION, code) else mark
-
-
-def _code(text: str, sentence: Sentence) -> str:
-    """Return the code that a mark stands for; a text that is none as it is."""
-    mark = re.fullmatch(r"§(\d+)§", text)
-    return sentence.code[int(mark[1])] if mark else text
 
 
 def _is_value(text: str) -> bool:
     return is_literal(text) or is_runnable(text) or " " in text
 
 
-def _opposite(claims: list[tuple[str, Claim]]) -> ClaimRole:
-    is_wanted = claims[-1][1].role is ClaimRole.EXPECTED
-    return ClaimRole.ACTUAL if is_wanted else ClaimRole.EXPECTED
+def _opposite(claim: Claim) -> ClaimRole:
+    return ClaimRole.ACTUAL if claim.role is ClaimRole.EXPECTED else ClaimRole.EXPECTED
 
 
-def _subject(match: re.Match[str], sentence: Sentence) -> str:
+def _subject(before: str, sentence: Sentence) -> str:
     """Return the last code before a claim that does something, "" without any."""
-    end = match.start("exception" if "exception" in match.groupdict() else "value")
-    before = re.findall(r"§(\d+)§", match.string[:end])
-    codes = [sentence.code[int(number)] for number in before]
-    return next((code for code in reversed(codes) if is_runnable(code)), "")
+    codes = [sentence.code[mark] for mark in MARK.findall(before)]
+    return next(filter(is_runnable, reversed(codes)), "")
 
 
-def _labelled(sentence: Sentence) -> Iterator[tuple[str, Claim]]:
+def _of_label(match: re.Match[str], sentence: Sentence) -> Iterator[tuple[str, Claim]]:
     """Yield the value of a name that a line shows behind a label, as "Expected: total = 3"."""
-    match = _LABEL.match(sentence.text.replace("`", ""))
-    if match and is_literal(match["value"]):
-        role = role_of(match["label"])
-        role = ClaimRole.ACTUAL if role is ClaimRole.SHOWN else role
-        claim = Claim(kind=ClaimKind.VALUE, role=role, text=match["value"], sentence=sentence.text)
-        yield match["name"], claim
+    role = role_of(match["label"])
+    role = ClaimRole.ACTUAL if role is ClaimRole.SHOWN else role
+    if is_literal(match["said"]):
+        yield match["name"], _claim(ClaimKind.VALUE, role, match["said"], sentence)
 
 
 def _alone(sentence: Sentence, section: ClaimRole) -> Iterator[tuple[str, Claim]]:
     """Yield the value, or the exception, that is all that a section says."""
-    text = sentence.masked.rstrip(".")
-    text = sentence.code[0] if len(sentence.code) == 1 and len(text) < 8 else text
+    is_code = re.fullmatch(rf"\W*{MARK.pattern}\W*", sentence.masked)
+    text = " ".join(sentence.code.values()) if is_code else sentence.text.rstrip(".")
     exception = re.fullmatch(rf"({EXCEPTION})(?:: .*)?", text)
-    if section is ClaimRole.SHOWN or not (exception or is_literal(text)):
-        return
-    yield (
-        "",
-        Claim(
-            kind=ClaimKind.RAISES if exception else ClaimKind.VALUE,
-            role=section,
-            text="" if exception else text,
-            raised=Raised(type=exception[1], message="") if exception else None,
-            sentence=sentence.text,
-        ),
-    )
+    if section is not ClaimRole.SHOWN and (exception or is_literal(text)):
+        kind = ClaimKind.RAISES if exception else ClaimKind.VALUE
+        yield "", _claim(kind, section, exception[1] if exception else text, sentence)
 
 
 def states_it(claim: Claim, source: str) -> bool:
@@ -240,36 +239,32 @@ def states_it(claim: Claim, source: str) -> bool:
     return f"`{source}` should " in claim.sentence
 
 
-def comment_claims(comment: str, *, is_support_code: bool = False) -> list[Claim]:
+def comment_claims(
+    comment: str, shown: ClaimRole = ClaimRole.SHOWN, *, is_beside: bool = False
+) -> list[Claim]:
     """Return what a comment claims of the statement that it stands at.
+
+    A bare value in it is `shown`; words beside the statement mark whatever comes out.
 
     >>> [(claim.role.value, claim.text) for claim in comment_claims("should be 3, is 5")]
     [('expected', '3'), ('actual', '5')]
     """
-    exception = re.search(EXCEPTION, comment)
     role = role_of(comment)
-    if exception:
-        raised = Raised(type=exception[0], message="")
+    if exception := re.search(EXCEPTION, comment):
         said = role if role in RIGHT else ClaimRole.ACTUAL
-        return [Claim(kind=ClaimKind.RAISES, role=said, raised=raised)]
-    text, *turned = _TURN.split(comment.strip().rstrip(")"), maxsplit=1)
-    match = _COMMENT.match(text)
-    claims = []
+        return [_claim(ClaimKind.RAISES, said, exception[0])]
+    match = _COMMENT.match(comment.strip())
     if match and _is_commented_value(match):
-        said = ClaimRole.SHOWN
-        if match["want"] or match["got"]:
-            said = ClaimRole.EXPECTED if match["want"] else ClaimRole.ACTUAL
-        claims.append(Claim(kind=ClaimKind.VALUE, role=said, text=match["value"]))
-    if claims and turned and is_literal(turned[0]):
-        claims.append(Claim(kind=ClaimKind.VALUE, role=ClaimRole.ACTUAL, text=turned[0]))
-    is_mark = is_support_code and len(comment.split()) <= _MARK and role is not ClaimRole.EXPECTED
-    if not claims and is_mark and role is not ClaimRole.SHOWN:
-        claims.append(Claim(kind=ClaimKind.VALUE, role=role))  # whatever comes out
-    return claims
+        said = ClaimRole.ACTUAL if match["got"] else shown
+        said = ClaimRole.EXPECTED if match["want"] else said
+        values = [(said, match["said"]), (ClaimRole.ACTUAL, match["actual"] or "")]
+        return [_claim(ClaimKind.VALUE, said, value) for said, value in values if value]
+    is_mark = is_beside and len(comment.split()) <= _WORDS
+    is_mark = is_mark and role in (ClaimRole.ACTUAL, ClaimRole.FINE)
+    return [Claim(kind=ClaimKind.VALUE, role=role)] if is_mark else []
 
 
 def _is_commented_value(match: re.Match[str]) -> bool:
-    value = match["value"]
-    if is_literal(value):
-        return True
-    return parses(value) and bool(match["want"] or match["got"] or "(" in value)
+    said = match["said"]
+    is_told = match["want"] or match["got"] or "(" in said
+    return is_literal(said) or (bool(is_told) and parses(said))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import BinaryIO
+
+import msgspec
 
 from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id
@@ -14,16 +15,19 @@ from pytest_brt.report.markdown import split_blocks, without_comments
 from pytest_brt.types import Issue
 
 _WORD = re.compile(r"\w")
-#: A heading, or a line that is bold from end to end, and a box to tick in a list.
-_HEADING = re.compile(
-    r"(?P<marks>#{1,6})\s+(?P<text>.+?)[ #]*|(?:\*\*|__)(?P<bold>.+?)(?:\*\*|__):?"
-)
-_BOX = re.compile(r"[-*]\s*\[[ xX]\]")
-#: Words of a heading that says more than which part of a form stands below it.
-_TITLE = 4
+#: A heading below the first, a line that is bold from end to end, and a box to tick in a list.
+_OF_FORM = re.compile(r"#{2,}\s|(?:\*\*|__)[^*]+(?:\*\*|__):?$|[-*]\s*\[[ xX]\]")
 #: Bytes of a report, the logs that are pasted into it among them; and characters that are read, at
 #: its start and at its end.
 _MOST, _START, _END = 16 << 20, 150_000, 50_000
+
+
+class _Json(msgspec.Struct):
+    """An issue as the commands of GitHub and GitLab give it."""
+
+    title: str | None = None
+    body: str | None = None
+    description: str | None = None
 
 
 def load_issue(path: str, stdin: BinaryIO) -> Issue:
@@ -65,7 +69,7 @@ def read_issue(text: str, source: str) -> Issue:
         IssueProblem: there is no word in it. Every other text can be read.
     """
     title, body = _from_json(text)
-    if body is None:
+    if not title and not body:
         body = _normalise(text)
     if not _WORD.search(title + body):
         shown = "standard input" if source == "-" else repr(source)
@@ -89,21 +93,14 @@ def read_issue(text: str, source: str) -> Issue:
     )
 
 
-def _from_json(text: str) -> tuple[str, str | None]:
-    """Return title and body when `text` is a JSON object that has them, else "" and None."""
-    if not text.lstrip("\ufeff \t\r\n").startswith("{"):
-        return "", None
+def _from_json(text: str) -> tuple[str, str]:
+    """Return title and body when `text` is a JSON object that has them, else "" twice."""
     try:
-        value = json.loads(text.lstrip("\ufeff"))
-    except (ValueError, RecursionError):
-        return "", None
-    title = value.get("title")
-    body = value.get("body", value.get("description"))
-    if not isinstance(body, str | None) or not isinstance(title, str | None):
-        return "", None
-    if title is None and body is None:
-        return "", None
-    return " ".join(_normalise(title or "").split()), _normalise(body or "")
+        issue = msgspec.json.decode(text.lstrip("\ufeff"), type=_Json)
+    except (msgspec.MsgspecError, RecursionError):
+        return "", ""
+    body = issue.body or issue.description or ""
+    return " ".join(_normalise(issue.title or "").split()), _normalise(body)
 
 
 def _normalise(text: str) -> str:
@@ -111,30 +108,15 @@ def _normalise(text: str) -> str:
 
     Lone surrogates are replaced, so that whatever is made of the text can be written.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    for odd in ("\ufeff", "\u200b", "\0"):
-        text = text.replace(odd, "")
-    text = text.replace("\u00a0", " ").replace("\f", "\n").replace("\v", "\n")
-    return text.encode("utf-8", "replace").decode("utf-8")
+    text = re.sub(r"\r\n?|[\f\v]", "\n", text).replace("\u00a0", " ")
+    return re.sub("[\ufeff\u200b\0]", "", text).encode("utf-8", "replace").decode("utf-8")
 
 
 def _first_line(text: str) -> str:
     """Return the first line that says something of the bug, without its markup.
 
-    Of forms, as GitHub's templates are, comments, boxes to tick and short headings are passed over.
+    Of forms, as GitHub's templates are, boxes to tick and headings are passed over.
     """
-    lines = [line.strip() for line in without_comments(text).split("\n")]
-    written = [line for line in lines if _WORD.search(line) and not _BOX.match(line)]
-    titles = [title for line in written if (title := _as_title(line))]
-    first = titles[0] if titles else (written or [""])[0].strip("#*_ ")
-    return first[:300]
-
-
-def _as_title(line: str) -> str:
-    """Return what a line says; "" for a heading that only names a part of a form."""
-    heading = _HEADING.fullmatch(line)
-    if heading is None:
-        return line
-    text = (heading["text"] or heading["bold"]).strip()
-    is_question = text.endswith("?") or len(text.split()) < _TITLE
-    return "" if is_question and heading["marks"] != "#" else text
+    lines = [line.strip() for line in without_comments(text).split("\n") if _WORD.search(line)]
+    titles = [line for line in lines if not _OF_FORM.match(line)]
+    return next(iter(titles or lines), "").strip("#* ")[:300]

@@ -5,152 +5,153 @@ CommonMark, with the sessions and tracebacks that people paste without a fence p
 
 from __future__ import annotations
 
-import html
+import ast
 import re
 import textwrap
 from collections.abc import Iterator
+from dataclasses import replace
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from pytest_brt.report.block_kind import code_strength, kind_of, with_prompts
-from pytest_brt.report.sessions import is_prompt
-from pytest_brt.report.tracebacks import HEADER
+from pytest_brt.pysource.parse import parse_or_empty, tree_of
+from pytest_brt.report.sessions import PROMPT, is_prompt
+from pytest_brt.report.tracebacks import HEADER, read_tracebacks
 from pytest_brt.types import Block, BlockKind
 
+#: Code in a line of prose, which stays, or a tag around it.
 _TAG = re.compile(
-    r"</?(?:details|summary|p|br|div|span|b|i|em|strong|tt|code|hr|ul|ol|li|sub|sup"
+    r"(`[^`\n]+`)|</?(?:details|summary|p|br|div|span|b|i|em|strong|tt|code|hr|ul|ol|li|sub|sup"
     r"|h[1-6]|table|tr|td|th|tbody|thead|a|img)\b[^<>\n]*>",
     re.IGNORECASE,
 )
-#: Code in a line of prose, its ticks included; one group, so that it splits a line.
-_INLINE = re.compile(r"((?<!`)(?:`[^`\n]+`|``.+?``)(?!`))")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_FENCE = re.compile(r"^[\s>]*(?:[-*+] |\d+[.)] )?\s*(`{3,}|~{3,})")
-_BOLD_LINE = re.compile(r"^(\*\*|__)(?P<text>[^*\n]+?)(?:\1:?|:\1)$")
-#: The line in which a traceback ends.
-_RAISED = re.compile(r"^\s*[A-Za-z_][\w.]*(?:Error|Exception|Warning|Exit|Interrupt)\b")
-#: What a traceback says before it goes on with the next of its chain.
-_CHAINED = ("During handling", "The above exception")
+#: A line that is bold from end to end; one group, so that it splits a paragraph.
+_BOLD_LINE = re.compile(r"^[ \t]*((?:\*\*|__)[^*\n]+?(?:\*\*:?|__:?))[ \t]*$", re.MULTILINE)
+_FENCE = r"[ \t>]*(?:```|~~~)"
+_FENCED = (
+    r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?(?P<fence>`{3,}|~{3,})(?:.*\n)*?(?:[ \t>]*(?P=fence)|\Z)"
+)
+#: To a blank line that no prompt follows.
+_SESSION = rf"{PROMPT}.*(?:\n(?!{_FENCE})(?=.*\S|[ \t]*\n{PROMPT}).*)*"
+#: To its last exception.
+_TRACEBACK = (
+    rf"[ \t]*{re.escape(HEADER)}(?:.*\n)*?(?:.*(?=\n{_FENCE}|\Z)|[ \t]*[A-Za-z_][\w.]*"
+    r"(?:Error|Exception|Warning|Exit|Interrupt)\b.*"
+    r"(?!\n[ \t]*\n?[ \t]*(?:During handling|The above exception)))"
+)
+#: Sessions and tracebacks outside of fences.
+_PASTED = re.compile(rf"^(?:{_FENCED}|{_SESSION}|{_TRACEBACK})", re.MULTILINE)
+
+_PYTHON = frozenset({"python", "py", "python3", "py3", "python2", "ipython", "pycon", "doctest"})
+_SHELLS = frozenset({"bash", "sh", "shell", "console", "zsh", "cmd", "powershell", "terminal"})
+#: Tags that say nothing of what stands below them.
+_NOTHING = frozenset({"", "text", "txt", "output", "out", "plain", "plaintext", "log", "none"})
+_COMMAND = re.compile(r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+[^$#%\n]*)?[$%❯→➜λ] \S")
+_DIFF = re.compile(r"^(?:diff --git |--- \S+.*\n\+\+\+ \S+|@@ -\d+)", re.MULTILINE)
+#: Characters of the first line of a report that may be its title.
+_TITLE = 250
 
 
 def split_blocks(text: str) -> tuple[Block, ...]:
     """Split a report into blocks. Any text is accepted."""
-    lines = without_comments(text).split("\n")
-    numbered = [*_with_fences(lines)]
+    text = without_comments(text)
     # HTML around code is no block of its own: what stands in it counts.
     markdown = MarkdownIt("commonmark").disable("html_block")
-    tokens: list[Token] = []
-    markdown.block.parse("\n".join(line for line, _ in numbered) + "\n", markdown, {}, tokens)
-    numbers = [number for _, number in numbered] + [len(lines)] * 2
     blocks: list[Block] = []
-    heading = False
-    for token in tokens:
-        heading = heading or token.type == "heading_open"
-        start = token.map[0] if token.map else 0
-        if token.type == "inline":
-            blocks += _read_prose(token.content, numbers[start], is_heading=heading)
-            heading = False
-        elif token.type in ("fence", "code_block") and token.content.strip():
-            first = start + 1 if token.type == "fence" else start
-            above = blocks[-1].text if blocks and blocks[-1].kind is BlockKind.PROSE else ""
-            blocks += _read_code(token, numbers[first], above)
-    return _with_title(blocks)
-
-
-def _with_fences(lines: list[str]) -> Iterator[tuple[str, int]]:
-    """Yield the lines with their 1-based numbers, and fences around what is pasted bare."""
-    fence, at = "", 0
-    while at < len(lines):
-        end = at + 1
-        marker = _FENCE.match(lines[at])
-        if marker:
-            closes = fence and marker[1].startswith(fence)
-            fence = "" if closes else fence or marker[1]
-        pasted = not fence and not marker
-        if pasted and is_prompt(lines[at]):
-            end = _end_of_session(lines, at)
-        elif pasted and lines[at].lstrip().startswith(HEADER):
-            end = _end_of_traceback(lines, at)
-        else:
-            pasted = False
-        mark = [("```", at + 1)] if pasted else []
-        yield from (*mark, *((lines[n], n + 1) for n in range(at, end)), *mark)
-        at = end
-
-
-def _end_of_session(lines: list[str], start: int) -> int:
-    """Return where a session ends: at a blank line that no prompt follows, or at a fence."""
-    end = start + 1
-    while end < len(lines) and not _FENCE.match(lines[end]):
-        following = next((n for n in range(end, min(end + 2, len(lines))) if lines[n].strip()), 0)
-        if not lines[end].strip() and not (following and is_prompt(lines[following])):
-            break
-        end += 1
-    return end
-
-
-def _end_of_traceback(lines: list[str], start: int) -> int:
-    """Return where a traceback ends: behind its last exception, or at a fence."""
-    end = start + 1
-    while end < len(lines) and not _FENCE.match(lines[end]):
-        end += 1
-        rest = " ".join(lines[end : end + 2]).strip()
-        if _RAISED.match(lines[end - 1]) and not rest.startswith(_CHAINED):
-            break
-    return end
-
-
-def _read_code(token: Token, line: int, above: str) -> Iterator[Block]:
-    """Yield the block of code below the prose `above`; its traceback is a block of its own."""
-    language = (token.info.split() or [""])[0].strip("{}.:,").lower()
-    text = with_prompts(textwrap.dedent(token.content.expandtabs(4)).strip("\n"))
-    kind = kind_of(text, language, above)
-    lines = text.split("\n")
-    start = next((at for at, one in enumerate(lines) if one.startswith(HEADER)), 0)
-    head = "\n".join(lines[:start]).rstrip()
-    if kind in (BlockKind.TRACEBACK, BlockKind.PYTHON) and code_strength(head):
-        yield Block(kind=BlockKind.PYTHON, text=head, line=line, language=language)
-        kind, text, line = BlockKind.TRACEBACK, "\n".join(lines[start:]), line + start
-    yield Block(kind=kind, text=text, line=line, language=language)
-
-
-def _read_prose(content: str, first: int, *, is_heading: bool) -> Iterator[Block]:
-    """Yield a paragraph; a line of it that is bold from end to end is a heading."""
-    paragraph: list[str] = []
-    for number, line in enumerate([*_without_tags(content).split("\n"), ""], first):
-        bold = _BOLD_LINE.match(line.strip())
-        if line.strip() and not bold:
-            paragraph.append(line)
+    start = 0
+    for match in [*_PASTED.finditer(text), None]:
+        if match and match["fence"]:
             continue
-        if paragraph:
-            kind = BlockKind.HEADING if is_heading else BlockKind.PROSE
-            text = "\n".join(paragraph)
-            yield Block(kind=kind, text=text, line=number - len(paragraph))
-            paragraph = []
-        if bold:
-            yield Block(kind=BlockKind.HEADING, text=bold["text"].strip(), line=number)
+        end = match.start() if match else len(text)
+        line = text.count("\n", 0, start) + 1
+        blocks += _read_markdown(markdown, text[start:end], line)
+        if match:
+            blocks.append(_read_code(match[0], "", line + text.count("\n", start, end)))
+            start = match.end()
+    if blocks and blocks[0].kind is BlockKind.PROSE and "\n" in text.strip():
+        blocks[:1] = _with_title(blocks[0])
+    return tuple(blocks)
 
 
-def _without_tags(text: str) -> str:
-    """Return prose without HTML; what stands between backticks is code, and stays."""
-    return "".join(
-        part if number % 2 else html.unescape(_TAG.sub("", part))
-        for number, part in enumerate(_INLINE.split(text))
-    )
+def _read_markdown(markdown: MarkdownIt, text: str, line: int) -> Iterator[Block]:
+    """Yield the blocks of Markdown that begins in a line of the report."""
+    tokens: list[Token] = []
+    markdown.block.parse(text, markdown, {}, tokens)
+    kind = BlockKind.PROSE
+    for token in tokens:
+        start = line + (token.map[0] if token.map else 0)
+        if token.type == "inline":
+            yield from _read_prose(token.content, start, kind)
+        elif token.type in ("fence", "code_block") and token.content.strip():
+            yield _read_code(token.content, token.info, start + (token.type == "fence"))
+        kind = BlockKind.HEADING if token.type == "heading_open" else BlockKind.PROSE
 
 
-def _with_title(blocks: list[Block]) -> tuple[Block, ...]:
-    """Make a heading of a report's first line where it is prose and more text follows."""
-    if not blocks or blocks[0].kind is not BlockKind.PROSE:
-        return tuple(blocks)
-    first, _, rest = blocks[0].text.partition("\n")
-    if len(first) > 250 or not (rest or blocks[1:]):
-        return tuple(blocks)
-    line = blocks[0].line
-    title = Block(kind=BlockKind.HEADING, text=first.strip(), line=line)
-    body = [Block(kind=BlockKind.PROSE, text=rest, line=line + 1)] if rest else []
-    return (title, *body, *blocks[1:])
+def _read_prose(content: str, line: int, kind: BlockKind) -> Iterator[Block]:
+    """Yield a paragraph; a line of it that is bold from end to end is a heading."""
+    for number, part in enumerate(_BOLD_LINE.split(_TAG.sub(r"\1", content))):
+        if number % 2:
+            yield Block(kind=BlockKind.HEADING, text=part.strip("*_: "), line=line)
+        elif part.strip():
+            blank = len(part) - len(part.lstrip("\n"))
+            yield Block(kind=kind, text=part.strip("\n"), line=line + blank)
+        line += part.count("\n")
+
+
+def _read_code(text: str, info: str, line: int) -> Block:
+    """Return the block of code below a fence's `info`."""
+    language = (info.split() or [""])[0].strip("{}.:,").lower()
+    text = _with_prompts(textwrap.dedent(text.expandtabs(4)).strip("\n"))
+    return Block(kind=_kind_of(text, language), text=text, line=line, language=language)
+
+
+def _with_prompts(text: str) -> str:
+    """Return a text in which ``> `` stands before each line of code as a session."""
+    typed = "\n".join(re.findall(r"^> (.*)$", text, re.MULTILINE))
+    if not text.startswith("> ") or not _is_code(typed):
+        return text
+    return re.sub(r"^> (?=(\s)?)", lambda more: "... " if more[1] else ">>> ", text, flags=re.M)
+
+
+def _kind_of(text: str, language: str) -> BlockKind:
+    """Say what a block is, by its fence's tag in lower case."""
+    if any(map(is_prompt, text.split("\n"))) and language not in ("diff", "patch"):
+        return BlockKind.REPL
+    if language not in _PYTHON:
+        if _DIFF.search(text):
+            return BlockKind.FILE
+        if language in _SHELLS or _COMMAND.match(text):
+            return BlockKind.SHELL
+    shown = read_tracebacks(text)
+    is_long = HEADER in text or any(raised.frames for raised in shown)
+    if shown and (is_long or len(text.split("\n")) <= 2):
+        return BlockKind.TRACEBACK
+    if language in _PYTHON or (not language and _is_code(text)):
+        return BlockKind.PYTHON
+    return BlockKind.OUTPUT if language in _NOTHING else BlockKind.FILE
+
+
+def _is_code(text: str) -> bool:
+    """Say whether a text is Python that does something, or begins with a call or an import."""
+    acts: tuple[type[ast.AST], ...] = (ast.Call, ast.Import, ast.ImportFrom)
+    try:
+        body = tree_of(text).body
+        acts += (ast.Attribute, ast.Assign, ast.FunctionDef, ast.Return)
+    except SyntaxError as error:
+        body = parse_or_empty("\n".join(text.split("\n")[: (error.lineno or 1) - 1])).body
+    labels = [node for node in body if isinstance(node, ast.AnnAssign) and node.value is None]
+    nodes = (inner for node in body if node not in labels for inner in ast.walk(node))
+    return any(isinstance(node, acts) for node in nodes)
+
+
+def _with_title(block: Block) -> list[Block]:
+    """Return the first paragraph of a report with its first line as a heading."""
+    title, _, rest = block.text.partition("\n")
+    if len(title) > _TITLE:
+        return [block]
+    body = [replace(block, text=rest, line=block.line + 1)] if rest else []
+    return [replace(block, kind=BlockKind.HEADING, text=title.strip()), *body]
 
 
 def without_comments(text: str) -> str:

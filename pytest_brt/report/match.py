@@ -38,25 +38,29 @@ def match_values(quoted: str, result: str) -> Match:
     >>> match_values("'a b'", '"a b"').name, match_values("1", "'1'").name
     ('EXACT', 'NONE')
     """
-    if not quoted.strip() or not result.strip():
+    texts = [_trimmed(quoted), _trimmed(result)]
+    if not all(texts):
         return Match.NONE
-    if _trimmed(quoted) == _trimmed(result):
+    if _canonical(texts[0]) == _canonical(texts[1]):
         return Match.EXACT
-    literals = [ast.literal_eval(text.strip()) for text in (quoted, result) if is_literal(text)]
-    trees = {ast.dump(parse_or_empty(text.strip())) for text in (quoted, result)}
-    if len(literals) == 2:
-        # Sets and dictionaries are equal in any order.
-        unordered = isinstance(literals[0], set | dict) and literals[0] == literals[1]
-        return Match.EXACT if unordered or len(trees) == 1 else Match.NONE
-    if literals and isinstance(literals[0], str):
-        text = result if is_literal(quoted) else quoted
-        return Match.EXACT if literals[0] in (text, text.removesuffix("\n")) else Match.NONE
-    if squeezed(quoted) and squeezed(quoted) == squeezed(result):
+    is_string = any(text.endswith(("'", '"')) and is_literal(text) for text in texts)
+    if not is_string and squeezed(quoted) == squeezed(result) != "":
         # Of what is Python no other whitespace than that between its parts may differ.
-        is_text = ast.dump(parse_or_empty("")) in trees
-        return Match.SQUEEZED if is_text or len(trees) == 1 else Match.NONE
+        one, other = map(parse_or_empty, texts)
+        is_text = not (one.body and other.body)
+        return Match.SQUEEZED if is_text or ast.dump(one) == ast.dump(other) else Match.NONE
     plain = _BOLD.sub(r"\1", quoted)
     return match_values(plain, result) if plain != quoted else Match.NONE
+
+
+def _canonical(text: str) -> str:
+    """Return what is the same for equal values, and for a text with and without quotes."""
+    value = ast.literal_eval(text) if is_literal(text) else text
+    if isinstance(value, str):
+        return repr(_trimmed(value))
+    if isinstance(value, set | dict):
+        value = type(value), sorted(value.items() if isinstance(value, dict) else value, key=repr)
+    return repr(value)
 
 
 def quoted_in(result: str, text: str) -> Match:
@@ -105,10 +109,9 @@ def without_values(message: str) -> str:
 
 def messages_agree(reported: str, raised: str) -> bool:
     """Say whether two messages of an exception say the same, numbers and names aside."""
-    a, b = without_values(reported), without_values(raised)
-    if not a or not b:
-        return a == b
-    if a == b or (len(a) > _LONG and a in b) or (len(b) > _LONG and b in a):
-        return True
-    words, others = set(a.split()), set(b.split())
-    return len(words & others) / len(words | others) >= 0.6
+    short, long = sorted(map(without_values, (reported, raised)), key=len)
+    if not short:
+        return not long
+    words, others = set(short.split()), set(long.split())
+    is_part = len(short) > _LONG and short in long
+    return is_part or len(words & others) / len(words | others) >= 0.6

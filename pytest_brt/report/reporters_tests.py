@@ -23,23 +23,21 @@ def reporters_tests(issue: Issue) -> tuple[ReportersTest, ...]:
     blocks = [block.text for block in issue.blocks if block.kind is BlockKind.PYTHON]
     if not any("def test" in text for text in blocks):
         return ()
-    sources = [snippet.source for text in blocks for snippet in read_snippets(text)]
-    shared = [source for source in sources if _is_shared(source)]
-    tests: list[ReportersTest] = []
-    for source in sources:
-        for name, test in _tests_in(source):
-            nodes = ast.walk(parse(test))
-            fixtures = frozenset(node.arg for node in nodes if isinstance(node, ast.arg))
-            setup = needed([*shared, test], len(shared), fixtures)
-            tests.append(
-                ReportersTest(name=name, setup=tuple(shared[at] for at in setup), source=test)
-            )
-    return tuple(tests[:_MOST])
+    shared: list[str] = []
+    tests: list[tuple[str, str]] = []
+    for source in (snippet.source for text in blocks for snippet in read_snippets(text)):
+        if own := [*_tests_in(source)]:
+            tests += own
+        elif not isinstance(parse(source).body[-1], ast.Expr):
+            shared.append(source)  # it binds what others may need
+    return tuple(_with_setup(name, source, shared) for name, source in tests[:_MOST])
 
 
-def _is_shared(source: str) -> bool:
-    """Say whether a statement binds what others may need, and is no test itself."""
-    return not isinstance(parse(source).body[-1], ast.Expr) and not any(_tests_in(source))
+def _with_setup(name: str, source: str, shared: Sequence[str]) -> ReportersTest:
+    nodes = ast.walk(parse(source))
+    fixtures = frozenset(node.arg for node in nodes if isinstance(node, ast.arg))
+    setup = needed([*shared, source], len(shared), fixtures)
+    return ReportersTest(name=name, setup=tuple(shared[at] for at in setup), source=source)
 
 
 def _tests_in(source: str) -> Iterator[tuple[str, str]]:
@@ -48,19 +46,13 @@ def _tests_in(source: str) -> Iterator[tuple[str, str]]:
     if isinstance(node, Function) and node.name.startswith("test_"):
         yield node.name, source
     elif isinstance(node, ast.ClassDef) and is_test_class(node):
-        methods = [item for item in node.body if isinstance(item, Function)]
-        tests = [item for item in methods if item.name.startswith("test")]
-        for test in tests:
-            others = [other for other in tests if other is not test]
-            yield f"{node.name}::{test.name}", _without(source, others)
-
-
-def _without(source: str, nodes: Sequence[ast.stmt]) -> str:
-    """Return the text without the lines of some of its statements."""
-    dropped = {
-        line
-        for node in nodes
-        for line in range(first_line(node), (node.end_lineno or node.lineno) + 1)
-    }
-    lines = enumerate(source.split("\n"), 1)
-    return "\n".join(line for number, line in lines if number not in dropped).rstrip()
+        lines = source.split("\n")
+        tests = {
+            item.name: range(first_line(item) - 1, item.end_lineno or item.lineno)
+            for item in node.body
+            if isinstance(item, Function) and item.name.startswith("test")
+        }
+        for name in tests:
+            others = {line for other in tests if other != name for line in tests[other]}
+            kept = [line for at, line in enumerate(lines) if at not in others]
+            yield f"{node.name}::{name}", "\n".join(kept).rstrip()

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 #: PyPy's have four; five and more are a banner, as pytest draws them.
-_PROMPT = re.compile(r"^[ \t]*(?:>>>(?:>(?= [^>]))?(?!>)|In ?\[ ?\d* ?\]:? ?)(?P<rest>.*)$")
-_MORE = re.compile(r"^[ \t]*\.{3,}(?:: ?| )?(?P<rest>.*)$")
-_OUT = re.compile(r"^[ \t]*Out ?\[ ?\d* ?\]:? ?(?P<rest>.*)$")
+PROMPT = r"[ \t]*(?:>>>(?:>(?= [^>]))?(?!>)|In ?\[ ?\d* ?\]:? ?)"
+_PROMPT = re.compile(rf"{PROMPT} ?(?P<rest>.*)")
+_MORE = re.compile(r"[ \t]*\.{3,}(?:: ?| )?(?P<rest>.*)")
+_OUT = re.compile(r"^[ \t]*Out ?\[ ?\d* ?\]:? ?", re.MULTILINE)
 #: The prompt of a shell, as in "(venv) me@host:~/project$ ".
 _SHELL = re.compile(r"^\s*(?:\([\w.-]+\) ?)?(?:[\w.-]+[@:][^$#%\n'\"()=]{0,60})?[$%❯→➜λ] +(\S.*)$")
 
@@ -38,22 +39,20 @@ def read_session(text: str) -> tuple[Exchange, ...]:
     '2'
     """
     lines = text.split("\n")
-    prompts = {at: match for at, line in enumerate(lines) if (match := _PROMPT.match(line))}
+    prompts = [at for at, line in enumerate(lines) if is_prompt(line)]
     exchanges = []
     for start, end in pairwise([*prompts, len(lines)]):
-        source, output = [prompts[start]["rest"].removeprefix(" ")], list[str]()
-        is_typing = True
-        for line in lines[start + 1 : end]:
-            more = _MORE.match(line) if is_typing else None
-            shown = _OUT.match(line)
-            if more:
-                source.append(more["rest"])
-            else:
-                output.append(shown["rest"] if shown else line)
-                is_typing = is_typing and bool(line.strip())
-        # Without blank lines around it; indentation within is kept.
-        kept = re.sub(r"\A(?:[ \t]*\n)+|\s+\Z", "", "\n".join(output))
-        exchanges.append(Exchange(source="\n".join(source).strip(), output=kept, line=start))
+        source, output = [_PROMPT.sub(r"\g<rest>", lines[start], 1)], lines[start + 1 : end]
+        while output and _MORE.match(output[0]):
+            source.append(_MORE.sub(r"\g<rest>", output.pop(0), 1))
+        exchanges.append(
+            Exchange(
+                source="\n".join(source).strip(),
+                # Without blank lines around it; indentation within is kept.
+                output=re.sub(r"\A(?:[ \t]*\n)+|\s+\Z", "", _OUT.sub("", "\n".join(output))),
+                line=start,
+            )
+        )
     return tuple(exchanges)
 
 

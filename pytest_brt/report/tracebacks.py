@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from itertools import pairwise
 
 from pytest_brt.types import Frame, Raised
 
@@ -19,14 +21,18 @@ _FINAL_AFTER_FRAMES = re.compile(
 #: How a traceback begins.
 HEADER = "Traceback (most recent call last)"
 _PYTHON_FRAME = re.compile(
-    r'^\s*File "(?P<path>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?'
+    r'^\s*File "(?P<path>[^"\n]+)", line (?P<line>\d{1,8})(?:, in (?P<function>\S+))?'
 )
 _JUPYTER_FRAME = re.compile(
-    r"^(?P<path>[~/\w<.][^\s()]*(?:\.py|>))(?:\:(?P<line>\d+))? in (?P<function>[\w<>.]+)\("
+    r"^(?P<path>[~/\w<.][^\s()]*(?:\.py|>))(?:\:(?P<line>\d{1,8}))? in (?P<function>[\w<>.]+)\("
 )
-_JUPYTER_NEW_FRAME = re.compile(r"^File (?P<path>[^\s:]+):(?P<line>\d+), in (?P<function>[\w<>.]+)")
-_PYTEST_FRAME = re.compile(r"^(?P<path>[\w./-]+\.py):(?P<line>\d+): (?:in (?P<function>\S+))?")
-_ARROW_LINE = re.compile(r"^-+> ?(?P<line>\d+)\b")
+_JUPYTER_NEW_FRAME = re.compile(
+    r"^File (?P<path>[^\s:]+):(?P<line>\d{1,8}), in (?P<function>[\w<>.]+)"
+)
+_PYTEST_FRAME = re.compile(r"^(?P<path>[\w./-]+\.py):(?P<line>\d{1,8}): (?:in (?P<function>\S+))?")
+#: A line that is no message of an exception whose own line has none.
+_NO_MESSAGE = re.compile(r"^\s*(?:>>>|In \[|\.\.\.)|:")
+_ARROW_LINE = re.compile(r"^-+> ?(?P<line>\d{1,8})\b")
 
 
 def read_tracebacks(text: str) -> tuple[Raised, ...]:
@@ -39,67 +45,38 @@ def read_tracebacks(text: str) -> tuple[Raised, ...]:
     'KeyError'
     """
     found: list[Raised] = []
-    frames: list[Frame] = []
-    inside = False
-    lines = text.split("\n")
-    position = 0
-    while position < len(lines):
-        line = lines[position].rstrip()
-        position += 1
+    frames: list[Frame] | None = None
+    lines = [line.rstrip() for line in text.split("\n")]
+    for line, following in pairwise([*lines, ""]):
         if HEADER in line:  # Jupyter begins it with the name of the exception
-            frames, inside = [], True
-            continue
-        frame = _frame(line)
-        if frame is not None:
-            frames.append(frame)
-            inside = True
-            continue
-        arrow = _ARROW_LINE.match(line)
-        if arrow and frames and not frames[-1].line:
-            last = frames[-1]
-            frames[-1] = Frame(path=last.path, line=_number(arrow["line"]), function=last.function)
-            continue
-        match = _FINAL.match(line.lstrip() if inside else line)
-        if match is None and inside and frames and not line.startswith((" ", "\t", "-", "|")):
-            match = _FINAL_AFTER_FRAMES.match(line)
-        if match is None:
-            continue
-        message, position = _message(match["message"] or "", lines, position)
-        found.append(Raised(type=match["type"], message=message, frames=tuple(frames)))
-        frames, inside = [], False
+            frames = []
+        elif frame := _frame(line):
+            frames = [*(frames or ()), frame]
+        elif frames and not frames[-1].line and (arrow := _ARROW_LINE.match(line)):
+            frames[-1] = replace(frames[-1], line=int(arrow["line"]))
+        else:
+            match = _FINAL.match(line if frames is None else line.lstrip())
+            if match is None and frames and not line.startswith((" ", "\t", "-", "|")):
+                match = _FINAL_AFTER_FRAMES.match(line)
+            if match:
+                message = match["message"] or ""
+                if match[0].endswith(":") and not _NO_MESSAGE.search(following):
+                    message = following
+                found.append(
+                    Raised(type=match["type"], message=message.strip(), frames=tuple(frames or ()))
+                )
+                frames = None
     return tuple(found)
 
 
 def final_exception(text: str) -> Raised | None:
     """Return the exception that ended what `text` shows, or None when there is none."""
-    found = read_tracebacks(text)
-    return found[-1] if found else None
+    return next(reversed(read_tracebacks(text)), None)
 
 
 def _frame(line: str) -> Frame | None:
     for pattern in (_PYTHON_FRAME, _JUPYTER_NEW_FRAME, _JUPYTER_FRAME, _PYTEST_FRAME):
-        match = pattern.match(line)
-        if match:
-            groups = match.groupdict()
-            return Frame(
-                path=groups["path"],
-                line=_number(groups.get("line") or "0"),
-                function=(groups.get("function") or "<module>").strip(",").rpartition(".")[2],
-            )
+        if match := pattern.match(line):
+            function = (match["function"] or "<module>").strip(",").rpartition(".")[2]
+            return Frame(path=match["path"], line=int(match["line"] or 0), function=function)
     return None
-
-
-def _number(digits: str) -> int:
-    """Return the line number, 0 when it is too long to be one."""
-    return int(digits) if len(digits) < 9 else 0
-
-
-def _message(first: str, lines: list[str], position: int) -> tuple[str, int]:
-    """Return the message and where the text goes on; it may start on the next line."""
-    if first.strip():
-        return first.strip(), position
-    if position < len(lines):
-        following = lines[position].strip()
-        if following and not following.startswith((">>>", "In [", "...")) and ":" not in following:
-            return following, position + 1
-    return "", position

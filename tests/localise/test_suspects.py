@@ -64,15 +64,6 @@ def test_traceback(index: Index) -> None:
     assert first.score > second.score
 
 
-def test_a_file_that_was_renamed_since_is_known_by_its_function(index: Index) -> None:
-    old = TRACEBACK.replace("core/numbers.py", "core/_old_numbers.py")
-    first = suspects(old, index)[0]
-    assert (first.path, first.function) == ("pkg/core/numbers.py", "round_up")
-    other = TRACEBACK.replace("pkg/core/numbers.py", "lib/numbers.py")
-    paths = {s.path for s in suspects(other, index) if s.clues[0].code == "on-traceback"}
-    assert paths == {"pkg/core/shapes.py"}
-
-
 def test_snippet_and_names(index: Index) -> None:
     text = "Wrong length\n\n```python\nfrom pkg import Circle\nCircle().edge_length()\n```\n"
     functions = [s.function for s in suspects(text, index)]
@@ -163,36 +154,6 @@ def test_of_many_functions_that_ran_each_says_less(index: Index) -> None:
     others = {(f"pkg/none{number}.py", "f") for number in range(79)}
     many = find_suspects(issue, index, ran=ran | others)
     assert {place.function for place in many} == {"render"}
-
-
-WRONG = {
-    "pkg/__init__.py": "",
-    "pkg/levels.py": "def make(level):\n    def _drop(event, **kw): ...\n    return _drop\n",
-    "pkg/log.py": "class Log:\n    def __init__(self, name): ...\n    def info(self, event): ...\n",
-    "pkg/data.py": "class Data:\n    def __init__(self, name): ...\n",
-    "pkg/text.py": "class Text:\n    def __init__(self, name): ...\n",
-}
-
-
-@pytest.mark.parametrize(
-    ("message", "function"),
-    [
-        ("make.<locals>._drop() missing 1 required positional argument: 'event'", "make"),
-        ("Log.info() got an unexpected keyword argument 'when'", "Log.info"),
-        ("__init__() takes 1 positional argument but 3 were given", ""),
-        ("_drop() takes long", ""),
-    ],
-)
-def test_what_python_says_was_called_wrongly(tmp_path: Path, message: str, function: str) -> None:
-    write_tree(tmp_path, WRONG)
-    with open_index(tmp_path) as index:
-        found = suspects(f"It fails\n\nTypeError: {message}\n", index)
-    wrong = [
-        place.function
-        for place in found
-        if any(clue.code == "called-wrongly" for clue in place.clues)
-    ]
-    assert wrong == ([function] if function else [])
 
 
 def test_what_an_exception_says_is_not_where_the_bug_is(tmp_path: Path) -> None:
