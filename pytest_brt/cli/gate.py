@@ -11,9 +11,16 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.patches.history import History
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.words import count
-from pytest_brt.revisions.gate import Gate, Gated, GateProof, changed_tests, split_range
+from pytest_brt.revisions.gate import (
+    GateProof,
+    both_trees,
+    changed_tests,
+    gate,
+    split_range,
+)
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.shown import on_a_line, say
+from pytest_brt.types import TestRun
 
 #: Exit code where the change adds or changes no test: pytest's own for no test.
 _NO_TEST = 5
@@ -21,7 +28,6 @@ _DOES = {
     GateProof.PROVEN: "fails without the change and passes with it",
     GateProof.PASSES_BEFORE: "passes without the change",
     GateProof.UNTESTABLE: "cannot be run without the change",
-    GateProof.UNSTABLE: "does not always fail without the change",
     GateProof.FAILS_AFTER: "fails with the change",
 }
 
@@ -57,9 +63,8 @@ def _gate(arguments: argparse.Namespace) -> int:
             f"(check out {split_range(arguments.range)[1]} first)"
         )
     with closing(open_engine(arguments)) as engine:
-        gate = Gate(history, engine, base, head)
-        found = [_look(gate, test) for test in tests]
-    proofs = [gated.proof for gated in found]
+        trees = both_trees(history, base, head)
+        proofs = [_say(test, *gate(test, trees, engine)) for test in tests]
     proven = proofs.count(GateProof.PROVEN)
     if proven == len(proofs) == 1:
         say(f"gate: the changed test {_DOES[GateProof.PROVEN]}")
@@ -69,10 +74,8 @@ def _gate(arguments: argparse.Namespace) -> int:
     return 0 if proven and GateProof.FAILS_AFTER not in proofs else 1
 
 
-def _look(gate: Gate, test: Test) -> Gated:
-    """Run a test on both trees, and say what it does."""
-    gated = gate.look(test)
-    run = gated.after if gated.proof is GateProof.FAILS_AFTER else gated.before
-    why = "" if gated.proof is GateProof.PROVEN else f": {run.verdict}, {run_words(run)}"
-    say(on_a_line(f"{test.path}::{test.node} {_DOES[gated.proof]}{why}"))
-    return gated
+def _say(test: Test, proof: GateProof, run: TestRun) -> GateProof:
+    """Say what a test shows, by a run of it."""
+    why = "" if proof is GateProof.PROVEN else f": {run.verdict}, {run_words(run)}"
+    say(on_a_line(f"{test.path}::{test.node} {_DOES[proof]}{why}"))
+    return proof

@@ -11,7 +11,6 @@ import pytest
 from pytest_brt.guard import Guard
 from pytest_brt.patches import canonical_diff
 from pytest_brt.rank.evaluate import evaluate
-from pytest_brt.rank.guarding import Guarding
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
@@ -58,8 +57,8 @@ MEANS = candidate(1, "assert mean([]) == 0")
 
 
 def run(engine: Runner, text: str, *tests: JudgedTest, guard: bool = False) -> PatchResult:
-    guarding = Guarding(guard=Guard(engine)) if guard else None
-    return evaluate(patch(text), "issue", tests, engine, guarding=guarding)
+    used = Guard(engine) if guard else None
+    return evaluate(patch(text), "issue", tests, engine, guard=used)
 
 
 def test_a_row_has_a_cell_per_candidate_in_their_order(engine: Runner) -> None:
@@ -92,7 +91,7 @@ def test_a_patch_of_files_that_are_left_out_alone_is_no_patch(engine: Runner) ->
     assert found.refused.code == "only-left-out"
     assert (found.cells, found.guarded) == ((), None)
     # One that changes nothing is a patch, and does what the unpatched tree does.
-    nothing = run(engine, f"{suite}{head}+from interval import clamp\n{rest}", CLAMPS)
+    nothing = run(engine, "--- a/doc.md\n+++ b/doc.md\n@@ -1 +1 @@\n-x\n+x\n", CLAMPS)
     assert nothing.remarks == (Note(code="changes-nothing", text="changes nothing"),)
     assert [cell.verdict for cell in nothing.cells] == [Verdict.FAIL]
 
