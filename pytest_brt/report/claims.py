@@ -234,11 +234,6 @@ def _alone(sentence: Sentence, section: ClaimRole) -> Iterator[tuple[str, Claim]
         yield "", _claim(kind, section, exception[1] if exception else text, sentence)
 
 
-def states_it(claim: Claim, source: str) -> bool:
-    """Say whether a claim is made of `source` in the words that we advise: "`f(1)` should …"."""
-    return f"`{source}` should " in claim.sentence
-
-
 def comment_claims(
     comment: str, shown: ClaimRole = ClaimRole.SHOWN, *, is_beside: bool = False
 ) -> list[Claim]:
