@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -23,10 +24,11 @@ FIELDS: Mapping[str, float] = {
     "string": 1.5,
     "body": 1.0,
 }
+#: Keywords are left out: "import" in a report means something else.
 _LEXEME = re.compile(
     r'(?P<doc>[rbuRBU]{0,2}(?:"""(?:[^\\]|\\.)*?"""|\'\'\'(?:[^\\]|\\.)*?\'\'\')|#[^\n]*)'
     r'|(?P<string>[rbufRBUF]{0,2}(?:"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'))'
-    rf"|(?P<body>{IDENTIFIER.pattern})",
+    rf"|(?P<body>\b(?!(?:{'|'.join(keyword.kwlist)})\b){IDENTIFIER.pattern})",
     re.S,
 )
 
@@ -49,24 +51,18 @@ def read_chunks(
     """Yield the chunks of a file whose `definitions` are in order, with their terms by field."""
     lines = text.split("\n")
     owners = [Chunk(path)] * len(lines)
-    texts: dict[Chunk, list[str]] = {owners[0]: []}
     # Outer definitions come first, so that the inner ones take their lines from them.
     for one in definitions:
         if one.kind is not DefinitionKind.VARIABLE:
             chunk = Chunk(path, one.qualname, one.line, one.end_line)
-            texts[chunk] = []
             owners[one.line - 1 : one.end_line] = [chunk] * (one.end_line - one.line + 1)
+    texts: defaultdict[Chunk, list[str]] = defaultdict(list)
     for chunk, line in zip(owners, lines, strict=False):
         texts[chunk].append(line)
-    around = IDENTIFIER.findall(path.removesuffix(".py"))
     for chunk, own in texts.items():
         *outer, name = chunk.function.split(".")
-        words: dict[str, set[str]] = {"name": {name}, "scope": {*around, *outer}}
-        words |= {"doc": set(), "string": set(), "body": set()}
+        around = {*IDENTIFIER.findall(path.removesuffix(".py")), *outer}
+        words = defaultdict(set, name={name}, scope=around)
         for match in _LEXEME.finditer("\n".join(own)):
-            field, found = match.lastgroup or "", match.group()
-            if field != "body":
-                words[field].update(IDENTIFIER.findall(found))
-            elif not keyword.iskeyword(found):  # "import" in a report means something else
-                words["body"].add(found)
+            words[match.lastgroup or ""].update(IDENTIFIER.findall(match.group()))
         yield chunk, [" ".join(terms_in(words[field])) for field in FIELDS]
