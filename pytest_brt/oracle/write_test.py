@@ -7,10 +7,8 @@ import inspect
 import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from pathlib import Path
 
-from pytest_brt.edit.import_order import sorted_imports
-from pytest_brt.edit.source_text import indented
+from pytest_brt.edit.source_text import indented, sorted_imports
 from pytest_brt.observe.missing_imports import ImportResolver
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.oracle.comparison import docstring
@@ -82,8 +80,8 @@ def import_block(lines: Iterable[str], body: str, imports: ImportResolver) -> st
     """Return the imports of `lines` that `body` uses, in order."""
     used = {node.id for node in ast.walk(parse(body)) if isinstance(node, ast.Name)}
     known = read_facts("\n".join(lines)).imports
-    root = Path(imports.engine.subject.root)
-    return sorted_imports((item for item in known if item.bound in used), root)
+    own = imports.engine.subject.packages
+    return sorted_imports((item for item in known if item.bound in used), own)
 
 
 def _marks(
