@@ -13,6 +13,7 @@ import sqlite3
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.util import resolve_name
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import Self
 
 from pytest_brt.codec import from_json, to_json
 from pytest_brt.errors import StoreProblem
-from pytest_brt.project.chunks import FIELDS, Chunk, read_chunks
+from pytest_brt.project.chunks import Chunk, read_chunks
 from pytest_brt.project.definitions import (
     Definition,
     DefinitionKind,
@@ -44,19 +45,18 @@ from pytest_brt.pysource.parse import decode
 _VERSION = 10
 #: Seconds to wait for another process that is writing.
 _PATIENCE = 120.0
-_COLUMNS = (*(f"{name} unindexed" for name in Chunk._fields), *FIELDS)
-_SCHEMA = f"""
+_SCHEMA = """
 pragma journal_mode = wal;
 create table if not exists files (path text primary key, stamp text, facts text);
 create virtual table if not exists chunks using fts5 (
-    {", ".join(_COLUMNS)}, detail = column, tokenize = "ascii tokenchars '_'"
+    path unindexed, function unindexed, line unindexed, end_line unindexed, name, scope, text,
+    detail = column, tokenize = "ascii tokenchars '_'"
 );
 """
-#: What tells a chunk apart is no term of it.
-_WEIGHTS = ", ".join(map(str, [*(0.0 for _ in Chunk._fields), *FIELDS.values()]))
-_CHUNKS = f"select rowid, {', '.join(Chunk._fields)} from chunks"
-_SEARCH = f"select rowid, -bm25(chunks, {_WEIGHTS}) from chunks where chunks match ?"
-_INSERT = f"insert into chunks values ({', '.join('?' * len(_COLUMNS))})"
+_FILES = "select path, facts from files order by path"
+_CHUNKS = "select rowid, path, function, line, end_line from chunks"
+#: A name says more than the names around it, or the text.
+_SEARCH = "select rowid, -bm25(chunks, 0, 0, 0, 0, 3, 1, 1) from chunks where chunks match ?"
 _DELETE = "delete from {} where path in (select value from json_each(?))"
 
 
@@ -123,9 +123,8 @@ class Index:
             self._connection.executescript(_SCHEMA)
             self._refresh(stamps)
             ask = self._connection.execute
-            files = ask("select path, facts from files order by path").fetchall()
-            self._facts = {path: from_json(text, FileFacts) for path, text in files}
-            self._chunks = {number: Chunk(*chunk) for number, *chunk in ask(_CHUNKS).fetchall()}
+            self._facts = {path: from_json(text, FileFacts) for path, text in ask(_FILES)}
+            self._chunks = {number: Chunk(*chunk) for number, *chunk in ask(_CHUNKS)}
         except (sqlite3.Error, StoreProblem):
             self.close()
             raise
@@ -156,38 +155,30 @@ class Index:
 
     def _refresh(self, stamps: Mapping[str, str]) -> None:
         """Read the files that changed since; size and time of change decide."""
-        if not self._changed(stamps):
-            return
-        was_on = gc.isenabled()
         gc.disable()  # it would walk every syntax tree in vain: a third of the time
         try:
-            with self._connection:
-                self._connection.execute("begin immediate")
-                # Another process may have done the work while this one waited for the lock.
-                changed = self._changed(stamps)
-                for table in ("files", "chunks"):
-                    self._connection.execute(_DELETE.format(table), (json.dumps(changed),))
+            with self._connection as connection:
+                connection.execute("begin immediate")
+                known = dict(connection.execute("select path, stamp from files").fetchall())
+                changed = [p for p in {*stamps, *known} if stamps.get(p) != known.get(p)]
+                for table in ("files", "chunks") if changed else ():
+                    connection.execute(_DELETE.format(table), [json.dumps(changed)])
                 for path in sorted(stamps.keys() & changed):
-                    self._read(path, stamps[path])
+                    # It may just have gone, or cannot be read.
+                    with suppress(OSError):
+                        self._read(path, stamps[path])
         finally:
-            if was_on:
-                gc.enable()
-
-    def _changed(self, stamps: Mapping[str, str]) -> list[str]:
-        known = dict(self._connection.execute("select path, stamp from files").fetchall())
-        return [path for path in {*stamps, *known} if stamps.get(path) != known.get(path)]
+            gc.enable()
 
     def _read(self, path: str, stamp: str) -> None:
-        try:
-            text = self.source(path)
-        except OSError:  # it has just gone, or may not be read
-            return
+        text = self.source(path)
         facts, insert = read_facts(text, path), self._connection.executemany
-        imports = (absolute_import(one, self.layout) for one in facts.imports)
-        kept = to_json(replace(facts, imports=tuple(imports)))
+        imports = tuple(absolute_import(one, self.layout) for one in facts.imports)
+        kept = to_json(replace(facts, imports=imports))
         insert("insert into files values (?, ?, ?)", [(path, stamp, kept)])
         chunks = read_chunks(path, text, facts.definitions)
-        insert(_INSERT, ((*chunk, *terms) for chunk, terms in chunks))
+        rows = ((*chunk, *terms) for chunk, terms in chunks)
+        insert("insert into chunks values (?, ?, ?, ?, ?, ?, ?)", rows)
 
     # -- definitions --
 
