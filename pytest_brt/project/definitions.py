@@ -31,7 +31,7 @@ class Definition:
     #: 1-based, from the first decorator to the last line.
     line: int
     end_line: int
-    #: As written, on one line: "(self, x=1) -> int", "(Base)" or "".
+    #: On one line: "(self, x=1) -> int", "(Base)" or "".
     signature: str = ""
     #: The file, "" where only a text was read.
     path: str = ""
@@ -82,21 +82,24 @@ def read_facts(text: str, path: str = "") -> FileFacts:
         tree = parse(text if len(text) < _LONGEST else "")
     except SyntaxError:
         return FileFacts()
-    lines = text.split("\n")
     definitions: list[Definition] = []
     imports: list[Import] = []
     for node, around in statements_in(tree.body):
-        span = first_line(node), node.end_lineno or node.lineno
-        if isinstance(node, Function | ast.ClassDef):
-            is_class = isinstance(node, ast.ClassDef)
-            kind = DefinitionKind.CLASS if is_class else DefinitionKind.FUNCTION
-            head = _signature(node, lines)
-            definitions.append(Definition(around + node.name, kind, *span, head, path))
-        elif isinstance(node, ast.Import | ast.ImportFrom):
+        names, kind, head = [], DefinitionKind.VARIABLE, ""
+        if isinstance(node, ast.Import | ast.ImportFrom):
             imports += _imports(node, path)
+        elif isinstance(node, Function):
+            arrow = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+            head = f"({ast.unparse(node.args)}){arrow}"
+            names, kind = [node.name], DefinitionKind.FUNCTION
+        elif isinstance(node, ast.ClassDef):
+            bases = ", ".join(map(ast.unparse, [*node.bases, *node.keywords]))
+            head = f"({bases})" if bases else ""
+            names, kind = [node.name], DefinitionKind.CLASS
         elif not around:
-            kind = DefinitionKind.VARIABLE
-            definitions += [Definition(name, kind, *span, "", path) for name in bound_targets(node)]
+            names = list(bound_targets(node))
+        span = first_line(node), node.end_lineno or node.lineno
+        definitions += [Definition(around + name, kind, *span, head, path) for name in names]
     definitions.sort(key=lambda one: (one.line, -one.end_line))
     return FileFacts(definitions=tuple(definitions), imports=tuple(imports))
 
@@ -109,15 +112,6 @@ def statements_in(body: Sequence[ast.stmt], around: str = "") -> Iterator[tuple[
             inner = f"{around}{node.name}." if isinstance(node, ast.ClassDef) else around
             for block in bodies(node):
                 yield from statements_in(block, inner)
-
-
-def _signature(node: Function | ast.ClassDef, lines: Sequence[str]) -> str:
-    """Return the head of `node` from its bracket on: the text is cheaper than unparsing."""
-    first = node.body[0]
-    head = lines[node.lineno - 1 : first.lineno - 1]
-    text = " ".join(map(str.strip, head)) or lines[node.lineno - 1][: first.col_offset]
-    _, bracket, rest = text[: text.rfind(":")].partition("(")
-    return f"{bracket}{rest}".strip().replace("( ", "(").replace(" )", ")")
 
 
 def _imports(node: ast.Import | ast.ImportFrom, path: str) -> Iterator[Import]:

@@ -96,14 +96,13 @@ def scan_tree(root: Path) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for folder, folders, names in os.walk(root):
-        prefix = os.path.relpath(folder, root).replace(os.sep, "/")
-        prefix = "" if prefix == "." else f"{prefix}/"
-        folders[:] = [name for name in folders if not is_ignored_folder(name, top=not prefix)]
-        if prefix and "pyvenv.cfg" in names:
+        is_top = Path(folder) == root
+        folders[:] = [name for name in folders if not is_ignored_folder(name, top=is_top)]
+        if "pyvenv.cfg" in names and not is_top:
             folders.clear()
             continue
-        for path in (prefix + name for name in names if name.endswith(".py")):
-            file = root / path
+        for file in (Path(folder, name) for name in names if name.endswith(".py")):
+            path = file.relative_to(root).as_posix()
             if file.is_file() and not (file.is_symlink() and escapes_root(root, path)):
                 status = file.stat()
                 found[path] = f"{status.st_size} {status.st_mtime_ns}"
