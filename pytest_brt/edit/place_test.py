@@ -6,7 +6,6 @@ second time.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Sequence
 
@@ -21,11 +20,11 @@ from pytest_brt.project.definitions import Import, read_facts
 from pytest_brt.project.words import split_identifier
 from pytest_brt.pysource.names import bound_names
 from pytest_brt.pysource.normal_form import test_key
-from pytest_brt.pysource.parse import parse
 
 _Definition = cst.FunctionDef | cst.ClassDef
 _Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 _BLANK = cst.EmptyLine(indent=False)
+_XFAIL = m.Decorator(m.Call(m.Attribute(attr=m.Name("xfail"))))
 
 
 def place(source: str, path: str, host: bytes) -> Placement:
@@ -44,10 +43,12 @@ def place(source: str, path: str, host: bytes) -> Placement:
     module = parse_module(text)
     tests, new = tests_of(source), cst.parse_module(source)
     parts = [part for part in new.body[new.get_docstring() is not None :] if not _is_import(part)]
-    bare = [part for part in parts if not (isinstance(part, _Definition) and _name(part) in tests)]
-    known = {_normal(part) for part in module.body}
-    helpers = [part for part in bare if _normal(part) not in known]
-    imports = _lacking(source, module.code)
+    known = {_key(part) for part in module.body}
+    bare = [part for part in parts if _name(part) not in tests]
+    helpers = [part for part in bare if _key(part) not in known]
+    here = {item.statement for item in read_facts(module.code).imports}
+    lacking = [item for item in read_facts(source).imports if item.statement not in here]
+    imports = [item for item in lacking if source.count(item.bound) > 1]  # it is used
     needed = {item.bound for item in imports}
     for helper in helpers:
         names = bound_names(_code(helper))
@@ -65,7 +66,7 @@ def place(source: str, path: str, host: bytes) -> Placement:
     for part in parts:
         if part in helpers:
             module = _appended(module, part)
-        elif isinstance(part, _Definition) and part not in bare:
+        elif isinstance(part, _Definition) and _name(part) in tests:
             module, node = _with_test(module, part)
             nodes.append(node)
     edit = Edit(path=path, before=host, after=text.encode(module.code))
@@ -96,24 +97,12 @@ def with_imports(module: cst.Module, imports: Sequence[Import]) -> cst.Module:
     return AddImportsVisitor(CodemodContext(), items).transform_module(module)
 
 
-def _lacking(source: str, host: str) -> list[Import]:
-    """Return the imports of a test module that it uses and a file lacks."""
-    here = {one.statement for one in read_facts(host).imports}
-    used = {node.id for node in ast.walk(parse(source)) if isinstance(node, ast.Name)} | {"*"}
-    wanted = read_facts(source).imports
-    return [one for one in wanted if one.bound in used and one.statement not in here]
-
-
 def _code(node: cst.CSTNode) -> str:
     return cst.Module([]).code_for_node(node)
 
 
-def _normal(part: _Statement) -> str:
-    return ast.unparse(parse(_code(part)))
-
-
-def _name(part: _Definition) -> str:
-    return part.name.value
+def _name(part: _Statement) -> str:
+    return part.name.value if isinstance(part, _Definition) else ""
 
 
 def _is_import(part: _Statement) -> bool:
@@ -127,11 +116,11 @@ def _with_test(module: cst.Module, part: _Definition) -> tuple[cst.Module, str]:
     holder = best_class(module, part) if isinstance(part, cst.FunctionDef) else None
     around = holder.body.body if holder else module.body
     above = f"{_name(holder)}::" if holder else ""
-    known = [one for one in around if isinstance(one, _Definition)]
-    for one in known:
-        if _key(one) == _key(part):
-            return module, above + _name(one)
-    taken = {*map(_name, known), *(() if holder else bound_names(module.code))}
+    known = {_name(one): _key(one) for one in around if isinstance(one, _Definition)}
+    for name, key in known.items():
+        if key == _key(part):
+            return module, above + name
+    taken = known.keys() | (set() if holder else bound_names(module.code))
     name, number = _name(part), 1
     while name in taken:
         number += 1
@@ -142,10 +131,10 @@ def _with_test(module: cst.Module, part: _Definition) -> tuple[cst.Module, str]:
     return _appended(module, part), name
 
 
-def _key(node: _Definition) -> str:
-    """Return a key of what a test does: its name, its `self` and xfail marks do not count."""
-    decorators = [one for one in node.decorators if "mark.xfail" not in _code(one)]
-    code = _code(node.with_changes(decorators=decorators, leading_lines=[]))
+def _key(part: _Statement) -> str:
+    """Return a key of what code does: a test's name, its `self` and xfail marks do not count."""
+    bare = m.replace(cst.Module([part]), _XFAIL, cst.RemoveFromParent())
+    code = cst.ensure_type(bare, cst.Module).code
     return test_key(re.sub(r"(def \w+\()self(?:, )?", r"\1", code, count=1))
 
 

@@ -180,25 +180,18 @@ def add_imports(source: str, statements: Sequence[str]) -> str:
 def can_import(node: ast.ImportFrom, index: Index) -> bool:
     """Say whether a test that stands alone can import so, as far as the tree tells.
 
-    Relative imports cannot work, nor those of what the project does not have, or of packages that
-    neither the standard library nor any file of the tree knows. One of them takes a whole test file
-    down when it is collected.
+    Relative imports cannot work, nor those of what the project does not have. One of them takes a
+    whole test file down when it is collected. Some modules are made when the project is built:
+    others import them.
     """
     module, layout = node.module or "", index.layout
-    if node.level or not _is_there(module, index):
-        return False
-    names = _names_in(module, index) if layout.path_of(module) else None
-    return all(
-        names is None or name in names or name[:2] in ("*", "__") or _is_there(inner, index)
+    top = module.partition(".")[0]
+    if node.level or top not in index.packages:
+        return not node.level and top not in layout.roots
+    if not layout.path_of(module):
+        return layout.is_folder(module) or bool(index.importers(module))
+    names = _names_in(module, index)
+    return names is None or all(
+        name in names or name == "*" or layout.path_of(inner) or index.importers(inner)
         for name, inner in ((alias.name, f"{module}.{alias.name}") for alias in node.names)
     )
-
-
-def _is_there(module: str, index: Index) -> bool:
-    """Say whether a module can be imported; some are made when the project is built."""
-    top = module.partition(".")[0]
-    is_other = top not in index.packages and not index.layout.is_folder(top)
-    if is_other and (top in sys.stdlib_module_names or top in ("pytest", "_pytest")):
-        return True
-    is_ours = index.layout.path_of(module) or index.layout.is_folder(module)
-    return bool(is_ours or index.importers(module))

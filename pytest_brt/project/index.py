@@ -7,11 +7,10 @@ costs the time to look at the tree's folders.
 from __future__ import annotations
 
 import gc
-import hashlib
 import json
 import sqlite3
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from importlib.util import resolve_name
 from pathlib import Path
 from typing import Self
 
-from pytest_brt.codec import from_json, to_json
+from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem
 from pytest_brt.project.chunks import Chunk, read_chunks
 from pytest_brt.project.definitions import (
@@ -34,7 +33,6 @@ from pytest_brt.project.layout import (
     escapes_root,
     find_layout,
     is_product,
-    is_test_path,
     scan_tree,
 )
 from pytest_brt.project.pytest_config import read_config
@@ -90,8 +88,7 @@ def open_index(root: Path, cache: Path | None = None) -> Index:
     if not root.is_dir():
         raise StoreProblem(f"no such folder: {str(root)!r} (name the root of the project)")
     if cache is not None:
-        name = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:12]
-        file = cache / f"index-{_VERSION}-py{sys.version_info[1]}-{name}.sqlite"
+        file = cache / f"index-{_VERSION}-py{sys.version_info[1]}-{content_id(str(root))}.sqlite"
         try:
             cache.mkdir(parents=True, exist_ok=True)
             return Index(root, str(file))
@@ -183,21 +180,12 @@ class Index:
     # -- definitions --
 
     def definitions(self, name: str, *, product: bool = False) -> tuple[Definition, ...]:
-        """Return where `name` is defined, the product before tests, short modules first.
-
-        `name` may be qualified: "walk", "Thing.walk". With `product` nothing else is looked at.
-        """
-        meant = [
+        """Return where `name` is defined, as in "walk" or "Thing.walk"; in the `product` alone."""
+        return tuple(
             one
             for one in self._definitions.get(name.rpartition(".")[2], ())
             if f".{one.qualname}".endswith(f".{name}") and (is_product(one.path) or not product)
-        ]
-        return tuple(sorted(meant, key=self._nearness))
-
-    def _nearness(self, one: Definition) -> tuple[bool, int, int, str, int]:
-        module = self.layout.module_of(one.path)
-        depth = one.qualname.count(".")
-        return is_test_path(one.path), depth, module.count("."), module, one.line
+        )
 
     def definitions_in(self, path: str) -> tuple[Definition, ...]:
         """Return what `path` defines, in its order."""
@@ -269,15 +257,13 @@ class Index:
         """
         chunks = self.chunks(product=not tests)
         shares: defaultdict[Chunk, dict[str, float]] = defaultdict(dict)
-        best: Counter[tuple[str, str]] = Counter()
+        best: defaultdict[str, dict[str, float]] = defaultdict(dict)
         for term, weight in query.items():
-            for number, worth in self._connection.execute(_SEARCH, (f'"{term}"',)):
+            for number, worth in self._connection.execute(_SEARCH, [f'"{term}"']):
                 if chunk := chunks.get(number):
                     shares[chunk][term] = share = weight * worth
-                    best[chunk.path, term] = max(best[chunk.path, term], share)
-        files: defaultdict[str, float] = defaultdict(float)
-        for (path, _), share in best.items():
-            files[path] += share
+                    best[chunk.path][term] = max(best[chunk.path].get(term, 0.0), share)
+        files = {path: sum(own.values()) for path, own in best.items()}
         sums = {chunk: sum(own.values()) for chunk, own in shares.items()}
         return Relevance(shares=shares, chunks=sums, files=files)
 
@@ -285,14 +271,11 @@ class Index:
 def search_definitions(
     text: str, index: Index, *, limit: int = 20
 ) -> tuple[tuple[Chunk, tuple[str, ...]], ...]:
-    """Return what has the words of a text, with these: most of them first, tests last."""
-    terms = terms_of(text)
-    hits = []
-    for tests in (False, True):
-        own = index.relevance(dict.fromkeys(terms, 1.0), tests=tests)
-        order = sorted(own.chunks, key=lambda one: (-len(own.shares[one]), -own.chunks[one], one))
-        hits += [(chunk, own.reasons(chunk, len(terms))) for chunk in order]
-    return tuple(hits[:limit])
+    """Return what of the product has the words of a text, with these: most of them first."""
+    query = dict.fromkeys(terms_of(text), 1.0)
+    found = index.relevance(query)
+    order = sorted(found.chunks, key=lambda one: (-len(found.shares[one]), -found.chunks[one], one))
+    return tuple((chunk, found.reasons(chunk, len(query))) for chunk in order[:limit])
 
 
 def shortest(modules: Iterable[str]) -> str:

@@ -98,7 +98,7 @@ def test_empty_file() -> None:
     ("host", "source", "name"),
     [
         ("from other import area\n", TEST, "'area'"),
-        ("def helper(): ...\n", "def helper(): 1\ndef test_a(): helper()\n", "'helper'"),
+        ("def helper(): ...\n", "def helper(): return 1\ndef test_a(): helper()\n", "'helper'"),
         ("x = 1\n", "x = 2\ndef test_a(): assert x\n", "'x'"),
         ("import os\n", "print(1)\ndef test_a(): ...\n", "runs code outside"),
     ],

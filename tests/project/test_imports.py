@@ -98,7 +98,6 @@ def test_add_imports_keeps_the_encoding_line_first() -> None:
         ("from pkg.shapes import Circel", False),
         ("from src.pkg import area", False),
         ("from .core import area", False),
-        ("from pandas import array", False),
     ],
 )
 def test_an_import_that_cannot_work(index: Index, source: str, works: bool) -> None:
