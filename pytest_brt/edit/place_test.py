@@ -106,9 +106,8 @@ def _name(part: _Statement) -> str:
 
 
 def _is_import(part: _Statement) -> bool:
-    return m.matches(
-        part, m.SimpleStatementLine(body=[m.AtLeastN(m.Import() | m.ImportFrom(), n=1)])
-    )
+    small = part.body[0] if isinstance(part, cst.SimpleStatementLine) else None
+    return isinstance(small, cst.Import | cst.ImportFrom)
 
 
 def _with_test(module: cst.Module, part: _Definition) -> tuple[cst.Module, str]:
@@ -157,10 +156,9 @@ def _with_method(module: cst.Module, holder: cst.ClassDef, part: cst.FunctionDef
     """Return a module with a function as the last method of one of its classes."""
     block = cst.ensure_type(holder.body, cst.IndentedBlock)
     margin = block.indent or module.default_indent
-    field = "posonly_params" if part.params.posonly_params else "params"
-    names = [cst.Param(cst.Name("self")), *getattr(part.params, field)]
+    names = [cst.Param(cst.Name("self")), *part.params.params]
     method = part.with_changes(
-        params=part.params.with_changes(**{field: names}),
+        params=part.params.with_changes(params=names),
         leading_lines=[*block.footer, _BLANK, *_comments(part)],
     )
     for docstring in m.findall(method, m.Expr(m.SimpleString())):
@@ -177,26 +175,22 @@ def best_class(module: cst.Module, test: cst.FunctionDef) -> cst.ClassDef | None
     It is the one that shares most words with the test, and of several it must share one; ties go
     to the last one. A class of unittest gives no fixtures.
     """
-    classes = [
-        node
-        for node in module.body
-        if isinstance(node, cst.ClassDef)
-        and (_name(node).startswith("Test") or "TestCase" in _bases(node))
-        and _tests_in(node)
-    ]
-    if sum(len(_tests_in(node)) for node in classes) <= len(_tests_in(module)):
-        return None
     words = {*split_identifier(_code(test))} - {"test", "tests"}
-
-    def fit(at: int) -> tuple[float, int]:
-        own = {*split_identifier(" ".join([_name(classes[at]), *_tests_in(classes[at])]))}
-        return len(own & words) / len(own) ** 0.5, at
-
-    best = max(range(len(classes)), key=fit)
-    needs_pytest = _code(test.params) or test.decorators or test.asynchronous
-    if (needs_pytest and _bases(classes[best])) or (len(classes) > 1 and not fit(best)[0]):
+    classes = [node for node in module.body if isinstance(node, cst.ClassDef)]
+    fits: dict[cst.ClassDef, float] = {}
+    inside = 0
+    for node in reversed(classes):
+        names = _tests_in(node)
+        if names and (_name(node).startswith("Test") or "TestCase" in _bases(node)):
+            own = {*split_identifier(" ".join([_name(node), *names]))}
+            fits[node] = len(own & words) / len(own) ** 0.5
+            inside += len(names)
+    if inside <= len(_tests_in(module)):
         return None
-    return classes[best]
+    best = max(fits, key=lambda node: fits[node])
+    needs_pytest = _code(test.params) or test.decorators or test.asynchronous
+    is_other = len(fits) > 1 and not fits[best]
+    return None if is_other or (needs_pytest and _bases(best)) else best
 
 
 def _bases(node: cst.ClassDef) -> str:

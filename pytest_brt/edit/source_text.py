@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import codecs
 import io
 import re
 import sys
 import tokenize
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import groupby
 
 from pytest_brt.errors import EditProblem
 from pytest_brt.project.definitions import Import
@@ -27,15 +27,8 @@ class SourceText:
     path: str
     #: Line ends as they are in the file.
     text: str
+    #: With a byte order mark where the file has one.
     encoding: str
-    #: Whether the file starts with a UTF-8 byte order mark.
-    mark: bool = False
-
-    @property
-    def newline(self) -> str:
-        """The line end that the file uses most."""
-        windows = self.text.count("\r\n")
-        return "\r\n" if windows * 2 > self.text.count("\n") else "\n"
 
     def encode(self, text: str) -> bytes:
         """Return `text` as the bytes that this file would have.
@@ -44,13 +37,12 @@ class SourceText:
             EditProblem: the file's encoding has no such character.
         """
         try:
-            data = text.encode(self.encoding)
+            return text.encode(self.encoding)
         except UnicodeEncodeError as error:
             raise EditProblem(
                 f"{self.path!r} is written in {self.encoding}, which has no"
                 f" {error.object[error.start : error.end]!r} (use an escape sequence)"
             ) from error
-        return codecs.BOM_UTF8 + data if self.mark else data
 
 
 def read_source(path: str, data: bytes) -> SourceText:
@@ -59,14 +51,11 @@ def read_source(path: str, data: bytes) -> SourceText:
     Raises:
         EditProblem: the encoding is not the one it declares, so that it cannot be written back.
     """
-    mark = data.startswith(codecs.BOM_UTF8)
-    bare = data.removeprefix(codecs.BOM_UTF8)
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(bare).readline)
-        text = bare.decode(encoding)
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return SourceText(path=path, text=data.decode(encoding), encoding=encoding)
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
         raise EditProblem(f"{path!r} cannot be read as text: {error}") from error
-    return SourceText(path=path, text=text, encoding=encoding, mark=mark)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,16 +95,15 @@ def tests_of(source: str) -> tuple[str, ...]:
 
 def sorted_imports(imports: Iterable[Import], own: Collection[str]) -> str:
     """Return import statements in sections: Python's own come first, the project's `own` last."""
-    sections: dict[tuple[bool, bool, bool], set[str]] = {}
-    for item in imports:
-        top = item.module.partition(".")[0]
-        key = top != "__future__", top not in sys.stdlib_module_names, top in own
-        sections.setdefault(key, set()).add(item.statement)
+
+    def section(line: str) -> tuple[bool, bool, bool]:
+        top = line.split()[1].partition(".")[0]
+        return top != "__future__", top not in sys.stdlib_module_names, top in own
+
     # "import" comes before "from".
-    return "\n\n".join(
-        "\n".join(sorted(sections[key], key=lambda line: (line.startswith("from"), line)))
-        for key in sorted(sections)
-    )
+    order = sorted({item.statement for item in imports}, key=lambda line: (line[0] != "i", line))
+    sections = groupby(sorted(order, key=section), section)
+    return "\n\n".join("\n".join(lines) for _, lines in sections)
 
 
 def indented(source: str) -> str:

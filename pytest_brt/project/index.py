@@ -284,10 +284,10 @@ def shortest(modules: Iterable[str]) -> str:
     >>> shortest(["p.a.b", "p.a"]), shortest(["p.a", "p.b"])
     ('p.a', '')
     """
-    ordered = sorted(set(modules), key=lambda module: module.count("."))
-    if len(ordered) > 1 and ordered[0].count(".") == ordered[1].count("."):
-        return ""
-    return ordered[0] if ordered else ""
+    every = set(modules)
+    depth = min((module.count(".") for module in every), default=0)
+    first, *others = [module for module in every if module.count(".") == depth] or [""]
+    return "" if others else first
 
 
 def absolute_import(one: Import, layout: Layout) -> Import:
