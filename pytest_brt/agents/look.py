@@ -7,8 +7,8 @@ import re
 from pytest_brt.agents.prompts import numbered, render
 from pytest_brt.agents.workspace import Refused, Workspace
 from pytest_brt.project.definitions import Definition, DefinitionKind
+from pytest_brt.project.index import search_definitions
 from pytest_brt.project.layout import is_test_path
-from pytest_brt.project.search import search_definitions
 
 _VARIABLE = DefinitionKind.VARIABLE
 #: Lines of a file that are shown at once, hits, and definitions of one name.

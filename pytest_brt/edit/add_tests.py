@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path, PurePosixPath
 
-from pytest_brt.edit.import_order import with_sorted_imports
-from pytest_brt.edit.line_width import fitted
 from pytest_brt.edit.place_test import place
-from pytest_brt.edit.source_text import WIDTH, Edit, Placement, new_file, read_source, slug
+from pytest_brt.edit.source_text import WIDTH, Edit, Placement, slug, tests_of
 from pytest_brt.edit.xfail import mark_xfail
 from pytest_brt.errors import EditProblem
+from pytest_brt.project.imports import add_imports
 from pytest_brt.project.layout import escapes_root
 from pytest_brt.render.words import shortened
 from pytest_brt.types import CandidateTest, Issue
-
-#: Columns by which a method is indented.
-_INDENT = 4
 
 
 def plan_edit(
@@ -39,66 +38,52 @@ def plan_edit(
                 f"the test would be written outside of the project: {path!r} "
                 "(a kept run that names it may be somebody else's: delete pytest's cache)"
             )
-    reason = _reason(issue) if mark else ""
     if host:
-        before = (root / host).read_bytes()
-        # A method of a class has less room.
-        placed = place(fitted(tests[0].source or "", WIDTH - _INDENT), host, before)
-        after = _finished(host, before, placed.edit.after, placed.nodes, reason, root)
-        edit = Edit(path=host, before=before, after=after)
-        return Placement(edit=edit, nodes=placed.nodes)
+        placed = place(tests[0].source or "", host, (root / host).read_bytes())
+        return _marked(placed, issue) if mark else placed
     path = str(PurePosixPath(tests[0].path).parent / f"test_{slug(issue.title)}.py")
-    placed = new_file(_with_origin(tests[0], issue), path)
-    content, nodes = placed.edit.after, list(placed.nodes)
+    placed = _new_file(tests[0], issue, path, mark)
     for test in tests[1:]:
-        try:
-            placed = place(fitted(test.source or ""), path, content)
-        except EditProblem:
-            continue  # its names clash with those before it; the report shows it all the same
-        content = placed.edit.after
-        nodes.extend(placed.nodes)
-    content = _finished(path, b"", content, nodes, reason, root)
-    path = _free_path(root, path, content)
-    edit = Edit(path=path, before=content if (root / path).exists() else None, after=content)
-    return Placement(edit=edit, nodes=tuple(nodes))
+        # Its names may clash with those before it; the report shows it all the same.
+        with suppress(EditProblem):
+            more = place(test.source or "", path, placed.edit.after)
+            placed = replace(placed, edit=more.edit, nodes=(*placed.nodes, *more.nodes))
+    placed = _marked(placed, issue) if mark else placed
+    return replace(placed, edit=_at_free_path(placed.edit, root))
 
 
-def _finished(
-    path: str, before: bytes, after: bytes, nodes: Sequence[str], reason: str, root: Path
-) -> bytes:
-    """Return a file with its new tests marked, and its imports in order if they were before."""
-    if reason:
-        for node in nodes:
-            after = mark_xfail(path, after, node, reason)
-    old, new = read_source(path, before).text, read_source(path, after)
-    is_sorted = with_sorted_imports(old, root) == old
-    return new.encode(with_sorted_imports(new.text, root)) if is_sorted else after
-
-
-def _reason(issue: Issue) -> str:
-    """Return title and report, without its folder, which may be of this machine alone."""
-    report = issue.source if "://" in issue.source else PurePosixPath(issue.source).name
-    return f"{shortened(issue.title, 45)} ({report})"
-
-
-def _with_origin(test: CandidateTest, issue: Issue) -> str:
-    """Return the module with a comment above it that says where it comes from."""
+def _new_file(test: CandidateTest, issue: Issue, path: str, mark: bool) -> Placement:
+    """Return a test as a file of its own, with a comment above it that says where it is from."""
     about = f"{' '.join(issue.title.split())!r}; written by {test.origin.strategy} of pytest-brt"
     comment = textwrap.fill(
         f"A test for {about}.", WIDTH, initial_indent="# ", subsequent_indent="# "
     )
-    return f"{comment}\n\n{fitted(test.source or '')}"
+    source = test.source or ""
+    if mark and "import pytest\n" not in source:
+        source = add_imports(source, ["import pytest"])
+    edit = Edit(path=path, before=None, after=f"{comment}\n\n{source.strip()}\n".encode())
+    return Placement(edit=edit, nodes=tests_of(source))
 
 
-def _free_path(root: Path, path: str, content: bytes) -> str:
-    """Return the first of path, path_2, … that does not exist yet, or has this content already."""
-    wanted = PurePosixPath(path)
-    number = 1
-    while (root / path).exists() and not _has_content(root / path, content):
-        number += 1
-        path = str(wanted.with_stem(f"{wanted.stem}_{number}"))
-    return path
+def _marked(placed: Placement, issue: Issue) -> Placement:
+    """Return a change whose tests are expected to fail, by title and report.
+
+    The report's folder may be of this machine alone.
+    """
+    report = issue.source if "://" in issue.source else PurePosixPath(issue.source).name
+    after = placed.edit.after
+    for node in placed.nodes:
+        reason = f"{shortened(issue.title, 45)} ({report})"
+        after = mark_xfail(placed.edit.path, after, node, reason)
+    return replace(placed, edit=replace(placed.edit, after=after))
 
 
-def _has_content(path: Path, content: bytes) -> bool:
-    return path.is_file() and path.read_bytes() == content
+def _at_free_path(edit: Edit, root: Path) -> Edit:
+    """Return a new file at the first of path, path_2, … that is free or has its content already."""
+    wanted = PurePosixPath(edit.path)
+    others = (wanted.with_stem(f"{wanted.stem}_{number}") for number in count(2))
+    for path in chain([wanted], others):
+        is_there = (root / path).exists()
+        if not is_there or (root / path).read_bytes() == edit.after:
+            break
+    return Edit(path=str(path), before=edit.after if is_there else None, after=edit.after)

@@ -6,27 +6,25 @@ second time.
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Sequence
 
 import libcst as cst
+import libcst.matchers as m
 from libcst.codemod import CodemodContext
 from libcst.codemod.visitors import AddImportsVisitor, ImportItem
 
 from pytest_brt.edit.source_text import Edit, Placement, SourceText, read_source, tests_of
 from pytest_brt.errors import EditProblem
-from pytest_brt.project.definitions import read_facts
+from pytest_brt.project.definitions import Import, read_facts
 from pytest_brt.project.words import split_identifier
 from pytest_brt.pysource.names import bound_names
 from pytest_brt.pysource.normal_form import test_key
-from pytest_brt.pysource.parse import parse
 
-#: Module, name in it ("" for the module itself), name that it is bound to.
-NeededImport = tuple[str, str, str]
 _Definition = cst.FunctionDef | cst.ClassDef
 _Statement = cst.SimpleStatementLine | cst.BaseCompoundStatement
 _BLANK = cst.EmptyLine(indent=False)
+_XFAIL = m.Decorator(m.Call(m.Attribute(attr=m.Name("xfail"))))
 
 
 def place(source: str, path: str, host: bytes) -> Placement:
@@ -38,20 +36,40 @@ def place(source: str, path: str, host: bytes) -> Placement:
     to the top level of the file.
 
     Raises:
-        EditProblem: one of the two is not Python, or they cannot be joined: a name that the test
-            needs means something else in the file.
+        EditProblem: the file is not Python, or they cannot be joined: a name that the test needs
+            means something else in the file.
     """
-    tests = tests_of(source)
     text = read_source(path, host)
-    file = _File(path, parse_module(text))
-    file.add_imports(source)
-    nodes = []
-    for part in _without_imports(cst.parse_module(source)):
-        if isinstance(part, _Definition) and part.name.value in tests:
-            nodes.append(file.add_test(part))
-        else:
-            file.add_helper(part)
-    edit = Edit(path=path, before=host, after=text.encode(file.module.code))
+    module = parse_module(text)
+    tests, new = tests_of(source), cst.parse_module(source)
+    parts = [part for part in new.body[new.get_docstring() is not None :] if not _is_import(part)]
+    known = {_key(part) for part in module.body}
+    bare = [part for part in parts if _name(part) not in tests]
+    helpers = [part for part in bare if _key(part) not in known]
+    here = {item.statement for item in read_facts(module.code).imports}
+    lacking = [item for item in read_facts(source).imports if item.statement not in here]
+    imports = [item for item in lacking if source.count(item.bound) > 1]  # it is used
+    needed = {item.bound for item in imports}
+    for helper in helpers:
+        names = bound_names(_code(helper))
+        if not names or "pytestmark" in names:
+            raise EditProblem(
+                "the new test runs code outside of its functions, or sets pytestmark"
+                " (move it into one)"
+            )
+        needed |= names
+    for name in sorted(bound_names(module.code) & needed):
+        raise EditProblem(
+            f"{name!r} means something else in {path!r} than in the test (choose another file)"
+        )
+    module, nodes = with_imports(module, imports), []
+    for part in parts:
+        if part in helpers:
+            module = _appended(module, part)
+        elif isinstance(part, _Definition) and _name(part) in tests:
+            module, node = _with_test(module, part)
+            nodes.append(node)
+    edit = Edit(path=path, before=host, after=text.encode(module.code))
     return Placement(edit=edit, nodes=tuple(nodes))
 
 
@@ -70,12 +88,12 @@ def parse_module(source: SourceText) -> cst.Module:
         ) from error
 
 
-def with_imports(module: cst.Module, imports: Sequence[NeededImport]) -> cst.Module:
+def with_imports(module: cst.Module, imports: Sequence[Import]) -> cst.Module:
     """Return a module with imports added that it lacks."""
-    items = []
-    for name, part, bound in imports:
-        is_plain = bound == (part or name.partition(".")[0])
-        items.append(ImportItem(name, part or None, None if is_plain else bound))
+    items = [
+        ImportItem(one.module, one.name or None, one.bound if " as " in one.statement else None)
+        for one in imports
+    ]
     return AddImportsVisitor(CodemodContext(), items).transform_module(module)
 
 
@@ -83,188 +101,103 @@ def _code(node: cst.CSTNode) -> str:
     return cst.Module([]).code_for_node(node)
 
 
-def _without_imports(module: cst.Module) -> Iterator[_Statement]:
-    """Yield the statements of a test module without its imports and docstring."""
-    for at, statement in enumerate(module.body):
-        if isinstance(statement, cst.SimpleStatementLine):
-            if at == 0 and ast.get_docstring(parse(_code(statement))) is not None:
-                continue
-            if all(isinstance(one, cst.Import | cst.ImportFrom) for one in statement.body):
-                continue
-        yield statement
+def _name(part: _Statement) -> str:
+    return part.name.value if isinstance(part, _Definition) else ""
 
 
-@dataclass(slots=True)
-class _File:
-    """A test file that grows."""
-
-    path: str
-    module: cst.Module
-
-    def refuse_taken(self, names: Collection[str]) -> None:
-        for name in sorted(bound_names(self.module.code).intersection(names)):
-            raise EditProblem(
-                f"{name!r} means something else in {self.path!r} than in the test"
-                " (choose another file)"
-            )
-
-    def add_imports(self, source: str) -> None:
-        """Add the imports of a test module that the file lacks."""
-        here = {(i.module, i.name, i.bound) for i in read_facts(self.module.code).imports}
-        used = {node.id for node in ast.walk(parse(source)) if isinstance(node, ast.Name)} | {"*"}
-        wanted = [(i.module, i.name, i.bound) for i in read_facts(source).imports]
-        lacking = [one for one in wanted if one not in here and one[2] in used]
-        self.refuse_taken([bound for *_, bound in lacking])
-        self.module = with_imports(self.module, lacking)
-
-    def add_helper(self, part: _Statement) -> None:
-        """Add what a test needs beside it, once.
-
-        Raises:
-            EditProblem: its name is taken, or it does something without giving it a name.
-        """
-        code = ast.unparse(parse(_code(part)))
-        if code in (ast.unparse(parse(_code(one))) for one in self.module.body):
-            return
-        names = bound_names(code)
-        if not names or "pytestmark" in names:
-            raise EditProblem(
-                "the new test runs code outside of its functions, or sets pytestmark"
-                " (move it into one)"
-            )
-        self.refuse_taken(names)
-        self._append(part)
-
-    def add_test(self, part: _Definition) -> str:
-        """Add a test, and return its node below the file."""
-        holder = self._holder(part)
-        around = holder.body.body if holder else self.module.body
-        known = [one for one in around if isinstance(one, _Definition)]
-        above = f"{holder.name.value}::" if holder else ""
-        for one in known:
-            if _test_key(one) == _test_key(part):
-                return above + one.name.value
-        taken = {one.name.value for one in known}
-        if holder is None:
-            taken |= bound_names(self.module.code)
-        name, number = part.name.value, 1
-        while name in taken:
-            number += 1
-            name = f"{part.name.value}_{number}"
-        part = part.with_changes(name=cst.Name(name))
-        if holder is not None and isinstance(part, cst.FunctionDef):
-            self._append_method(holder, part)
-        else:
-            self._append(part)
-        return above + name
-
-    def _append(self, part: _Statement) -> None:
-        """Add a statement at the end; a script's main part stays last."""
-        body = list(self.module.body)
-        at, lines = len(body), [*self.module.footer]
-        if body and isinstance(body[-1], cst.If) and "__name__" in _code(body[-1].test):
-            at, lines = at - 1, []
-        blanks = [_BLANK, _BLANK] if at else []
-        own = [line for line in part.leading_lines if line.comment]
-        body.insert(at, part.with_changes(leading_lines=[*lines, *blanks, *own]))
-        footer = [] if lines else self.module.footer
-        self.module = self.module.with_changes(body=body, footer=footer, has_trailing_newline=True)
-
-    def _append_method(self, holder: cst.ClassDef, part: cst.FunctionDef) -> None:
-        given = part.params
-        field = "posonly_params" if given.posonly_params else "params"
-        names = [cst.Param(cst.Name("self")), *getattr(given, field)]
-        own = [line for line in part.leading_lines if line.comment]
-        block = cst.ensure_type(holder.body, cst.IndentedBlock)
-        method = part.with_changes(
-            params=given.with_changes(**{field: names}),
-            leading_lines=[*block.footer, _BLANK, *own],
-        ).visit(_Docstring(block.indent or self.module.default_indent))
-        longer = block.with_changes(body=[*block.body, method], footer=())
-        changed = self.module.deep_replace(holder, holder.with_changes(body=longer))
-        self.module = cst.ensure_type(changed, cst.Module)
-
-    def _holder(self, part: _Definition) -> cst.ClassDef | None:
-        """Return the class that takes a test, None when it stays outside of classes."""
-        if not isinstance(part, cst.FunctionDef):
-            return None
-        holder = best_class(self.module, _code(part))
-        needs_pytest = _code(part.params) or part.decorators or part.asynchronous
-        return None if holder in _unittests(self.module) and needs_pytest else holder
+def _is_import(part: _Statement) -> bool:
+    small = part.body[0] if isinstance(part, cst.SimpleStatementLine) else None
+    return isinstance(small, cst.Import | cst.ImportFrom)
 
 
-class _Docstring(cst.CSTTransformer):
-    """Indents the docstring of a function, for libcst leaves strings as they are."""
-
-    def __init__(self, margin: str) -> None:
-        super().__init__()
-        self.margin = margin
-
-    def visit_SimpleStatementLine(self, node: cst.SimpleStatementLine) -> bool:
-        return isinstance(node.body[0], cst.Expr)
-
-    def leave_SimpleString(
-        self, original_node: cst.SimpleString, updated_node: cst.SimpleString
-    ) -> cst.SimpleString:
-        value = updated_node.value.replace("\n", f"\n{self.margin}")
-        return updated_node.with_changes(value=value)
-
-
-def _test_key(node: _Definition) -> str:
-    """Return a key of what a test does: its name, its `self` and marks of waiting do not count."""
-    decorators = [one for one in node.decorators if "mark.xfail" not in _code(one)]
-    bare = node.with_changes(decorators=decorators, leading_lines=[], name=cst.Name("test_x"))
-    text = _code(bare)
-    for first in ("(self, ", "(self"):
-        text = text.replace(f"test_x{first}", "test_x(", 1)
-    return test_key(text)
+def _with_test(module: cst.Module, part: _Definition) -> tuple[cst.Module, str]:
+    """Return a module with a test added, and the test's node below the file."""
+    holder = best_class(module, part) if isinstance(part, cst.FunctionDef) else None
+    around = holder.body.body if holder else module.body
+    above = f"{_name(holder)}::" if holder else ""
+    known = {_name(one): _key(one) for one in around if isinstance(one, _Definition)}
+    for name, key in known.items():
+        if key == _key(part):
+            return module, above + name
+    taken = known.keys() | (set() if holder else bound_names(module.code))
+    name, number = _name(part), 1
+    while name in taken:
+        number += 1
+        name = f"{_name(part)}_{number}"
+    part = part.with_changes(name=cst.Name(name))
+    if holder and isinstance(part, cst.FunctionDef):
+        return _with_method(module, holder, part), above + name
+    return _appended(module, part), name
 
 
-def best_class(module: cst.Module, test: str) -> cst.ClassDef | None:
+def _key(part: _Statement) -> str:
+    """Return a key of what code does: a test's name, its `self` and xfail marks do not count."""
+    bare = m.replace(cst.Module([part]), _XFAIL, cst.RemoveFromParent())
+    code = cst.ensure_type(bare, cst.Module).code
+    return test_key(re.sub(r"(def \w+\()self(?:, )?", r"\1", code, count=1))
+
+
+def _appended(module: cst.Module, part: _Statement) -> cst.Module:
+    """Return a module with a statement at its end; a script's main part stays last."""
+    body, footer = list(module.body), list(module.footer)
+    is_script = bool(body) and m.matches(body[-1], m.If(m.Comparison(m.Name("__name__"))))
+    at = len(body) - is_script
+    above, below = ([], footer) if is_script else (footer, [])
+    blanks = [_BLANK, _BLANK] if at else []
+    body.insert(at, part.with_changes(leading_lines=[*above, *blanks, *_comments(part)]))
+    return module.with_changes(body=body, footer=below, has_trailing_newline=True)
+
+
+def _comments(part: _Statement) -> list[cst.EmptyLine]:
+    return [line for line in part.leading_lines if line.comment]
+
+
+def _with_method(module: cst.Module, holder: cst.ClassDef, part: cst.FunctionDef) -> cst.Module:
+    """Return a module with a function as the last method of one of its classes."""
+    block = cst.ensure_type(holder.body, cst.IndentedBlock)
+    margin = block.indent or module.default_indent
+    names = [cst.Param(cst.Name("self")), *part.params.params]
+    method = part.with_changes(
+        params=part.params.with_changes(params=names),
+        leading_lines=[*block.footer, _BLANK, *_comments(part)],
+    )
+    for docstring in m.findall(method, m.Expr(m.SimpleString())):
+        string = cst.ensure_type(cst.ensure_type(docstring, cst.Expr).value, cst.SimpleString)
+        lines = string.value.replace("\n", f"\n{margin}")  # libcst leaves them as they are
+        method = method.with_deep_changes(string, value=lines)
+    longer = block.with_changes(body=[*block.body, method], footer=())
+    return module.with_deep_changes(holder, body=longer)
+
+
+def best_class(module: cst.Module, test: cst.FunctionDef) -> cst.ClassDef | None:
     """Return the class of tests that a test fits into, None where more tests are outside of them.
 
     It is the one that shares most words with the test, and of several it must share one; ties go
-    to the last one.
+    to the last one. A class of unittest gives no fixtures.
     """
-    cases = _unittests(module)
-    classes = [
-        node
-        for node in module.body
-        if isinstance(node, cst.ClassDef)
-        and (node in cases or node.name.value.startswith("Test"))
-        and _tests_in(node)
-    ]
-    if sum(len(_tests_in(node)) for node in classes) <= len(_tests_in(module)):
+    words = {*split_identifier(_code(test))} - {"test", "tests"}
+    classes = [node for node in module.body if isinstance(node, cst.ClassDef)]
+    fits: dict[cst.ClassDef, float] = {}
+    inside = 0
+    for node in reversed(classes):
+        names = _tests_in(node)
+        if names and (_name(node).startswith("Test") or "TestCase" in _bases(node)):
+            own = {*split_identifier(" ".join([_name(node), *names]))}
+            fits[node] = len(own & words) / len(own) ** 0.5
+            inside += len(names)
+    if inside <= len(_tests_in(module)):
         return None
-    own = [_words([node.name.value, *_tests_in(node)]) for node in classes]
-    common = set.intersection(*own) if len(own) > 1 else set[str]()
-    words = _words([test])
+    best = max(fits, key=lambda node: fits[node])
+    needs_pytest = _code(test.params) or test.decorators or test.asynchronous
+    is_other = len(fits) > 1 and not fits[best]
+    return None if is_other or (needs_pytest and _bases(best)) else best
 
-    def fit(at: int) -> tuple[float, int]:
-        mine = own[at] - common
-        return len(mine & words) / (1 + len(mine)) ** 0.5, at
 
-    best = max(range(len(classes)), key=fit)
-    return classes[best] if len(classes) == 1 or fit(best)[0] else None
+def _bases(node: cst.ClassDef) -> str:
+    return " ".join(_code(base.value) for base in node.bases)
 
 
 def _tests_in(node: cst.Module | cst.ClassDef) -> list[str]:
     body = node.body if isinstance(node, cst.Module) else node.body.body
     names = (one.name.value for one in body if isinstance(one, cst.FunctionDef))
     return [name for name in names if name.startswith("test")]
-
-
-def _words(names: Sequence[str]) -> set[str]:
-    return {word for name in names for word in split_identifier(name)} - {"test", "tests"}
-
-
-def _unittests(module: cst.Module) -> list[cst.ClassDef]:
-    """Return the classes of unittest; a base class is followed within the file."""
-    found: list[cst.ClassDef] = []
-    for node in module.body:
-        if isinstance(node, cst.ClassDef):
-            bases = [_code(base.value) for base in node.bases]
-            known = {one.name.value for one in found}
-            if any(base.endswith("TestCase") or base in known for base in bases):
-                found.append(node)
-    return found

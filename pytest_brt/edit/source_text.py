@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
-import codecs
-import difflib
 import io
 import re
+import sys
 import tokenize
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from itertools import groupby
 
 from pytest_brt.errors import EditProblem
-from pytest_brt.pysource.parse import Function, is_test_class, parse
+from pytest_brt.project.definitions import Import
+from pytest_brt.pysource.parse import Function, is_test_class, parse, parse_or_empty
 from pytest_brt.types import FileChange
 
-#: Of a line of code that is written: what the strictest of linters allows.
+#: Columns of the docstrings and comments that are written.
 WIDTH = 79
 
 
@@ -25,15 +27,8 @@ class SourceText:
     path: str
     #: Line ends as they are in the file.
     text: str
+    #: With a byte order mark where the file has one.
     encoding: str
-    #: Whether the file starts with a UTF-8 byte order mark.
-    mark: bool = False
-
-    @property
-    def newline(self) -> str:
-        """The line end that the file uses most."""
-        windows = self.text.count("\r\n")
-        return "\r\n" if windows * 2 > self.text.count("\n") else "\n"
 
     def encode(self, text: str) -> bytes:
         """Return `text` as the bytes that this file would have.
@@ -42,13 +37,12 @@ class SourceText:
             EditProblem: the file's encoding has no such character.
         """
         try:
-            data = text.encode(self.encoding)
+            return text.encode(self.encoding)
         except UnicodeEncodeError as error:
             raise EditProblem(
                 f"{self.path!r} is written in {self.encoding}, which has no"
                 f" {error.object[error.start : error.end]!r} (use an escape sequence)"
             ) from error
-        return codecs.BOM_UTF8 + data if self.mark else data
 
 
 def read_source(path: str, data: bytes) -> SourceText:
@@ -57,14 +51,11 @@ def read_source(path: str, data: bytes) -> SourceText:
     Raises:
         EditProblem: the encoding is not the one it declares, so that it cannot be written back.
     """
-    mark = data.startswith(codecs.BOM_UTF8)
-    bare = data.removeprefix(codecs.BOM_UTF8)
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(bare).readline)
-        text = bare.decode(encoding)
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return SourceText(path=path, text=data.decode(encoding), encoding=encoding)
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
         raise EditProblem(f"{path!r} cannot be read as text: {error}") from error
-    return SourceText(path=path, text=text, encoding=encoding, mark=mark)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,29 +67,9 @@ class Edit:
     before: bytes | None
     after: bytes
 
-    def diff(self) -> str:
-        """Return the change as git shows it; "" when there is none."""
-        if self.before == self.after:
-            return ""
-        before = "/dev/null" if self.before is None else f"a/{self.path}"
-        head = f"diff --git a/{self.path} b/{self.path}\n"
-        head += "new file mode 100644\n" if self.before is None else ""
-        body = difflib.unified_diff(
-            _lines(self.before or b""), _lines(self.after), before, f"b/{self.path}"
-        )
-        return head + "".join(
-            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-            for line in body
-        )
-
     def change(self) -> FileChange:
         """Return the change as a tree takes it."""
         return FileChange(path=self.path, content=self.after)
-
-
-def _lines(data: bytes) -> list[str]:
-    """Return the lines as git counts them: only a newline ends one."""
-    return list(io.StringIO(data.decode("utf-8", "surrogateescape")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,89 +83,56 @@ class Placement:
     elsewhere: str = ""
 
 
-def new_file(source: str, path: str) -> Placement:
-    """Return the test module `source` as a file of its own.
-
-    Raises:
-        EditProblem: it is not Python, has no test in it, or imports relatively.
-    """
-    nodes = tests_of(source)
-    text = source if source.endswith("\n") else f"{source}\n"
-    return Placement(edit=Edit(path=path, before=None, after=text.encode()), nodes=nodes)
-
-
 def tests_of(source: str) -> tuple[str, ...]:
-    """Return the names of the tests of a module that stands alone.
-
-    Raises:
-        EditProblem: it is not Python, has no test in it, or imports relatively.
-    """
-    try:
-        body = parse(source).body
-    except SyntaxError as error:
-        raise EditProblem(
-            f"'the new test' is not Python: {error.msg!r} in line {error.lineno}"
-        ) from error
-    for node in body:
-        if isinstance(node, ast.ImportFrom) and node.level:
-            raise EditProblem(
-                f"the new test imports from {'.' * node.level + (node.module or '')!r}"
-                " (a test that stands alone needs the whole name)"
-            )
-    tests = tuple(
+    """Return the names of the tests of a module."""
+    return tuple(
         node.name
-        for node in body
+        for node in parse(source).body
         if (isinstance(node, Function) and node.name.startswith("test"))
         or (isinstance(node, ast.ClassDef) and is_test_class(node))
     )
-    if not tests:
-        raise EditProblem("the new test has no function called test_… (give it one)")
-    return tests
 
 
-#: Tokens that may go over several lines; Python 3.12 takes f-strings apart.
-_STRINGS = frozenset({tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)})
+def sorted_imports(imports: Iterable[Import], own: Collection[str]) -> str:
+    """Return import statements in sections: Python's own come first, the project's `own` last."""
+
+    def section(line: str) -> tuple[bool, bool, bool]:
+        top = line.split()[1].partition(".")[0]
+        return top != "__future__", top not in sys.stdlib_module_names, top in own
+
+    # "import" comes before "from".
+    order = sorted({item.statement for item in imports}, key=lambda line: (line[0] != "i", line))
+    sections = groupby(sorted(order, key=section), section)
+    return "\n\n".join("\n".join(lines) for _, lines in sections)
 
 
 def indented(source: str) -> str:
     """Return statements one level deeper; lines that begin in a string stay as they are."""
     inside: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type in _STRINGS:
-            inside.update(range(token.start[0] + 1, token.end[0] + 1))
+    for node in ast.walk(parse_or_empty(source)):
+        if isinstance(node, ast.Constant | ast.JoinedStr):
+            inside.update(range(node.lineno + 1, (node.end_lineno or 0) + 1))
     return "\n".join(
         line if number in inside or not line.strip() else f"    {line}"
         for number, line in enumerate(source.split("\n"), 1)
     )
 
 
+#: Words that say nothing of what a report is about.
+_SMALL = frozenset(
+    {
+        "the", "and", "for", "with", "from", "that", "this", "when", "then", "than", "are", "was",
+        "does", "is", "it", "of", "in", "on", "to", "an", "as", "at", "by", "or", "be", "if",
+    }
+)  # fmt: skip
+
+
 def slug(title: str) -> str:
     """Return what tests and their file are called after: the first words of a report's title.
 
     >>> slug("The @check decorator doesn't work with a field")
-    'check_decorator_not_work'
+    'check_decorator_doesnt_work'
     """
-    words = re.findall(r"[a-z0-9]+", _NOT.sub(" not ", title).lower())
-    words = [word for word in words if word not in _SMALL and len(word) > 1]
-    # A name does not end in its "not": what is not done comes behind it.
-    words = words[: 5 if words[3:4] == ["not"] else 4]
-    while len("_".join(words)) > _LONGEST and len(words) > 1:
-        words.pop()
-    return "_".join(words)[:_LONGEST] or "issue"
-
-
-#: Words that say nothing of what a report is about.
-_SMALL = frozenset(
-    {
-        "the", "and", "for", "with", "from", "that", "this", "when", "then", "than", "are",
-        "was", "does", "is", "it", "of", "in", "on", "to", "an", "as",
-        "at", "by", "or", "be", "if", "has", "have", "its", "only", "also", "after", "before",
-        "while", "via", "using", "use",
-    }
-)  # fmt: skip
-_NOT = re.compile(
-    r"\b(?:cannot|(?:ca|wo|do|does|did|is|are|was|were|has|have|should|would|could)n['’]?t)\b",
-    re.IGNORECASE,
-)
-#: Letters of a name.
-_LONGEST = 40
+    words = re.findall(r"[a-z0-9]+", re.sub("['’]", "", title.lower()))
+    telling = [word for word in words if len(word) > 1 and word not in _SMALL]
+    return "_".join(telling[:4])[:40].rstrip("_") or "issue"

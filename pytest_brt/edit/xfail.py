@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from libcst.codemod import CodemodContext
 from libcst.codemod.visitors import RemoveImportsVisitor
 
 from pytest_brt.edit.place_test import parse_module, with_imports
-from pytest_brt.edit.source_text import WIDTH, SourceText, read_source
+from pytest_brt.edit.source_text import SourceText, read_source
 from pytest_brt.errors import EditProblem
+from pytest_brt.project.definitions import Import, statements_in
 from pytest_brt.pysource.parse import Function, first_line, parse
-
-_PYTEST = ("pytest", "", "pytest")
 
 
 def mark_xfail(path: str, data: bytes, node: str, reason: str) -> bytes:
@@ -33,18 +32,13 @@ def mark_xfail(path: str, data: bytes, node: str, reason: str) -> bytes:
     function = _find(source, node)
     if any("mark.xfail" in ast.unparse(one) for one in function.decorator_list):
         return data
-    margin = " " * function.col_offset
     quoted = json.dumps(" ".join(reason.split()), ensure_ascii=False)
-    mark = [f"{margin}@pytest.mark.xfail(strict=True, reason={quoted})"]
-    if len(mark[0]) > WIDTH:
-        inner = f"{margin}    strict=True,", f"{margin}    reason={quoted},"
-        mark = [f"{margin}@pytest.mark.xfail(", *inner, f"{margin})"]
-    lines = source.text.splitlines(keepends=True)
-    lines[first_line(function) - 1 : first_line(function) - 1] = [
-        f"{line}{source.newline}" for line in mark
-    ]
+    mark = f"@pytest.mark.xfail(strict=True, reason={quoted})"
+    lines, at = source.text.splitlines(keepends=True), first_line(function) - 1
+    end = lines[at][len(lines[at].rstrip()) :]
+    lines.insert(at, f"{' ' * function.col_offset}{mark}{end}")
     module = parse_module(replace(source, text="".join(lines)))
-    return source.encode(with_imports(module, [_PYTEST]).code)
+    return source.encode(with_imports(module, [Import("pytest", "", "pytest")]).code)
 
 
 def unmark(path: str, data: bytes, node: str) -> bytes:
@@ -73,31 +67,29 @@ def marked_tests(path: str, data: bytes) -> tuple[str, ...]:
     Raises:
         EditProblem: the file is not Python.
     """
-    functions = _functions(read_source(path, data))
+    functions = _functions(read_source(path, data)).items()
     return tuple(name for name, node in functions if any(map(_is_strict, node.decorator_list)))
 
 
-def _functions(source: SourceText) -> Iterator[tuple[str, Function]]:
-    """Yield the functions of a file and of its classes; see `mark_xfail` for what it raises."""
+def _functions(source: SourceText) -> Mapping[str, Function]:
+    """Return the functions of a file and of its classes; see `mark_xfail` for what it raises."""
     try:
         tree = parse(source.text)
     except SyntaxError as error:
         raise EditProblem(f"{source.path!r} is not Python: {error}") from error
-    todo: list[tuple[str, Sequence[ast.stmt]]] = [("", tree.body)]
-    for above, body in todo:
-        for node in body:
-            if isinstance(node, Function):
-                yield f"{above}{node.name}", node
-            elif isinstance(node, ast.ClassDef):
-                todo.append((f"{above}{node.name}::", node.body))
+    return {
+        f"{around.replace('.', '::')}{node.name}": node
+        for node, around in statements_in(tree.body)
+        if isinstance(node, Function)
+    }
 
 
 def _find(source: SourceText, node: str) -> Function:
     """Return the function of a test, of several the last; its parameters do not count."""
-    found = dict(_functions(source)).get(node.partition("[")[0])
-    if found is None:
+    function = _functions(source).get(node.partition("[")[0])
+    if function is None:
         raise EditProblem(f"{source.path!r} has no test {node!r} (was it renamed?)")
-    return found
+    return function
 
 
 def _is_strict(decorator: ast.expr) -> bool:

@@ -6,10 +6,8 @@ import ast
 import inspect
 from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
-from pathlib import Path
 
-from pytest_brt.edit.import_order import sorted_imports
-from pytest_brt.edit.source_text import indented
+from pytest_brt.edit.source_text import indented, sorted_imports
 from pytest_brt.observe.missing_imports import ImportResolver
 from pytest_brt.observe.run_snippets import Observation, ObservedReport
 from pytest_brt.oracle.comparison import docstring
@@ -83,9 +81,9 @@ def _module(known: Iterable[str], parts: Iterable[str], imports: ImportResolver)
     """Return a module of some parts, with those of the `known` imports that they use, in order."""
     body = "\n\n\n".join(parts)
     used = {node.id for node in ast.walk(parse(body)) if isinstance(node, ast.Name)}
+    own = imports.engine.subject.packages
     items = (item for item in read_facts("\n".join(known)).imports if item.bound in used)
-    header = sorted_imports(items, Path(imports.engine.subject.root))
-    return f"{header}\n\n\n{body}\n".lstrip()
+    return f"{sorted_imports(items, own)}\n\n\n{body}\n".lstrip()
 
 
 def _asks_database(draft: Draft, observed: ObservedReport, setup: Sequence[Observation]) -> bool:

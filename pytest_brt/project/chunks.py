@@ -7,28 +7,11 @@ one chunk only, so that what a method says is not held to be said by its class a
 from __future__ import annotations
 
 import keyword
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pytest_brt.project.definitions import Definition, DefinitionKind
 from pytest_brt.project.words import IDENTIFIER, terms_in
-
-#: Where a term may stand, with how much it says there: in the name, in the names around it and the
-#: path, in docstrings and comments, in strings, in code.
-FIELDS: Mapping[str, float] = {
-    "name": 3.0,
-    "scope": 1.0,
-    "doc": 0.25,
-    "string": 1.5,
-    "body": 1.0,
-}
-_LEXEME = re.compile(
-    r'(?P<doc>[rbuRBU]{0,2}(?:"""(?:[^\\]|\\.)*?"""|\'\'\'(?:[^\\]|\\.)*?\'\'\')|#[^\n]*)'
-    r'|(?P<string>[rbufRBUF]{0,2}(?:"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'))'
-    rf"|(?P<body>{IDENTIFIER.pattern})",
-    re.S,
-)
 
 
 class Chunk(NamedTuple):
@@ -46,27 +29,23 @@ class Chunk(NamedTuple):
 def read_chunks(
     path: str, text: str, definitions: Sequence[Definition]
 ) -> Iterator[tuple[Chunk, list[str]]]:
-    """Yield the chunks of a file whose `definitions` are in order, with their terms by field."""
+    """Yield the chunks of a file whose `definitions` are in order, with their terms.
+
+    These are those of the name, of the names around it with the path, and of the text.
+    """
     lines = text.split("\n")
     owners = [Chunk(path)] * len(lines)
-    texts: dict[Chunk, list[str]] = {owners[0]: []}
     # Outer definitions come first, so that the inner ones take their lines from them.
     for one in definitions:
         if one.kind is not DefinitionKind.VARIABLE:
             chunk = Chunk(path, one.qualname, one.line, one.end_line)
-            texts[chunk] = []
             owners[one.line - 1 : one.end_line] = [chunk] * (one.end_line - one.line + 1)
+    texts: dict[Chunk, set[str]] = {}
     for chunk, line in zip(owners, lines, strict=False):
-        texts[chunk].append(line)
-    around = IDENTIFIER.findall(path.removesuffix(".py"))
-    for chunk, own in texts.items():
+        texts.setdefault(chunk, set()).update(IDENTIFIER.findall(line))
+    for chunk, words in texts.items():
         *outer, name = chunk.function.split(".")
-        words: dict[str, set[str]] = {"name": {name}, "scope": {*around, *outer}}
-        words |= {"doc": set(), "string": set(), "body": set()}
-        for match in _LEXEME.finditer("\n".join(own)):
-            field, found = match.lastgroup or "", match.group()
-            if field != "body":
-                words[field].update(IDENTIFIER.findall(found))
-            elif not keyword.iskeyword(found):  # "import" in a report means something else
-                words["body"].add(found)
-        yield chunk, [" ".join(terms_in(words[field])) for field in FIELDS]
+        around = [*outer, *IDENTIFIER.findall(path.removesuffix(".py"))]
+        # "import" in a report means something else.
+        fields = [name], around, words.difference(keyword.kwlist)
+        yield chunk, [" ".join(terms_in(field)) for field in fields]

@@ -1,83 +1,77 @@
 """The index of a project: where names are defined and imported, and where each term stands.
 
 It is kept in a sqlite file, made of the tree alone and safe to delete, so that opening it again
-costs the time to look at the tree's folders. The product is read at once, the tests and what lies
-beside it when they are asked for: most questions are about the product.
+costs the time to look at the tree's folders.
 """
 
 from __future__ import annotations
 
-import difflib
 import gc
-import hashlib
+import json
 import sqlite3
 import sys
-import threading
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from importlib.util import resolve_name
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
+from pytest_brt.codec import content_id, from_json, to_json
 from pytest_brt.errors import StoreProblem
-from pytest_brt.project.chunks import FIELDS, Chunk, read_chunks
-from pytest_brt.project.definitions import Definition, DefinitionKind, Import, read_facts
+from pytest_brt.project.chunks import Chunk, read_chunks
+from pytest_brt.project.definitions import (
+    Definition,
+    DefinitionKind,
+    FileFacts,
+    Import,
+    read_facts,
+)
 from pytest_brt.project.layout import (
     Layout,
     escapes_root,
     find_layout,
     is_product,
-    is_test_path,
     scan_tree,
 )
-from pytest_brt.project.pytest_config import CollectionPatterns, read_config
+from pytest_brt.project.pytest_config import read_config
+from pytest_brt.project.words import terms_of
 from pytest_brt.pysource.parse import decode
 
 #: Part of the file's name: another version starts afresh.
-_VERSION = 9
+_VERSION = 10
 #: Seconds to wait for another process that is writing.
 _PATIENCE = 120.0
-#: How rare a term is goes by its own table: of the product, or of all else.
-_TERMS = {True: "product_terms", False: "other_terms"}
-_TABLES = ("files", "definitions", "imports", "chunks")
 _SCHEMA = """
-create table if not exists files (path text primary key, product int, stamp text);
-create table if not exists definitions (
-    name text, qualname text, kind text, line int, end_line int, signature text, path text,
-    product int
+pragma journal_mode = wal;
+create table if not exists files (path text primary key, stamp text, facts text);
+create virtual table if not exists chunks using fts5 (
+    path unindexed, function unindexed, line unindexed, end_line unindexed, name, scope, text,
+    detail = column, tokenize = "ascii tokenchars '_'"
 );
-create index if not exists names on definitions (name);
-create index if not exists defining on definitions (path);
-create table if not exists imports (module text, name text, bound text, path text);
-create index if not exists binding on imports (bound);
-create index if not exists importing on imports (path);
-create table if not exists chunks (
-    id integer primary key, path text, function text, line int, end_line int, product int
-);
-create index if not exists chunking on chunks (path);
-""" + "".join(
-    f"create virtual table if not exists {table} using fts5 ({', '.join(FIELDS)}, "
-    "detail = column, tokenize = \"ascii tokenchars '_'\");"
-    for table in _TERMS.values()
-)
-_DEFINITION = "select name, qualname, kind, line, end_line, signature, path from definitions "
-_IMPORT = "select module, name, bound, path from imports "
+"""
+_FILES = "select path, facts from files order by path"
+_CHUNKS = "select rowid, path, function, line, end_line from chunks"
+#: A name says more than the names around it, or the text.
+_SEARCH = "select rowid, -bm25(chunks, 0, 0, 0, 0, 3, 1, 1) from chunks where chunks match ?"
+_DELETE = "delete from {} where path in (select value from json_each(?))"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relevance:
     """How much the chunks and files of a project have to do with a query."""
 
+    #: What each term is worth in each chunk that has it.
+    shares: Mapping[Chunk, Mapping[str, float]]
     #: What has none of the terms is left out.
     chunks: Mapping[Chunk, float]
     #: By path: of each term, what the file's best chunk has.
     files: Mapping[str, float]
-    #: What each term is worth where it stands.
-    shares: Mapping[str, Mapping[Chunk, float]]
 
     def reasons(self, chunk: Chunk, most: int = 4) -> tuple[str, ...]:
         """Return the terms that say most of a chunk, the weightiest first."""
-        own = {term: share[chunk] for term, share in self.shares.items() if chunk in share}
+        own = self.shares.get(chunk, {})
         return tuple(sorted(own, key=lambda term: (-own[term], term))[:most])
 
 
@@ -94,14 +88,13 @@ def open_index(root: Path, cache: Path | None = None) -> Index:
     if not root.is_dir():
         raise StoreProblem(f"no such folder: {str(root)!r} (name the root of the project)")
     if cache is not None:
-        name = hashlib.sha256(str(root).encode("utf-8", "surrogateescape")).hexdigest()[:12]
-        file = cache / f"index-{_VERSION}-py{sys.version_info[1]}-{name}.sqlite"
+        file = cache / f"index-{_VERSION}-py{sys.version_info[1]}-{content_id(str(root))}.sqlite"
         try:
             cache.mkdir(parents=True, exist_ok=True)
             return Index(root, str(file))
         except (OSError, sqlite3.OperationalError):
             pass
-        except sqlite3.DatabaseError:
+        except (sqlite3.DatabaseError, StoreProblem):
             file.unlink(missing_ok=True)
     return Index(root, ":memory:")
 
@@ -114,22 +107,28 @@ class Index:
 
     def __init__(self, root: Path, file: str) -> None:
         self.root = root
-        self._stamps = scan_tree(root)
         config = read_config(root)
-        self.layout: Layout = find_layout(self._stamps, config.pythonpath)
-        self.collected: CollectionPatterns = config.collected
-        self._lock = threading.RLock()
-        self._has_others = False
-        self._chunks: dict[bool, dict[int, Chunk]] = {}
+        self.collected = config.collected
+        stamps = scan_tree(root)
+        self.layout: Layout = find_layout(stamps, config.pythonpath)
+        #: The names of the product's own top-level packages and modules, largest first.
+        self.packages = self.layout.packages()
         self._connection = sqlite3.connect(
             file, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
         )
         try:
-            self._connection.executescript(f"pragma journal_mode = wal; {_SCHEMA}")
-            self._refresh(product=True)
-        except sqlite3.Error:
+            self._connection.executescript(_SCHEMA)
+            self._refresh(stamps)
+            ask = self._connection.execute
+            self._facts = {path: from_json(text, FileFacts) for path, text in ask(_FILES)}
+            self._chunks = {number: Chunk(*chunk) for number, *chunk in ask(_CHUNKS)}
+        except (sqlite3.Error, StoreProblem):
             self.close()
             raise
+        self._definitions: defaultdict[str, list[Definition]] = defaultdict(list)
+        for own in self._facts.values():
+            for one in own.definitions:
+                self._definitions[one.name].append(one)
 
     def __enter__(self) -> Self:
         return self
@@ -138,15 +137,8 @@ class Index:
         self.close()
 
     def close(self) -> None:
-        """Close the database; further questions raise ``sqlite3.ProgrammingError``."""
+        """Close the database; further searches raise ``sqlite3.ProgrammingError``."""
         self._connection.close()
-
-    # -- files --
-
-    @cached_property
-    def packages(self) -> tuple[str, ...]:
-        """The names of the product's own top-level packages and modules, largest first."""
-        return self.layout.packages()
 
     def source(self, path: str) -> str:
         """Return the text of the tree's file `path`; raises OSError when it is gone."""
@@ -158,96 +150,53 @@ class Index:
         """Return some lines of a file, 1-based, both of them included; raises as `source` does."""
         return "\n".join(self.source(path).split("\n")[first - 1 : last])
 
-    # -- the database --
-
-    def ask(self, query: str, *values: object, product: bool = True) -> list[tuple[Any, ...]]:
-        """Return the rows of a query, once all files are read, or those of the `product`."""
-        with self._lock:
-            if not product and not self._has_others:
-                self._refresh(product=False)
-                self._has_others = True
-            return self._connection.execute(query, values).fetchall()
-
-    def _refresh(self, product: bool) -> None:
-        """Read the files of one kind that changed since; size and time of change decide."""
-        was_on = gc.isenabled()
+    def _refresh(self, stamps: Mapping[str, str]) -> None:
+        """Read the files that changed since; size and time of change decide."""
         gc.disable()  # it would walk every syntax tree in vain: a third of the time
         try:
-            if self._changed(product):
-                with self._connection:
-                    self._connection.execute("begin immediate")
-                    # Another process may have done the work while this one waited for the lock.
-                    for path in self._changed(product):
-                        self._replace(path, product, self._stamps.get(path))
+            with self._connection as connection:
+                connection.execute("begin immediate")
+                known = dict(connection.execute("select path, stamp from files").fetchall())
+                changed = [p for p in {*stamps, *known} if stamps.get(p) != known.get(p)]
+                for table in ("files", "chunks") if changed else ():
+                    connection.execute(_DELETE.format(table), [json.dumps(changed)])
+                for path in sorted(stamps.keys() & changed):
+                    # It may just have gone, or cannot be read.
+                    with suppress(OSError):
+                        self._read(path, stamps[path])
         finally:
-            if was_on:
-                gc.enable()
+            gc.enable()
 
-    def _changed(self, product: bool) -> list[str]:
-        stamps = {p: stamp for p, stamp in self._stamps.items() if is_product(p) is product}
-        query = "select path, stamp from files where product = ?"
-        known = dict(self._connection.execute(query, (product,)).fetchall())
-        return sorted(p for p in {*stamps, *known} if stamps.get(p) != known.get(p))
-
-    def _replace(self, path: str, product: bool, stamp: str | None) -> None:
-        run, table = self._connection.execute, _TERMS[product]
-        run(f"delete from {table} where rowid in (select id from chunks where path = ?)", (path,))
-        for name in _TABLES:
-            run(f"delete from {name} where path = ?", (path,))
-        try:
-            text = decode((self.root / path).read_bytes()) if stamp else None
-        except OSError:  # it has just gone, or may not be read
-            text = None
-        if text is None:
-            return
-        facts = read_facts(text, path)
-        run("insert into files values (?, ?, ?)", (path, product, stamp))
-        for one in facts.definitions:
-            span = (one.kind, one.line, one.end_line, one.signature)
-            row = (one.name, one.qualname, *span, path, product)
-            run("insert into definitions values (?, ?, ?, ?, ?, ?, ?, ?)", row)
-        for item in facts.imports:
-            module = absolute_module(item.module, path, self.layout)
-            run("insert into imports values (?, ?, ?, ?)", (module, item.name, item.bound, path))
-        for chunk, terms in read_chunks(path, text, facts.definitions):
-            new = run("insert into chunks values (null, ?, ?, ?, ?, ?)", (*chunk, product))
-            marks = ", ".join("?" * len(terms))
-            columns = ", ".join(FIELDS)
-            run(
-                f"insert into {table} (rowid, {columns}) values (?, {marks})",
-                (new.lastrowid, *terms),
-            )
+    def _read(self, path: str, stamp: str) -> None:
+        text = self.source(path)
+        facts, insert = read_facts(text, path), self._connection.executemany
+        imports = tuple(absolute_import(one, self.layout) for one in facts.imports)
+        kept = to_json(replace(facts, imports=imports))
+        insert("insert into files values (?, ?, ?)", [(path, stamp, kept)])
+        chunks = read_chunks(path, text, facts.definitions)
+        rows = ((*chunk, *terms) for chunk, terms in chunks)
+        insert("insert into chunks values (?, ?, ?, ?, ?, ?, ?)", rows)
 
     # -- definitions --
 
     def definitions(self, name: str, *, product: bool = False) -> tuple[Definition, ...]:
-        """Return where `name` is defined, the product before tests, short modules first.
-
-        `name` may be qualified: "walk", "Thing.walk". With `product` nothing else is looked at.
-        """
-        rows = self.ask(
-            f"{_DEFINITION} where name = ? and product >= ?",
-            name.rpartition(".")[2],
-            product,
-            product=product,
+        """Return where `name` is defined, as in "walk" or "Thing.walk"; in the `product` alone."""
+        return tuple(
+            one
+            for one in self._definitions.get(name.rpartition(".")[2], ())
+            if f".{one.qualname}".endswith(f".{name}") and (is_product(one.path) or not product)
         )
-        found = [one for one in map(_definition, rows) if f".{one.qualname}".endswith(f".{name}")]
-        return tuple(sorted(found, key=self._nearness))
-
-    def _nearness(self, one: Definition) -> tuple[bool, int, int, str, int]:
-        module = self.layout.module_of(one.path)
-        depth = one.qualname.count(".")
-        return is_test_path(one.path), depth, module.count("."), module, one.line
 
     def definitions_in(self, path: str) -> tuple[Definition, ...]:
         """Return what `path` defines, in its order."""
-        query = f"{_DEFINITION} where path = ? order by rowid"
-        return tuple(map(_definition, self.ask(query, path, product=is_product(path))))
+        return self._facts.get(path, FileFacts()).definitions
 
     def classes(self) -> tuple[Definition, ...]:
         """Return the classes of the product."""
-        rows = self.ask(f"{_DEFINITION} where kind = 'class' and product = 1")
-        return tuple(map(_definition, rows))
+        every = (
+            one for path in filter(is_product, self._facts) for one in self.definitions_in(path)
+        )
+        return tuple(one for one in every if one.kind is DefinitionKind.CLASS)
 
     def definition_at(self, path: str, line: int) -> Definition | None:
         """Return the innermost function or class around `line` of `path`, if there is one."""
@@ -263,33 +212,29 @@ class Index:
 
         Of several, the one with the shortest module path is taken if it is the only one so short.
         """
-        found = [one for one in self.definitions(name, product=True) if one.top]
-        modules = {self.layout.module_of(one.path): one for one in reversed(found)}
-        return modules.get(shortest([m for m in modules if m.partition(".")[0] in self.packages]))
+        known = [one for one in self.definitions(name, product=True) if one.top]
+        modules = {self.layout.module_of(one.path): one for one in reversed(known)}
+        return modules.get(shortest(m for m in modules if m.partition(".")[0] in self.packages))
 
-    def names_like(self, name: str, *, limit: int = 5) -> tuple[str, ...]:
-        """Return defined names that are spelled almost like `name`, nearest first."""
-        known = [known for (known,) in self.ask("select distinct name from definitions")]
-        near = difflib.get_close_matches(name, known, n=limit + 1, cutoff=0.75)
-        return tuple(match for match in near if match != name)[:limit]
-
-    # -- imports, of the product and of tests, under absolute names --
+    # -- imports, under absolute names --
 
     def imports_in(self, path: str) -> tuple[Import, ...]:
         """Return what `path` imports, in its order."""
-        rows = self.ask(f"{_IMPORT} where path = ? order by rowid", path, product=is_product(path))
-        return tuple(map(_import, rows))
+        return self._facts.get(path, FileFacts()).imports
 
     def imports_of(self, bound: str) -> tuple[Import, ...]:
         """Return every import in the tree that binds the name `bound`."""
-        return tuple(map(_import, self.ask(f"{_IMPORT} where bound = ?", bound, product=False)))
+        every = (one for own in self._facts.values() for one in own.imports)
+        return tuple(one for one in every if one.bound == bound)
 
     def importers(self, module: str) -> tuple[str, ...]:
         """Return the files that import `module` or something from it or from below it."""
-        query = (
-            "select distinct path from imports where module||'.'||name||'.' glob ? order by path"
+        inner = f"{module}."
+        return tuple(
+            path
+            for path, own in self._facts.items()
+            if any(f"{one.module}.{one.name}.".startswith(inner) for one in own.imports)
         )
-        return tuple(path for (path,) in self.ask(query, f"{module}.*", product=False))
 
     # -- terms --
 
@@ -300,48 +245,37 @@ class Index:
 
     def chunks(self, *, product: bool = True) -> Mapping[int, Chunk]:
         """Return the chunks of the product, or of all else, by their numbers in the database."""
-        query = "select id, path, function, line, end_line from chunks where product = ?"
-        if product not in self._chunks:
-            rows = self.ask(query, product, product=product)
-            self._chunks[product] = {number: Chunk(*chunk) for number, *chunk in rows}
-        return self._chunks[product]
+        return {n: one for n, one in self._chunks.items() if is_product(one.path) is product}
 
     def relevance(self, query: Mapping[str, float], *, tests: bool = False) -> Relevance:
-        """Return how much the product (or the tests) has to do with the weighted terms of a query.
+        """Return how much the product, or all else, has to do with the weighted terms of a query.
 
         Chunks are told by BM25: a rare term says more than a usual one, a name more than a body, a
         short chunk more than a long one that has the same terms. Each term counts once in a field:
         how often a variable is used says nothing of what a function is about
         (https://sqlite.org/fts5.html#the_bm25_function).
         """
-        every, table = self.chunks(product=not tests), _TERMS[not tests]
-        weights = ", ".join(map(str, FIELDS.values()))
-        search = f"select rowid, -bm25({table}, {weights}) from {table} where {table} match ?"
-        chunks: dict[Chunk, float] = {}
-        files: dict[str, float] = {}
-        shares: dict[str, dict[Chunk, float]] = {}
+        chunks = self.chunks(product=not tests)
+        shares: defaultdict[Chunk, dict[str, float]] = defaultdict(dict)
+        best: defaultdict[str, dict[str, float]] = defaultdict(dict)
         for term, weight in query.items():
-            rows = self.ask(search, f'"{term}"')
-            own = {every[n]: weight * worth for n, worth in rows if n in every}
-            if tests:
-                own = {chunk: share for chunk, share in own.items() if is_test_path(chunk.path)}
-            shares[term] = own
-            best: dict[str, float] = {}
-            for chunk, share in own.items():
-                chunks[chunk] = chunks.get(chunk, 0.0) + share
-                best[chunk.path] = max(best.get(chunk.path, 0.0), share)
-            for path, share in best.items():
-                files[path] = files.get(path, 0.0) + share
-        return Relevance(chunks=chunks, files=files, shares=shares)
+            for number, worth in self._connection.execute(_SEARCH, [f'"{term}"']):
+                if chunk := chunks.get(number):
+                    shares[chunk][term] = share = weight * worth
+                    best[chunk.path][term] = max(best[chunk.path].get(term, 0.0), share)
+        files = {path: sum(own.values()) for path, own in best.items()}
+        sums = {chunk: sum(own.values()) for chunk, own in shares.items()}
+        return Relevance(shares=shares, chunks=sums, files=files)
 
 
-def _definition(row: tuple[Any, ...]) -> Definition:
-    name, qualname, kind, line, end_line, signature, path = row
-    return Definition(name, qualname, DefinitionKind(kind), line, end_line, signature, path)
-
-
-def _import(row: tuple[Any, ...]) -> Import:
-    return Import(*row)
+def search_definitions(
+    text: str, index: Index, *, limit: int = 20
+) -> tuple[tuple[Chunk, tuple[str, ...]], ...]:
+    """Return what of the product has the words of a text, with these: most of them first."""
+    query = dict.fromkeys(terms_of(text), 1.0)
+    found = index.relevance(query)
+    order = sorted(found.chunks, key=lambda one: (-len(found.shares[one]), -found.chunks[one], one))
+    return tuple((chunk, found.reasons(chunk, len(query))) for chunk in order[:limit])
 
 
 def shortest(modules: Iterable[str]) -> str:
@@ -350,25 +284,23 @@ def shortest(modules: Iterable[str]) -> str:
     >>> shortest(["p.a.b", "p.a"]), shortest(["p.a", "p.b"])
     ('p.a', '')
     """
-    ordered = sorted(set(modules), key=lambda module: module.count("."))
-    if len(ordered) > 1 and ordered[0].count(".") == ordered[1].count("."):
-        return ""
-    return ordered[0] if ordered else ""
+    every = set(modules)
+    depth = min((module.count(".") for module in every), default=0)
+    first, *others = [module for module in every if module.count(".") == depth] or [""]
+    return "" if others else first
 
 
-def absolute_module(module: str, path: str, layout: Layout) -> str:
-    """Return the absolute name of `module` as it is written in the file `path`.
+def absolute_import(one: Import, layout: Layout) -> Import:
+    """Return an import with the absolute name of its module.
 
     >>> layout = find_layout(["p/__init__.py", "p/q/__init__.py", "p/q/a.py"])
-    >>> absolute_module("..b", "p/q/a.py", layout)
-    'p.b'
+    >>> absolute_import(Import("..b", "c", "c", "p/q/a.py"), layout).statement
+    'from p.b import c'
     """
-    inner = module.lstrip(".")
-    level = len(module) - len(inner)
-    if not level:
-        return module
-    package = layout.module_of(path).split(".")
-    if not path.endswith("/__init__.py"):
-        package.pop()
-    package = package[: max(0, len(package) - level + 1)]
-    return ".".join([*package, inner] if inner else package)
+    package = layout.module_of(one.path)
+    if not one.path.endswith("/__init__.py"):
+        package = package.rpartition(".")[0]
+    try:
+        return replace(one, module=resolve_name(one.module, package))
+    except ImportError:  # above the topmost package
+        return one

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from functools import cached_property
+from pathlib import Path
 
 #: Folders of tests; "testing" only at the root, for in a package it is what users' tests call.
 _TESTS = frozenset({"test", "tests", "unittests", "unit_tests"})
@@ -95,14 +96,13 @@ def scan_tree(root: Path) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for folder, folders, names in os.walk(root):
-        prefix = os.path.relpath(folder, root).replace(os.sep, "/")
-        prefix = "" if prefix == "." else f"{prefix}/"
-        folders[:] = [name for name in folders if not is_ignored_folder(name, top=not prefix)]
-        if prefix and "pyvenv.cfg" in names:
+        is_top = Path(folder) == root
+        folders[:] = [name for name in folders if not is_ignored_folder(name, top=is_top)]
+        if "pyvenv.cfg" in names and not is_top:
             folders.clear()
             continue
-        for path in (prefix + name for name in names if name.endswith(".py")):
-            file = root / path
+        for file in (Path(folder, name) for name in names if name.endswith(".py")):
+            path = file.relative_to(root).as_posix()
             if file.is_file() and not (file.is_symlink() and escapes_root(root, path)):
                 status = file.stat()
                 found[path] = f"{status.st_size} {status.st_mtime_ns}"
@@ -125,7 +125,7 @@ def module_names(path: str, source_roots: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Layout:
     """The Python files of a project, and the folders they are imported from.
 
@@ -148,6 +148,10 @@ class Layout:
                 return root
         return folder
 
+    def inner(self, path: str) -> str:
+        """Return the path below the folder that `path` is imported from."""
+        return path.removeprefix(f"{self.root_of(path)}/")
+
     def module_of(self, path: str) -> str:
         """Return the dotted name under which `path` is imported.
 
@@ -155,36 +159,33 @@ class Layout:
         >>> Layout(files=files, roots=("src",)).module_of("src/pkg/a.py")
         'pkg.a'
         """
-        inner = path.removeprefix(f"{self.root_of(path)}/").removesuffix(".py")
-        return inner.removesuffix("__init__").rstrip("/").replace("/", ".")
+        bare = self.inner(path).removesuffix(".py").removesuffix("__init__")
+        return bare.rstrip("/").replace("/", ".")
+
+    @cached_property
+    def _modules(self) -> Mapping[str, str]:
+        """The file of each module; of several the one in the likeliest source root."""
+        places = {root: place for place, root in enumerate(self.roots)}
+        last = len(places)
+        order = sorted(self.files, key=lambda path: (places.get(self.root_of(path), last), path))
+        return {self.module_of(path): path for path in reversed(order)}
 
     def path_of(self, module: str) -> str | None:
-        """Return the file of `module`, or None when no file of the project is it.
-
-        Of several one that is imported as `module` itself, and not by a shorter name.
-        """
-        inner = module.replace(".", "/")
-        ends = (f"{inner}/__init__.py", f"{inner}.py")
-        paths = [f"{root}/{end}".lstrip("/") for root in self.roots for end in ends]
-        found = [path for path in paths if path in self.files]
-        return max(found, key=lambda path: self.module_of(path) == module, default=None)
+        """Return the file of `module`, or None when no file of the project is it."""
+        return self._modules.get(module)
 
     def is_folder(self, module: str) -> bool:
         """Return whether `module` is a folder of Python files, with ``__init__.py`` or without."""
-        inner = module.replace(".", "/")
-        prefixes = tuple(f"{root}/{inner}/".lstrip("/") for root in self.roots)
-        return any(file.startswith(prefixes) for file in self.files)
+        return any(name.startswith(f"{module}.") for name in self._modules)
 
     def packages(self) -> tuple[str, ...]:
         """Return the names of the product's own top-level packages and modules, largest first."""
         sizes = Counter[str]()
         for path in filter(is_product, self.files):
-            top, _, rest = self.module_of(path).partition(".")
-            is_package = bool(rest) or path.endswith("/__init__.py")
+            top = self.module_of(path).partition(".")[0]
             is_module = self.root_of(path) in self.roots[:1] and top not in _SCRIPTS
-            if top and (is_package or is_module):
-                sizes[top] += 1
-        return tuple(sorted(sizes, key=lambda name: (-sizes[name], name)))
+            sizes[top] += bool(top) and (is_module or "/" in self.inner(path))
+        return tuple(sorted(+sizes, key=lambda name: (-sizes[name], name)))
 
     def find_path(self, path: str) -> str | None:
         """Return the project's file that a path from elsewhere names, else None.
@@ -193,26 +194,24 @@ class Layout:
         ``src/pkg/core/a.py`` are the same file: one ends with the whole of what the other is
         imported as.
         """
-        bare = _LIBRARY.sub("", path)
-        parts = [part for part in bare.split("/") if part not in ("", ".", "..", "...", "…", "~")]
-        alike = [file for file in self.files if parts and PurePosixPath(file).name == parts[-1]]
-        best = max(alike, key=lambda file: (_shared(file, parts), -len(file), file), default="")
-        count = _shared(best, parts)
-        inner = best.removeprefix(f"{self.root_of(best)}/").count("/") + 1
-        is_whole = count == len(parts) and (count > 1 or len(alike) == 1)
-        if bare != path:
-            return best if count == len(parts) >= inner and best else None
-        return best if best and (count >= inner > 1 or is_whole or parts == [best]) else None
+        installed = _LIBRARY.sub("", path)
+        bare = "/".join(part for part in installed.split("/") if part.strip(".…~"))
+        alike = [file for file in self.files if _ends(file, bare.rpartition("/")[2])]
+
+        def is_meant(file: str) -> bool:
+            inner = self.inner(file)
+            if installed != path:
+                return _ends(file, bare) and _ends(bare, inner)
+            is_whole = _ends(file, bare) and ("/" in bare or len(alike) == 1)
+            return file == bare or is_whole or ("/" in inner and _ends(bare, inner))
+
+        # The nearest in length shares most with it.
+        meant = sorted(filter(is_meant, alike), key=lambda file: abs(len(file) - len(bare)))
+        return next(iter(meant), None)
 
 
-def _shared(file: str, parts: Sequence[str]) -> int:
-    """Return how many of their last components agree."""
-    count = 0
-    for own, other in zip(reversed(file.split("/")), reversed(parts), strict=False):
-        if own != other:
-            break
-        count += 1
-    return count
+def _ends(path: str, end: str) -> bool:
+    return f"/{path}".endswith(f"/{end}")
 
 
 def find_layout(files: Collection[str], declared: Sequence[str] = ()) -> Layout:
@@ -231,6 +230,6 @@ def find_layout(files: Collection[str], declared: Sequence[str] = ()) -> Layout:
     ]
     found = sorted(counts, key=lambda root: (-counts[root], root.count("/"), root))
     # Folders below a usual root without __init__.py are namespace packages, not roots.
-    found = [root for root in found if not any(root.startswith(f"{top}/") for top in usual)]
+    found = [root for root in found if not root.startswith(tuple(f"{top}/" for top in usual))]
     named = ["/".join(PurePosixPath(root).parts) for root in declared]  # `.`, `./src`
     return Layout(files=known, roots=tuple(dict.fromkeys([*named, *found, *usual, ""])))

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from configparser import Error, RawConfigParser
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pytest_brt.bounded import bounded_text
 
@@ -58,13 +58,7 @@ class CollectionPatterns:
         >>> CollectionPatterns(files=("checks/*.py",)).has_file("pkg/checks/a.py")
         True
         """
-        name = path.rpartition("/")[2]
-        return path.endswith(".py") and any(
-            fnmatchcase(f"/{path}", f"*/{pattern}")
-            if "/" in pattern
-            else fnmatchcase(name, pattern)
-            for pattern in self.files
-        )
+        return path.endswith(".py") and any(map(PurePosixPath(path).match, self.files))
 
     def has_class(self, name: str) -> bool:
         """Return whether a class called `name` holds tests though it is not one of unittest."""
@@ -132,11 +126,10 @@ class PytestConfig:
             path
             for path in sorted(paths)
             if self.collected.has_file(path)
-            and not any(_is_below(path, folder) for folder in ignored)
+            and not _is_in(path, ignored)
             and not any(_matches(part, self.norecursedirs) for part in path.split("/")[:-1])
         ]
-        named = [path for path in files if any(_is_below(path, top) for top in self.testpaths)]
-        return tuple(named or files)
+        return tuple([path for path in files if _is_in(path, self.testpaths)] or files)
 
     def kept_options(self) -> tuple[str, ...]:
         """Return the options of `addopts` that our runs keep, and what lets pytest start at all.
@@ -185,10 +178,10 @@ def _matches(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _is_below(path: str, top: str) -> bool:
-    """Say whether a file is `top`, a pattern, or lies below a folder that it matches."""
-    clean = os.path.normpath(top)
-    return clean == "." or _matches(path, (clean, f"{clean}/*"))
+def _is_in(path: str, tops: Iterable[str]) -> bool:
+    """Say whether a file is one of `tops`, which are patterns, or lies below a folder of them."""
+    clean = [os.path.normpath(f"/{top}").rstrip("/") for top in tops]
+    return _matches(f"/{path}", [*clean, *(f"{top}/*" for top in clean)])
 
 
 def read_config(root: Path) -> PytestConfig:
@@ -200,7 +193,20 @@ def read_config(root: Path) -> PytestConfig:
         name, section = _settings(root)
     except _UNREADABLE:
         return PytestConfig(is_broken=True)
-    return _config(name, section) if name else PytestConfig()
+    words = {key: _words(value) for key, value in section.items()}
+    kinds = ("files", "classes", "functions")
+    own = {kind: words[f"python_{kind}"] for kind in kinds if f"python_{kind}" in words}
+    lists = ("pythonpath", "testpaths", "norecursedirs", "addopts", "required_plugins")
+    lines = section.get("filterwarnings", ())
+    return PytestConfig(
+        file=name,
+        filterwarnings=_words(lines.splitlines() if isinstance(lines, str) else lines),
+        collected=CollectionPatterns(**own),
+        keys=tuple(section),
+        django_settings=str(section.get("DJANGO_SETTINGS_MODULE") or "").strip(),
+        is_broken=False,
+        **{key: words[key] for key in lists if key in words},
+    )
 
 
 def read_settings(root: Path) -> tuple[str, Mapping[str, object]]:
@@ -257,27 +263,6 @@ def _section(path: Path, table: str) -> Mapping[str, object] | None:
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # names keep their case
     parser.read_string(text)
     return dict(parser[table]) if parser.has_section(table) else None
-
-
-def _config(name: str, section: Mapping[str, object]) -> PytestConfig:
-    collected = CollectionPatterns(
-        files=_words(section.get("python_files", USUAL.files)),
-        classes=_words(section.get("python_classes", USUAL.classes)),
-        functions=_words(section.get("python_functions", USUAL.functions)),
-    )
-    lines = section.get("filterwarnings", ())
-    return PytestConfig(
-        file=name,
-        pythonpath=_words(section.get("pythonpath")),
-        testpaths=_words(section.get("testpaths")),
-        norecursedirs=_words(section.get("norecursedirs", _NO_TESTS)),
-        addopts=_words(section.get("addopts")),
-        required_plugins=_words(section.get("required_plugins")),
-        filterwarnings=_words(lines.splitlines() if isinstance(lines, str) else lines),
-        collected=collected,
-        keys=tuple(section),
-        django_settings=str(section.get("DJANGO_SETTINGS_MODULE") or "").strip(),
-    )
 
 
 def _words(value: object) -> tuple[str, ...]:

@@ -9,8 +9,13 @@ from functools import lru_cache
 #: An identifier, or a word.
 IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-#: Letters that must be left of a word without its ending.
-_STEM = 4
+#: The usual endings of English, with what stands in their place, one after the other.
+_ENDINGS = (
+    (re.compile(r"(?<=\w\w)ies$"), "y"),
+    (re.compile(r"(?<=ss)es$|(?<=\w\w[^su])s$"), ""),
+    (re.compile(r"(?<=\w{4})(?:ing|ed)$"), ""),
+    (re.compile(r"(?<=\w{4})e$"), ""),
+)
 
 
 def split_identifier(name: str) -> tuple[str, ...]:
@@ -28,15 +33,9 @@ def stem(word: str) -> str:
     >>> [stem(word) for word in ("classes", "properties", "rendering", "rendered", "use", "css")]
     ['class', 'property', 'render', 'render', 'use', 'css']
     """
-    if len(word) > 3 and word[-1] == "s" and word[-2] not in "su":
-        if word.endswith("ies") and len(word) > _STEM:
-            word = f"{word[:-3]}y"
-        else:
-            word = word[:-2] if word.endswith("sses") else word[:-1]
-    for ending in ("ing", "ed"):
-        if word.endswith(ending) and len(word) - len(ending) >= _STEM:
-            word = word[: -len(ending)]
-    return word[:-1] if word.endswith("e") and len(word) > _STEM else word
+    for ending, instead in _ENDINGS:
+        word = ending.sub(instead, word)
+    return word
 
 
 def terms_in(names: Iterable[str]) -> frozenset[str]:

@@ -17,7 +17,7 @@ from pytest_brt.agents.reply import fenced_blocks
 from pytest_brt.codec import content_id
 from pytest_brt.edit.source_text import slug
 from pytest_brt.localise.host_files import rank_hosts, read_hosts
-from pytest_brt.project.imports import add_imports, check_imports, fixtures_in_scope, resolve
+from pytest_brt.project.imports import add_imports, can_import, resolve
 from pytest_brt.project.index import Index
 from pytest_brt.pysource.names import bound_names, undefined_names
 from pytest_brt.pysource.normal_form import test_key
@@ -160,10 +160,10 @@ def with_imports(source: str, index: Index, host: str | None) -> tuple[str, str]
     if host is None:
         host = next(iter(rank_hosts(source, read_hosts(index))), "")
     imports = [node for node in parse(source).body if isinstance(node, ast.ImportFrom)]
-    bare = without(source, [one for one in imports if check_imports(ast.unparse(one), index)])
+    bare = without(source, [one for one in imports if not can_import(one, index)])
     if host:
         bare = _with_helpers(bare, host, index)
-    found, _ = resolve(bare, index, near=host, fixtures=fixtures_in_scope(host, index))
+    found = resolve(bare, index, near=host)
     found = re.sub(r"^((?:import|from) .*\n)(?=@|def |class |async )", r"\1\n\n", found, flags=re.M)
     return without(found, []), host
 

@@ -97,10 +97,11 @@ def written(project: pytest.Pytester, kind: str) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["new", "into"])
-def test_no_linter_has_anything_to_say(project: pytest.Pytester, kind: str) -> None:
+def test_nothing_in_it_is_unused_and_nothing_is_missing(
+    project: pytest.Pytester, kind: str
+) -> None:
     path = written(project, kind)
     text = path.read_text("utf-8")
-    assert max(map(len, text.splitlines())) <= 88, text
     assert str(project.path) not in text
     assert str(project.path.parent) not in text
     names = [node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)]
@@ -108,17 +109,12 @@ def test_no_linter_has_anything_to_say(project: pytest.Pytester, kind: str) -> N
     functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
     assert all(len(node.name) <= 45 for node in functions)
     assert any(" (issue.md)" in line for line in text.splitlines()), text
-    sections = text.partition("\n\n\n")[0].split("\n\n")[-3:]
-    assert [section.split()[1].partition(".")[0] for section in sections][-2:] == [
-        "pytest",
-        "table",
-    ]
-    for section in sections:
-        lines = [line for line in section.splitlines() if line.startswith(("import", "from"))]
-        assert lines == sorted(lines, key=lambda line: (line.startswith("from"), line)), section
+    imports = [line.split()[1] for line in text.splitlines() if line.startswith(("import", "from"))]
+    own = [place for place, module in enumerate(imports) if module.startswith("table")]
+    assert imports.index("pytest") < min(own), text
     ruff = shutil.which("ruff", path=str(Path(sys.executable).parent))
     if ruff is not None:
-        command = [ruff, "check", "--isolated", "--select=E501,F,I", "--line-length=88", str(path)]
+        command = [ruff, "check", "--isolated", "--select=F", str(path)]
         checked = subprocess.run(command, cwd=project.path, capture_output=True, check=False)
         assert checked.returncode == 0, checked.stdout.decode() + text
     project.runpytest_subprocess(str(path), "-p", "no:randomly").assert_outcomes(

@@ -58,9 +58,9 @@ def test_definitions() -> None:
         "(Base, metaclass=M)",
     )
     assert walker.end_line == len(MODULE.splitlines())
-    assert found["Walker.walk"].kind is DefinitionKind.METHOD
-    assert found["Walker.walk"].signature == "(self, n: int = 2) -> int"
-    assert found["Walker.later"].signature == "(self, *args,)"
+    assert found["Walker.walk"].kind is DefinitionKind.FUNCTION
+    assert found["Walker.walk"].signature == "(self, n: int=2) -> int"
+    assert found["Walker.later"].signature == "(self, *args)"
     assert found["conditional"].signature == "()"
 
 
