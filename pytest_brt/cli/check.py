@@ -18,7 +18,7 @@ from pytest_brt.report.statements import read_report
 from pytest_brt.reproduce.user_tests import each_test, load_targets
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import on_a_line, say
-from pytest_brt.types.finding import Check, Examined
+from pytest_brt.types import Check, Examined
 
 _ASKED = {
     Check.FAILS: "fails on this tree",

@@ -9,8 +9,7 @@ from pathlib import Path
 from pytest_brt.cli.project import add_project_options, open_engine
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches.history import History
-from pytest_brt.render.causes import run_words
-from pytest_brt.render.words import count
+from pytest_brt.render.words import count, run_words
 from pytest_brt.revisions.gate import Gate, Gated, GateProof, changed_tests, split_range
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.process import hear_of_ends

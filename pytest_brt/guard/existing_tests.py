@@ -24,6 +24,7 @@ from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner, most_severe
 from pytest_brt.store import write_text
 from pytest_brt.types import (
+    CauseCode,
     ChosenBy,
     FailsBefore,
     FileChange,
@@ -33,7 +34,6 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
-from pytest_brt.types.cause import CauseCode
 
 #: How many times the seconds of one patch the search on the unpatched tree may take.
 LOOKING = 4.0

@@ -16,8 +16,7 @@ from pytest_brt.report.sessions import shell_commands
 from pytest_brt.report.tracebacks import final_exception
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.statements import Script, run_statements
-from pytest_brt.types import BlockKind, OracleKind, Raised
-from pytest_brt.types.subject import Subject
+from pytest_brt.types import BlockKind, OracleKind, Raised, Subject
 
 #: Command lines of one report that are run.
 _MOST = 3

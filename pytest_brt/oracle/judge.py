@@ -23,12 +23,14 @@ from pytest_brt.oracle.report_facts import (
     failure_matches_report,
     shows_exception,
 )
-from pytest_brt.render.causes import failure_words, run_words
+from pytest_brt.render.words import FAILURES, run_words
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     CandidateTest,
+    Check,
     Evidence,
+    Finding,
     JudgedTest,
     Judgement,
     OracleKind,
@@ -36,7 +38,6 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
-from pytest_brt.types.finding import Check, Finding
 
 #: Seconds that a test gets, however late it is.
 _LEAST = 5.0
@@ -285,7 +286,7 @@ def describe_failure(test: CandidateTest, run: TestRun) -> str:
         return "fails"
     name = simple(raised.type)
     kind = test.oracle.kind
-    words = failure_words(kind)
+    words = FAILURES[kind]
     if kind is not OracleKind.WRITTEN and words and test.expects is None:
         return words
     if name in ASSERTIONS:

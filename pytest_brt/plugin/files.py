@@ -15,8 +15,8 @@ from pytest_brt.errors import EditProblem, StoreProblem
 from pytest_brt.execute.layout import contents_of, hash_of
 from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.answer import bug_tests
-from pytest_brt.render.causes import run_words
 from pytest_brt.render.report import Report, Setting
+from pytest_brt.render.words import run_words
 from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner

@@ -11,17 +11,15 @@ from pygments import highlight  # type: ignore[import-untyped]  # comes with pyt
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 
-from pytest_brt.render.report import (
-    Report,
-    candidates,
-)
-from pytest_brt.render.table import mark, origin_words, table
+from pytest_brt.render.report import PatchEntry, Report, TestEntry
+from pytest_brt.render.words import listed
 from pytest_brt.shown import plain
-from pytest_brt.types import Answer
+from pytest_brt.types import Author, Verdict
 
 _TEMPLATE = Path(__file__).parent / "page.html.jinja"
 #: How what a test did on a patch is marked.
 _GLYPHS = {"pass": "✓", "fail": "✗", "other": "!", "own": "○", "none": "·"}
+_KINDS = {Verdict.PASS: "pass", Verdict.FAIL: "fail", Verdict.INVALID: "none"}
 #: A block of code between fences, or code in a sentence.
 _CODE = re.compile(
     r"^ {0,3}(?P<fence>```+|~~~+)[^\n]*\n(?P<block>.*?)^ {0,3}(?P=fence)[^\n]*$"
@@ -32,37 +30,40 @@ _CODE = re.compile(
 
 def html(report: Report) -> str:
     """Return the page, which every parser takes: no undecoded bytes, no control characters."""
-    sections = [
-        {
-            "issue": issue,
-            "ranking": ranking,
-            # In the order of their columns.
-            "tests": candidates(report.tests_of(issue.id if issue else "")),
-            "patches": ranking.patches if ranking else (),
-        }
-        for issue, ranking in report.sections()
-    ]
     jinja = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     text = jinja.from_string(_TEMPLATE.read_text("utf-8")).render(
         title=report.issues[0].title if len(report.issues) == 1 else "Bug reproduction tests",
-        sections=sections,
+        sections=list(report.sections()),
         facts=report.setting.facts,
-        begun=begun,
         coded=coded,
         glyphs=_GLYPHS,
         highlighted=highlighted,
         line_kind=line_kind,
         mark=mark,
-        origin=origin_words,
-        table=table,
+        origin=origin,
     )
     return plain(text.encode("utf-8", "replace").decode("utf-8"))
 
 
-def begun(answer: Answer) -> Markup:
-    """Return an answer with only its first words set off."""
-    rest = coded(answer.text.removeprefix(answer.headline))
-    return Markup("<strong>{}</strong>{}").format(answer.headline, rest)
+def mark(patch: PatchEntry, test: TestEntry) -> tuple[str, str]:
+    """Return what a bug test did on a patch, pass, fail, other, own or none, and in words."""
+    if patch.name in test.brought_by:
+        return "own", f"{test.full_name} came with it"
+    for cell in patch.cells:
+        if cell.test == test.id:
+            words = f"{test.full_name}: {cell.verdict} {cell.reason}"
+            return _KINDS.get(cell.verdict, "other"), words
+    return "none", f"{test.full_name} did not run"
+
+
+def origin(test: TestEntry) -> str:
+    """Return whose test it is, as in "from a.diff"."""
+    return {
+        Author.REPORT: "made from the report",
+        Author.MODEL: "written by the model",
+        Author.PATCH: f"from {listed(test.brought_by)}",
+        Author.PERSON: "yours",
+    }[test.author]
 
 
 def coded(text: str) -> Markup:

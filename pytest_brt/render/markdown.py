@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
+from hashlib import sha256
 
-from pytest_brt.render.report import PatchEntry, Report, candidates
-from pytest_brt.render.table import table
+from pytest_brt.render.report import PatchEntry, Report, TestEntry
 from pytest_brt.render.words import shortened
 from pytest_brt.shown import on_a_line
 from pytest_brt.types import Verdict
@@ -17,54 +17,50 @@ _SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#|~@!&]")
 
 
 def markdown(report: Report) -> str:
-    """Return the answers, the best bug test of each report, and the tables of patches."""
+    """Return the answers, the best bug test, the table of patches, and a proof, for each report."""
     lines: list[str] = []
-    for issue, ranking in report.sections():
+    for issue, tests, ranking in report.sections():
+        made = [test for test in tests if test.source and not test.brought_by][:1]
         if issue is not None:
-            lines += [f"### {_text(issue.title)}", ""]
-        if issue is not None and issue.answer is not None:
-            lines += [f"**{_text(issue.answer.text)}**", ""]
-            tests = candidates(report.tests_of(issue.id))
-            source = next((test.source for test in tests if not test.brought_by), None)
-            lines += _fenced("python", source.strip("\n").split("\n")) if source else ()
+            lines.append(f"### {_text(issue.title)}")
+            lines += [f"**{_text(issue.answer.text)}**"] if issue.answer else ()
+            lines += (_fenced("python", test.source or "") for test in made)
+        patches = ranking.patches if ranking else ()
         if ranking is not None:
-            lines += [f"**{_text(ranking.answer.text)}**", ""]
-        if ranking is not None and ranking.patches:
-            rows = table(ranking.patches)
-            lines += [*_table((*row[:-1], shortened(row[-1], 200)) for row in rows), ""]
+            rows = [(*row[:-1], shortened(row[-1], 200)) for row in ranking.table()]
+            table = [f"| {' | '.join(map(_text, row))} |" for row in rows]
+            table.insert(1, "|---" * len(rows[0]) + "|")
+            lines += [f"**{_text(ranking.answer.text)}**", *(["\n".join(table)] if patches else [])]
             lines += [f"- {_text(note)}" for note in ranking.notes]
-            lines += ["", *_details(ranking.patches, report)]
-    return "\n".join([*lines, f"<sub>{_text(report.setting.facts)}</sub>", ""])
+        for test in made:
+            proof = "\n".join(_proof(test, [patch for patch in patches if patch.leads][:1], report))
+            title = "<details><summary>See it without pytest-brt</summary>"
+            lines.append(f"{title}\n\n{_fenced('sh', proof)}\n\n</details>")
+    return "\n\n".join([*lines, f"<sub>{_text(report.setting.facts)}</sub>\n"])
 
 
-def _fenced(language: str, lines: Sequence[str]) -> Iterator[str]:
-    """Yield code between fences that nothing in it can close."""
-    longest = max((len(ticks) for line in lines for ticks in re.findall("`+", line)), default=0)
-    fence = "`" * max(3, longest + 1)
-    yield from (f"{fence}{language}", *map(on_a_line, lines), fence, "")
+def _proof(test: TestEntry, leaders: list[PatchEntry], report: Report) -> Iterator[str]:
+    """Yield commands that show the bug, and that the first patch fixes it."""
+    run = f"python -m pytest {shlex.quote(test.file)}"
+    yield f"# the project's files: sha256 {report.setting.tree}"
+    yield f"# the test above, saved as {test.file}: sha256 {_sha256(test.source or '')}"
+    yield f"{run}  # fails"
+    for patch in leaders:
+        passes = any(cell.test == test.id and cell.verdict is Verdict.PASS for cell in patch.cells)
+        yield f"# {patch.name}: sha256 {_sha256(patch.diff)}"
+        yield f"git apply {shlex.quote(patch.name)}"
+        yield f"{run}  # {'passes' if passes else 'still fails'}"
 
 
-def _table(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    for number, row in enumerate(rows):
-        yield f"| {' | '.join(map(_text, row))} |"
-        if number == 0:
-            yield f"|{'---|' * len(row)}"
+def _sha256(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def _details(patches: Sequence[PatchEntry], report: Report) -> Iterator[str]:
-    """Yield a block, closed at first, of what each patch passes and breaks, and how to see it."""
-    names = {test.id: test.name for test in report.tests if test.candidate}
-    rows: list[tuple[str, ...]] = [("patch", "passes", "breaks")]
-    commands = [report.setting.command]
-    for patch in patches:
-        broken = [outcome.test for outcome in patch.broken]
-        cells = [cell for cell in patch.cells if cell.verdict is Verdict.PASS]
-        passed = [names[cell.test] for cell in cells if cell.test in names]
-        rows.append((patch.name, ", ".join(passed) or "–", ", ".join(broken) or "–"))
-        if broken:
-            commands.append(f"pytest {shlex.join(broken)}  # with {patch.name}")
-    yield "<details><summary>What each patch passes and breaks, and how to see it</summary>"
-    yield from ("", *_table(rows), "", *_fenced("sh", commands), "</details>", "")
+def _fenced(language: str, text: str) -> str:
+    """Return code between fences that nothing in it can close."""
+    fence = max(["``", *re.findall("`+", text)], key=len) + "`"
+    lines = map(on_a_line, text.strip("\n").split("\n"))
+    return "\n".join([fence + language, *lines, fence])
 
 
 def _text(text: str) -> str:

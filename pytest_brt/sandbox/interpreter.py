@@ -15,7 +15,7 @@ from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox, View
 from pytest_brt.sandbox.shown import SYSTEM, is_below
 from pytest_brt.sandbox.view import PathMap
-from pytest_brt.types.subject import Subject
+from pytest_brt.types import Subject
 
 #: Seconds within which an interpreter must have said what it is.
 _PATIENCE = 60.0

@@ -15,8 +15,7 @@ from pytest_brt.project.layout import is_test_path
 from pytest_brt.sandbox.events import Event, ExceptionInfo
 from pytest_brt.sandbox.process import ProcessResult
 from pytest_brt.sandbox.view import PathMap
-from pytest_brt.types import Cause, Raised, TestRun, Verdict
-from pytest_brt.types.cause import CauseCode
+from pytest_brt.types import Cause, CauseCode, Raised, TestRun, Verdict
 
 _MOST_OUTPUT, _MOST_TEXT = 4000, 240
 #: Limits that a machine has, or its user, by the names of errors: other runs share them.

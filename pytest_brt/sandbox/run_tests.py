@@ -20,9 +20,7 @@ from pytest_brt.sandbox.sandbox import Sandbox, View
 from pytest_brt.sandbox.shown import python_folders
 from pytest_brt.sandbox.view import PathMap, make_view
 from pytest_brt.sandbox.workspace import NoRoom, Scratch, name_full_disk
-from pytest_brt.types import Cause, FileChange, TestRun, Verdict
-from pytest_brt.types.cause import CauseCode
-from pytest_brt.types.subject import Subject
+from pytest_brt.types import Cause, CauseCode, FileChange, Subject, TestRun, Verdict
 
 #: Processes for what is left of some tests, one after the other.
 _MOST_PROCESSES = 200

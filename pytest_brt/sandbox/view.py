@@ -14,8 +14,7 @@ from pytest_brt.sandbox.placing import ALIAS
 from pytest_brt.sandbox.sandbox import Sandbox, View
 from pytest_brt.sandbox.shown import interpreter_folders, own_import_folders, shows_too_much
 from pytest_brt.sandbox.workspace import Scratch, Workspace
-from pytest_brt.types import Frame, Raised
-from pytest_brt.types.subject import Subject
+from pytest_brt.types import Frame, Raised, Subject
 
 #: What is passed on of our own variables; everything else (tokens, keys, sockets) is not.
 _PASSED_ON = (

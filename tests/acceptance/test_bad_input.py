@@ -101,7 +101,7 @@ def test_patches_that_are_none_are_listed_with_their_reasons(project: pytest.Pyt
     patches = patches_of(report)
     for number, (_, message) in enumerate(NO_PATCHES):
         bad = patches[f"bad-{number}.diff"]
-        assert not bad["applies"]
+        assert bad["refused"]
         assert message in bad["refused"]["text"]
     assert not (project.path.parent / "outside.py").exists()
     assert tree_hash(project.path) == before

@@ -203,8 +203,7 @@ def test_without_a_bug_test_no_verdict_is_given_and_little_is_run(
     report = "# opened() is too slow\n\nPlease make it faster.\n"
     pytester.path.joinpath("vague.md").write_text(report, "utf-8")
     found = rank(pytester, "--brt-issue=vague.md", nothing=NOTHING, right=RIGHT)
-    assert found.ranking["answer"]["headline"] == "No bug test"
+    assert found.ranking["answer"]["text"].startswith("No bug test")
     assert found.ranking["answer"]["reason"]["code"] == "no-bug-test"
     for patch in found.patches.values():
-        assert "budget-spent" in [one["code"] for one in patch["existing"]["shortfalls"]]
         assert patch["existing"]["ran"] < 12  # of 40 that take a quarter of a second each

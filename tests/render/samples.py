@@ -217,6 +217,7 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
         rejected_test(Verdict.PASS, model="m"),
         strategy="libro",
         notes=(NONE_STANDS,),
+        cost=Cost(calls=1),
     ),
     "none-written": lambda: asked(NONE_WRITTEN, ending=Ending.STEPS),
     "model-unavailable": lambda: report(
@@ -232,6 +233,7 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
     "samples-drawn": lambda: report(
         rejected_test(Verdict.BROKEN, model="m"),
         strategy="auto",
+        cost=Cost(calls=1),
         notes=(
             said("shortened", "libro: report shortened to fit the context"),
             said(

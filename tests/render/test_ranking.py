@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_brt.render.ranking import answer_ranking
+from pytest_brt.render.answer import answer_ranking
 from pytest_brt.types import Note, NotRun, Rank
+from tests.render.samples import record
 from tests.support.outcomes import refused
 from tests.support.rows import broken, judged, ranked, row
 
@@ -15,7 +16,7 @@ TESTS = (judged(0), judged(1))
 
 
 def of_ranking(ranks: tuple[Rank, ...], not_run: NotRun | None = None) -> str:
-    return answer_ranking(ranks, not_run).text
+    return answer_ranking(replace(record(), ranks=ranks, not_run=not_run)).text
 
 
 def test_the_best_patch_is_named_with_what_it_passes_and_breaks() -> None:
@@ -77,7 +78,7 @@ def test_without_evidence_nothing_is_said_of_patches() -> None:
     none_pass = ranked((row("a", "ff"), row("b", "ff")), TESTS)
     assert of_ranking(none_pass) == "No patch stands out: none passes a bug test."
     missing = NotRun(patches=("f",), of=7)
-    assert of_ranking(none_pass, missing) == "No answer yet: 1 of 7 patches was not run."
+    assert of_ranking(none_pass, missing) == "No answer yet: 1 of 7 patches did not run."
 
 
 @pytest.mark.parametrize(
