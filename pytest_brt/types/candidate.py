@@ -216,5 +216,8 @@ class Examined:
     #: As pytest calls it.
     test: str
     findings: tuple[Finding, ...]
-    #: Whether it is a bug test of the report: all answers are yes.
-    is_bug_test: bool
+
+    @property
+    def is_bug_test(self) -> bool:
+        """Whether it is a bug test of the report: all answers are yes."""
+        return all(one.answer for one in self.findings)
