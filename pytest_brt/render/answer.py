@@ -17,7 +17,6 @@ from pytest_brt.types import (
     FoundFix,
     Guarded,
     JudgedTest,
-    Measured,
     Note,
     OracleKind,
     Rank,
@@ -72,11 +71,6 @@ _NO_PATCH = Note(code="no-patch-applies", text="no patch could be applied")
 _NO_TEST_RAN = Note(code="no-test-ran", text="no bug test could be run on any patch")
 _NONE_PASSES = Note(code="none-passes", text="none passes a bug test")
 _OWN_TESTS = Note(code="own-tests", text="none passes a bug test but its own")
-#: Codes of remarks for which a patch is to be read, whatever its rank.
-_TO_READ = {
-    "names-test-tools": "names what tests are run by",
-    "singles-out-input": "may handle only the reported input",
-}
 #: Measured tests from which on a share of them says something.
 _MANY = 10
 #: Tests that patches bring, and existing tests that a fix breaks, that are named.
@@ -154,20 +148,15 @@ def _why_not(attempts: Sequence[Attempt]) -> Note:
 
 
 def how_sure(judged: JudgedTest) -> str:
-    """Return how likely a test is right, as in "85% sure"."""
+    """Return how likely a test is right, as in "85% sure"; no number where few were measured."""
     judgement = judged.judgement
     if judged.review is Review.ACCEPTED:
         return "accepted by you"
-    if share := percent(judgement.confidence, judgement.measured):
-        return f"{share} sure"
+    if judgement.measured and judgement.measured.of >= _MANY:
+        return f"{judgement.confidence:.0%} sure"
     if judgement.confidence == 1:
         return "taken as right"
     return "how often such tests are right is not known"
-
-
-def percent(confidence: float, measured: Measured | None) -> str:
-    """Return a confidence as in "85%", "" where too little was measured."""
-    return f"{confidence:.0%}" if measured is not None and measured.of >= _MANY else ""
 
 
 def reviewed(tests: Iterable[JudgedTest]) -> str:
@@ -215,13 +204,11 @@ def _placed(ranks: Sequence[Rank]) -> Answer:
         return _tie(level)
     leader = tried[0]
     name, does, doubt = leader.name, _does(leader), leader.doubt
-    alike = f" ({listed(leader.copies)}: the same patch)" if leader.copies else ""
-    patch = f"{name}{_warning(leader)}{alike}"
-    status, text = Status.BEST, f"Best: {patch}: {does}."
+    status, text = Status.BEST, f"Best: {name}: {does}."
     if len(tried) == 1 + len(leader.copies):
-        status, text, doubt = Status.ONLY, f"Only {patch} could be tried: it {does}.", None
+        status, text, doubt = Status.ONLY, f"Only {name} could be tried: it {does}.", None
     elif doubt:
-        status, text = Status.UNSURE, f"Possibly {patch}: {does}, but {doubt.text}."
+        status, text = Status.UNSURE, f"Possibly {name}: {does}, but {doubt.text}."
     return Answer(status=status, text=text, best=(name,), reason=doubt)
 
 
@@ -229,12 +216,12 @@ def _tie(level: Sequence[Rank]) -> Answer:
     """Return that several patches share the first place."""
     is_same = level[0].standing is Standing.TIED
     like = "pass the same tests" if is_same else "are too close to call"
-    names = listed([f"{rank.name}{_warning(rank)}" for rank in level])
-    each = "each" if len(set(map(_does, level))) == 1 else level[0].name
+    names = tuple(rank.name for rank in level)
+    each = "each" if len(set(map(_does, level))) == 1 else names[0]
     return Answer(
         status=Status.TIE,
-        text=f"No patch stands out: {names} {like}: {each} {_does(level[0])}.",
-        best=tuple(rank.name for rank in level),
+        text=f"No patch stands out: {listed(names)} {like}: {each} {_does(level[0])}.",
+        best=names,
         reason=Note(code="tests" if is_same else "odds", text=like),
     )
 
@@ -252,13 +239,6 @@ def _none(ranks: Sequence[Rank], tried: Sequence[Rank]) -> Answer:
     if reason.hint:
         text = f"No bug test, so {reason.text}; {reason.hint}."
     return Answer(status=Status.NONE, text=text, reason=reason)
-
-
-def _warning(rank: Rank) -> str:
-    """Return that a patch is to be read, where its code gives reason for it."""
-    codes = {note.code for note in rank.result.remarks}
-    words = [words for code, words in _TO_READ.items() if code in codes]
-    return f" ({words[0]}: read it)" if words else ""
 
 
 def _does(rank: Rank) -> str:

@@ -172,12 +172,10 @@ def _note(rank: Rank) -> str:
     if rank.epr is None:
         alone = "passes only bug tests that it brings"
         parts.append(alone if result.passes_own else "no bug test could be run on it")
-        why = {run_words(cell) for cell in result.cells if cell.verdict is Verdict.INVALID}
-        parts += why if len(why) == 1 else ()
+        parts += {run_words(cell) for cell in result.cells if cell.verdict is Verdict.INVALID}
     if rank.standing is Standing.CLOSE and rank.place and rank.place[0] != 1:
         parts.append("too close to the first to call")
-    if rank.copies:
-        parts.append(f"same as {', '.join(rank.copies)}")
+    parts += [f"same as {copy}" for copy in rank.copies]
     parts += [f"breaks {broken.test}" for broken in result.regressions[:1]]
     return "; ".join([*parts, *(remark.text for remark in result.remarks)])
 

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import reduce
+from typing import NamedTuple
 
 from pytest_brt.render.answer import WARNINGS
 from pytest_brt.render.report import IssueEntry, Ranking, RepairEntry, Report, TestEntry
 from pytest_brt.render.words import count, shortened
-from pytest_brt.types import Cost, Place
-from pytest_brt.types.value import value
+from pytest_brt.types import Cost
 
-#: Letters of a note or reason, patches, lines of a test, and places that are shown.
-_LETTERS, PATCHES, _LINES, _PLACES = 100, 12, 20, 5
+#: Letters of a note or reason, patches, and places that are shown.
+_LETTERS, PATCHES, _PLACES = 100, 12, 5
 
 
-@value
-class Line:
+class Line(NamedTuple):
     """A line, and how it is set off."""
 
     text: str
@@ -36,20 +35,32 @@ def summary(
     `is_written` says whether the tests were written into the project; None shows none.
     """
     loud, quiet = verbosity > 0, verbosity < 0
-    answers = list(_answers(report, loud=loud, quiet=quiet))
-    if answers and not quiet:
-        yield Line(text="bug reports" if len(report.issues) > 1 else "bug report", style="=")
-    yield from answers
-    if is_written is not None and not (quiet or report.rankings):
-        yield from _tests(report, loud=loud, is_written=is_written)
-    if report.repairs:
-        yield Line(text="repairs", style="=")
-        for repair in report.repairs:
-            yield from _repair(repair)
+    tests: list[TestEntry] = []
+    for number, issue in enumerate(report.issues):
+        if issue.answer is None:
+            continue
+        if not (quiet or number):
+            yield Line("bug report", "=")
+        if not quiet or len(report.issues) > 1:
+            yield Line(f"{issue.source}: {issue.title}")
+        made = report.made_for(issue)
+        found = [test for test in made if test.candidate]
+        tests += found if loud else found[:1]
+        is_sure = any(test.counts for test in found)
+        yield Line(issue.answer.text, f"bold {'green' if is_sure else 'yellow'}")
+        warnings = (note.text for note in issue.notes if note.code in WARNINGS)
+        yield from (Line(text, "yellow") for text in warnings)
+        if not quiet:
+            yield from _indented(_details(report, issue, found or made, loud=loud))
+    if tests and is_written is not None and not (quiet or report.rankings):
+        yield from _tests(tests, is_written=is_written)
+    for repair in report.repairs:
+        yield Line("repair", "=")
+        yield from _repair(repair)
     for ranking in report.rankings:
         if not quiet:
-            yield Line(text="patch ranking", style="=")
-        yield Line(text=ranking.answer.text, style="bold")
+            yield Line("patch ranking", "=")
+        yield Line(ranking.answer.text, "bold")
         if ranking.patches and not quiet:
             yield from _ranking(ranking, loud=loud)
 
@@ -57,67 +68,37 @@ def summary(
 # -- reports ------------------------------------------------------------------------------------
 
 
-def _answers(report: Report, *, loud: bool, quiet: bool) -> Iterator[Line]:
-    for issue in report.issues:
-        if issue.answer is None:
-            continue
-        about = f"{issue.source}: "
-        if not quiet:
-            yield Line(text=about + issue.title)
-        found = any(test.counts for test in report.made_for(issue))
-        prefix = about if quiet and len(report.issues) > 1 else ""
-        style = f"bold {'green' if found else 'yellow'}"
-        yield Line(text=prefix + issue.answer.text, style=style)
-        for note in issue.notes:
-            if note.code in WARNINGS:
-                yield Line(text=note.text, style="yellow")
-        if not quiet:
-            yield from _indented(_details(report, issue, loud=loud))
-
-
-def _details(report: Report, issue: IssueEntry, *, loud: bool) -> Iterator[str]:
-    tests = report.made_for(issue)
-    found = any(test.candidate for test in tests)
-    if loud:
-        for test in tests:
-            how = test.sure if test.candidate else test.verdict
-            yield f"{test.name}  ({test.strategy}, {how})"
-            yield f"    {test.reason}"
-    elif found and not report.rankings:
-        yield shortened(tests[0].reason, 2 * _LETTERS)
-    if loud or not found:
+def _details(
+    report: Report, issue: IssueEntry, tests: Iterable[TestEntry], *, loud: bool
+) -> Iterator[str]:
+    """Yield what `tests` were made, the notes, where the bug may be, and what a model cost."""
+    is_found = any(test.candidate for test in tests)
+    for test in tests if loud else ():
+        yield f"{test.name}  ({test.strategy}, {test.sure if test.candidate else test.verdict})"
+        yield f"    {test.reason}"
+    if is_found and not (loud or report.rankings):
+        yield shortened(next(iter(tests)).reason, 2 * _LETTERS)
+    if loud or not is_found:
         yield from (note.text for note in issue.notes if note.code not in WARNINGS)
         places = [p for one in report.places if one.issue == issue.id for p in one.places]
         for place in places[: _PLACES if loud else 1]:
-            yield f"likely place: {_place(place)}"
+            why = f" ({place.clues[0].text})" if place.clues else ""
+            function = f"{place.path}::{place.function}".removesuffix("::")
+            yield f"likely place: {function}, line {place.line}{why}"
     spent = reduce(Cost.__add__, (attempt.cost for attempt in issue.attempts), Cost())
     if spent.calls:
         yield f"the model: {cost(spent)}"
 
 
-def _place(place: Place) -> str:
-    """Return a place as in "pkg/a.py::f, line 3 (the report names pkg.a)"."""
-    why = f" ({place.clues[0].text})" if place.clues else ""
-    return f"{place.path}::{place.function}".removesuffix("::") + f", line {place.line}{why}"
-
-
-def _tests(report: Report, *, loud: bool, is_written: bool) -> Iterator[Line]:
-    """Yield the best test of each report as it would be added, all bug tests with ``-v``."""
-    tests: list[TestEntry] = []
-    for issue in report.issues:
-        found = [test for test in report.made_for(issue) if test.candidate]
-        tests += found if loud else found[:1]
-    if tests:
-        how = "--brt-write new writes it"
-        if not any(test.counts for test in tests):
-            how = f"'pytest-brt review' accepts it, then {how}"
-        yield Line(text="written" if is_written else f"not written ({how})", style="-")
+def _tests(tests: Iterable[TestEntry], *, is_written: bool) -> Iterator[Line]:
+    """Yield tests as they would be added."""
+    how = "--brt-write new writes it"
+    if not any(test.counts for test in tests):
+        how = f"'pytest-brt review' accepts it, then {how}"
+    yield Line("written" if is_written else f"not written ({how})", "-")
     for test in tests:
-        lines = (test.source or "").strip().splitlines()
-        for line in lines if loud else lines[:_LINES]:
-            yield Line(text=f"+{line}", style="green")
-        if len(lines) > _LINES and not loud:
-            yield Line(text="  … (-v shows the rest)")
+        for line in (test.source or "").strip().splitlines():
+            yield Line(f"+{line}", "green")
 
 
 def cost(spent: Cost) -> str:
@@ -136,37 +117,37 @@ def cost(spent: Cost) -> str:
 def _ranking(ranking: Ranking, *, loud: bool) -> Iterator[Line]:
     yield from table_lines(ranking, whole=loud)
     if loud:
-        scored = (patch for patch in ranking.patches if patch.because)
-        because = (f"{patch.name}: {'; '.join(patch.because)}" for patch in scored)
-        yield from _indented((*ranking.notes, *because))
+        yield from _indented(ranking.notes)
+        for patch in ranking.patches:
+            if patch.because:
+                yield Line(f"  {patch.name}: {'; '.join(patch.because)}")
     elif ranking.tellings:
-        yield Line(text="  say which result is right: 'pytest-brt review'")
+        yield Line("  say which result is right: 'pytest-brt review'")
 
 
 def table_lines(ranking: Ranking, *, whole: bool = False) -> Iterator[Line]:
     """Yield the table of a ranking's patches, best first; all of it where it is `whole`."""
-    heads, *rows = ranking.table(whole=whole)
-    patches = ranking.patches if whole else ranking.patches[:PATCHES]
-    shown = [heads, *rows[: len(patches)]]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    for row, patch in zip(shown, (None, *patches), strict=True):
-        in_full = whole or (patch is not None and patch.refused)
-        note = row[-1] if in_full else shortened(row[-1], _LETTERS)
-        cells = [cell.ljust(width) for cell, width in zip(row[:-1], widths, strict=False)]
-        style = "green" if patch is not None and patch.leads else ""
-        yield Line(text=f"  {'  '.join([*cells, note])}".rstrip(), style=style)
-    if len(patches) < len(rows):
-        yield Line(text=f"  … and {len(rows) - len(patches)} more (-v lists them)")
+    most = len(ranking.patches) if whole else PATCHES
+    rows = ranking.table(whole=whole)[: most + 1]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row, patch in zip(rows, (None, *ranking.patches), strict=False):
+        *cells, note = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        if not (whole or (patch and patch.refused)):
+            note = shortened(note, _LETTERS)
+        style = "green" if patch and patch.leads else ""
+        yield Line(f"  {'  '.join([*cells, note])}".rstrip(), style)
+    if len(ranking.patches) > most:
+        yield Line(f"  … and {len(ranking.patches) - most} more (-v lists them)")
 
 
 def _repair(repair: RepairEntry) -> Iterator[Line]:
     given = f"given {repair.given}; " if repair.given else ""
     course = f"{count(repair.steps, 'step')}; {given}{cost(repair.cost)}"
-    yield Line(text=f"  {repair.strategy}-{repair.index:02}: {course}")
+    yield Line(f"  {repair.strategy}-{repair.index:02}: {course}")
     for fix in repair.fixes:
-        yield Line(text=f"    {fix.patch} {fix.does}", style="green" if fix.plausible else "")
-    yield from _indented(repair.notes, 4)
+        yield Line(f"    {fix.patch} {fix.does}", "green" if fix.plausible else "")
+    yield from _indented(repair.notes)
 
 
-def _indented(texts: Iterable[str], by: int = 2) -> Iterator[Line]:
-    return (Line(text=f"{'':{by}}{text}") for text in texts)
+def _indented(texts: Iterable[str]) -> Iterator[Line]:
+    return (Line(f"  {text}") for text in texts)
