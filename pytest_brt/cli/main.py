@@ -27,8 +27,6 @@ _COMMANDS = {
 }
 #: The exit code of a program that a closed pipe ends, as shells give it.
 _PIPE_CLOSED = 141
-#: Commands that are not about a project.
-_ALONE = ("demo", "models")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -49,8 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, (file, what) in _COMMANDS.items():
         command = commands.add_parser(name, help=what, description=f"{what.capitalize()}.")
         if name in words:
-            if name not in _ALONE:
-                command.add_argument("--root", default=".", help="the project (default: here)")
+            command.add_argument("--root", default=".", help="the project (default: here)")
             importlib.import_module(f"pytest_brt.cli.{file}").set_up(command, name)
     known, rest = parser.parse_known_args(words)
     if rest and "files" not in known:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from pytest_brt.plugin.apart import TYPED, apart
-from pytest_brt.plugin.option_list import GROUPS, MODES, MORE_OPTIONS, OPTIONS
+from pytest_brt.plugin.option_list import MODES, MORE_OPTIONS, OPTIONS
 
 #: Command → the option that its files are given to, what they are called, and what they are.
 _RUNS = {
@@ -43,13 +43,11 @@ def set_up(parser: argparse.ArgumentParser, name: str) -> None:
 
 
 def _listed() -> Iterator[str]:
-    """Yield the options by their groups, as `argparse` would show them."""
-    for group, title in GROUPS.items():
-        yield f"{title}:"
-        for flag, of, metavar, _, _, text in (*OPTIONS, *MORE_OPTIONS):
-            if of == group and flag not in MODES:
-                yield f"  {flag.replace('--brt-', '--')} {metavar}"
-                yield textwrap.indent(textwrap.fill(text, 71), " " * 8)
+    """Yield the options, as `argparse` would show them."""
+    for flag, _, metavar, _, _, text in (*OPTIONS, *MORE_OPTIONS):
+        if flag not in MODES:
+            yield f"  {flag.replace('--brt-', '--')} {metavar}"
+            yield textwrap.indent(textwrap.fill(text, 71), " " * 8)
 
 
 def _run(arguments: argparse.Namespace, rest: Sequence[str]) -> NoReturn:

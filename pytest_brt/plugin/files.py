@@ -81,11 +81,11 @@ def write_report(path: Path, report: Report, record: RunRecord, root: Path) -> I
     """
     beside = ""
     if path.suffix == ".html":  # what another kind needs is not imported
-        from pytest_brt.render.html import html
+        from pytest_brt.render.page import html
 
         write_text(path, html(report))
     elif path.suffix == ".md":
-        from pytest_brt.render.markdown import markdown
+        from pytest_brt.render.page import markdown
 
         write_text(path, markdown(report))
     else:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from collections.abc import Sequence
+from dataclasses import fields
 from typing import TypeVar
 
 from pytest_brt.render.answer import answer_issue, answer_ranking, fix_words, how_sure, notes_of
@@ -26,7 +26,6 @@ from pytest_brt.types import (
     Attempt,
     Issue,
     JudgedTest,
-    Note,
     Rank,
     Repair,
     RunRecord,
@@ -72,22 +71,14 @@ def _issue(issue: Issue, attempts: Sequence[Attempt]) -> IssueEntry:
     made = [attempt for attempt in attempts if attempt.issue == issue.id]
     answer = answer_issue(made) if made else None
     said = answer.reason.text if answer and answer.reason else ""
+    notes = [note for one in made for note in (*one.misses, *one.notes) if note.text != said]
     return _entry(
         IssueEntry,
         issue,
         answer=answer,
-        notes=tuple(dict.fromkeys(_notes(made, said))),
+        notes=tuple(dict.fromkeys(notes)),
         attempts=tuple(map(_attempt, made)),
     )
-
-
-def _notes(attempts: Sequence[Attempt], said: str) -> Iterator[Note]:
-    """Yield what the attempts at a report have to say besides what is `said`."""
-    for attempt in attempts:
-        by = f"{attempt.strategy}-{attempt.index:02}: " if len(attempts) > 1 else ""
-        for note in (*attempt.misses, *attempt.notes):
-            if note.text != said:
-                yield replace(note, text=f"{by}{note.text}")
 
 
 def _attempt(attempt: Attempt) -> AttemptEntry:

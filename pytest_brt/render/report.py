@@ -345,9 +345,9 @@ class Report:
 
         A ranking of no report comes last.
         """
-        rankings = {ranking.issue: ranking for ranking in self.rankings}
-        issues = {issue.id: issue for issue in self.issues}
-        for about in dict.fromkeys((*issues, *rankings)):
-            candidates = (test for test in self.tests if test.candidate)
-            tests = tuple(test for test in candidates if test.issue in ("", about))
-            yield issues.get(about), tests, rankings.get(about)
+        for issue in (*self.issues, None):
+            about = issue.id if issue else ""
+            ranking = next((one for one in self.rankings if one.issue == about), None)
+            if issue or ranking:
+                tests = (test for test in self.tests if test.candidate)
+                yield issue, tuple(t for t in tests if t.issue in ("", about)), ranking

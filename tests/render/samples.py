@@ -15,7 +15,6 @@ from pytest_brt.types import (
     ChosenBy,
     Cost,
     Ending,
-    FailsBefore,
     FixSource,
     FoundFix,
     Frame,
@@ -366,12 +365,6 @@ def cut(count: int) -> Guarded:
         reached=3,
         by=ChosenBy.COVERAGE,
         shortfalls=(said("budget-spent", "the budget of 2 s a patch allows no more"),),
-        failing=tuple(
-            FailsBefore(
-                test=f"tests/test_old.py::test_{name}", cause=caused(Verdict.FAIL, "assert 0")
-            )
-            for name in ("one", "two")
-        ),
         regressions=tuple(
             Regression(
                 test=f"tests/test_x.py::test_{number}",
