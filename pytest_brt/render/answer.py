@@ -53,21 +53,14 @@ _ASK_AGAIN = (
     "('pytest-brt models')"
 )
 _NOTHING = Note(code="no-test", text="no test could be made from the report")
-#: What tests do that are no bug tests, where it is not their verdict's name.
-_DOES = {
-    Verdict.PASS: "passing on this tree",
-    Verdict.FAIL: "failing for another reason",
-    Verdict.BROKEN: "not runnable",
-    Verdict.TIMEOUT: "taking too long",
-    Verdict.CRASH: "crashing the interpreter",
-}
+#: What to do by what a test does that is no bug test.
+_HINTS = {Verdict.PASS: _CHECK_VERSION, Verdict.BROKEN: _OTHER_PYTHON}
 #: Why no patch is known to fix the bug.
 _NO_BUG_TEST = Note(
     code="no-bug-test",
     text="no patch is known to be right: they are ordered by how many existing tests they break",
     hint="a test of yours would tell (--brt-tests FILE), or a call in the report and its result",
 )
-_NO_PATCH = Note(code="no-patch-applies", text="no patch could be applied")
 _NO_TEST_RAN = Note(code="no-test-ran", text="no bug test could be run on any patch")
 _NONE_PASSES = Note(code="none-passes", text="none passes a bug test")
 _OWN_TESTS = Note(code="own-tests", text="none passes a bug test but its own")
@@ -130,21 +123,15 @@ def _not_here(attempt: Attempt) -> Answer:
 def _why_not(attempts: Sequence[Attempt]) -> Note:
     """Return why a report gave no bug test, and what to do."""
     notes = [note for attempt in attempts for note in (*attempt.misses, *attempt.notes)]
-    is_asked = any(attempt.cost.calls for attempt in attempts)
-    hint = next((note.hint for note in notes if note.hint), _ASK_AGAIN if is_asked else "")
-    tests = [test for attempt in attempts for test in attempt.tests]
-    if not tests:
-        first = next((note for note in notes if note.code not in WARNINGS), _NOTHING)
-        return replace(first, hint=hint)
-    verdicts = Counter(test.judgement.verdict for test in tests)
-    does = listed([f"{many} {_DOES.get(one, one.lower())}" for one, many in verdicts.most_common()])
-    text = f"no test made from the report shows it ({does})"
-    if not is_asked and set(verdicts) == {Verdict.PASS}:
-        return Note(code="passes", text=text, hint=_CHECK_VERSION)
-    if not is_asked and set(verdicts) == {Verdict.BROKEN}:
-        cause = tests[0].judgement.runs[0].cause.text
-        return Note(code="broken", text=f"{text}: {cause}", hint=_OTHER_PYTHON)
-    return Note(code="other-tests", text=text, hint=hint or "see -v")
+    hints = [note.hint for note in notes if note.hint]
+    if any(attempt.cost.calls for attempt in attempts):
+        hints.append(_ASK_AGAIN)
+    for judged in (test for attempt in attempts for test in attempt.tests):
+        text = f"no test made from the report shows it: {judged.judgement.reason}"
+        hints.append(_HINTS.get(judged.judgement.verdict, "see -v"))
+        return Note(code="other-tests", text=text, hint=hints[0])
+    first = next((note for note in notes if note.code not in WARNINGS), _NOTHING)
+    return replace(first, hint="".join(hints[:1]))
 
 
 def how_sure(judged: JudgedTest) -> str:
@@ -228,7 +215,7 @@ def _tie(level: Sequence[Rank]) -> Answer:
 
 def _none(ranks: Sequence[Rank], tried: Sequence[Rank]) -> Answer:
     """Return that no patch is known to fix the bug, and why."""
-    reason = _NO_PATCH if all(rank.result.refused for rank in ranks) else _NO_TEST_RAN
+    reason = _NO_TEST_RAN
     if any(rank.result.passes_own for rank in ranks):
         reason = _OWN_TESTS
     elif any(rank.epr is not None for rank in tried):
@@ -273,12 +260,9 @@ def _some(names: Sequence[str]) -> Sequence[str]:
 
 def notes_of(ranks: Sequence[Rank]) -> Iterator[str]:
     """Yield how the existing tests were chosen, and what expressions of bug tests give."""
-    guards = [rank.result.guarded for rank in ranks if rank.result.guarded]
-    if guards:
-        most = max(guards, key=lambda guard: guard.ran)
-        short = [note.text for guard in guards for note in guard.shortfalls]
-        why = f" ({short[0]})" if short else ""
-        yield f"{most.ran} of {most.total} existing tests ran on each patch{why}"
+    for guard in [rank.result.guarded for rank in ranks if rank.result.guarded][:1]:
+        why = "".join(f" ({note.text})" for note in guard.shortfalls)
+        yield f"{guard.ran} of {guard.total} existing tests ran on each patch{why}"
     values: dict[str, dict[tuple[str, str], list[str]]] = {}
     for rank in ranks:
         for value in rank.result.values:

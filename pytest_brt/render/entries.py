@@ -9,7 +9,6 @@ from typing import TypeVar
 from pytest_brt.render.answer import answer_issue, answer_ranking, fix_words, how_sure, notes_of
 from pytest_brt.render.report import (
     AttemptEntry,
-    Dialogue,
     ExistingTests,
     FixEntry,
     IssueEntry,
@@ -82,11 +81,10 @@ def _issue(issue: Issue, attempts: Sequence[Attempt]) -> IssueEntry:
 
 
 def _attempt(attempt: Attempt) -> AttemptEntry:
-    talks = [
-        Dialogue(actions=tuple(step.action for step in talk.steps), ending=talk.ending)
-        for talk in attempt.trajectories
-    ]
-    return _entry(AttemptEntry, attempt, dialogues=tuple(talks))
+    talks = attempt.trajectories
+    actions = tuple(step.action for talk in talks for step in talk.steps)
+    endings = attempt.endings or tuple(talk.ending for talk in talks[-1:])
+    return _entry(AttemptEntry, attempt, actions=actions, endings=endings)
 
 
 def _test(judged: JudgedTest, issue: str) -> TestEntry:

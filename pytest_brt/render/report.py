@@ -121,16 +121,6 @@ class TestEntry:
 
 
 @value
-class Dialogue:
-    """How a dialogue with a model went."""
-
-    #: What was done in each step.
-    actions: tuple[str, ...]
-    #: Why it ended.
-    ending: Ending
-
-
-@value
 class AttemptEntry:
     """One run of one strategy at a report."""
 
@@ -142,9 +132,9 @@ class AttemptEntry:
     seconds: float
     #: What was spent on a model.
     cost: Cost
-    #: Those with a model.
-    dialogues: tuple[Dialogue, ...]
-    #: Why each sample of a prompt ended, of strategies that have no dialogues.
+    #: What was done in each step of the dialogues with a model.
+    actions: tuple[str, ...]
+    #: Why the last of these ended, or each sample of a prompt.
     endings: tuple[Ending, ...]
 
 
