@@ -107,6 +107,7 @@ def rejected_test(verdict: Verdict, cause: Cause | None = None, model: str = "")
             verdict=verdict,
             candidate=False,
             confidence=0.0,
+            reason=run.cause.text,
             runs=(run,),
         ),
     )
