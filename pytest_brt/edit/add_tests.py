@@ -13,7 +13,7 @@ from pytest_brt.edit.source_text import WIDTH, Edit, Placement, new_file, read_s
 from pytest_brt.edit.xfail import mark_xfail
 from pytest_brt.errors import EditProblem
 from pytest_brt.project.layout import escapes_root
-from pytest_brt.render.words import shortened
+from pytest_brt.render.words import cut
 from pytest_brt.types import CandidateTest, Issue
 
 #: Columns by which a method is indented.
@@ -78,7 +78,7 @@ def _finished(
 def _reason(issue: Issue) -> str:
     """Return title and report, without its folder, which may be of this machine alone."""
     report = issue.source if "://" in issue.source else PurePosixPath(issue.source).name
-    return f"{shortened(issue.title, 45)} ({report})"
+    return f"{cut(issue.title, 45)} ({report})"
 
 
 def _with_origin(test: CandidateTest, issue: Issue) -> str:

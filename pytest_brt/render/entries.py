@@ -89,7 +89,7 @@ def _attempt(attempt: Attempt) -> AttemptEntry:
 
 def _test(judged: JudgedTest, issue: str) -> TestEntry:
     test, judgement = judged.test, judged.judgement
-    fails = [f"{run_words(run)}{place_of(run)}" for run in judgement.runs[:1]]
+    fails = judgement.candidate and judgement.runs
     return _entry(
         TestEntry,
         test,
@@ -102,24 +102,14 @@ def _test(judged: JudgedTest, issue: str) -> TestEntry:
         sentence=test.oracle.sentence,
         file=test.path,
         sure=how_sure(judged),
-        reason=fails[0] if fails and judgement.candidate else judgement.reason,
+        reason=_failure(judgement.runs[0]) if fails else judgement.reason,
     )
 
 
-def place_of(run: TestRun) -> str:
-    """Return the last place in the project that a failure came through, and its variables.
-
-    As in ", at pkg/core.py:12 in divide, where a = 1, b = 0"; "" when the exception was raised
-    by the test itself.
-    """
-    place = ""
-    for frame in run.raised.frames if run.raised else ():
-        if frame.project:
-            place = f", at {frame.path}:{frame.line} in {frame.function}"
-        elif not frame.path.startswith(("/", "<")):
-            place = ""  # what lies before the test's own frame is pytest itself
+def _failure(run: TestRun) -> str:
+    """Return how a test fails, with the variables of the last place in the project."""
     values = [f"{name} = {value}" for name, value in run.raised.values] if run.raised else []
-    return f"{place}, where {', '.join(values)}" if place and values else place
+    return ", where ".join(filter(None, (run_words(run), ", ".join(values))))
 
 
 # -- patches ----------------------------------------------------------------------------------

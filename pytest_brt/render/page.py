@@ -18,7 +18,7 @@ from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
 
 from pytest_brt.render.report import Report
-from pytest_brt.render.words import shortened
+from pytest_brt.render.words import cut
 from pytest_brt.shown import on_a_line, plain
 
 #: What Markdown or HTML would take for more than text, and what would notify somebody.
@@ -47,7 +47,7 @@ def markdown(report: Report) -> str:
         report,
         text=_text,
         fenced=_fenced,
-        shortened=shortened,
+        cut=cut,
         line=on_a_line,
         quote=shlex.quote,
         sha256=_sha256,

@@ -8,7 +8,6 @@ these classes and their comments.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import compress
 from typing import ClassVar, Literal
 
 from pytest_brt.types import (
@@ -254,16 +253,15 @@ class Ranking:
     #: What there is to say about the existing tests and values, in words.
     notes: tuple[str, ...]
 
-    def table(self, *, whole: bool = False) -> list[tuple[str, ...]]:
-        """Return a row of heads, then one for each patch, best first; the note comes last.
+    @property
+    def table(self) -> list[tuple[str, ...]]:
+        """A row of heads, then one for each patch, best first; the note comes last.
 
-        What no patch has has no column; it is `whole` with all figures.
+        What no patch has has no column.
         """
-        existing = any(patch.existing for patch in self.patches)
-        scored = any(patch.score is not None for patch in self.patches)
-        wanted = (True, True, True, existing, whole, scored, True)
         rows = (HEADS, *(patch.row for patch in self.patches))
-        return [tuple(compress(row, wanted)) for row in rows]
+        columns = [column for column in zip(*rows, strict=True) if {*column[1:]} != {"-"}]
+        return list(zip(*columns, strict=True))
 
 
 @value
@@ -324,14 +322,10 @@ class Report:
     #: Where each localised bug may be.
     places: tuple[Localised, ...]
 
-    def made_for(self, issue: IssueEntry) -> tuple[TestEntry, ...]:
-        """Return the tests that were made from a report, the best first."""
-        return tuple(t for t in self.tests if t.issue == issue.id and not t.brought_by)
-
     def sections(
         self,
     ) -> Iterator[tuple[IssueEntry | None, tuple[TestEntry, ...], Ranking | None]]:
-        """Yield each report, the bug tests that rank patches for it, and its ranking.
+        """Yield each report, the tests that are considered for it, and the ranking for it.
 
         A ranking of no report comes last.
         """
@@ -339,5 +333,4 @@ class Report:
             about = issue.id if issue else ""
             ranking = next((one for one in self.rankings if one.issue == about), None)
             if issue or ranking:
-                tests = (test for test in self.tests if test.candidate)
-                yield issue, tuple(t for t in tests if t.issue in ("", about)), ranking
+                yield issue, tuple(t for t in self.tests if t.issue in ("", about)), ranking

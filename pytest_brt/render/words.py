@@ -46,15 +46,6 @@ def cut(text: str, length: int) -> str:
     return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
-def shortened(text: str, length: int) -> str:
-    """Return text on one line of at most `length` characters, cut between words if it can be."""
-    line = " ".join(text.split())
-    words = line[:length].rpartition(" ")[0]
-    if len(line) > length and len(words) > length // 2:
-        return f"{words}…"
-    return cut(line, length)
-
-
 def call_words(
     setup: Sequence[str], expression: str, gives: Mapping[tuple[str, str], Sequence[str]]
 ) -> str:

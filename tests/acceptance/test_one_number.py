@@ -78,7 +78,7 @@ def test_what_was_measured_decides_the_word_the_letter_the_exit_code_and_what_is
         # The only number that is shown of it, and none where too little was measured.
         shown = f"{number:.0%}" if of >= 10 else ""
         assert re.findall(r"\d+ ?%", test["sure"]) == ([shown] if shown else [])
-        result.stdout.re_match_lines([rf"  {test['name']}  \(replay, {test['sure']}\)"])
+        result.stdout.re_match_lines([rf"  {test['name']} \(replay, {test['sure']}\)"])
     assert not re.findall(r"\d+ of \d+ such tests", result.stdout.str())
     cases = ElementTree.parse(project.path / "out.xml").iter("testcase")
     assert not [case for case in cases if case.find("failure") is not None], "all were judged"

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from pytest_brt.render.answer import answer_issue
-from pytest_brt.render.entries import place_of
 from pytest_brt.types import (
     Attempt,
     Cost,
@@ -17,12 +16,9 @@ from pytest_brt.types import (
     JudgedTest,
     OracleKind,
     Origin,
-    Raised,
-    TestRun,
     Verdict,
 )
 from tests.render.samples import LEFT_OUT, UNCLEAR, said
-from tests.support.outcomes import caused
 from tests.support.rows import judged
 
 TESTS = (judged(0), judged(1))
@@ -143,31 +139,6 @@ def test_tests_that_may_not_be_about_the_bug_reproduce_it_only_possibly() -> Non
 )
 def test_why_a_report_is_not_reproduced(made: Attempt, answer: str) -> None:
     assert of_report([made]) == answer
-
-
-def failed(*frames: Frame, values: tuple[tuple[str, str], ...] = ()) -> TestRun:
-    raised = Raised(type="ValueError", message="no", frames=frames, values=values)
-    return TestRun(
-        test="t", node="test_x", verdict=Verdict.FAIL, cause=caused(Verdict.FAIL), raised=raised
-    )
-
-
-@pytest.mark.parametrize(
-    ("run", "place"),
-    [
-        (failed(TEST), ""),
-        (failed(OUTER, TEST), ""),
-        (failed(OUTER, TEST, LIBRARY), ""),
-        (failed(TEST, OUTER, LIBRARY), ", at pkg/core.py:7 in outer"),
-        (
-            failed(TEST, OUTER, INNER, values=(("a", "1"), ("b", "<Thing>"))),
-            ", at pkg/deep.py:9 in inner, where a = 1, b = <Thing>",
-        ),
-        (TestRun(test="t", node="test_x", verdict=Verdict.CRASH, cause=caused(Verdict.CRASH)), ""),
-    ],
-)
-def test_the_last_place_in_the_project_is_named(run: TestRun, place: str) -> None:
-    assert place_of(run) == place
 
 
 @pytest.mark.parametrize(

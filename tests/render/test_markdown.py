@@ -21,7 +21,7 @@ def test_the_answers_the_test_and_the_table_are_in_it() -> None:
     assert "**Reproduced: test\\_a fails, probably because of this bug \\(85% sure\\).**" in text
     assert "**Best: a.diff: passes 2 of 2 bug tests and breaks none of 20 existing tests.**" in text
     assert "```python\nx = 1\n```" in text
-    assert "| rank | patch | bug tests | existing tests | score | note |" in text
+    assert "| rank | patch | bug tests | existing tests | EPR | score | note |" in text
     assert "| 2 | b.diff | 0/2 pass | 1/20 break |" in text
     assert text.endswith(" · sandbox ns · pytest --brt-issue a\\_b.md</sub>\n")
 
