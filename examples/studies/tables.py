@@ -85,10 +85,8 @@ def test_rows(reports: Row) -> Rows:
     for strategy in {run["strategy"]: "" for run in runs}:
         yield from judged_rows(strategy, [test for test in tests if test["strategy"] == strategy])
     for run in runs:
-        dialogues = run["dialogues"] or [{"actions": [], "ending": ""}]
-        actions = [action for dialogue in dialogues for action in dialogue["actions"]]
-        endings = run["endings"] or [dialogues[-1]["ending"]]
-        yield from step_rows({**run, "stage": "reproduce", "outcome": ""}, actions, endings)
+        about = {**run, "stage": "reproduce", "outcome": ""}
+        yield from step_rows(about, run["actions"], run["endings"])
 
 
 def judged_rows(strategy: str, tests: List) -> Rows:

@@ -97,7 +97,7 @@ def _edited(path: str, before: bytes, edits: Sequence[LineEdit]) -> bytes:
     try:
         source = read_source(path, before)
         lines = source.text.split("\n")
-        end = len(lines) + 1
+        end, carriage = len(lines) + 1, "\r" if "\r\n" in source.text else ""
         # From the end on, so that the numbers of what comes before stay true.
         for edit in sorted(edits, key=lambda edit: (-edit.first, edit.first > edit.last)):
             if not 1 <= edit.first <= edit.last + 1 <= end:
@@ -106,7 +106,7 @@ def _edited(path: str, before: bytes, edits: Sequence[LineEdit]) -> bytes:
                     f"{edit.first}-{edit.last} (read the lines first, and use their numbers)"
                 )
             end = edit.first
-            lines[edit.first - 1 : edit.last] = [one + source.newline[:-1] for one in edit.lines]
+            lines[edit.first - 1 : edit.last] = [one + carriage for one in edit.lines]
         if path.endswith(".py") and parses(source.text):
             parse("\n".join(lines))
         return source.encode("\n".join(lines))

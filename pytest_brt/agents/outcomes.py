@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from pytest_brt.agents.prompts import render
-from pytest_brt.render.causes import run_words
+from pytest_brt.render.words import run_words
 from pytest_brt.types import TestRun, Verdict
 
 #: Tests that are told in full, and frames of each.

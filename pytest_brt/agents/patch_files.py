@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pytest_brt.agents.prompts import render
-from pytest_brt.render.ranking import fix_words
+from pytest_brt.render.answer import fix_words
 from pytest_brt.shown import on_a_line
 from pytest_brt.store import write_text
 from pytest_brt.types import FoundFix, Issue, Repair

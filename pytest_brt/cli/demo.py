@@ -9,7 +9,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pytest_brt.cli.run_pytest import become
 from pytest_brt.errors import UsageProblem
 from pytest_brt.shown import say
 
@@ -19,7 +18,7 @@ PROJECT = Path(__file__).parent / "demo.txt"
 _TYPED = ("issue", "issue.md", "--rank", "patches", "--report=report.html")
 
 
-def set_up(parser: argparse.ArgumentParser) -> None:
+def set_up(parser: argparse.ArgumentParser, _: str) -> None:
     """Say what the command takes."""
     parser.description = (
         "Make a small project with a bug, a bug report and three patches; reproduce "
@@ -30,22 +29,23 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_demo)
 
 
-def _demo(arguments: argparse.Namespace) -> int:
+def _demo(arguments: argparse.Namespace) -> None:
     if arguments.folder and Path(arguments.folder).exists():
         raise UsageProblem(f"demo: {arguments.folder!r} exists already (name a new folder)")
     folder = Path(arguments.folder or tempfile.mkdtemp(prefix="demo-of-pytest-brt-")).resolve()
-    for path, text in files_in(PROJECT).items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
+    write_files(PROJECT, folder)
     say(f"{folder}: a project with a bug, the report issue.md, and patches/")
     say(f"The page, for a browser, will be {(folder / 'report.html').as_uri()}\n")
     say(f"$ pytest-brt {' '.join(_TYPED)}")
     os.chdir(folder)
     command = [sys.executable, "-P", "-m", "pytest_brt", *_TYPED, "--python", sys.executable]
-    return become(command, os.environ)
+    os.execv(command[0], command)
 
 
-def files_in(path: Path) -> dict[str, str]:
-    """Return the texts in a file that holds several, each below a line with its path."""
-    parts = re.split(r"^==> (.+)\n", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
+def write_files(path: Path, folder: Path) -> list[str]:
+    """Write the files that are in one, each below a line with its path; return their paths."""
+    parts = re.split(r"^==> (.+)\n", path.read_text("utf-8"), flags=re.MULTILINE)
+    for place, text in zip(parts[1::2], parts[2::2], strict=True):
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        (folder / place).write_text(text, "utf-8")
+    return parts[1::2]

@@ -9,8 +9,7 @@ from pathlib import Path
 from pytest_brt.cli.project import add_project_options, open_engine
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches.history import History
-from pytest_brt.render.causes import run_words
-from pytest_brt.render.words import count
+from pytest_brt.render.words import count, run_words
 from pytest_brt.revisions.gate import (
     GateProof,
     both_trees,
@@ -32,7 +31,7 @@ _DOES = {
 }
 
 
-def set_up(parser: argparse.ArgumentParser) -> None:
+def set_up(parser: argparse.ArgumentParser, _: str) -> None:
     """Say what the command takes."""
     parser.description = (
         "Run each test that a change adds or alters on the tree with the change, and on the same "
@@ -40,9 +39,8 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         "and passes with it, and none fails with it; 1: not; 5: no test is added or changed; 4: "
         "wrong use."
     )
-    parser.add_argument(
-        "range", metavar="A..B", help="the change, since B left A; B is checked out"
-    )
+    about = "the change, since B left A; B is checked out"
+    parser.add_argument("range", metavar="A..B", help=about)
     add_project_options(parser)
     parser.set_defaults(command=_gate)
 
@@ -56,21 +54,16 @@ def _gate(arguments: argparse.Namespace) -> int:
     if not tests:
         say("gate: no test is added or changed")
         return _NO_TEST
-    missing = [test.path for test in tests if not (root / test.path).exists()]
-    if missing:
-        raise UsageProblem(
-            f"gate: no such file in the working tree: {missing[0]!r} "
-            f"(check out {split_range(arguments.range)[1]} first)"
-        )
+    for test in tests:
+        if not (root / test.path).exists():
+            advice = "(check out the end of the range first)"
+            raise UsageProblem(f"gate: no such file here: {test.path!r} {advice}")
     with closing(open_engine(arguments)) as engine:
         trees = both_trees(history, base, head)
         proofs = [_say(test, *gate(test, trees, engine)) for test in tests]
     proven = proofs.count(GateProof.PROVEN)
-    if proven == len(proofs) == 1:
-        say(f"gate: the changed test {_DOES[GateProof.PROVEN]}")
-    else:
-        of = count(len(proofs), "changed test")
-        say(f"gate: of {of}, {proven} fail without the change and pass with it")
+    of = count(len(proofs), "changed test")
+    say(f"gate: of {of}, {proven} {_DOES[GateProof.PROVEN]}")
     return 0 if proven and GateProof.FAILS_AFTER not in proofs else 1
 
 

@@ -16,19 +16,17 @@ from pytest_brt.shown import say
 #: Command → the file that has it, which is imported for that command alone, and what it does.
 _COMMANDS = {
     "demo": ("demo", "show what comes out, on a small example"),
-    "issue": ("run_pytest", "write failing tests for bug reports"),
-    "rank": ("run_pytest", "rank patches"),
-    "repair": ("run_pytest", "write patches for a bug report, with a model"),
+    "issue": ("run", "write failing tests for bug reports"),
+    "rank": ("run", "rank patches"),
+    "repair": ("run", "write patches for a bug report, with a model"),
     "check": ("check", "say whether a test is a bug test of a report, whoever wrote it"),
-    "review": ("review", "accept, reject or edit the bug tests of the last run"),
+    "review": ("review", "accept or reject the bug tests of the last run"),
     "gate": ("gate", "say whether a change brings a test that fails without it"),
     "unmark": ("unmark", "remove the xfail marker from tests whose bug is fixed"),
     "models": ("models", "say which models there are, and measure one"),
 }
 #: The exit code of a program that a closed pipe ends, as shells give it.
 _PIPE_CLOSED = 141
-#: Commands that are not about a project.
-_ALONE = ("demo", "models")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -41,29 +39,21 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: pytest's own, or 4 for a usage error."""
-    words = sys.argv[1:] if arguments is None else list(arguments)
-    parser = _Parser(
-        prog="pytest-brt", description="Failing tests from bug reports, and patches ranked by them."
-    )
+    words = sys.argv[1:] if arguments is None else arguments
+    about = "Failing tests from bug reports, and patches ranked by them."
+    parser = _Parser(prog="pytest-brt", description=about)
     parser.add_argument("--version", action="version", version=f"pytest-brt {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    chosen = next((word for word in words if word in _COMMANDS), "")
     for name, (file, what) in _COMMANDS.items():
-        about = f"{what[0].upper()}{what[1:]}."
-        command = commands.add_parser(name, help=what, description=about)
-        if name == chosen:
-            command.set_defaults(typed=name)
-            if name not in _ALONE:
-                command.add_argument(
-                    "--root", metavar="DIR", default=".", help="the project (default: this folder)"
-                )
-            importlib.import_module(f"pytest_brt.cli.{file}").set_up(command)
+        command = commands.add_parser(name, help=what, description=f"{what.capitalize()}.")
+        if name in words:
+            command.add_argument("--root", default=".", help="the project (default: here)")
+            importlib.import_module(f"pytest_brt.cli.{file}").set_up(command, name)
     known, rest = parser.parse_known_args(words)
-    known.rest = rest
-    if rest and not getattr(known, "takes_rest", False):
+    if rest and "files" not in known:
         parser.error(f"unrecognized arguments: {' '.join(rest)}")
     try:
-        return known.command(known) or 0
+        return known.command(known, rest) if "files" in known else known.command(known) or 0
     except BrtError as error:
         say(f"pytest-brt: {error}", error=True)
         return 4

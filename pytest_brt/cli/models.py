@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import json
+import subprocess
+import sys
+import tempfile
 import time
 import tomllib
 from collections.abc import Iterator
 from importlib.resources import files
+from pathlib import Path
 
+from pytest_brt import __version__
+from pytest_brt.cli.demo import write_files
 from pytest_brt.errors import BrtError
 from pytest_brt.model.child import engines
 from pytest_brt.model.model import open_model
@@ -16,10 +23,12 @@ from pytest_brt.model.request import Message, Request, Usage
 from pytest_brt.model.spec import PORTS, gguf_files, read_spec
 from pytest_brt.shown import say
 
+#: The bugs on which a model is measured; "fix.diff" is what makes each right, which no model sees.
+_BUGS = Path(__file__).parent / "bugs.txt"
 _GB = 1e9
 
 
-def set_up(parser: argparse.ArgumentParser) -> None:
+def set_up(parser: argparse.ArgumentParser, _: str) -> None:
     """Say what the command takes."""
     parser.description = (
         "Say which models there are on this machine, and ask each server for one token. With "
@@ -30,40 +39,31 @@ def set_up(parser: argparse.ArgumentParser) -> None:
 
 
 def _models(arguments: argparse.Namespace) -> None:
-    if arguments.measure:
-        from pytest_brt.cli.measure import measure  # runs the tool itself
+    for line in _measured(arguments.measure) if arguments.measure else _found():
+        say(line)
 
-        measure(arguments.measure)
-        return
+
+def _found() -> Iterator[str]:
     known = gguf_files()
     no_files = "no GGUF files in the model folder (PYTEST_BRT_MODELS); or name one: gguf:FILE"
-    say("models of files, for --brt-model gguf:NAME:" if known else no_files)
+    yield "models of files, for --brt-model gguf:NAME:" if known else no_files
     for file in known:
-        size = file.stat().st_size
-        say(f"  {file.stem}: {size / _GB:.1f} GB; {file.parent}")
-    have = ", ".join(engines())
-    say(f"they are run by: {have or 'nothing yet: pip install ' + repr('pytest-brt[server]')}")
-    say("\nservers on their usual ports:")
-    for line in _servers():
-        say(f"  {line}")
-    say("\nworth having (facts of their makers; measure one here with --measure):")
-    rows = tomllib.loads(files("pytest_brt.model").joinpath("catalogue.toml").read_text("utf-8"))
-    for row in rows["model"]:
-        say(f"  {row['tier']:<9} {row['name']}: {row['size']}; {row['licence']}")
-        say(f"            {row['repository']} {row['file']}")
-
-
-def _servers() -> Iterator[str]:
-    """Yield a line for each usual server: which models it has, and whether one answers."""
+        yield f"  {file.stem}: {file.stat().st_size / _GB:.1f} GB; {file.parent}"
+    have = ", ".join(engines()) or "nothing yet: pip install 'pytest-brt[server]'"
+    yield f"they are run by: {have}"
+    yield "\nservers on their usual ports:"
     for scheme in PORTS:
         server = read_spec(f"{scheme}:").server
         try:
-            names = list(server.models())
-        except BrtError:
-            yield f"{scheme}: none on port {server.port}"
-            continue
-        listed = ", ".join(f"{scheme}:{name}" for name in names)
-        yield f"{listed or f'{scheme}: no models'} ({_one_token(f'{scheme}:{names[0]}')})"
+            names = [f"{scheme}:{name}" for name in server.models()]
+            yield f"  {', '.join(names)} ({_one_token(names[0])})"
+        except (BrtError, IndexError):
+            yield f"  {scheme}: no model on port {server.port}"
+    yield "\nworth having (facts of their makers; measure one here with --measure):"
+    rows = tomllib.loads(files("pytest_brt.model").joinpath("catalogue.toml").read_text("utf-8"))
+    for row in rows["model"]:
+        yield f"  {row['tier']:<9} {row['name']}: {row['size']}; {row['licence']}"
+        yield f"            {row['repository']} {row['file']}"
 
 
 def _one_token(text: str) -> str:
@@ -77,3 +77,41 @@ def _one_token(text: str) -> str:
     finally:
         model.close()
     return f"a token in {usage.cost.seconds:.1f} s"
+
+
+def _measured(spec: str) -> Iterator[str]:
+    """Let a model write tests for ten bugs, and yield how many of the first ones are right.
+
+    Raises:
+        BrtError: there is no such model.
+    """
+    name = read_spec(spec).text
+    right = tokens = 0
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="pytest-brt-measure-") as folder:
+        paths = write_files(_BUGS, Path(folder))
+        bugs = dict.fromkeys(path.partition("/")[0] for path in paths)
+        for bug in bugs:
+            is_right, spent = _try(Path(folder) / bug, spec)
+            right += is_right
+            tokens += spent
+            yield f"{bug}: {'right' if is_right else 'not right'}, {spent:,} tokens"
+    seconds = f"{time.monotonic() - begin:.0f} s (pytest-brt {__version__})"
+    yield f"\n{name}: {right} of {len(bugs)} right first, {tokens:,} tokens, {seconds}"
+
+
+def _try(folder: Path, spec: str) -> tuple[bool, int]:
+    """Return whether the first test for a bug fails on it and passes with its fix, and its cost."""
+    options = ("--rank=fix.diff", f"--model={spec}", "--report=report.json", "--write=no")
+    command = [sys.executable, "-P", "-m", "pytest_brt", "issue", "issue.md", *options]
+    subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    path = folder / "report.json"
+    if not path.exists():  # the run could not begin, as without any sandbox
+        return False, 0
+    report = json.loads(path.read_text("utf-8"))
+    costs = [attempt["cost"] for issue in report["issues"] for attempt in issue["attempts"]]
+    spent = sum(cost["prompt_tokens"] + cost["tokens"] for cost in costs)
+    patches = [patch for ranking in report["rankings"] for patch in ranking["patches"]]
+    passed = {c["test"] for patch in patches for c in patch["cells"] if c["verdict"] == "PASS"}
+    first = report["tests"][0] if report["tests"] else {"candidate": False}
+    return first["candidate"] and first["id"] in passed, spent

@@ -7,28 +7,25 @@ from pathlib import Path
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.subject import demand_project, find_subject
-from pytest_brt.plugin.options import read_pair
+from pytest_brt.plugin.option_list import MORE_OPTIONS, OPTIONS, REPEATED
+from pytest_brt.plugin.options import read_pair, read_seconds
 from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
 
+#: The options that say with which interpreter, in which sandbox, tests are run.
+_OPTIONS = ("python", "env", "timeout", "sandbox", "show", "net")
+
 
 def add_project_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say with which interpreter, in which sandbox, tests are run."""
-    parser.add_argument(
-        "--python", metavar="PATH", help="interpreter (default: the project's own, as pytest's)"
-    )
-    parser.add_argument(
-        "--env", metavar="NAME=VALUE", action="append", default=[], help="environment; repeatable"
-    )
-    parser.add_argument(
-        "--timeout", metavar="SECONDS", type=float, default=60.0, help="of one test (default: 60)"
-    )
-    parser.add_argument("--sandbox", metavar="NAME", default="auto", help="isolation")
-    parser.add_argument(
-        "--show", metavar="DIR", action="append", default=[], help="folder to read; repeatable"
-    )
-    parser.add_argument("--net", choices=("none", "host"), default="none", help="default: none")
+    for flag, _, metavar, kind, default, text in (*OPTIONS, *MORE_OPTIONS):
+        name = flag.removeprefix("--brt-")
+        if name in _OPTIONS:
+            action = "append" if kind in REPEATED else "store"
+            parser.add_argument(
+                f"--{name}", metavar=metavar, action=action, default=default, help=text
+            )
 
 
 def open_engine(arguments: argparse.Namespace) -> Runner:
@@ -38,11 +35,13 @@ def open_engine(arguments: argparse.Namespace) -> Runner:
         BrtError: the project, its interpreter or the isolation cannot be had.
     """
     try:
-        env = dict(map(read_pair, arguments.env))
+        env = dict(map(read_pair, arguments.env or ()))
+        limits = Limits(seconds=read_seconds(arguments.timeout))
     except ValueError as error:
-        raise UsageProblem(f"--env: {error}, got {arguments.env!r}") from error
+        given = f"--env {arguments.env}, --timeout {arguments.timeout}"
+        raise UsageProblem(f"{error}, got {given}") from error
     root = Path(arguments.root).resolve()
     demand_project(root)
-    sandbox = open_sandbox(arguments.sandbox, net=arguments.net, shown=arguments.show)
+    sandbox = open_sandbox(arguments.sandbox, net=arguments.net, shown=arguments.show or ())
     subject = find_subject(root, python=arguments.python, env=env, sandbox=sandbox)
-    return Runner(subject, sandbox, limits=Limits(seconds=arguments.timeout))
+    return Runner(subject, sandbox, limits=limits)

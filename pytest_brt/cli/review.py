@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.asked_call import stating
 from pytest_brt.pipeline.keeping import find_last_run
 from pytest_brt.render.answer import bug_tests, how_sure, reviewed
-from pytest_brt.render.causes import run_words
-from pytest_brt.render.words import call_words, count
+from pytest_brt.render.words import call_words, count, run_words
 from pytest_brt.shown import on_a_line, say
 from pytest_brt.store import LastRun, save_last_run
 from pytest_brt.types import JudgedTest, Review
 
 
-def set_up(parser: argparse.ArgumentParser) -> None:
+def set_up(parser: argparse.ArgumentParser, _: str) -> None:
     """Say what the command takes."""
     parser.description = (
         "Show each bug test of the last run, and say which are right. Patches are then ranked by "
@@ -28,63 +26,55 @@ def set_up(parser: argparse.ArgumentParser) -> None:
         "them apart is shown, too: the value that you accept becomes a test. To rank by a test of "
         "your own, give its file: 'pytest --brt-tests FILE --rank-fixes PATH'."
     )
-    for option, what in (
-        ("--accept", "these are right: bug tests (T1, T2, … or names), values (V1, …)"),
-        ("--reject", "these are wrong: bug tests (T1, T2, … or names)"),
-    ):
-        parser.add_argument(option, metavar="TEST", nargs="+", default=[], help=what)
+    about = "these are right: bug tests (T1, T2, …), values (V1, …)"
+    parser.add_argument("--accept", metavar="TEST", nargs="+", default=[], help=about)
+    about = "these are wrong: bug tests (T1, T2, …)"
+    parser.add_argument("--reject", metavar="TEST", nargs="+", default=[], help=about)
     parser.set_defaults(command=_review)
 
 
 def _review(arguments: argparse.Namespace) -> None:
     folder, last = find_last_run(arguments.root)
-    tests = [test for some in bug_tests(last.tests) for test in some]
+    sure, possible = bug_tests(last.tests)
+    tests = {f"T{number}": test for number, test in enumerate((*sure, *possible), 1)}
     if not tests:
         raise UsageProblem("the last run found no bug test: there is nothing to review")
-    known = {f"T{number}": judged for number, judged in enumerate(tests, 1)}
-    results = {f"V{number}": result for number, result in enumerate(_results(last, tests), 1)}
-    short = {judged.test.name: key for key, judged in known.items()}
-    short |= {key: key for key in (*known, *results)}
-    for word in (*arguments.accept, *arguments.reject):
-        if word not in short:
-            there_are = ", ".join([*known, *results])
-            raise UsageProblem(f"review: no test {word!r} (there are {there_are})")
-    reviews = {short[word]: Review.ACCEPTED for word in arguments.accept}
-    reviews |= {short[word]: Review.REJECTED for word in arguments.reject}
-    judged = [replace(one, review=reviews.get(key, one.review)) for key, one in known.items()]
-    for key, one in zip(known, judged, strict=True):
-        if key not in reviews:
-            _show(key, one)
-    for key, (words, make) in results.items():
-        say(on_a_line(f"{key}  {words}"))
-        if reviews.get(key) is Review.ACCEPTED:
-            # Another run may have given the short name to another value.
-            say(on_a_line(f"accepted: {words}"))
-            judged.append(make())
-    rest = (test for test in last.tests if not test.judgement.candidate)
-    save_last_run(folder, replace(last, tests=(*judged, *rest)))
+    values = {f"V{number}": value for number, value in enumerate(_values(last), 1)}
+    said = dict.fromkeys(arguments.accept, Review.ACCEPTED)
+    said |= dict.fromkeys(arguments.reject, Review.REJECTED)
+    for key in said:
+        if key not in (*tests, *values):
+            there_are = ", ".join((*tests, *values))
+            raise UsageProblem(f"review: no test {key!r} (there are {there_are})")
+    for key, test in tests.items():
+        if key not in said:
+            _show(key, test)
+        tests[key] = replace(test, review=said.get(key, test.review))
+    judged = list(tests.values())
+    for key, (words, value) in values.items():
+        # Another run may have given the short name to another value.
+        say(on_a_line(f"{'accepted: ' if key in said else key + '  '}{words}"))
+        judged += [value] if said.get(key) is Review.ACCEPTED else ()
+    save_last_run(folder, replace(last, tests=tuple(judged)))
     of, tally = count(len(judged), "test"), reviewed(judged)
     say(f"{tally} of {of}" if tally else f"{of}, not reviewed yet (--accept T1 --reject T2)")
 
 
-def _results(
-    last: LastRun, tests: Sequence[JudgedTest]
-) -> Iterator[tuple[str, Callable[[], JudgedTest]]]:
-    """Yield what leading patches give in calls, in words, and what makes a test that wants it."""
-    known = {judged.test.id: judged for judged in tests}
+def _values(last: LastRun) -> Iterator[tuple[str, JudgedTest]]:
+    """Yield what leading patches give in calls, in words, and a test that wants it."""
+    tests = {judged.test.id: judged for judged in last.tests}
     for telling in last.tellings:
         statements = (*telling.setup, telling.expression)
-        for given in telling.gives if telling.test in known else ():
+        for given in telling.gives if telling.test in tests else ():
             gives = {(given.text, given.raised): given.patches}
             words = call_words(telling.setup, telling.expression, gives)
-            yield words, partial(stating, known[telling.test], statements, given)
+            yield words, stating(tests[telling.test], statements, given)
 
 
 def _show(key: str, judged: JudgedTest) -> None:
-    test, judgement = judged.test, judged.judgement
-    state = ", rejected" if judged.review is Review.REJECTED else ""
+    test, state = judged.test, ", rejected" if judged.review is Review.REJECTED else ""
     say(on_a_line(f"{key}  {test.name}  ({how_sure(judged)}{state})"))
     say(textwrap.indent(textwrap.fill(test.oracle.sentence, 96), "    "))
-    if judgement.runs:
-        say(f"    now: {run_words(judgement.runs[0])}")
+    for run in judged.judgement.runs[:1]:
+        say(f"    now: {run_words(run)}")
     say(f"\n{textwrap.indent((test.source or '').strip(), '    | ')}\n")

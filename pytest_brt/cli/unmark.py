@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_brt.cli.project import add_project_options, open_engine
 from pytest_brt.edit.xfail import marked_tests, unmark
 from pytest_brt.errors import UsageProblem
-from pytest_brt.render.causes import run_words
+from pytest_brt.render.words import run_words
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.shown import say
@@ -17,15 +17,14 @@ from pytest_brt.store import write_bytes
 from pytest_brt.types import Verdict
 
 
-def set_up(parser: argparse.ArgumentParser) -> None:
+def set_up(parser: argparse.ArgumentParser, _: str) -> None:
     """Say what the command takes."""
     parser.description = (
-        "Runs each test that is marked as strictly expected to fail, without the "
-        "marker, and removes the marker from those that pass."
+        "Run each test that is marked as strictly expected to fail, without the "
+        "marker, and remove the marker from those that pass."
     )
-    parser.add_argument(
-        "tests", nargs="+", metavar="FILE[::TEST]", help="test file, or one test in it"
-    )
+    about = "test file, or one test in it"
+    parser.add_argument("tests", nargs="+", metavar="FILE[::TEST]", help=about)
     add_project_options(parser)
     parser.set_defaults(command=_unmark)
 
@@ -44,12 +43,11 @@ def _unmark_file(test: str, root: Path, engine: Runner) -> int:
         raise UsageProblem(
             f"unmark: no such file in the project: {file!r} (name test files, not folders)"
         )
-    place = path.relative_to(root).as_posix()
-    data = path.read_bytes()
+    place, before = path.relative_to(root).as_posix(), path.read_bytes()
+    data, left = before, 0
     nodes = (node,) if node else marked_tests(place, data)
     if not nodes:
         say(f"{place}: no test is marked")
-    left = 0
     for name in nodes:
         without = unmark(place, data, name)
         target = Test(id=name, path=place, source=without.decode(), node=name)
@@ -60,6 +58,6 @@ def _unmark_file(test: str, root: Path, engine: Runner) -> int:
         else:
             left = 1
             say(f"{place}::{name}: still marked: {run_words(run)}", error=True)
-    if data != path.read_bytes():
+    if data != before:
         write_bytes(path, data)
     return left

@@ -15,7 +15,7 @@ from pytest_brt.edit.xfail import mark_xfail
 from pytest_brt.errors import EditProblem
 from pytest_brt.project.imports import add_imports
 from pytest_brt.project.layout import escapes_root
-from pytest_brt.render.words import shortened
+from pytest_brt.render.words import cut
 from pytest_brt.types import CandidateTest, Issue
 
 
@@ -73,7 +73,7 @@ def _marked(placed: Placement, issue: Issue) -> Placement:
     report = issue.source if "://" in issue.source else PurePosixPath(issue.source).name
     after = placed.edit.after
     for node in placed.nodes:
-        reason = f"{shortened(issue.title, 45)} ({report})"
+        reason = f"{cut(issue.title, 45)} ({report})"
         after = mark_xfail(placed.edit.path, after, node, reason)
     return replace(placed, edit=replace(placed.edit, after=after))
 

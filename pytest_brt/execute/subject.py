@@ -23,7 +23,7 @@ from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.shown import shows_too_much
 from pytest_brt.sandbox.workspace import is_environment
-from pytest_brt.types.subject import Subject
+from pytest_brt.types import Subject
 
 #: Plugins that change which tests run, where, in what order or how they are reported.
 UNWANTED = frozenset(

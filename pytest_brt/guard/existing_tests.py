@@ -19,6 +19,7 @@ from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner, most_severe
 from pytest_brt.store import Journal
 from pytest_brt.types import (
+    CauseCode,
     ChosenBy,
     FailsBefore,
     FileChange,
@@ -28,7 +29,6 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
-from pytest_brt.types.cause import CauseCode
 
 #: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).
 EACH = 2.0

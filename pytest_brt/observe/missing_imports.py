@@ -14,7 +14,7 @@ from pytest_brt.project.layout import is_test_path, is_vendored, module_names, s
 from pytest_brt.pysource.names import Use
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.statements import Script, run_statements
-from pytest_brt.types.subject import Subject
+from pytest_brt.types import Subject
 
 #: Files that are searched, nearest to the root first, and bytes of one: larger ones are data.
 _FILES, _BYTES = 4000, 600_000

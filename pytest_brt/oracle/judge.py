@@ -21,13 +21,15 @@ from pytest_brt.oracle.report_facts import (
     failure_matches_report,
     shows_exception,
 )
-from pytest_brt.render.causes import failure_words, run_words
+from pytest_brt.render.words import FAILURES, run_words
 from pytest_brt.report.match import messages_agree
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
     CandidateTest,
+    Check,
     Evidence,
+    Finding,
     JudgedTest,
     Judgement,
     OracleKind,
@@ -35,7 +37,6 @@ from pytest_brt.types import (
     TestRun,
     Verdict,
 )
-from pytest_brt.types.finding import Check, Finding
 
 #: The runs of one test.
 Runs = tuple[TestRun, ...]
@@ -241,7 +242,7 @@ def failure_key(run: TestRun) -> str:
 
 def describe_failure(test: CandidateTest, run: TestRun) -> str:
     """Say in one line how a test failed."""
-    raised, words = run.raised, failure_words(test.oracle.kind)
+    raised, words = run.raised, FAILURES[test.oracle.kind]
     if raised and raised.name not in ASSERTIONS:
         return " in ".join(filter(None, (f"raises {raised.name}", _place(raised))))
     is_drafted = words and test.oracle.kind is not OracleKind.WRITTEN

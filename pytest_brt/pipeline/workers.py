@@ -16,8 +16,7 @@ from pytest_brt.rank.evaluate import evaluate
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.types import JudgedTest, Patch, PatchResult, Variation
-from pytest_brt.types.subject import Subject
+from pytest_brt.types import JudgedTest, Patch, PatchResult, Subject, Variation
 
 _PREFIX = "dask:"
 #: Seconds within which a scheduler must answer.

@@ -15,8 +15,8 @@ from pytest_brt.errors import EditProblem, StoreProblem
 from pytest_brt.execute.layout import hash_of
 from pytest_brt.plugin.options import Options, Write
 from pytest_brt.render.answer import bug_tests
-from pytest_brt.render.causes import run_words
 from pytest_brt.render.report import Report, Setting
+from pytest_brt.render.words import run_words
 from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
@@ -81,11 +81,11 @@ def write_report(path: Path, report: Report, record: RunRecord, root: Path) -> I
     """
     beside = ""
     if path.suffix == ".html":  # what another kind needs is not imported
-        from pytest_brt.render.html import html
+        from pytest_brt.render.page import html
 
         write_text(path, html(report))
     elif path.suffix == ".md":
-        from pytest_brt.render.markdown import markdown
+        from pytest_brt.render.page import markdown
 
         write_text(path, markdown(report))
     else:

@@ -274,7 +274,7 @@ class Session:
             return
         if self.unheard and not self.is_reached:
             yield f"exit code {NO_MODEL}: no model answered: {self.unheard}"
-        made = any(test.candidate and not test.given for test in report.tests)
+        made = any(test.candidate and test.issue for test in report.tests)
         if made and self.inputs.workbench.cache is not None and not report.rankings:
             rank = "pytest-brt rank DIR" if TYPED in os.environ else "pytest --rank-fixes DIR"
             yield (

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 #: Folders of tests; "testing" only at the root, for in a package it is what users' tests call.
 _TESTS = frozenset({"test", "tests", "unittests", "unit_tests"})

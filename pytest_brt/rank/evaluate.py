@@ -23,6 +23,8 @@ from pytest_brt.rank.variations import run_calls
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
+    Cause,
+    CauseCode,
     Cell,
     FileChange,
     JudgedTest,
@@ -34,7 +36,6 @@ from pytest_brt.types import (
     Variation,
     Verdict,
 )
-from pytest_brt.types.cause import Cause, CauseCode
 
 #: Takes what patches that make the same program have in common, and what runs the tests on one.
 Sharing = Callable[[str, Callable[[], PatchResult]], PatchResult]

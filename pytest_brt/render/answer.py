@@ -1,35 +1,46 @@
-"""What a report came to, by all attempts at it; docs/reports.md says more.
+"""What a report, and a ranking of patches, came to, in one or two sentences.
 
 A *bug test* is a test that fails because of the bug; *existing tests* are the project's own.
+docs/reports.md and docs/ranking.md say more.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pytest_brt.render.words import listed
+from pytest_brt.render.words import call_words, count, listed
 from pytest_brt.types import (
     Answer,
     Attempt,
-    Evidence,
+    FoundFix,
+    Guarded,
     JudgedTest,
-    Measured,
     Note,
     OracleKind,
+    Rank,
     Review,
+    RunRecord,
+    Standing,
     Status,
+    Telling,
     Verdict,
+    tied,
 )
 
+#: Codes of notes that an answer may be incomplete for.
+WARNINGS = ("interrupted", "not-tried", "put-at-top", "without-model")
 #: What to do about a test that may fail for another reason: where the report says nothing about
 #: what is right, and else.
 _SAY_WHAT_IS_RIGHT = (
     "it only checks that the reported result is gone; add to the report what should happen "
     "instead, as in '`f(1)` should return `2`'"
 )
-_ACCEPT = "read the test, and accept it with 'pytest-brt review' if it is right"
+_ACCEPT = (
+    "the report may mean something else; read the test, and accept it with 'pytest-brt review' "
+    "if it is right"
+)
 _CHECK_VERSION = "check that this is the version the report is about"
 #: What to do where no test runs: the project's own set-up, mostly.
 _OTHER_PYTHON = (
@@ -42,20 +53,24 @@ _ASK_AGAIN = (
     "('pytest-brt models')"
 )
 _NOTHING = Note(code="no-test", text="no test could be made from the report")
-#: What one test does, and what several do.
-_WORDS = {
-    Verdict.PASS: ("passes on this tree", "pass on this tree"),
-    Verdict.FAIL: ("fails for another reason", "fail for another reason"),
-    Verdict.BROKEN: ("cannot be run", "cannot be run"),
-    Verdict.TIMEOUT: ("takes too long", "take too long"),
-    Verdict.CRASH: ("crashes the interpreter", "crash the interpreter"),
-    Verdict.FLAKY: ("is flaky", "are flaky"),
-    Verdict.SKIP: ("is skipped", "are skipped"),
-}
-#: Codes of notes that an answer may be incomplete for.
-WARNINGS = ("interrupted", "not-tried", "put-at-top", "without-model")
+#: What to do by what a test does that is no bug test.
+_HINTS = {Verdict.PASS: _CHECK_VERSION, Verdict.BROKEN: _OTHER_PYTHON}
+#: Why no patch is known to fix the bug.
+_NO_BUG_TEST = Note(
+    code="no-bug-test",
+    text="no patch is known to be right: they are ordered by how many existing tests they break",
+    hint="a test of yours would tell (--brt-tests FILE), or a call in the report and its result",
+)
+_NO_TEST_RAN = Note(code="no-test-ran", text="no bug test could be run on any patch")
+_NONE_PASSES = Note(code="none-passes", text="none passes a bug test")
+_OWN_TESTS = Note(code="own-tests", text="none passes a bug test but its own")
 #: Measured tests from which on a share of them says something.
 _MANY = 10
+#: Tests that patches bring, and existing tests that a fix breaks, that are named.
+_NAMED = 4
+
+
+# -- reports ----------------------------------------------------------------------------------
 
 
 def bug_tests(tests: Iterable[JudgedTest]) -> tuple[tuple[JudgedTest, ...], tuple[JudgedTest, ...]]:
@@ -63,7 +78,7 @@ def bug_tests(tests: Iterable[JudgedTest]) -> tuple[tuple[JudgedTest, ...], tupl
     candidates = (test for test in tests if test.judgement.candidate)
     failing = sorted(candidates, key=lambda judged: -judged.judgement.confidence)
     sure = tuple(test for test in failing if test.judgement.counts)
-    return sure, tuple(test for test in failing if not test.judgement.counts)
+    return sure, tuple(failing[len(sure) :])
 
 
 def answer_issue(attempts: Sequence[Attempt]) -> Answer:
@@ -74,107 +89,189 @@ def answer_issue(attempts: Sequence[Attempt]) -> Answer:
     sure, possible = bug_tests(test for attempt in attempts for test in attempt.tests)
     for test in sure:
         if test.judgement.reproduces:
-            return _reproduced(test, len(sure))
+            probably = "" if test.judgement.confidence == 1 else ", probably"
+            fails = f"{test.test.name} fails{probably} because of this bug ({how_sure(test)})"
+            return Answer(status=Status.REPRODUCED, text=f"Reproduced: {fails}.")
     if sure or possible:
-        return _possible((*sure, *possible))
+        return _possible((*sure, *possible)[0])
     for attempt in attempts:
         if attempt.settled:
             return _not_here(attempt)
-    reason = _why_not(attempts)
-    text = "; ".join(filter(None, (reason.text, reason.hint)))
-    return _answer(Status.NOT_REPRODUCED, "Not reproduced", f": {text}.", reason=reason)
+    why = _why_not(attempts)
+    text = "; ".join(filter(None, (why.text, why.hint)))
+    return Answer(status=Status.NOT_REPRODUCED, text=f"Not reproduced: {text}.", reason=why)
 
 
-def _answer(
-    status: Status, headline: str, goes_on: str, *best: str, reason: Note | None = None
-) -> Answer:
-    text = headline + goes_on
-    return Answer(status=status, headline=headline, text=text, best=best, reason=reason)
-
-
-def _reproduced(best: JudgedTest, many: int) -> Answer:
-    name = best.test.name
-    likely = "" if best.judgement.confidence == 1 else ", probably"
-    fails = f"{name} fails{likely} because of this bug"
-    if many > 1:
-        fails = f"{many} bug tests fail{likely} because of this bug; the best is {name}"
-    return _answer(Status.REPRODUCED, "Reproduced", f": {fails} ({how_sure(best)}).", name)
-
-
-def _possible(tests: Sequence[JudgedTest]) -> Answer:
-    best = tests[0]
-    kinds = [test.test.oracle.kind for test in tests]
-    hint = f"the report may mean something else; {_ACCEPT}"
-    if kinds[0].sees_wrong_value and OracleKind.EQUALS not in kinds:
-        hint = _SAY_WHAT_IS_RIGHT
-    more = f" ({how_sure(best)}), but {hint}"
-    if best.judgement.evidence is Evidence.STATED_VALUE:  # a fix often gives another value
-        more = f": it does not return the value the report expects ({how_sure(best)}); {_ACCEPT}"
-    reason = Note(code="less-certain", text="it may fail for another reason", hint=hint)
-    goes_on = f": {best.test.name} fails{more}."
-    return _answer(Status.POSSIBLE, "Possibly reproduced", goes_on, best.test.name, reason=reason)
+def _possible(best: JudgedTest) -> Answer:
+    hint = _SAY_WHAT_IS_RIGHT if best.test.oracle.kind is OracleKind.GONE else _ACCEPT
+    return Answer(
+        status=Status.POSSIBLE,
+        text=f"Possibly reproduced: {best.test.name} fails ({how_sure(best)}), but {hint}.",
+        reason=Note(code="less-certain", text="it may fail for another reason", hint=hint),
+    )
 
 
 def _not_here(attempt: Attempt) -> Answer:
     """Return that a bug does not show, what a test sees instead, and what made it go away."""
-    seen, fix = attempt.settled[0].test.oracle.sentence, attempt.fix
-    goes_on = f": {fix.text}. {seen}" if fix else f": {seen[:-1]}; {_CHECK_VERSION}."
-    return replace(_answer(Status.NOT_HERE, "Not reproduced here", goes_on), fix=fix)
+    seen, fix = attempt.settled[0].test.oracle.sentence.removesuffix("."), attempt.fix
+    goes_on = f"{fix.text}. {seen}." if fix else f"{seen}; {_CHECK_VERSION}."
+    return Answer(status=Status.NOT_HERE, text=f"Not reproduced here: {goes_on}", fix=fix)
 
 
 def _why_not(attempts: Sequence[Attempt]) -> Note:
     """Return why a report gave no bug test, and what to do."""
-    # What pins what happens now is turned round afterwards.
-    tests = [
-        test
-        for attempt in attempts
-        for test in attempt.tests
-        if test.test.origin.strategy != "invert" or test.judgement.verdict is not Verdict.PASS
-    ]
-    notes = [note for one in attempts for note in (*one.misses, *one.notes)]
-    hint = next((note.hint for one in attempts for note in one.misses if note.hint), "")
-    if any(one.cost.calls or one.trajectories or one.endings for one in attempts):
-        hint = hint or _ASK_AGAIN
-    if not tests:
-        first = next((note for note in notes if note.code not in WARNINGS), _NOTHING)
-        return replace(first, hint=hint or first.hint)
-    verdicts = Counter(test.judgement.verdict for test in tests)
-    does = [
-        f"{many} {_WORDS.get(verdict, (verdict, verdict))[many > 1]}"
-        for verdict, many in verdicts.most_common()
-    ]
-    text = f"of the tests made from the report, {listed(does)}"
-    if not any(test.test.origin.model for test in tests):
-        if set(verdicts) == {Verdict.PASS}:
-            return Note(code="passes", text=text, hint=_CHECK_VERSION)
-        if set(verdicts) == {Verdict.BROKEN}:
-            cause = tests[0].judgement.runs[0].cause.text
-            return Note(code="broken", text=f"{text}: {cause}", hint=_OTHER_PYTHON)
-    return Note(code="other-tests", text=text, hint=hint or "see -v")
-
-
-# -- what is said of one test ------------------------------------------------------------------
+    notes = [note for attempt in attempts for note in (*attempt.misses, *attempt.notes)]
+    hints = [note.hint for note in notes if note.hint]
+    if any(attempt.cost.calls for attempt in attempts):
+        hints.append(_ASK_AGAIN)
+    for judged in (test for attempt in attempts for test in attempt.tests):
+        text = f"no test made from the report shows it: {judged.judgement.reason}"
+        hints.append(_HINTS.get(judged.judgement.verdict, "see -v"))
+        return Note(code="other-tests", text=text, hint=hints[0])
+    first = next((note for note in notes if note.code not in WARNINGS), _NOTHING)
+    return replace(first, hint="".join(hints[:1]))
 
 
 def how_sure(judged: JudgedTest) -> str:
-    """Return how likely a test is right, as in "85% sure"."""
+    """Return how likely a test is right, as in "85% sure"; no number where few were measured."""
     judgement = judged.judgement
     if judged.review is Review.ACCEPTED:
         return "accepted by you"
-    if share := percent(judgement.confidence, judgement.measured):
-        return f"{share} sure"
+    if judgement.measured and judgement.measured.of >= _MANY:
+        return f"{judgement.confidence:.0%} sure"
     if judgement.confidence == 1:
         return "taken as right"
     return "how often such tests are right is not known"
 
 
-def percent(confidence: float, measured: Measured | None) -> str:
-    """Return a confidence as in "85%", "" where too little was measured."""
-    return f"{confidence:.0%}" if measured is not None and measured.of >= _MANY else ""
-
-
 def reviewed(tests: Iterable[JudgedTest]) -> str:
     """Return what a person said about tests, as in "you accepted 2 and rejected 1", or ""."""
-    said = Counter(test.review for test in tests if test.review is not Review.OPEN)
-    parts = [f"{review} {many}" for review, many in sorted(said.items())]
-    return f"you {' and '.join(parts)}" if parts else ""
+    said = Counter(test.review for test in tests)
+    accepted, rejected = said[Review.ACCEPTED], said[Review.REJECTED]
+    return f"you accepted {accepted} and rejected {rejected}" if accepted or rejected else ""
+
+
+# -- rankings ---------------------------------------------------------------------------------
+
+
+def answer_ranking(record: RunRecord) -> Answer:
+    """Return what a ranking says about its patches, as in "Best: a.diff: passes …".
+
+    What else belongs to it are calls on which patches differ, existing tests that assert the bug,
+    and whose tests came with patches.
+    """
+    if record.not_run is not None:
+        missing = f"{len(record.not_run.patches)} of {record.not_run.of} patches"
+        text = f"No answer yet: {missing} did not run."
+        answer = Answer(status=Status.UNFINISHED, text=text)
+    else:
+        answer = _placed(record.ranks)
+    more = [f"They differ: {telling_words(telling)}." for telling in record.tellings]
+    guards = [rank.result.guarded for rank in record.ranks]
+    bugs = {bug.test: bug for guarded in guards if guarded for bug in guarded.disputed}
+    more += [
+        f"{bug.test} asserts the bug: it contradicts {bug.bug_test} about `{bug.call}`, and "
+        "counts against no patch."
+        for bug in bugs.values()
+    ]
+    brought = [test.test for test in record.brought if test.judgement.candidate]
+    came = _some([f"{test.name} came with {listed(test.origin.patches)}" for test in brought])
+    more += [f"{'; '.join(came)}."] if came else ()
+    return replace(answer, text=" ".join([answer.text, *more]))
+
+
+def _placed(ranks: Sequence[Rank]) -> Answer:
+    """Return which patch is first, or which are, and how sure that is."""
+    tried = [rank for rank in ranks if rank.epr is not None or rank.score is not None]
+    if not any(rank.passed for rank in tried):
+        return _none(ranks, tried)
+    if level := tied(tried):
+        return _tie(level)
+    leader = tried[0]
+    name, does, doubt = leader.name, _does(leader), leader.doubt
+    status, text = Status.BEST, f"Best: {name}: {does}."
+    if len(tried) == 1 + len(leader.copies):
+        status, text, doubt = Status.ONLY, f"Only {name} could be tried: it {does}.", None
+    elif doubt:
+        status, text = Status.UNSURE, f"Possibly {name}: {does}, but {doubt.text}."
+    return Answer(status=status, text=text, best=(name,), reason=doubt)
+
+
+def _tie(level: Sequence[Rank]) -> Answer:
+    """Return that several patches share the first place."""
+    is_same = level[0].standing is Standing.TIED
+    like = "pass the same tests" if is_same else "are too close to call"
+    names = tuple(rank.name for rank in level)
+    each = "each" if len(set(map(_does, level))) == 1 else names[0]
+    return Answer(
+        status=Status.TIE,
+        text=f"No patch stands out: {listed(names)} {like}: {each} {_does(level[0])}.",
+        best=names,
+        reason=Note(code="tests" if is_same else "odds", text=like),
+    )
+
+
+def _none(ranks: Sequence[Rank], tried: Sequence[Rank]) -> Answer:
+    """Return that no patch is known to fix the bug, and why."""
+    reason = _NO_TEST_RAN
+    if any(rank.result.passes_own for rank in ranks):
+        reason = _OWN_TESTS
+    elif any(rank.epr is not None for rank in tried):
+        reason = _NONE_PASSES
+    elif not tried and any(rank.place for rank in ranks):
+        reason = _NO_BUG_TEST
+    text = f"No patch stands out: {reason.text}."
+    if reason.hint:
+        text = f"No bug test, so {reason.text}; {reason.hint}."
+    return Answer(status=Status.NONE, text=text, reason=reason)
+
+
+def _does(rank: Rank) -> str:
+    return _passes(rank.passed, rank.total, rank.result.guarded)
+
+
+def fix_words(fix: FoundFix) -> str:
+    """Return what a fix does to all tests that were run on it, with the names of those it breaks.
+
+    As in "passes 4 of 4 bug tests and breaks 1 of 9 existing tests: tests/test_a.py::test_b".
+    """
+    does = _passes(len(fix.passed), fix.total, fix.guarded)
+    broken = [item.test for item in fix.guarded.regressions] if fix.guarded else []
+    return f"{does}: {', '.join(_some(broken))}" if broken else does
+
+
+def _passes(passed: int, total: int, guarded: Guarded | None) -> str:
+    tests = (
+        f"passes {passed} of {count(total, 'bug test')}" if total else "was tried by no bug test"
+    )
+    if guarded is None or not guarded.ran:
+        return f"{tests} (no existing test ran)"
+    broken = len(guarded.regressions)
+    if guarded.reached == 0 and not broken:
+        return f"{tests}, and no existing test is known to run the changed lines"
+    return f"{tests} and breaks {broken or 'none'} of {count(guarded.ran, 'existing test')}"
+
+
+def _some(names: Sequence[str]) -> Sequence[str]:
+    return [*names[:_NAMED], "…"] if len(names) > _NAMED else names
+
+
+def notes_of(ranks: Sequence[Rank]) -> Iterator[str]:
+    """Yield how the existing tests were chosen, and what expressions of bug tests give."""
+    for guard in [rank.result.guarded for rank in ranks if rank.result.guarded][:1]:
+        why = "".join(f" ({note.text})" for note in guard.shortfalls)
+        yield f"{guard.ran} of {guard.total} existing tests ran on each patch{why}"
+    values: dict[str, dict[tuple[str, str], list[str]]] = {}
+    for rank in ranks:
+        for value in rank.result.values:
+            unpatched = {(value.before, value.raised_before): ["no patch"]}
+            gives = values.setdefault(value.expression, unpatched)
+            gives.setdefault((value.text, value.raised), []).append(rank.name)
+    for expression, gives in values.items():
+        yield call_words((), expression, gives)
+
+
+def telling_words(telling: Telling) -> str:
+    """Return what a call gives, as in "`f(1)` gives `2` (a.diff), raises KeyError (b.diff)"."""
+    gives = {(given.text, given.raised): given.patches for given in telling.gives}
+    return call_words(telling.setup, telling.expression, gives)

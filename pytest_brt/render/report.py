@@ -7,33 +7,30 @@ these classes and their comments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import ClassVar, Literal
 
 from pytest_brt.types import (
     Answer,
     AssertedBug,
     Author,
-    ChosenBy,
     Cost,
     Ending,
     Evidence,
-    FixSource,
     Localised,
     Measured,
     Note,
     NotRun,
     OracleKind,
     Review,
-    Standing,
     Telling,
     Value,
     Verdict,
 )
+from pytest_brt.types.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Setting:
     """What a run was made with."""
 
@@ -57,7 +54,7 @@ class Setting:
         return f"{self.ended} · {about} · {self.command}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Outcome:
     """What a test did on one tree."""
 
@@ -69,7 +66,7 @@ class Outcome:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class TestEntry:
     """A test that was considered."""
 
@@ -80,16 +77,12 @@ class TestEntry:
     id: str
     #: Of the test function, with its class where there is one.
     name: str
-    #: Id of the report; empty for tests given with `--brt-tests`.
+    #: Id of the report; empty for tests that were given, which count for every report.
     issue: str
-    #: It was given, or an earlier run wrote it: it counts for every report.
-    given: bool
     #: Who made it: `replay`, …; `given` for a person's, `patch` for one that came with a patch.
     strategy: str
     #: Whose test it is.
     author: Author
-    #: The model that wrote it, or empty.
-    model: str
     #: Names of the patches that it came with.
     brought_by: tuple[str, ...]
     #: By what it tells wrong from right; the same in words.
@@ -104,9 +97,6 @@ class TestEntry:
     candidate: bool
     #: It decides which patch leads, and is written: a confidence of 0.6 or more.
     counts: bool
-    #: It may be said that it reproduces the report: a confidence of 0.8 or more, of at least twenty
-    #: such tests, or a person's word.
-    reproduces: bool
     #: What it rests on; null for tests of people and models.
     evidence: Evidence | None
     #: How many tests with such evidence were right, and how many were measured; null where
@@ -117,17 +107,11 @@ class TestEntry:
     confidence: float
     #: The same in words; without a number where fewer than ten were measured.
     sure: str
-    #: What it does on the unpatched tree, and why it is judged so.
+    #: What it does on the unpatched tree; why it is no bug test, or how it fails.
     verdict: Verdict
     reason: str
-    #: How it fails there, and the last place in the project that this came through, or empty.
-    failure: str
-    at: str
     #: What a person said about it.
     review: Review
-    #: How many of a model's samples fail like it, and of how many.
-    agree: int
-    samples: int
 
     @property
     def full_name(self) -> str:
@@ -135,17 +119,7 @@ class TestEntry:
         return self.name if self.source else f"{self.file}::{self.name}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialogue:
-    """How a dialogue with a model went."""
-
-    #: What was done in each step.
-    actions: tuple[str, ...]
-    #: Why it ended.
-    ending: Ending
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AttemptEntry:
     """One run of one strategy at a report."""
 
@@ -157,13 +131,13 @@ class AttemptEntry:
     seconds: float
     #: What was spent on a model.
     cost: Cost
-    #: Those with a model.
-    dialogues: tuple[Dialogue, ...]
-    #: Why each sample of a prompt ended, of strategies that have no dialogues.
+    #: What was done in each step of the dialogues with a model.
+    actions: tuple[str, ...]
+    #: Why the last of these ended, or each sample of a prompt.
     endings: tuple[Ending, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class IssueEntry:
     """A bug report, and what it came to."""
 
@@ -183,28 +157,21 @@ class IssueEntry:
     attempts: tuple[AttemptEntry, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ExistingTests:
     """What the project's own tests say about a patch."""
 
-    #: Tests that pass on the unpatched tree and were run on the patched one, and all there are.
+    #: Tests that pass on the unpatched tree and were run on the patched one.
     ran: int
-    total: int
     #: Those chosen that execute a changed line; null where that cannot be seen.
     reached: int | None
-    #: By what they were chosen.
-    by: ChosenBy
     #: Tests that fail newly.
     broken: tuple[Outcome, ...]
     #: Those that do because they assert the bug: they count against no patch.
     disputed: tuple[AssertedBug, ...]
-    #: Why no more were run.
-    shortfalls: tuple[Note, ...]
-    #: Wall-clock.
-    seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PatchEntry:
     """A candidate patch."""
 
@@ -214,10 +181,7 @@ class PatchEntry:
     source: str
     #: As it was given.
     diff: str
-    #: Lines added and removed.
-    size: int
-    #: Whether it applies to the tree; else why not.
-    applies: bool
+    #: Why it does not apply to the tree; null where it does.
     refused: Note | None
     #: What is odd about it.
     remarks: tuple[Note, ...]
@@ -226,38 +190,53 @@ class PatchEntry:
     #: First and last rank that it may have; they differ where patches share theirs.
     place: tuple[int, int] | None
     #: Bug tests that pass, of those that ran.
-    passed: int = 0
-    total: int = 0
+    passed: int
+    total: int
     #: Ensemble Pass Rate: the share of candidate tests that pass, 0 to 1; null without any.
-    epr: float | None = None
+    epr: float | None
     #: Probability that it is right.
-    score: float | None = None
-    #: How sure the order is at its place; null for a single patch.
-    standing: Standing | None = None
+    score: float | None
     #: The evidence of the strongest sure test that the first patch passes, `yours` where a person
     #: gave or accepted it; empty for all others.
-    leads_by: str = ""
+    leads_by: str
     #: Names of the patches that make the same program.
-    copies: tuple[str, ...] = ()
+    copies: tuple[str, ...]
     #: What moved its score, strongest first, in words.
-    because: tuple[str, ...] = ()
-    #: What the bug tests did on it; and those that came with it, which do not count here.
+    because: tuple[str, ...]
+    #: What the bug tests did on it, but for those that came with it.
     cells: tuple[Outcome, ...]
-    own_cells: tuple[Outcome, ...]
     #: Null when none were run.
     existing: ExistingTests | None
     #: What the expressions of bug tests give on it that only say what is wrong.
     values: tuple[Value, ...]
-    #: Wall-clock.
-    seconds: float
 
     @property
-    def broken(self) -> tuple[Outcome, ...]:
-        """The existing tests that fail newly."""
-        return self.existing.broken if self.existing else ()
+    def leads(self) -> bool:
+        """Whether it is among the first, and passes something."""
+        return self.place is not None and self.place[0] == 1 and self.passed > 0
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """Its cells in the table of a ranking; `HEADS` are its columns."""
+        existing, broken = self.existing, "-"
+        if existing is not None:
+            is_unknown = existing.reached == 0 and not existing.broken
+            broken = f"{len(existing.broken)}/{existing.ran} break"
+            broken = "none run it" if is_unknown else broken
+        return (
+            "-".join(map(str, dict.fromkeys(self.place or "-"))),
+            self.name,
+            f"{self.passed}/{self.total} pass" if self.total else "-",
+            broken,
+            *("-" if figure is None else f"{figure:.2f}" for figure in (self.epr, self.score)),
+            self.note,
+        )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+HEADS = ("rank", "patch", "bug tests", "existing tests", "EPR", "score", "note")
+
+
+@value
 class Ranking:
     """The patches for one report, or for the tests that were given."""
 
@@ -271,39 +250,38 @@ class Ranking:
     not_run: NotRun | None
     #: Calls on which leading patches differ that nothing else tells apart.
     tellings: tuple[Telling, ...]
-    #: How many calls were tried on patches, to find one.
-    tried: int
     #: What there is to say about the existing tests and values, in words.
     notes: tuple[str, ...]
 
+    @property
+    def table(self) -> list[tuple[str, ...]]:
+        """A row of heads, then one for each patch, best first; the note comes last.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+        What no patch has has no column.
+        """
+        rows = (HEADS, *(patch.row for patch in self.patches))
+        columns = [column for column in zip(*rows, strict=True) if {*column[1:]} != {"-"}]
+        return list(zip(*columns, strict=True))
+
+
+@value
 class FixEntry:
     """A candidate fix that a repair found."""
 
     #: Its name among the patches.
     patch: str
-    #: Whether the agent wrote it, or a model that was asked for variants.
-    source: FixSource
     #: It passes the failing tests that are trusted, and breaks no other that was run.
     plausible: bool
-    #: Failing tests that pass with it, and how many there are.
-    passed: tuple[str, ...]
-    total: int
     #: What it does, in words.
     does: str
-    #: What the bug was held to be.
-    hypothesis: str
     #: The fix itself.
     diff: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RepairEntry:
     """One run of one repair strategy."""
 
-    #: Id of the report.
-    issue: str
     #: Its strategy's name.
     strategy: str
     #: Number of the run within its strategy, from 0.
@@ -323,7 +301,7 @@ class RepairEntry:
     fixes: tuple[FixEntry, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Report:
     """All that one run found out."""
 
@@ -344,19 +322,15 @@ class Report:
     #: Where each localised bug may be.
     places: tuple[Localised, ...]
 
-    def tests_of(self, issue: str) -> tuple[TestEntry, ...]:
-        """Return the tests by which the patches of a report may be ranked."""
-        return tuple(test for test in self.tests if test.given or test.issue == issue)
+    def sections(
+        self,
+    ) -> Iterator[tuple[IssueEntry | None, tuple[TestEntry, ...], Ranking | None]]:
+        """Yield each report, the tests that are considered for it, and the ranking for it.
 
-    def sections(self) -> Iterator[tuple[IssueEntry | None, Ranking | None]]:
-        """Yield each report with its ranking, then rankings of no report."""
-        rankings = {ranking.issue: ranking for ranking in self.rankings}
-        for issue in self.issues:
-            yield issue, rankings.pop(issue.id, None)
-        for ranking in rankings.values():
-            yield None, ranking
-
-
-def candidates(tests: Iterable[TestEntry]) -> tuple[TestEntry, ...]:
-    """Return the bug tests, the sure ones and the possible ones."""
-    return tuple(test for test in tests if test.candidate)
+        A ranking of no report comes last.
+        """
+        for issue in (*self.issues, None):
+            about = issue.id if issue else ""
+            ranking = next((one for one in self.rankings if one.issue == about), None)
+            if issue or ranking:
+                yield issue, tuple(t for t in self.tests if t.issue in ("", about)), ranking

@@ -1,10 +1,28 @@
-"""Words that any sentence may need: numbers of things, lists of names, texts cut to size."""
+"""Words that any sentence may need; every room above `types` may use them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from pytest_brt.shown import on_a_line
+from pytest_brt.types import CauseCode, Cell, OracleKind, TestRun
+
+#: What it means that a test of a kind fails; "" when the exception tells.
+FAILURES = {
+    OracleKind.NO_RAISE: "",
+    OracleKind.MUST_RAISE: "no exception is raised",
+    OracleKind.EQUALS: "does not return the value that the report expects",
+    OracleKind.GONE: "still returns the reported value",
+    OracleKind.NO_TRACEBACK: "the command still ends in a traceback",
+    OracleKind.WRITTEN: "its assertion does not hold",
+}
+
+
+def run_words(run: TestRun | Cell) -> str:
+    """Return on one line why a run has its verdict."""
+    if run.exercised is False and run.cause.code in (CauseCode.PASSED, CauseCode.RAISED):
+        return f"{run.cause.text}; patch not exercised"
+    return run.cause.text
 
 
 def listed(names: Sequence[str]) -> str:
@@ -13,7 +31,7 @@ def listed(names: Sequence[str]) -> str:
     >>> listed(["a", "b", "c"])
     'a, b and c'
     """
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def count(number: int, noun: str) -> str:
@@ -22,13 +40,10 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{ending}"
 
 
-def shortened(text: str, cut: int | None) -> str:
-    """Return `text` on one line of at most `cut` characters, cut between words if it can be."""
-    line = " ".join(text.split())
-    if cut is None or len(line) <= cut:
-        return line
-    words = line[:cut].rpartition(" ")[0]
-    return f"{words if len(words) > cut // 2 else line[: cut - 1]}…"
+def cut(text: str, length: int) -> str:
+    """Return text on one line of at most `length` characters, with its blanks."""
+    line = on_a_line(text)
+    return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
 def call_words(
@@ -40,13 +55,7 @@ def call_words(
     """
     inner = [line for line in setup if not line.startswith(("import ", "from "))]
     parts = [
-        f"{f'raises {raised}' if raised else f'gives `{_cut(text, 80)}`'} ({listed(names)})"
+        f"{f'raises {raised}' if raised else f'gives `{cut(text, 80)}`'} ({listed(names)})"
         for (text, raised), names in gives.items()
     ]
-    return f"`{_cut('; '.join([*inner, expression]), 120)}` {', '.join(parts)}"
-
-
-def _cut(code: str, length: int) -> str:
-    """Return code on one line, with its blanks, which may matter."""
-    line = on_a_line(code)
-    return line if len(line) <= length else f"{line[: length - 1]}…"
+    return f"`{cut('; '.join([*inner, expression]), 120)}` {', '.join(parts)}"

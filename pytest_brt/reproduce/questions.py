@@ -16,7 +16,7 @@ from pytest_brt.agents.reply import first_object
 from pytest_brt.model.model import Model
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import failing_line, rescored
-from pytest_brt.render.causes import run_words
+from pytest_brt.render.words import run_words
 from pytest_brt.reproduce.prompt import Findings, fitted
 from pytest_brt.types import COUNTS, Issue, JudgedTest
 

@@ -11,7 +11,7 @@ from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.process import Deadlines
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox
-from pytest_brt.types.subject import Subject
+from pytest_brt.types import Subject
 
 #: Seconds within which an interpreter must have said what it is.
 _PATIENCE = 60.0

@@ -19,9 +19,7 @@ from pytest_brt.sandbox.results import Reading, make_run, tree_too_slow
 from pytest_brt.sandbox.sandbox import Sandbox
 from pytest_brt.sandbox.view import INSIDE, View, make_view
 from pytest_brt.sandbox.workspace import HeldFolder, NoRoom, name_full_disk, private_copy
-from pytest_brt.types import FileChange, TestRun, Verdict
-from pytest_brt.types.cause import CauseCode
-from pytest_brt.types.subject import Subject
+from pytest_brt.types import CauseCode, FileChange, Subject, TestRun, Verdict
 
 #: Processes for what is left of some tests, one after the other.
 _MOST_PROCESSES = 200

@@ -20,8 +20,7 @@ from pytest_brt.sandbox.shown import (
     shows_too_much,
 )
 from pytest_brt.sandbox.workspace import Workspace
-from pytest_brt.types import Frame, Raised
-from pytest_brt.types.subject import Subject
+from pytest_brt.types import Frame, Raised, Subject
 
 #: Our scripts of the project's interpreter.
 INSIDE = str(Path(__file__).with_name("inside"))

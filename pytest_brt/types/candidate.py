@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_brt.types.outcome import Raised, TestRun, Verdict
 from pytest_brt.types.patch import FileChange
+from pytest_brt.types.run import Raised, TestRun, Verdict
+from pytest_brt.types.value import value
 
 
 class OracleKind(StrEnum):
@@ -26,7 +26,7 @@ class OracleKind(StrEnum):
         return self in (OracleKind.EQUALS, OracleKind.GONE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Oracle:
     """Why a test's failure is held to be the bug."""
 
@@ -47,7 +47,7 @@ class Author(StrEnum):
     PERSON = "person"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Origin:
     """Who wrote a test, so that it can be written again."""
 
@@ -70,7 +70,7 @@ class Origin:
         return Author.MODEL if self.model else Author.REPORT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class CandidateTest:
     """A test that may reproduce a bug; whether it does, its Judgement says."""
 
@@ -118,7 +118,7 @@ class Evidence(StrEnum):
     PATCH_TEST = "patch-test"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Measured:
     """How many tests with the same evidence were right, on reports no rule was written with."""
 
@@ -131,7 +131,7 @@ class Measured:
         return (self.right + 2) / (self.of + 4)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Judgement:
     """What the runs on the buggy tree say about a test."""
 
@@ -174,10 +174,50 @@ class Review(StrEnum):
     REJECTED = "rejected"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class JudgedTest:
     """A test together with its judgement."""
 
     test: CandidateTest
     judgement: Judgement
     review: Review = Review.OPEN
+
+
+class Check(StrEnum):
+    """What makes a test a bug test of a report."""
+
+    #: Does it fail on the unpatched tree?
+    FAILS = "fails"
+    #: Does it do so every time?
+    STEADY = "steady"
+    #: Does it lack nothing here: a package, a fixture, a network?
+    EQUIPPED = "equipped"
+    #: Does it fail for the reason that the report gives?
+    AS_REPORTED = "as-reported"
+    #: Does it demand nothing that the report complains about?
+    HONEST = "honest"
+
+
+@value
+class Finding:
+    """The answer to one of these questions."""
+
+    question: Check
+    #: None where it cannot be told.
+    answer: bool | None
+    #: Why, "" where there is nothing to say.
+    said: str
+
+
+@value
+class Examined:
+    """A test, and what was found of it."""
+
+    #: As pytest calls it.
+    test: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_bug_test(self) -> bool:
+        """Whether it is a bug test of the report: all answers are yes."""
+        return all(one.answer for one in self.findings)

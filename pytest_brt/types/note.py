@@ -1,11 +1,13 @@
-"""What is said of a thing: a code for programs, and a text for people."""
+"""What is said of a thing: a code for programs, a text for people, and what it all comes to."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from enum import StrEnum
+
+from pytest_brt.types.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Note:
     """Something that was found out, written where it is known."""
 
@@ -17,7 +19,7 @@ class Note:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Fix:
     """What made a bug go away, as far as the history tells."""
 
@@ -27,3 +29,39 @@ class Fix:
     text: str
     #: The commit that fixed it, or empty.
     commit: str = ""
+
+
+class Status(StrEnum):
+    """What a report, or a ranking, came to."""
+
+    REPRODUCED = "reproduced"
+    #: A test fails, perhaps for another reason.
+    POSSIBLE = "possible"
+    NOT_REPRODUCED = "not-reproduced"
+    #: What the report complains about does not show on this tree.
+    NOT_HERE = "not-here"
+    BEST = "best"
+    #: A patch is first, and that is not sure.
+    UNSURE = "unsure"
+    TIE = "tie"
+    #: No other patch could be tried.
+    ONLY = "only"
+    #: No patch is known to fix the bug.
+    NONE = "none"
+    #: Patches were not run.
+    UNFINISHED = "unfinished"
+
+
+@value
+class Answer:
+    """What a report, or a ranking, came to."""
+
+    status: Status
+    #: One or two sentences.
+    text: str
+    #: The patches that are first.
+    best: tuple[str, ...] = ()
+    #: Why it is so; null where that is plain.
+    reason: Note | None = None
+    #: What made the bug go away; null where that is not known.
+    fix: Fix | None = None

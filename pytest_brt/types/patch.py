@@ -1,16 +1,17 @@
-"""Changes of a tree, and what tests did on a patched tree."""
+"""Changes of a tree, what tests did on a patched tree, and where patches stand."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import field
 from enum import StrEnum
 
-from pytest_brt.types.cause import Cause, CauseCode
 from pytest_brt.types.note import Note
-from pytest_brt.types.outcome import Frame, Raised, Verdict
+from pytest_brt.types.run import Cause, CauseCode, Frame, Raised, Verdict
+from pytest_brt.types.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class FileChange:
     """The new content of one file of a tree; None deletes it."""
 
@@ -19,7 +20,7 @@ class FileChange:
     executable: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Patch:
     """A candidate fix, as text."""
 
@@ -33,7 +34,7 @@ class Patch:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AppliedPatch:
     """What a patch makes of a tree."""
 
@@ -42,7 +43,7 @@ class AppliedPatch:
     remarks: tuple[Note, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Cell:
     """One test on one patched tree."""
 
@@ -54,7 +55,7 @@ class Cell:
     exercised: bool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Regression:
     """An existing test that passed on the unpatched tree and does not on a patched one."""
 
@@ -67,7 +68,7 @@ class Regression:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class AssertedBug:
     """An existing test that asserts the bug, so that it counts against no patch."""
 
@@ -78,7 +79,7 @@ class AssertedBug:
     bug_test: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class FailsBefore:
     """An existing test that does not pass on the unpatched tree."""
 
@@ -88,7 +89,7 @@ class FailsBefore:
     raised: Raised | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Outcome:
     """What a call gives on a tree; nothing where that cannot be told or compared."""
 
@@ -101,7 +102,7 @@ class Outcome:
     frame: Frame | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Variation:
     """The call of a bug test, or the same with one literal changed."""
 
@@ -116,7 +117,7 @@ class Variation:
     stumbles: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Value:
     """What the expression of a bug test gives on a patched tree; it decides nothing."""
 
@@ -142,7 +143,7 @@ class ChosenBy(StrEnum):
     NAMES = "names"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Guarded:
     """What the project's existing tests say about a patched tree."""
 
@@ -164,7 +165,7 @@ class Guarded:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class PatchResult:
     """A row: all tests on one patched tree."""
 
@@ -225,3 +226,93 @@ class PatchResult:
     def regressions(self) -> tuple[Regression, ...]:
         """The existing tests that it makes fail."""
         return self.guarded.regressions if self.guarded else ()
+
+
+class Standing(StrEnum):
+    """How sure the order is at a patch's place."""
+
+    #: It leads, the odds tell it from all others, a believed test and existing tests support it.
+    SEPARATED = "separated"
+    #: The odds tell it from the leading patch.
+    BEHIND = "behind"
+    #: The same tests pass on it as on a leading patch.
+    TIED = "tied"
+    #: It behaves differently from the leading patch, but not so that one is clearly better.
+    CLOSE = "too-close"
+    #: It leads by the odds, and what that rests on is not enough to say so (`Rank.doubt`).
+    UNSURE = "unsure"
+    NO_EVIDENCE = "no-evidence"
+
+
+@value
+class Rank:
+    """Where a patch stands among the others (EPR: paper 001, section on fix selection)."""
+
+    result: PatchResult
+    #: Share of candidate BRTs with a valid cell that pass, in 0..1; None without any.
+    epr: float | None
+    passed: int
+    total: int
+    #: First and last place that it may have: those of the patches that share it.
+    place: tuple[int, int] | None = None
+    #: Probability that the patch is right, as the weighted ranker estimates it; in 0..1.
+    score: float | None = None
+    standing: Standing | None = None
+    #: Why it does not lead clearly, though the odds say so.
+    doubt: Note | None = None
+    #: What the strongest sure test rests on that the first patch passes; "" for all others.
+    leads_by: str = ""
+    #: Number of its group: patches on which the same tests pass; 0 for none.
+    group: int = 0
+    #: Names of the patches that make the same program.
+    copies: tuple[str, ...] = ()
+    #: What moved its score, strongest first, a few words each.
+    because: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The patch's."""
+        return self.result.patch.name
+
+
+def tied(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
+    """Return the patches that share the first place; copies of the first are not among them."""
+    standing = ranks[0].standing if ranks else None
+    if standing not in (Standing.TIED, Standing.CLOSE):
+        return ()
+    return tuple(r for r in ranks if r.standing is standing and r.name not in ranks[0].copies)
+
+
+@value
+class NotRun:
+    """The patches that should have been run and were not, or not to the end."""
+
+    #: Their names.
+    patches: tuple[str, ...]
+    #: How many patches there are, with these.
+    of: int
+
+
+@value
+class Given:
+    """What the call gives on some patches."""
+
+    #: Names of the patches.
+    patches: tuple[str, ...]
+    #: The value as Python shows it; "" where it raises.
+    text: str = ""
+    #: Type of the exception; "" for a value.
+    raised: str = ""
+
+
+@value
+class Telling:
+    """The smallest call found on which leading patches differ; none of them is right for that."""
+
+    #: Id of the bug test whose call was varied.
+    test: str
+    #: What is run first, imports among it, and the expression.
+    setup: tuple[str, ...]
+    expression: str
+    #: What it gives, in the order of the patches.
+    gives: tuple[Given, ...]

@@ -1,22 +1,145 @@
-"""What a run found: where a bug may be, fixes, and where patches stand."""
+"""What a run found: attempts at reports, their dialogues with a model, fixes and places."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import field
 from enum import StrEnum
 
-from pytest_brt.types.attempt import Attempt
 from pytest_brt.types.candidate import JudgedTest
-from pytest_brt.types.cost import Cost
-from pytest_brt.types.dialogue import Trajectory
-from pytest_brt.types.issue import Issue
-from pytest_brt.types.note import Note
-from pytest_brt.types.patch import Guarded, Patch, PatchResult
-from pytest_brt.types.step import FixSource
+from pytest_brt.types.note import Fix, Note
+from pytest_brt.types.patch import FileChange, Guarded, NotRun, Patch, Rank, Telling
+from pytest_brt.types.report import Issue
+from pytest_brt.types.run import Verdict
+from pytest_brt.types.value import value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
+class Cost:
+    """What was spent on a model."""
+
+    calls: int = 0
+    #: Tokens of the prompts, and those of them that had to be evaluated.
+    prompt_tokens: int = 0
+    evaluated: int = 0
+    #: Tokens made.
+    tokens: int = 0
+    #: Wall-clock seconds of waiting for it.
+    seconds: float = 0.0
+
+    def __add__(self, other: Cost) -> Cost:
+        """Return the sum of both."""
+        return Cost(
+            calls=self.calls + other.calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            evaluated=self.evaluated + other.evaluated,
+            tokens=self.tokens + other.tokens,
+            seconds=self.seconds + other.seconds,
+        )
+
+
+@value
+class Call:
+    """An action that a model asked for, as it was understood."""
+
+    action: str
+    #: In the order of the action's arguments; all of them, with their defaults.
+    arguments: tuple[tuple[str, str], ...] = ()
+    #: The fenced blocks that came with it, each ending with a newline.
+    code: tuple[str, ...] = ()
+
+
+class FixSource(StrEnum):
+    """Who wrote a fix."""
+
+    #: The agent, in a dialogue.
+    AGENT = "agent"
+    #: A model that was asked for variants of the agent's.
+    VARIANT = "variant"
+
+
+@value
+class Step:
+    """One turn of a dialogue: what a model replied, and what came of it."""
+
+    #: 1-based.
+    number: int
+    #: As it came.
+    reply: str
+    #: What the model is shown of it.
+    observation: str = ""
+    #: None when the reply cannot be read.
+    call: Call | None = None
+    thought: str = ""
+    #: Whether the action was carried out.
+    is_done: bool = False
+    #: Files of the private tree that it changed, as they are after it.
+    changes: tuple[FileChange, ...] = ()
+    #: What the tests did that it ran, None when it ran none.
+    verdict: Verdict | None = None
+    #: The fixes that it tried and took back.
+    diffs: tuple[str, ...] = ()
+    #: Seconds that the action took, without those of models.
+    seconds: float = 0.0
+
+    @property
+    def action(self) -> str:
+        """The name of the action, "" when the reply named none."""
+        return self.call.action if self.call else ""
+
+
+class Ending(StrEnum):
+    """Why a dialogue with a model ended (paper 001 reports these)."""
+
+    #: The model asked for it, and was allowed to.
+    FINISH = "finish"
+    STEPS = "steps"
+    #: Nothing more fits the model's context, or the tokens allowed are used up.
+    TOKENS = "tokens"
+    TIME = "time"
+    #: The same action again and again.
+    LOOP = "loop"
+    #: The model could not be asked any more.
+    ERROR = "error"
+
+
+@value
+class Trajectory:
+    """A whole dialogue."""
+
+    steps: tuple[Step, ...]
+    ending: Ending
+    #: One line, for the reader.
+    reason: str = ""
+
+
+@value
+class Attempt:
+    """What one run of one strategy made of one issue."""
+
+    issue: str
+    strategy: str
+    #: 0-based number of the run within its strategy.
+    index: int
+    #: Every test considered, best first.
+    tests: tuple[JudgedTest, ...]
+    #: Why the report's own code gave no bug test, in order; () when it gave one.
+    misses: tuple[Note, ...] = ()
+    notes: tuple[Note, ...] = ()
+    #: Tests that pass, of what the report complains about: only where no other was found.
+    settled: tuple[JudgedTest, ...] = ()
+    #: What made the first of them pass, as far as that was looked for.
+    fix: Fix | None = None
+    seconds: float = 0.0
+    #: What a model was paid for it.
+    cost: Cost = field(default_factory=Cost)
+    #: The dialogues with a model, in order; none where it was not a dialogue.
+    trajectories: tuple[Trajectory, ...] = ()
+    #: How each sample of a prompt ended, for ways of working that have no dialogue.
+    endings: tuple[Ending, ...] = ()
+
+
+@value
 class Place:
     """A function, class or file where the bug may be."""
 
@@ -34,7 +157,7 @@ class Place:
     clues: tuple[Note, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Localised:
     """Where the bug of one issue may be."""
 
@@ -43,7 +166,7 @@ class Localised:
     places: tuple[Place, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class FoundFix:
     """A candidate fix that a repair wrote, and what is known of it."""
 
@@ -67,7 +190,7 @@ class FoundFix:
         return len(self.guarded.regressions) if self.guarded else 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Repair:
     """What one run of one repair strategy made of one issue."""
 
@@ -97,97 +220,7 @@ def distinct(repairs: Iterable[Repair]) -> tuple[tuple[FoundFix, Repair], ...]:
     return tuple(sorted(found.values(), key=lambda pair: (pair[0].broken, not pair[0].plausible)))
 
 
-class Standing(StrEnum):
-    """How sure the order is at a patch's place."""
-
-    #: It leads, the odds tell it from all others, a believed test and existing tests support it.
-    SEPARATED = "separated"
-    #: The odds tell it from the leading patch.
-    BEHIND = "behind"
-    #: The same tests pass on it as on a leading patch.
-    TIED = "tied"
-    #: It behaves differently from the leading patch, but not so that one is clearly better.
-    CLOSE = "too-close"
-    #: It leads by the odds, and what that rests on is not enough to say so (`Rank.doubt`).
-    UNSURE = "unsure"
-    NO_EVIDENCE = "no-evidence"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rank:
-    """Where a patch stands among the others (EPR: paper 001, section on fix selection)."""
-
-    result: PatchResult
-    #: Share of candidate BRTs with a valid cell that pass, in 0..1; None without any.
-    epr: float | None
-    passed: int
-    total: int
-    #: First and last place that it may have: those of the patches that share it.
-    place: tuple[int, int] | None = None
-    #: Probability that the patch is right, as the weighted ranker estimates it; in 0..1.
-    score: float | None = None
-    standing: Standing | None = None
-    #: Why it does not lead clearly, though the odds say so.
-    doubt: Note | None = None
-    #: What the strongest sure test rests on that the first patch passes; "" for all others.
-    leads_by: str = ""
-    #: Number of its group: patches on which the same tests pass; 0 for none.
-    group: int = 0
-    #: Names of the patches that make the same program.
-    copies: tuple[str, ...] = ()
-    #: What moved its score, strongest first, a few words each.
-    because: tuple[str, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The patch's."""
-        return self.result.patch.name
-
-
-def tied(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
-    """Return the patches that share the first place; copies of the first are not among them."""
-    standing = ranks[0].standing if ranks else None
-    if standing not in (Standing.TIED, Standing.CLOSE):
-        return ()
-    return tuple(r for r in ranks if r.standing is standing and r.name not in ranks[0].copies)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotRun:
-    """The patches that should have been run and were not, or not to the end."""
-
-    #: Their names.
-    patches: tuple[str, ...]
-    #: How many patches there are, with these.
-    of: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """What the call gives on some patches."""
-
-    #: Names of the patches.
-    patches: tuple[str, ...]
-    #: The value as Python shows it; "" where it raises.
-    text: str = ""
-    #: Type of the exception; "" for a value.
-    raised: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Telling:
-    """The smallest call found on which leading patches differ; none of them is right for that."""
-
-    #: Id of the bug test whose call was varied.
-    test: str
-    #: What is run first, imports among it, and the expression.
-    setup: tuple[str, ...]
-    expression: str
-    #: What it gives, in the order of the patches.
-    gives: tuple[Given, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class RunRecord:
     """All that one invocation found out."""
 

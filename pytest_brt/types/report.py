@@ -1,12 +1,52 @@
-"""What a report says, statement by statement."""
+"""A bug report: what it is made of, and what it says, statement by statement."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
-from pytest_brt.types.issue import Issue
-from pytest_brt.types.outcome import Raised
+from pytest_brt.types.run import Raised
+from pytest_brt.types.value import value
+
+
+class BlockKind(StrEnum):
+    """What a stretch of a bug report is."""
+
+    PROSE = "prose"
+    HEADING = "heading"
+    PYTHON = "python"
+    REPL = "repl"
+    TRACEBACK = "traceback"
+    SHELL = "shell"
+    OUTPUT = "output"
+    FILE = "file"
+
+
+@value
+class Block:
+    """A stretch of a bug report, in document order."""
+
+    kind: BlockKind
+    #: The text without fences, indentation or HTML around it.
+    text: str
+    #: 1-based line of its first line in the report.
+    line: int
+    #: The fence's language tag, lower case, or "".
+    language: str = ""
+
+
+@value
+class Issue:
+    """A bug report."""
+
+    id: str
+    title: str
+    #: The whole report, newlines normalised.
+    text: str
+    #: Where it was read: a path as the user gave it, or "-".
+    source: str
+    blocks: tuple[Block, ...] = ()
+    #: Characters, a log's mostly, that are in no block: there are too many.
+    unread: int = 0
 
 
 class ClaimRole(StrEnum):
@@ -34,7 +74,7 @@ class ClaimKind(StrEnum):
     RAISES = "raises"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Claim:
     """One thing that the report says about one statement."""
 
@@ -53,7 +93,7 @@ class Claim:
         return self.raised.type.rpartition(".")[2] if self.raised else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Statement:
     """One statement of a report and what is said about it."""
 
@@ -74,7 +114,7 @@ class Statement:
         return tuple(c for c in self.claims if c.kind is kind and (not roles or c.role in roles))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class ReportersTest:
     """A test that stands in a report."""
 
@@ -85,7 +125,7 @@ class ReportersTest:
     source: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class LeftOut:
     """Lines of a report's code that are not read, since they are not Python."""
 
@@ -96,7 +136,7 @@ class LeftOut:
     code: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@value
 class Reading:
     """All that is read of a report."""
 

@@ -65,12 +65,12 @@ def test_a_right_patch_comes_first_and_no_wrong_one_above_it(
     assert candidates
     for patch, label in labels.items():
         found = patches[patch]
-        assert found["applies"] == (label != "no-apply"), found
+        assert (found["refused"] is None) == (label != "no-apply"), found
         if label == "right":
             assert found["epr"] == 1.0, found
         elif label in {"literal", "wrong-place"}:
             assert found["epr"] < 1, found
-        if found["applies"]:
+        if found["refused"] is None:
             assert {cell["test"] for cell in found["cells"]} == candidates
 
 

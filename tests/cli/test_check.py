@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.cli.demo import PROJECT, files_in
+from pytest_brt.cli.demo import PROJECT, write_files
 
 TESTS = """\
 import random
@@ -61,9 +61,7 @@ ANSWERS = {
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("check")
-    for name, text in files_in(PROJECT).items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text, "utf-8")
+    write_files(PROJECT, root)
     (root / "mine.py").write_text(TESTS, "utf-8")
     return root
 
@@ -77,11 +75,13 @@ def check(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def test_each_question_has_an_answer_and_why(project: Path, name: str) -> None:
     done = check(project, f"mine.py::{name}", "--issue", "issue.md")
     first, *rest, last = done.stdout.splitlines()
-    assert first.endswith(f"::{name}")
+    test, _, told = first.partition(": ")
+    assert test == f"mine.py::{name}"
     assert [line.split()[0] for line in rest] == ANSWERS[name], done.stdout
     is_one = ANSWERS[name] == ["yes"] * 5
     assert done.returncode == (0 if is_one else 1)
-    assert ("This is a bug test for issue.md." in last) == is_one
+    assert (told == "a bug test") == is_one
+    assert last == f"bug tests for issue.md: {is_one:d} of 1"
 
 
 def test_what_the_report_calls_right_is_not_to_be_forbidden(project: Path) -> None:
@@ -113,10 +113,7 @@ def test_all_of_a_file_as_json(project: Path) -> None:
     done = check(project, "mine.py", "--issue", "issue.md", "--json")
     found = {one["test"].rpartition("::")[2]: one for one in json.loads(done.stdout)}
     assert set(ANSWERS) < set(found)
-    assert [found["test_right"]["is_bug_test"], found["test_passes"]["is_bug_test"]] == [
-        True,
-        False,
-    ]
+    assert all(finding["answer"] for finding in found["test_right"]["findings"])
     reason = found["test_of_another_exception"]["findings"][3]
     assert (reason["question"], reason["answer"]) == ("as-reported", False)
     assert "ZeroDivisionError" in reason["said"]
@@ -138,7 +135,7 @@ def test_a_report_that_names_nothing_cannot_tell(project: Path) -> None:
         "?    fails for the reported reason: the report names neither an exception nor a value"
         in (done.stdout)
     )
-    assert "This may be a bug test for vague" in done.stdout
+    assert "mine.py::test_right: perhaps a bug test: read it" in done.stdout
 
 
 @pytest.mark.parametrize(

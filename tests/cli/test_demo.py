@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_brt.cli.demo import PROJECT, files_in
+from pytest_brt.cli.demo import PROJECT, write_files
 from pytest_brt.cli.main import main
 
 
@@ -37,7 +37,8 @@ def test_nothing_that_exists_is_written_over(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_project_is_whole() -> None:
-    files = files_in(PROJECT)
+def test_the_project_is_whole(tmp_path: Path) -> None:
+    files = write_files(PROJECT, tmp_path)
     assert {"interval/__init__.py", "tests/test_interval.py", "issue.md"} < set(files)
-    assert files["patches/fix-2.diff"].startswith("--- a/interval/__init__.py\n")
+    patch = (tmp_path / "patches/fix-2.diff").read_text("utf-8")
+    assert patch.startswith("--- a/interval/__init__.py\n")

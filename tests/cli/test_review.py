@@ -35,7 +35,7 @@ def reviews(folder: Path) -> list[Review]:
 def test_tests_are_listed_with_what_was_said(
     kept: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["review", "--accept", "T1", "--reject", SECOND.test.name]) == 0
+    assert main(["review", "--accept", "T1", "--reject", "T2"]) == 0
     assert capsys.readouterr().out == "you accepted 1 and rejected 1 of 2 tests\n"
     assert reviews(kept) == [Review.ACCEPTED, Review.REJECTED]
     assert main(["review"]) == 0
@@ -66,10 +66,10 @@ def test_patches_are_ranked_by_the_tests_that_were_accepted(project: pytest.Pyte
     (project.path / "nothing.md").write_text("# It is slow\n\nSometimes.\n", "utf-8")
     missed = project.runpytest_subprocess("--brt-issue=nothing.md")
     assert missed.ret == 1
-    missed.stdout.fnmatch_lines(["kept: the bug tests of clamp.md, 20* (you accepted 1)"])
+    missed.stdout.fnmatch_lines(["kept: the bug tests of clamp.md, 20* (you accepted 1 and *)"])
     result = project.runpytest_subprocess("--rank-fixes=patches", "--brt-report=page.html")
     result.stdout.fnmatch_lines(
-        ["brt: bug tests from the last run (clamp.md, 20??-??-?? ??:??); you accepted 1"]
+        ["brt: bug tests from the last run (clamp.md, 20*); you accepted 1 and rejected 0"]
     )
     # The literal patch passes the only test that counts now.
     result.stdout.fnmatch_lines(

@@ -14,8 +14,7 @@ import pytest
 from pytest_brt.guard import Guard, touched_by
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import ChosenBy, FileChange, Guarded, TestRun, Verdict
-from pytest_brt.types.cause import CauseCode
+from pytest_brt.types import CauseCode, ChosenBy, FileChange, Guarded, TestRun, Verdict
 from tests.support.projects import open_on, run_one
 from tests.support.trees import write_tree
 

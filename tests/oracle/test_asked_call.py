@@ -9,7 +9,7 @@ import pytest
 
 from pytest_brt.oracle.asked_call import call_of, stating, values_of
 from pytest_brt.rank.ranking import rank
-from pytest_brt.render.ranking import notes_of
+from pytest_brt.render.answer import notes_of
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (

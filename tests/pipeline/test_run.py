@@ -179,7 +179,7 @@ def test_patches_that_were_not_run_are_named_and_nobody_leads(engine: Runner) ->
     assert record.ranks == ()
     (ranking,) = build_report(record, SETTING, 0).rankings
     assert ranking.answer.status is Status.UNFINISHED
-    assert ranking.answer.text == "No answer yet: 1 of 1 patches was not run."
+    assert ranking.answer.text == "No answer yet: 1 of 1 patches did not run."
 
 
 def test_an_attempt_that_broke_leaves_the_others(engine: Runner) -> None:

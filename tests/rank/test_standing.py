@@ -11,6 +11,7 @@ from pytest_brt.rank.leaders import lower_bound
 from pytest_brt.rank.ranking import rank
 from pytest_brt.types import (
     COUNTS,
+    CauseCode,
     Evidence,
     Measured,
     Note,
@@ -19,7 +20,6 @@ from pytest_brt.types import (
     Review,
     Standing,
 )
-from pytest_brt.types.cause import CauseCode
 from tests.support.rows import LEADERS, broken, judged, ranked, row
 
 BELIEVED = (judged(0, COUNTS),)

@@ -21,7 +21,7 @@ from pytest_brt.rank.variations import (
     run_calls,
     vary,
 )
-from pytest_brt.render.ranking import telling_words
+from pytest_brt.render.answer import telling_words
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import FileChange, Given, JudgedTest, Outcome, Rank, Telling, Variation
 from tests.support.projects import open_on

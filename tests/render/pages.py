@@ -6,7 +6,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 from pytest_brt.render.entries import build_report
-from pytest_brt.render.html import html
+from pytest_brt.render.page import html
 from pytest_brt.render.report import Report, Setting
 from pytest_brt.types import Attempt, Issue, PatchResult, RunRecord
 from tests.support.rows import judged, ranked

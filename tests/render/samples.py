@@ -15,7 +15,6 @@ from pytest_brt.types import (
     ChosenBy,
     Cost,
     Ending,
-    FailsBefore,
     FixSource,
     FoundFix,
     Frame,
@@ -108,6 +107,7 @@ def rejected_test(verdict: Verdict, cause: Cause | None = None, model: str = "")
             verdict=verdict,
             candidate=False,
             confidence=0.0,
+            reason=run.cause.text,
             runs=(run,),
         ),
     )
@@ -217,6 +217,7 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
         rejected_test(Verdict.PASS, model="m"),
         strategy="libro",
         notes=(NONE_STANDS,),
+        cost=Cost(calls=1),
     ),
     "none-written": lambda: asked(NONE_WRITTEN, ending=Ending.STEPS),
     "model-unavailable": lambda: report(
@@ -232,6 +233,7 @@ REPORTS: dict[str, Callable[[], RunRecord]] = {
     "samples-drawn": lambda: report(
         rejected_test(Verdict.BROKEN, model="m"),
         strategy="auto",
+        cost=Cost(calls=1),
         notes=(
             said("shortened", "libro: report shortened to fit the context"),
             said(
@@ -364,12 +366,6 @@ def cut(count: int) -> Guarded:
         reached=3,
         by=ChosenBy.COVERAGE,
         shortfalls=(said("budget-spent", "the budget of 2 s a patch allows no more"),),
-        failing=tuple(
-            FailsBefore(
-                test=f"tests/test_old.py::test_{name}", cause=caused(Verdict.FAIL, "assert 0")
-            )
-            for name in ("one", "two")
-        ),
         regressions=tuple(
             Regression(
                 test=f"tests/test_x.py::test_{number}",

@@ -16,8 +16,7 @@ import pytest
 
 from pytest_brt.codec import to_json
 from pytest_brt.plugin.summary import show_summary
-from pytest_brt.render.html import html
-from pytest_brt.render.markdown import markdown
+from pytest_brt.render.page import html, markdown
 from pytest_brt.types import RunRecord
 from tests.render.pages import report_of
 from tests.render.samples import SAMPLES

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
-from pytest_brt.render.ranking import answer_ranking
-from pytest_brt.types import Note, NotRun, Rank
+from pytest_brt.render.answer import answer_ranking
+from pytest_brt.types import NotRun, Rank
+from tests.render.samples import record
 from tests.support.outcomes import refused
 from tests.support.rows import broken, judged, ranked, row
 
@@ -15,7 +14,7 @@ TESTS = (judged(0), judged(1))
 
 
 def of_ranking(ranks: tuple[Rank, ...], not_run: NotRun | None = None) -> str:
-    return answer_ranking(ranks, not_run).text
+    return answer_ranking(replace(record(), ranks=ranks, not_run=not_run)).text
 
 
 def test_the_best_patch_is_named_with_what_it_passes_and_breaks() -> None:
@@ -36,10 +35,10 @@ def test_the_best_patch_is_named_with_what_it_passes_and_breaks() -> None:
 def test_copies_of_the_best_patch_are_the_same_patch() -> None:
     rows = (row("a", "p", normal="x"), row("b", "p", normal="x"), row("c", "f", normal="y"))
     assert of_ranking(ranked(rows, TESTS[:1])) == (
-        "Best: a (b: the same patch): passes 1 of 1 bug test (no existing test ran)."
+        "Best: a: passes 1 of 1 bug test (no existing test ran)."
     )
     alone = ranked(rows[:2], TESTS[:1])
-    assert of_ranking(alone).startswith("Only a (b: the same patch) could be tried: it passes 1")
+    assert of_ranking(alone).startswith("Only a could be tried: it passes 1")
 
 
 def test_patches_that_nothing_tells_apart_do_not_stand_out() -> None:
@@ -77,19 +76,4 @@ def test_without_evidence_nothing_is_said_of_patches() -> None:
     none_pass = ranked((row("a", "ff"), row("b", "ff")), TESTS)
     assert of_ranking(none_pass) == "No patch stands out: none passes a bug test."
     missing = NotRun(patches=("f",), of=7)
-    assert of_ranking(none_pass, missing) == "No answer yet: 1 of 7 patches was not run."
-
-
-@pytest.mark.parametrize(
-    ("code", "warning"),
-    [
-        ("names-test-tools", "names what tests are run by"),
-        ("singles-out-input", "may handle only the reported input"),
-    ],
-)
-def test_a_patch_whose_code_gives_reason_is_to_be_read(code: str, warning: str) -> None:
-    odd = row(
-        "evil.diff", "pp", remarks=(Note(code="not-exercised", text=""), Note(code=code, text=""))
-    )
-    ranks = ranked((odd, row("b", "ff")), TESTS)
-    assert of_ranking(ranks).startswith(f"Best: evil.diff ({warning}: read it): passes")
+    assert of_ranking(none_pass, missing) == "No answer yet: 1 of 7 patches did not run."

@@ -6,19 +6,26 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_brt.render.entries import patch_entry
-from pytest_brt.render.ranking import notes_of
-from pytest_brt.render.report import PatchEntry
-from pytest_brt.render.text import PATCHES, table_lines
+from pytest_brt.render.answer import notes_of
+from pytest_brt.render.report import Ranking
+from pytest_brt.render.text import Line, summary
 from pytest_brt.types import Note, Rank, Verdict
+from tests.render.pages import report_of
+from tests.render.samples import record
 from tests.support.outcomes import caused, refused
 from tests.support.rows import broken, judged, ranked, row
 
 TESTS = (judged(0), judged(1))
 
 
-def entries_of(ranks: Sequence[Rank]) -> list[PatchEntry]:
-    return list(map(patch_entry, ranks))
+def ranking_of(ranks: Sequence[Rank]) -> Ranking:
+    return report_of(replace(record(), ranks=tuple(ranks))).rankings[0]
+
+
+def table_of(ranks: Sequence[Rank]) -> list[Line]:
+    """Return the lines below the sentence about a ranking: heads, and a line for each patch."""
+    lines = list(summary(report_of(replace(record(), ranks=tuple(ranks)))))
+    return lines[-len(ranks) - 1 :]
 
 
 def test_a_line_per_patch_with_what_is_known_of_it() -> None:
@@ -28,28 +35,16 @@ def test_a_line_per_patch_with_what_is_known_of_it() -> None:
         row("stale.diff", refused=refused(f"does not apply: {'x' * 200!r} is not there any more")),
     )
     ranks = ranked(results, TESTS)
-    lines = list(table_lines(entries_of(ranks)))
+    lines = table_of(ranks)
     assert lines[0].text.split("  ")[1] == "rank"
     first, second, last = (line.text.strip() for line in lines[1:])
-    assert re.fullmatch(r"1 +right.diff +2/2 pass +0/20 break +0\.\d\d", first)
+    assert re.fullmatch(r"1 +right.diff +2/2 pass +0/20 break +1\.00 +0\.\d\d", first)
     assert re.match(r"2 +half.diff .* 2/20 break .*breaks tests/test_x.py::test_0", second)
     assert last.startswith("-     stale.diff  -")
     assert last.endswith("x' is not there any more")
     assert [line.style for line in lines] == ["", "green", "", ""]
-    whole = [line.text for line in table_lines(entries_of(ranks), whole=True)]
-    assert whole[0].split() == [
-        "rank", "patch", "bug", "tests", "existing", "tests", "EPR", "score", "note",
-    ]  # fmt: skip
-    assert re.search(r"1\.00 +0\.\d\d", whole[1])
-    assert whole[-1].endswith("not there any more")
-
-
-def test_a_long_table_is_cut_unless_all_of_it_is_wanted() -> None:
-    ranks = ranked(tuple(row(f"p{number:02}", "p") for number in range(PATCHES + 3)), TESTS)
-    assert [line.text for line in table_lines(entries_of(ranks))][
-        -1
-    ] == "  … and 3 more (-v lists them)"
-    assert len(list(table_lines(entries_of(ranks), whole=True))) == PATCHES + 3 + 1
+    heads = ["rank", "patch", "bug", "tests", "existing", "tests", "EPR", "score", "note"]
+    assert lines[0].text.split() == heads
 
 
 def test_why_no_test_could_be_run_on_a_patch_is_said() -> None:
@@ -62,7 +57,7 @@ def test_why_no_test_could_be_run_on_a_patch_is_said() -> None:
         )
         for cell in lost.cells
     ]
-    (patch,) = entries_of(ranked((replace(lost, cells=tuple(cells)),), TESTS))
+    (patch,) = ranking_of(ranked((replace(lost, cells=tuple(cells)),), TESTS)).patches
     assert patch.note == "no bug test could be run on it; sandbox: could not be set up: said: no"
 
 
@@ -75,7 +70,7 @@ def test_patches_that_behave_alike_share_their_places() -> None:
         "too-close",
         "behind",
     ]
-    lines = list(table_lines(entries_of(ranks)))[1:]
+    lines = table_of(ranks)[1:]
     assert [line.text.split()[:2] for line in lines] == [
         ["1-2", "a"],
         ["1-2", "b"],
@@ -94,14 +89,13 @@ def test_what_existing_tests_said() -> None:
     )
     ranks = ranked((row("a", "p", guarded=old), row("b", "p", guarded=broken(5))), TESTS)
     assert list(notes_of(ranks)) == [
-        "20 of 100 existing tests ran on each patch (chosen by the names they use; "
-        "the budget of 2 s a patch allows no more)"
+        "20 of 100 existing tests ran on each patch (the budget of 2 s a patch allows no more)"
     ]
     assert list(notes_of(ranked((row("a", "p"),), TESTS))) == []
 
 
 def test_every_score_can_say_why() -> None:
     ranks = ranked((row("a", "pp", size=3), row("b", "ff", size=3)), TESTS)
-    (first, *_), (second, *_) = (patch.because for patch in entries_of(ranks))
+    (first, *_), (second, *_) = (patch.because for patch in ranking_of(ranks).patches)
     assert (first[0], second[0]) == ("+", "-")
     assert "by the bug tests" in first

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches.history import History
-from pytest_brt.render.causes import run_words
+from pytest_brt.render.words import run_words
 from pytest_brt.revisions.gate import (
     GateProof,
     both_trees,

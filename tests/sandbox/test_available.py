@@ -13,7 +13,7 @@ from pytest_brt.errors import SandboxProblem, UsageProblem
 from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.sandbox.interpreter import ask_interpreter
 from pytest_brt.sandbox.sandbox import Isolation
-from pytest_brt.types.subject import Subject
+from pytest_brt.types import Subject
 
 
 def test_bubblewrap_is_taken_where_it_runs() -> None:

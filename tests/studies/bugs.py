@@ -80,7 +80,7 @@ def attempt(strategy: str = "replay", **more: object) -> dict[str, Any]:
     return {
         "name": strategy,
         "strategy": strategy,
-        "dialogues": [],
+        "actions": [],
         "endings": [],
         "cost": cost,
     } | more

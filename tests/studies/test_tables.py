@@ -67,11 +67,10 @@ def test_shares_of_tests_follow_their_definitions(tmp_path: Path) -> None:
 
 
 def test_runs_without_a_token_are_told_from_those_that_ended(tmp_path: Path) -> None:
-    dialogue = {"actions": ["edit", "test", ""], "ending": "steps"}
     none = {"calls": 1, "tokens": 0, "prompt_tokens": 9}
     runs = [
-        attempt("agent", dialogues=[dialogue]),
-        attempt("agent", dialogues=[{"actions": [], "ending": "tokens"}], cost=none),
+        attempt("agent", actions=["edit", "test", ""], endings=["steps"]),
+        attempt("agent", endings=["tokens"], cost=none),
         attempt("libro", endings=["finish", "finish", "tokens"]),
     ]
     write_bug(tmp_path, "1", tests=report(issues=[{"attempts": runs}]))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_brt.types import Cause, Note, Verdict
-from pytest_brt.types.cause import CauseCode
+from pytest_brt.types import Cause, CauseCode, Note, Verdict
 
 _CAUSES = {
     Verdict.PASS: (CauseCode.PASSED, "passed"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.render.causes import run_words
+from pytest_brt.render.words import run_words
 from pytest_brt.types import TestRun, Verdict
 from tests.support.outcomes import caused
 

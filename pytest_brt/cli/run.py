@@ -11,12 +11,12 @@ import os
 import shlex
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 from pytest_brt.plugin.apart import TYPED, apart
-from pytest_brt.plugin.option_list import GROUPS, MODES, MORE_OPTIONS, OPTIONS
+from pytest_brt.plugin.option_list import MODES, MORE_OPTIONS, OPTIONS
 
 #: Command → the option that its files are given to, what they are called, and what they are.
 _RUNS = {
@@ -26,10 +26,9 @@ _RUNS = {
 }
 
 
-def set_up(parser: argparse.ArgumentParser) -> None:
+def set_up(parser: argparse.ArgumentParser, name: str) -> None:
     """Say what a command takes, and list its options."""
-    name = parser.get_default("typed")
-    _, metavar, about = _RUNS[name]
+    option, metavar, about = _RUNS[name]
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description = (
         f"{parser.description} Further options are pytest's, and those below,\n"
@@ -40,40 +39,30 @@ def set_up(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs=nargs, metavar=metavar, help=about)
     if name != "rank":
         parser.add_argument("--rank", metavar="PATH", nargs="+", help="then rank these patches")
-    parser.set_defaults(takes_rest=True, command=_run, rank=None)
+    parser.set_defaults(command=_run, option=option, rank=())
 
 
 def _listed() -> Iterator[str]:
-    """Yield the options by their groups, as `argparse` would show them."""
-    for group, title in GROUPS.items():
-        yield f"{title}:"
-        for flag, of, metavar, _, _, text in (*OPTIONS, *MORE_OPTIONS):
-            if of == group and flag not in MODES:
-                yield f"  {flag.replace('--brt-', '--')} {metavar}".rstrip()
-                yield textwrap.indent(textwrap.fill(text, 71), " " * 8)
+    """Yield the options, as `argparse` would show them."""
+    for flag, _, metavar, _, _, text in (*OPTIONS, *MORE_OPTIONS):
+        if flag not in MODES:
+            yield f"  {flag.replace('--brt-', '--')} {metavar}"
+            yield textwrap.indent(textwrap.fill(text, 71), " " * 8)
 
 
-def _run(arguments: argparse.Namespace) -> int:
-    options = [f"{_RUNS[arguments.typed][0]}={file}" for file in arguments.files]
-    options += [f"--rank-fixes={path}" for path in arguments.rank or ()]
+def _run(arguments: argparse.Namespace, rest: Sequence[str]) -> NoReturn:
+    options = [f"{arguments.option}={file}" for file in arguments.files]
+    options += [f"--rank-fixes={path}" for path in arguments.rank]
     known = {flag for flag, *_ in (*OPTIONS, *MORE_OPTIONS)}
-    for argument in arguments.rest:
-        name, sign, value = argument.partition("=")
-        ours = f"--brt-{name.removeprefix('--')}"
-        options.append(f"{ours}{sign}{value}" if name[:2] == "--" and ours in known else argument)
+    for argument in rest:
+        ours = argument.replace("--", "--brt-", 1)
+        options.append(ours if ours.partition("=")[0] in known else argument)
     root = Path(arguments.root).resolve()
-    command = [sys.executable, "-P", "-m", "pytest", *apart(root)]
     # A project may need its own plugins; loading them is not what this run is about.
     typed = shlex.join(["pytest-brt", *sys.argv[1:]])
     environment = {**os.environ, "PYTEST_ADDOPTS": "", TYPED: typed}
-    return become([*command, *options], environment)
-
-
-def become(command: list[str], environment: Mapping[str, str]) -> NoReturn:
-    """Go on as another program, so that there is one process that signals reach and that ends.
-
-    With a child, ``timeout`` or a cancelled job would end this process alone.
-    """
-    for stream in filter(None, (sys.stdout, sys.stderr)):
-        stream.flush()
+    command = [sys.executable, "-P", "-m", "pytest", *apart(root), *options]
+    # It goes on as another program, so that there is one process that signals reach and that
+    # ends: with a child, ``timeout`` or a cancelled job would end this one alone.
+    sys.stdout.flush()
     os.execve(command[0], command, environment)

@@ -1,0 +1,106 @@
+"""A report as one HTML page, and as short Markdown for a step summary or a comment.
+
+The page has no script, and loads nothing from elsewhere; nothing in the Markdown is obeyed.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+from jinja2 import Environment
+from markupsafe import Markup, escape
+from pygments import highlight  # type: ignore[import-untyped]  # comes with pytest, untyped
+from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
+from pygments.lexers import PythonLexer  # type: ignore[import-untyped]
+
+from pytest_brt.render.report import Report
+from pytest_brt.render.words import cut
+from pytest_brt.shown import on_a_line, plain
+
+#: What Markdown or HTML would take for more than text, and what would notify somebody.
+_SPECIAL = re.compile(r"[\\`*_{}\[\]<>()#|~@!&]")
+#: A block of code between fences, or code in a sentence.
+_CODE = re.compile(
+    r"^ {0,3}(?P<fence>```+|~~~+)[^\n]*\n(?P<block>.*?)^ {0,3}(?P=fence)[^\n]*$"
+    r"|(?P<tick>`+)(?P<inline>[^`\n]+)(?P=tick)",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def html(report: Report) -> str:
+    """Return the page, which every parser takes: no undecoded bytes, no control characters."""
+    text = _filled("page.html.jinja", report, coded=coded, highlighted=highlighted)
+    return plain(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def markdown(report: Report) -> str:
+    """Return the answers, the best bug test, the table of patches, and a proof, for each report.
+
+    The proof needs none of us: commands that show the bug, and what the first patch does.
+    """
+    return _filled(
+        "short.md.jinja",
+        report,
+        text=_text,
+        fenced=_fenced,
+        cut=cut,
+        line=on_a_line,
+        quote=shlex.quote,
+        sha256=_sha256,
+    )
+
+
+def _filled(name: str, report: Report, **filters: Callable[..., str]) -> str:
+    """Return a template filled in with a report."""
+    is_page = name.endswith(".html.jinja")
+    jinja = Environment(
+        autoescape=is_page, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    jinja.filters |= filters
+    text = (Path(__file__).parent / name).read_text("utf-8")
+    return jinja.from_string(text).render(report=report)
+
+
+def _sha256(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _fenced(text: str, language: str) -> str:
+    """Return code between fences that nothing in it can close."""
+    fence = max(["``", *re.findall("`+", text)], key=len) + "`"
+    lines = map(on_a_line, text.strip("\n").split("\n"))
+    return "\n".join([fence + language, *lines, fence])
+
+
+def _text(text: str) -> str:
+    r"""Return text of strangers that Markdown shows as it is.
+
+    >>> _text("<b> @all [x](y)")
+    '\\<b\\> \\@all \\[x\\]\\(y\\)'
+    """
+    return _SPECIAL.sub(r"\\\g<0>", on_a_line(" ".join(text.split())))
+
+
+def coded(text: str) -> Markup:
+    """Return a text in which what stands between backticks, or fences, is code.
+
+    >>> coded("`f(1)` < 2")
+    Markup('<code>f(1)</code> &lt; 2')
+    """
+    parts, at = [], 0
+    for code in _CODE.finditer(text):
+        tag = '<pre tabindex="0">{}</pre>' if code["fence"] else "<code>{}</code>"
+        inner = Markup(tag).format(code["block"] if code["fence"] else code["inline"])
+        parts += [escape(text[at : code.start()]), inner]
+        at = code.end()
+    return Markup().join([*parts, escape(text[at:])])
+
+
+def highlighted(source: str) -> Markup:
+    """Return Python code in colours."""
+    formatter = HtmlFormatter(nowrap=True, classprefix="py-")
+    return Markup(highlight(source, PythonLexer(stripnl=False), formatter))  # it escapes the text

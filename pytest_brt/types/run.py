@@ -1,0 +1,191 @@
+"""The project under test, what happens when one of its tests runs, and why."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from enum import StrEnum
+from typing import ClassVar
+
+from pytest_brt.types.value import value
+
+
+class CauseCode(StrEnum):
+    """What decided a verdict."""
+
+    PASSED = "passed"
+    SKIPPED = "skipped"
+    EXPECTED_FAILURE = "expected-failure"
+    #: The body of the test failed.
+    RAISED = "raised"
+    #: The test and the project disagree about a name or a call.
+    MISMATCH = "mismatch"
+    #: The sandbox refused something, so the failure reproduces nothing.
+    DENIED = "denied"
+    #: A limit of the machine was met, that other runs share.
+    SHORT = "machine-limit"
+    #: The test itself is wrong: a name, an import, a fixture, raised in its own frame.
+    OWN_ERROR = "own-error"
+    SETUP = "setup-failed"
+    TEARDOWN = "teardown-failed"
+    NOT_COLLECTED = "not-collected"
+    #: The file was collected and has no such test.
+    NO_TEST = "no-test"
+    #: pytest's run was ended, by the test or by an error of pytest or of a plugin.
+    BROKEN_OFF = "broken-off"
+    TOO_SLOW = "test-too-slow"
+    #: All tests of a tree took too long, so nothing is known of this one.
+    TREE_TOO_SLOW = "tree-too-slow"
+    #: The process of the test ended too early.
+    ENDED = "process-ended"
+    #: What the process reported cannot be true.
+    CONTRADICTION = "contradiction"
+    #: Another file than the patched one was imported.
+    OTHER_CODE = "other-code"
+    DISK_FULL = "disk-full"
+    #: On a patch the test lacked something around it, which says nothing of the patch.
+    SURROUNDINGS = "lacks-surroundings"
+    #: The sandbox could not be set up: no code of the project ran.
+    NOT_STARTED = "not-started"
+
+
+@value
+class Cause:
+    """Why a test has its verdict."""
+
+    code: CauseCode
+    #: On one line.
+    text: str
+
+    @property
+    def is_uncollected(self) -> bool:
+        """Whether the file cannot even be imported, or a conftest.py above it."""
+        return self.code is CauseCode.NOT_COLLECTED
+
+
+class Verdict(StrEnum):
+    """What one test did on one tree."""
+
+    PASS = "PASS"
+    FAIL = "FAIL"
+    #: The test itself is wrong: collection, fixture, import or name error in its own frame.
+    BROKEN = "BROKEN"
+    TIMEOUT = "TIMEOUT"
+    CRASH = "CRASH"
+    #: What the test process reported contradicts what it did.
+    TAMPERED = "TAMPERED"
+    SKIP = "SKIP"
+    XFAIL = "XFAIL"
+    FLAKY = "FLAKY"
+    #: The cell says nothing: other code was imported, or the patch did not apply.
+    INVALID = "INVALID"
+
+
+@value
+class Frame:
+    """One level of a stack, outermost first in a tuple of them."""
+
+    #: Relative to the project when `project`, else as the interpreter names it.
+    path: str
+    line: int
+    function: str
+    #: Whether the code belongs to the project under test (tests and libraries do not).
+    project: bool = False
+
+
+@value
+class Raised:
+    """An exception that was seen."""
+
+    #: Qualified name, as in "ValueError" or "pkg.errors.ParseError".
+    type: str
+    message: str
+    #: Qualified names of its base classes, nearest first.
+    bases: tuple[str, ...] = ()
+    frames: tuple[Frame, ...] = ()
+    #: Variables of the last frame of the project: names and values in a few words.
+    values: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Its type without the module."""
+        return self.type.rpartition(".")[2]
+
+    @property
+    def in_project(self) -> Frame | None:
+        """The last frame of the project, None when it came through none."""
+        return next((frame for frame in reversed(self.frames) if frame.project), None)
+
+
+@value
+class TestRun:
+    """What one test did, once, on one tree."""
+
+    #: pytest must not take this for a test class.
+    __test__: ClassVar[bool] = False
+
+    test: str
+    #: pytest's own name of the item below its file, as in "TestX::test_y[1]".
+    node: str
+    verdict: Verdict
+    cause: Cause
+    raised: Raised | None = None
+    seconds: float = 0.0
+    #: The end of what it printed.
+    output: str = ""
+    #: False when the patched lines or modules were not reached; None when not known.
+    exercised: bool | None = None
+    #: Whether its body ran code of the project; None when that is not known.
+    used_project: bool | None = None
+    #: Of each file that was to be watched: its path, and the lines executed, as the bits of a
+    #: hexadecimal number.
+    ran: tuple[tuple[str, str], ...] = ()
+    #: CPU seconds, which do not depend on what else the machine does; 0 where it did not end.
+    cpu: float = 0.0
+
+    @property
+    def raised_briefly(self) -> Raised | None:
+        """Its exception without frames and values, which would fill the memory for thousands."""
+        return replace(self.raised, frames=(), values=()) if self.raised else None
+
+    @property
+    def mismatch(self) -> bool:
+        """Whether it failed because the test and the project disagree about a name or a call."""
+        return self.cause.code is CauseCode.MISMATCH
+
+
+@value
+class Subject:
+    """The project under test, as far as its interpreter was asked."""
+
+    #: Absolute path.
+    root: str
+    #: Absolute path of the interpreter that runs it.
+    python: str
+    python_version: tuple[int, int] = (0, 0)
+    #: How the interpreter was found, for the header.
+    found: str = ""
+    #: Folders put on the import path, relative to the root ("src", "."), in order.
+    source_roots: tuple[str, ...] = ()
+    #: Top-level import names of the project's own code, tests left out.
+    packages: tuple[str, ...] = ()
+    #: Folder for new test files, relative to the root ("tests", "pkg/tests", ".").
+    test_root: str = "."
+    #: Extra environment of the test processes.
+    env: tuple[tuple[str, str], ...] = ()
+    #: Options of pytest that the project's tests need, as in ("-p", "asyncio").
+    pytest_args: tuple[str, ...] = ()
+    #: The project's own pytest configuration file, or "" when it has none.
+    ini: str = ""
+    #: Lines of pytest's ``filterwarnings``, where some make errors of warnings.
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def users_path(self) -> tuple[str, ...]:
+        """The folders outside of the project that the user has modules imported from."""
+        return tuple(filter(None, dict(self.env).get("PYTHONPATH", "").split(os.pathsep)))
+
+    def import_path(self, tree: str) -> tuple[str, ...]:
+        """Return the folders to import from where the project lies in `tree`."""
+        roots = (os.path.normpath(f"{tree}/{root}") for root in self.source_roots)
+        return (*roots, *self.users_path)
