@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
-from pytest_brt.bounded import read_bounded
+from pytest_brt.bounded import is_file, read_bounded
 from pytest_brt.codec import content_id, from_json, to_json
-from pytest_brt.errors import StoreProblem
-from pytest_brt.types import JudgedTest, Rank, Review, Telling
+from pytest_brt.errors import StoreProblem, UsageProblem
+from pytest_brt.types import JudgedTest, Rank, Review, RunRecord, Telling
 
 #: The file of what the last run left.
 LAST_RUN = "last-run.json"
@@ -38,7 +40,7 @@ class LastRun:
     #: Calls on which the leading ones differ.
     tellings: tuple[Telling, ...] = ()
 
-    def followed_by(self, made: tuple[JudgedTest, ...], about: str) -> LastRun:
+    def followed_by(self, made: Sequence[JudgedTest], about: str) -> LastRun:
         """Return what to keep after a run that made tests: what a person said of tests stays.
 
         Where no candidate was made, the tests that were reviewed stay those to rank by.
@@ -77,6 +79,57 @@ def load_last_run(folder: Path) -> LastRun:
     return last if last.schema == _SCHEMA else LastRun()
 
 
+def find_last_run(root: str) -> tuple[Path, LastRun]:
+    """Return the folder in which the project at `root`, or above it, keeps its runs, and the last.
+
+    A checkout may bring a link in its place: what that leads to was not kept there.
+
+    Raises:
+        UsageProblem: nothing was kept.
+        StoreProblem: it cannot be read.
+    """
+    start = Path(root).resolve()
+    for folder in (start, *start.parents):
+        # pytest has its cache in the environment of tox where that runs it.
+        kept = folder / os.environ.get("TOX_ENV_DIR", "") / ".pytest_cache/d/brt"
+        if is_file(kept / LAST_RUN) and kept.resolve() == kept:
+            return kept, load_last_run(kept)
+    raise UsageProblem(
+        f"no earlier run is kept in {str(start)!r} (run 'pytest-brt issue FILE' there, with "
+        "'--rank PATH' to rank patches)"
+    )
+
+
+def keep(folder: Path, record: RunRecord) -> LastRun | None:
+    """Keep what a run left; return the earlier run whose bug tests are kept instead of its own.
+
+    Raises:
+        StoreProblem: nothing can be written.
+    """
+    last, instead = _loaded(folder), None
+    if record.attempts:
+        made = [judged for attempt in record.attempts for judged in attempt.tests]
+        reports = ", ".join(issue.source for issue in record.issues)
+        kept = last.followed_by(made, f"{reports}, {datetime.now():%Y-%m-%d %H:%M}")
+        instead, last = kept if kept is last else None, kept
+    if record.ranks:
+        last = replace(last, ranks=record.ranks, tellings=record.tellings)
+    save_last_run(folder, last)
+    return instead
+
+
+def reviews(folder: Path) -> dict[str, Review]:
+    """Return what a person said of tests, by id."""
+    return {judged.test.id: judged.review for judged in _loaded(folder).tests}
+
+
+def _loaded(folder: Path) -> LastRun:
+    try:
+        return load_last_run(folder)
+    except StoreProblem:
+        return LastRun()  # what is damaged is replaced; whoever needs its tests is told
+
+
 def write_text(path: Path, text: str) -> None:
     """Write `text` to `path`; see `write_bytes`."""
     write_bytes(path, text.encode("utf-8", "surrogateescape"))
@@ -88,21 +141,16 @@ def write_bytes(path: Path, data: bytes) -> None:
     Raises:
         StoreProblem: it cannot be written; an earlier file at `path` is as it was.
     """
-    name = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        mode = path.stat().st_mode if path.exists() else 0o644
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(name).chmod(mode)
-        Path(name).replace(path)
-        name = None
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+            new = Path(folder, path.name)
+            new.write_bytes(data)
+            if path.exists():
+                new.chmod(path.stat().st_mode)
+            new.replace(path)
     except OSError as error:
         raise StoreProblem(f"cannot write {str(path)!r}: {error.strerror}") from error
-    finally:
-        if name:  # a second Ctrl-C leads here too
-            Path(name).unlink(missing_ok=True)
 
 
 #: Bytes of a journal, which holds all runs of a long night.
@@ -146,15 +194,13 @@ class Journal:
     def get(self, kind: type[T], *names: str) -> T | None:
         """Return the finished work called by `names`; None when it is to be done."""
         text = self._lines.get(content_id(self.setting, *names))
-        if text is None:
-            return None
-        try:
-            value = from_json(text, kind)
-        except StoreProblem:
-            return None  # written by another version
-        with self._lock:
-            self.taken += 1
-        return value
+        with suppress(StoreProblem):  # written by another version
+            if text is not None:
+                value = from_json(text, kind)
+                with self._lock:
+                    self.taken += 1
+                return value
+        return None
 
     def put(self, value: object, *names: str) -> None:
         """Keep finished work.

@@ -1,12 +1,10 @@
-"""The repairs of one invocation: what those of an issue share, made once, and each run of one."""
+"""The repairs of a report: what they share, made once, and each run of one."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from pytest_brt.agents.loop import Agent
 from pytest_brt.agents.repairing import run_repair
@@ -14,133 +12,101 @@ from pytest_brt.agents.trials import RepairWork
 from pytest_brt.errors import OutOfTime
 from pytest_brt.guard import Guard, Touched, touched_by
 from pytest_brt.localise.ochiai import rank_lines
-from pytest_brt.localise.suspects import given_places
 from pytest_brt.model.request import Usage
 from pytest_brt.once import Once
-from pytest_brt.pipeline.places import likely_places
-from pytest_brt.pipeline.plan import Plan
-from pytest_brt.project.index import open_index
+from pytest_brt.pipeline import Job, Plan
+from pytest_brt.project.index import Index
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.rank.guarding import hints_of
 from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.sandbox.placing import Test
-from pytest_brt.types import (
-    Attempt,
-    FileChange,
-    Guarded,
-    JudgedTest,
-    Repair,
-    TestRun,
-    Verdict,
-)
+from pytest_brt.types import FileChange, Guarded, Issue, JudgedTest, Place, Repair, Verdict
 
-#: Seconds that existing tests may take on one fix, unless the user wants less; that the whole suite
-#: may take where an agent asks for it, and that watching lines may.
+#: Seconds that existing tests may take on one fix, that the whole suite may take where an agent
+#: asks for it, and that watching lines may.
 _GUARD, _SUITE, _WATCHING = 3.0, 120.0, 30.0
 #: Existing tests that are watched beside the failing ones, places near which they are looked for,
 #: and lines that are told.
 _NEARBY, _FIRST, _LINES = 60, 6, 8
 
 
+@dataclass(frozen=True, kw_only=True)
 class Repairing:
     """Carries out the repairs of a report; safe to call from many threads."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        bench: Workbench,
-        guard: Guard,
-        attempts: Sequence[Attempt],
-        given: Sequence[JudgedTest],
-    ) -> None:
-        """Look for the places where the bug may be; close it when done.
+    plan: Plan
+    issue: Issue
+    bench: Workbench
+    guard: Guard
+    index: Index
+    #: Where the bug may be.
+    places: tuple[Place, ...]
+    #: Tests that fail because of it, the most trusted first.
+    failing: tuple[JudgedTest, ...]
+    _lines: Once[str, Sequence[str]] = field(default_factory=Once)
 
-        Raises:
-            SubjectProblem: the project's interpreter cannot be started.
-        """
-        issue = next(issue for issue in plan.issues if issue.id == plan.ranked)
-        self._plan, self._issue, self._bench, self._guard = plan, issue, bench, guard
-        self._index = open_index(Path(bench.engine.subject.root), bench.cache)
-        self.close = self._index.close
-        tests = (*given, *(judged for attempt in attempts for judged in attempt.tests))
-        candidates = (judged for judged in tests if judged.judgement.candidate)
-        self._failing = tuple(sorted(candidates, key=lambda j: -j.judgement.confidence))
-        self._named = given_places(plan.places, self._index) if plan.places else ()
-        self._places = self._named or likely_places(issue, bench, self._index)
-        #: The lines to suspect.
-        self._shared: Once[str, Any] = Once()
-
-    def repair(self, strategy: str, index: int) -> Repair:
+    def repair(self, job: Job) -> Repair:
         """Carry out one run of a strategy; no model is asked after the deadline.
 
         Raises:
             ModelProblem: the model could not be asked even once.
             SubjectProblem: the project's interpreter cannot be started.
         """
-        begin, bench, issue = time.perf_counter(), self._bench, self._issue
-        agent = self._plan.agents[strategy]
+        begin, bench = time.perf_counter(), self.bench
+        agent = self.plan.agents[job.strategy]
         agent = replace(agent, steps=bench.steps or agent.steps)
         usage = bench.model.usage.part(bench.deadline)
-        work = self._work(usage, agent)
-        work.seed = seed_of(issue.id, strategy, index, bench.seed)
-        work.say = lambda text: bench.say(f"{strategy}-{index:02}: {text}")
         try:
-            if agent.is_given and index % 2 == 0:
-                # All these runs are given the same test, the likeliest (paper 001, 5.2.2).
-                work.given = next(iter(self._failing), None)
-            done = run_repair(agent, index, work)
+            done = run_repair(agent, job.index, self._work(job, agent, usage))
         except OutOfTime as over:
-            note = str(over)
-            done = Repair(issue=issue.id, strategy=strategy, index=index, fixes=(), notes=(note,))
+            notes = (str(over),)
+            done = Repair(issue=job.issue, strategy="", index=job.index, fixes=(), notes=notes)
         seconds = time.perf_counter() - begin
-        return replace(done, strategy=strategy, cost=usage.cost, seconds=seconds)
+        return replace(done, strategy=job.strategy, cost=usage.cost, seconds=seconds)
 
-    def _work(self, usage: Usage, agent: Agent) -> RepairWork:
+    def _work(self, job: Job, agent: Agent, usage: Usage) -> RepairWork:
         """Return what a run of a repair works with."""
-        engine, guard, bench = self._bench.engine, self._guard, self._bench
-        hints = hints_of(self._failing)
-        allowance = _GUARD if self._plan.guard is None else min(self._plan.guard, _GUARD)
-
-        def check(changes: tuple[FileChange, ...]) -> Guarded | None:
-            if allowance <= 0:
-                return None
-            touched = touched_by(changes, guard.root)
-            return guard.check(changes, touched, allowance=allowance, hints=hints)
-
-        def run_suite() -> Sequence[TestRun]:
-            targets = tuple(Test(id=path, path=path) for path in guard.files.texts)
-            return engine.run(targets, seconds=_SUITE) if targets else ()
-
+        guard, bench = self.guard, self.bench
+        is_given = agent.is_given and job.index % 2 == 0
         return RepairWork(
-            issue=self._issue,
-            index=self._index,
+            issue=self.issue,
+            index=self.index,
             model=bench.model.paid_by(usage, asks_again=agent.asks_again),
             editor=(bench.editor or bench.model).paid_by(usage, asks_again=agent.asks_again),
-            engine=engine,
-            failing=self._failing,
-            check=check,
-            jobs=self._plan.jobs,
-            places=self._places,
-            is_place_given=bool(self._named),
-            suspect_lines=lambda: self._shared.get("", lambda: tuple(self._suspect_lines())),
-            run_suite=run_suite,
+            seed=seed_of(job.issue, job.strategy, job.index, bench.seed),
+            say=lambda text: bench.say(f"{job.strategy}-{job.index:02}: {text}"),
+            engine=bench.engine,
+            failing=self.failing,
+            # All these runs are given the same test, the likeliest (paper 001, 5.2.2).
+            given=next(iter(self.failing), None) if is_given else None,
+            check=self._check,
+            jobs=self.plan.jobs,
+            places=self.places,
+            is_place_given=bool(self.plan.places),
+            suspect_lines=lambda: self._lines.get("", self._suspect_lines),
+            run_suite=lambda: bench.engine.run(
+                [Test(id=path, path=path) for path in guard.files.texts], seconds=_SUITE
+            ),
             ends_early=agent.ends_early,
         )
 
-    def _suspect_lines(self) -> Iterator[str]:
-        """Yield lines by Ochiai's score over failing tests and passing ones near the places."""
-        own = [Test.of(judged.test) for judged in self._failing]
+    def _check(self, changes: tuple[FileChange, ...]) -> Guarded | None:
+        """Run existing tests on a fix; None where none are wanted."""
+        if self.plan.guard == 0:
+            return None
+        touched, hints = touched_by(changes, self.guard.root), hints_of(self.failing)
+        return self.guard.check(changes, touched, allowance=_GUARD, hints=hints)
+
+    def _suspect_lines(self) -> Sequence[str]:
+        """Return lines by Ochiai's score over failing tests and passing ones near the places."""
+        own, first = [Test.of(judged.test) for judged in self.failing], self.places[:_FIRST]
         if not own:
-            return
-        first = self._places[:_FIRST]
-        paths = tuple(sorted({place.path for place in first}))
-        names = frozenset(name for place in first for name in place.function.split(".") if name)
-        near = self._guard.near(Touched(files=paths, names=names), _NEARBY) if first else ()
-        files = [path for path in sorted(self._index.layout.files) if not is_test_path(path)]
-        runs = self._bench.engine.run((*own, *near), watch=tuple(files), seconds=_WATCHING)
-        ids = {target.id for target in own}
-        bad = [run for run in runs if run.verdict is Verdict.FAIL and run.test in ids]
-        lines = rank_lines(bad, [run for run in runs if run.verdict is Verdict.PASS])[:_LINES]
-        if lines:
-            yield "Lines by Ochiai's score, of what failing and passing tests run:"
-        yield from (f"- {path}:{line} {score:.2f}" for (path, line), score in lines)
+            return ()
+        near = self.guard.near(Touched(files=tuple({place.path for place in first})), _NEARBY)
+        files = [path for path in sorted(self.index.layout.files) if not is_test_path(path)]
+        runs = self.bench.engine.run((*own, *near), watch=tuple(files), seconds=_WATCHING)
+        ids = {test.id for test in own}
+        failed = [run for run in runs if run.verdict is Verdict.FAIL and run.test in ids]
+        lines = rank_lines(failed, [run for run in runs if run.verdict is Verdict.PASS])[:_LINES]
+        shown = [f"- {path}:{line} {score:.2f}" for (path, line), score in lines]
+        return ["Lines by Ochiai's score, of what failing and passing tests run:", *shown]

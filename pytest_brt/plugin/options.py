@@ -104,19 +104,18 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
             )
     values: dict[str, Any] = {}
     for flag, _, metavar, kind, default, _ in (*OPTIONS, *MORE_OPTIONS):
-        key, variable = destination(flag), VARIABLES.get(flag, "")
-        source, given = flag, config.getoption(key)
-        if given is None and environ.get(variable):
-            source, given = variable, environ[variable]
-        elif given is None and key in settings:
+        key, source = destination(flag), flag
+        given = config.getoption(key)
+        if given is None and flag in VARIABLES and environ.get(VARIABLES[flag]):
+            source = VARIABLES[flag]
+            given = environ[source]
+        if given is None and key in settings:
             source = f"{config.rootpath / file}: {key}"
             given = _setting(config.rootpath, flag, settings[key], source)
-        elif given is None:
-            given = default
+        given = default if given is None else given
         texts = [given] if isinstance(given, str) else given or []
         read = [_read(kind, metavar, text, source) for text in texts]
-        name = key.removeprefix("brt_")
-        values[name] = tuple(read) if kind in REPEATED else [None, *read][-1]
+        values[key.removeprefix("brt_")] = tuple(read) if kind in REPEATED else [None, *read][-1]
     if values["model"] == "auto":
         from pytest_brt.model.spec import default_spec  # only runs of ours come here
 
@@ -134,14 +133,14 @@ def _setting(root: Path, flag: str, value: object, source: str) -> list[str]:
     Raises:
         UsageProblem: by it, the project would show its tests more than itself.
     """
-    entries = value if isinstance(value, list) else [value]
-    texts = [line.strip() for entry in entries for line in str(entry).split("\n") if line.strip()]
+    lines = "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+    texts = [line.strip() for line in lines.split("\n") if line.strip()]
     for text in texts:
-        name, _, where = text.partition("=")
+        name, _, folder = text.partition("=")
         if flag == "--brt-python":
             outside = find_outside("PYTHONPATH", str(Path(text).expanduser().parent), root)
         else:
-            outside = find_outside(name, where, root)
+            outside = find_outside(name, folder, root)
         if outside:
             raise UsageProblem(
                 f"{source}: {name} names a folder outside of the project: {outside!r} "
@@ -170,12 +169,7 @@ def _whole(least: int, text: str) -> int:
 
 def _guard(text: str) -> float | None:
     """Read for how many seconds existing tests are run; None for "auto"."""
-    if text in ("auto", "no"):
-        return None if text == "auto" else 0.0
-    try:
-        return read_seconds(text)
-    except ValueError:
-        raise ValueError("expected auto, no or a number of seconds") from None
+    return {"auto": None, "no": 0.0}[text] if text in ("auto", "no") else read_seconds(text)
 
 
 def read_seconds(text: str) -> float:
@@ -206,10 +200,10 @@ def read_pair(text: str) -> tuple[str, str]:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    found = tuple(name.strip() for name in text.split(",") if name.strip())
-    if not found:
+    names = tuple(filter(None, map(str.strip, text.split(","))))
+    if not names:
         raise ValueError("expected one or more names, separated by commas")
-    return found
+    return names
 
 
 #: How the values are read that are not a text.
