@@ -183,13 +183,11 @@ class Journal:
         self.setting = setting
         self._lock = Lock()
         self._lines: dict[str, str] = {}
-        data = b""
         with suppress(OSError):
-            data = read_bounded(path, _MOST)
-        for text in data.splitlines():
-            with suppress(StoreProblem):  # a line that was cut off
-                line = from_json(text, _Line)
-                self._lines[line.key] = line.value
+            for text in read_bounded(path, _MOST).splitlines():
+                with suppress(StoreProblem):  # a line that was cut off
+                    line = from_json(text, _Line)
+                    self._lines[line.key] = line.value
 
     def get(self, kind: type[T], *names: str) -> T | None:
         """Return the finished work called by `names`; None when it is to be done."""

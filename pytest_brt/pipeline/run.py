@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import BrtError, ModelProblem, OutOfTime, UsageProblem
 from pytest_brt.pipeline import Job, Plan
@@ -28,7 +28,6 @@ from pytest_brt.types import (
     PatchResult,
     Place,
     Rank,
-    Repair,
     Review,
     RunRecord,
     distinct,
@@ -38,7 +37,6 @@ if TYPE_CHECKING:  # what patches need is a quarter of the package: a run withou
     from pytest_brt.pipeline.ranking import Ranking
     from pytest_brt.project.index import Index
 
-T = TypeVar("T")
 Tests = tuple[JudgedTest, ...]
 #: Wall-clock seconds for finding the commit that fixed a bug.
 _SEARCH_SECONDS = 60.0
@@ -90,8 +88,7 @@ class Run:
         attempts = [job for issue in plan.issues for job in plan.attempts(issue.id)]
         self._each(self._attempt, [job for job in attempts if job in jobs or job.issue in needed])
         if plan.given is not None and jobs:
-            names = sorted(issue.id for issue in plan.issues)
-            self._given = self._keep(Tests, plan.given, "given", *names)
+            self._given = plan.given()
         if needed:
             self._ranking = self._open_ranking(patches)
             self._each(self._run_patch, patches)
@@ -134,31 +131,13 @@ class Run:
         """Begin nothing more; what was begun goes on."""
         self._is_stopped = not self._over.done()
 
-    def _keep(self, kind: type[T], work: Callable[[], T], *names: str) -> T:
-        """Return what an interrupted run had finished, or do it and keep it.
-
-        What was cut short because the time was over is not finished.
-        """
-        journal = self.bench.journal
-        value = journal.get(kind, *names) if journal else None
-        if value is None:
-            value = work()
-            if journal and not (self._is_stopped or self.bench.over):
-                journal.put(value, *names)
-        return value
-
     # -- the steps ----------------------------------------------------------------------
 
     def _attempt(self, job: Job) -> Attempt:
-        """Read a report, make bug tests of it by a strategy, and judge them."""
-        key = "attempt", job.issue, job.strategy, str(job.index)
-        made = self._keep(Attempt, partial(self._make_tests, job), *key)
-        reviews = self.plan.reviews
-        tests = [with_review(t, reviews.get(t.test.id, Review.OPEN)) for t in made.tests]
-        return replace(made, tests=tuple(tests))
+        """Read a report, make bug tests of it by a strategy, and judge them.
 
-    def _make_tests(self, job: Job) -> Attempt:
-        """Make tests of a report; models are paid for this attempt alone, and in time."""
+        Models are paid for this attempt alone, and asked in time.
+        """
         started, shared = time.perf_counter(), self.bench
         issue, strategy = self._issue(job.issue), self.plan.strategies[job.strategy]
         usage = shared.model.usage.part(shared.deadline)
@@ -186,7 +165,9 @@ class Run:
             if partly := self._so_far.get(job):
                 found(partly, Note(code="without-model", text=f"without the model: {problem}"))
             raise
-        return self._so_far[job]
+        made, reviews = self._so_far[job], self.plan.reviews
+        tests = (with_review(t, reviews.get(t.test.id, Review.OPEN)) for t in made.tests)
+        return replace(made, tests=tuple(tests))
 
     def _open_ranking(self, patches: Sequence[Job]) -> Ranking:
         """Return what runs patches, with the tests that they bring, and calls to tell them by."""
@@ -200,13 +181,21 @@ class Run:
         return ranking
 
     def _run_patch(self, job: Job) -> PatchResult:
-        """Run the tests of a report on a patch, and existing ones."""
+        """Run the tests of a report on a patch, and existing ones.
+
+        An interrupted run may have done so. What was cut short is not kept.
+        """
         assert self._ranking is not None, "it was opened"
         assert job.patch is not None, "such jobs have one"
-        tests = self.tests(job.issue)
+        tests, journal = self.tests(job.issue), self.bench.journal
         ids = (judged.test.id for judged in _candidates(tests))
-        run = partial(self._ranking.run, job.patch, tests)
-        return self._keep(PatchResult, run, "row", job.issue, job.name, job.patch.id, *ids)
+        names = job.issue, job.name, job.patch.id, *ids
+        result = journal.get(PatchResult, *names) if journal else None
+        if result is None:
+            result = self._ranking.run(job.patch, tests)
+            if journal and not self._is_stopped:
+                journal.put(result, *names)
+        return result
 
     def _repair(self, fixes: Sequence[Job]) -> None:
         """Write patches for a report, and run them as those that were given."""
@@ -215,7 +204,8 @@ class Run:
 
         assert self._ranking is not None, "it was opened"
         plan, issue = self.plan, self._issue(self.plan.ranked)
-        failing = [t for t in _candidates(self.tests(issue.id)) if t not in self._brought]
+        tests = dict.fromkeys((*self._given, *self.tests(issue.id)))
+        failing = [one for one in _candidates(tests) if one not in self._brought]
         with self._open_index() as index:
             places = given_places(plan.places, index) if plan.places else ()
             repairing = Repairing(
@@ -228,11 +218,7 @@ class Run:
                 failing=tuple(sorted(failing, key=lambda t: -t.judgement.confidence)),
             )
 
-            def repair(job: Job) -> Repair:
-                names = "repair", issue.id, job.strategy, str(job.index)
-                return self._keep(Repair, partial(repairing.repair, job), *names)
-
-            self._each(repair, fixes)
+            self._each(repairing.repair, fixes)
         more = [fix.patch for fix, _ in distinct(self._results(fixes))]
         self._each(self._run_patch, plan.rows(more))
 
@@ -280,7 +266,8 @@ class Run:
         every = dict.fromkeys((*plan.rows(plan.patches), *self.futures))
         rows = [job for job in every if job.patch and job in self.futures]
         results = self._results(rows)
-        missing = {job.name for job in rows} - {result.patch.name for result in results}
+        names = {result.patch.name for result in results}
+        missing = tuple(job.name for job in rows if job.name not in names)
         ranks: tuple[Rank, ...] = ()
         if ranking and results:
             ranks = ranking.rank(results, self.tests(plan.ranked), is_whole=not missing)
@@ -296,7 +283,7 @@ class Run:
             repairs=tuple(self._results(job for job in self.futures if job.is_repair)),
             localised=tuple(self._places),
             ranked=plan.ranked,
-            not_run=NotRun(patches=tuple(sorted(missing)), of=len(rows)) if missing else None,
+            not_run=NotRun(patches=missing, of=len(rows)) if missing else None,
         )
 
     def _results(self, jobs: Iterable[Job]) -> list[Any]:

@@ -11,7 +11,7 @@ from pytest_brt.codec import to_json
 from pytest_brt.edit.source_text import Placement
 from pytest_brt.errors import EditProblem, StoreProblem
 from pytest_brt.plugin.inputs import Inputs
-from pytest_brt.plugin.options import Options, Write
+from pytest_brt.plugin.options import Options
 from pytest_brt.render.answer import bug_tests, reviewed
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.report import Report
@@ -46,7 +46,7 @@ def writers(
         yield partial(_write_patches, record, options.repair)
     if inputs.cache is not None:
         yield partial(_keep, inputs.cache, record)
-    if options.write in (Write.NEW, Write.INTO):
+    if options.write in ("new", "into"):
         yield partial(_write_tests, record, options, inputs.bench)
 
 
@@ -182,15 +182,15 @@ def _place(
 ) -> Placement:
     """Return the change that puts tests into the project; nothing is written here.
 
-    With `Write.INTO` the best test goes into the existing test file where it belongs, if it fails
-    there, too; else all of them become one new file.
+    With `--brt-write into` the best test goes into the existing test file where it belongs, if it
+    fails there, too; else all of them become one new file.
     """
     from pytest_brt.edit.add_tests import plan_edit  # libcst takes half a second
 
     sources, root = [judged.test for judged in tests], Path(bench.engine.subject.root)
     plan = partial(plan_edit, issue=issue, root=root)
     mark, why_not = bool(options.mark), ""
-    host = _host(tests[0], bench) if options.write is Write.INTO else ""
+    host = _host(tests[0], bench) if options.write == "into" else ""
     if host:
         try:
             why_not = _runs_otherwise(plan(sources, host=host), bench)

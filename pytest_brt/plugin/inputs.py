@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pytest_brt import __version__
-from pytest_brt.codec import content_id, to_json
+from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
 from pytest_brt.execute.layout import contents_of, hash_of
 from pytest_brt.execute.subject import demand_project, find_subject
@@ -108,33 +108,8 @@ def read_inputs(
     engine, workers = _open_project(root, options, closing)
     patches, unchanged = _patches(options.rank_fixes, root, engine.scratch.path)
     last = None if options.tests or issues else _last_run(cache, patches.values())
-    model, editor = _open_models(options, cache, root, closing)
-    subject, sandbox = engine.subject, engine.sandbox
-    setting = Setting(
-        command=command_again(config.invocation_params.args),
-        ended="",
-        version=__version__,
-        python=f"{'.'.join(map(str, subject.python_version))} ({subject.found})",
-        sandbox=sandbox.isolation,
-        tree=hash_of(contents_of(root, without=[path.resolve() for path in options.report])),
-    )
-    # What is written where, how many at a time, and how long it may take change no result.
-    decisive = replace(options, replies=None, report=(), jobs=1, budget=1.0, memory=1, executor="")
-    facts = __version__, setting.tree, subject, sandbox.isolation, decisive, last and to_json(last)
-    key = content_id(*map(repr, facts))
-    buggy, test_file = [_place(root, place) for place in options.buggy_file], options.test_file
-    bench = Workbench(
-        engine=engine,
-        model=model,
-        editor=editor,
-        say=say,
-        samples=options.samples,
-        steps=options.steps,
-        buggy=tuple(dict.fromkeys(place.partition(":")[0] for place in buggy)),
-        host=test_file and _python_file("--brt-test-file", test_file, root),
-        journal=Journal(cache / "journal.jsonl", key) if cache else None,
-        cache=cache,
-    )
+    setting = _setting(config, options, engine)
+    buggy = tuple(_place(root, place) for place in options.buggy_file)
     ranked = [issue.id for issue in issues if options.repair in ("", issue.source)]
     plan = Plan(
         issues=issues,
@@ -146,19 +121,36 @@ def read_inputs(
         given=_given(root, options, engine, last),
         guard=options.guard,
         budget=options.budget,
-        places=tuple(buggy),
+        places=buggy,
         elsewhere=workers and workers.run,
         jobs=workers.threads if workers else options.jobs,
         wants_places=bool(options.report) or config.get_verbosity() > 0,
     )
+    bench = _open_bench(engine, options, cache, setting, closing)
     nodes = {
         f"{issue.source}::{job.name}": job
         for issue in issues
         for job in (*plan.attempts(issue.id), *plan.fixes(issue.id))
     }
-    nodes |= dict(zip(patches, plan.rows(plan.patches), strict=True))
     return Inputs(
-        plan=plan, bench=bench, nodes=nodes, setting=setting, unchanged=unchanged, earlier=last
+        plan=plan,
+        bench=replace(bench, buggy=tuple(place.partition(":")[0] for place in buggy), say=say),
+        nodes=nodes | dict(zip(patches, plan.rows(plan.patches), strict=True)),
+        setting=setting,
+        unchanged=unchanged,
+        earlier=last,
+    )
+
+
+def _setting(config: pytest.Config, options: Options, engine: Runner) -> Setting:
+    subject, reports = engine.subject, [path.resolve() for path in options.report]
+    return Setting(
+        command=command_again(config.invocation_params.args),
+        ended="",
+        version=__version__,
+        python=f"{'.'.join(map(str, subject.python_version))} ({subject.found})",
+        sandbox=engine.sandbox.isolation,
+        tree=hash_of(contents_of(config.rootpath, without=reports)),
     )
 
 
@@ -243,28 +235,39 @@ def _open_project(root: Path, options: Options, closing: ExitStack) -> tuple[Run
     return engine, workers
 
 
-def _open_models(
-    options: Options, cache: Path | None, root: Path, closing: ExitStack
-) -> tuple[Model, Model | None]:
-    """Return the model that thinks, and the one that writes code when that is another."""
-    if options.model == "none":
-        cache = None  # nobody is asked, so what was answered is not read
-    replies = Replies(options.replies or (cache and cache / "replies.jsonl"), root)
+def _open_bench(
+    engine: Runner, options: Options, cache: Path | None, setting: Setting, closing: ExitStack
+) -> Workbench:
+    """Return what strategies work with: the project, models, and what is kept."""
+    root, test_file = Path(engine.subject.root), options.test_file
+    # Where nobody is asked, what was answered is not read.
+    kept = cache if options.model != "none" else None
+    replies = Replies(options.replies or (kept and kept / "replies.jsonl"), root)
     unfinished = replies
     if options.replies is None:
-        unfinished = Replies(cache and cache / "unfinished-replies.jsonl", root)
+        unfinished = Replies(kept and kept / "unfinished-replies.jsonl", root)
 
     def opened(text: str) -> Model:
-        if text == "none":
-            return Model(replies=replies, unfinished=unfinished)
-        model = open_model(read_spec(text), replies, unfinished)
+        model = Model(replies=replies, unfinished=unfinished)
+        if text != "none":
+            model = open_model(read_spec(text), replies, unfinished)
         closing.callback(model.close)
         return model
 
-    model = opened(options.model)
-    if options.edit_model in ("", options.model):
-        return model, None
-    return model, replace(opened(options.edit_model), usage=model.usage)
+    model, other = opened(options.model), options.edit_model
+    is_one = other in ("", options.model)
+    facts = setting.version, setting.tree, engine.subject, setting.sandbox, options
+    return Workbench(
+        engine=engine,
+        model=model,
+        editor=None if is_one else replace(opened(other), usage=model.usage),
+        say=lambda _: None,
+        samples=options.samples,
+        steps=options.steps,
+        host=test_file and _python_file("--brt-test-file", test_file, root),
+        journal=Journal(cache / "journal.jsonl", content_id(*map(repr, facts))) if cache else None,
+        cache=cache,
+    )
 
 
 def _strategies(
@@ -288,28 +291,21 @@ def _strategies(
         if name not in tests and name not in fixes:
             names = ", ".join(sorted({*tests, *fixes}))
             raise UsageProblem(f"--brt-strategy: unknown name {name!r} (known: {names})")
-    agents = _wanted(fixes, options) if options.repair else ()
+    wanted = [name for name in options.strategy if name in tests] or ["auto"]
+    agents = [name for name in options.strategy if name in fixes] or ["auto"]
+    if options.model == "none":  # `auto` is replay: all that there is then
+        wanted = ["replay" if name == "auto" else name for name in wanted]
+        if options.repair or any(tests[name].asks for name in wanted):
+            raise UsageProblem(
+                f"--brt-strategy: {', '.join(options.strategy)!r} needs a model (add --brt-model "
+                "gguf:FILE, or see 'pytest-brt models')"
+            )
     return (
-        {name: tests[name].sampled(options.samples) for name in _wanted(tests, options)},
-        {name: replace(fixes[name], runs=options.samples or fixes[name].runs) for name in agents},
+        {name: tests[name].sampled(options.samples) for name in wanted},
+        {name: replace(fixes[name], runs=options.samples or fixes[name].runs) for name in agents}
+        if options.repair
+        else {},
     )
-
-
-def _wanted(known: Mapping[str, Any], options: Options) -> list[str]:
-    """Return the names of strategies that the user wants, `auto` where none is named.
-
-    Without a model, `auto` is replay: all that there is then.
-    """
-    names = [name for name in options.strategy if name in known] or ["auto"]
-    if options.model == "none":
-        names = ["replay" if name == "auto" and "replay" in known else name for name in names]
-        for name in names:
-            if getattr(known[name], "asks", True):
-                raise UsageProblem(
-                    f"--brt-strategy: {name!r} needs a model (add --brt-model gguf:FILE, or see "
-                    "'pytest-brt models')"
-                )
-    return names
 
 
 # -- what an earlier run left -------------------------------------------------------------------

@@ -35,7 +35,7 @@ OPTIONS = (
      "as in gguf:FILE,context=8192"),
     ("--brt-budget", "issue", "TIME", "time", "15m",
      "most time for asking models, as in 90s (default: 15m)"),
-    ("--brt-write", "issue", "{no,diff,new,into}", "write", "diff",
+    ("--brt-write", "issue", "{no,diff,new,into}", "text", "diff",
      "show the tests as a diff (default), write a new test file, or add the best one to an "
      "existing file"),
     ("--brt-python", "issue", "PATH", "text", None,

@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import UsageProblem
@@ -35,53 +34,8 @@ if TYPE_CHECKING:
 _ENDINGS = (".html", ".md", ".json")
 
 
-class Write(StrEnum):
-    """What becomes of the tests that were found."""
-
-    NO = "no"
-    #: Shown as a diff, nothing written.
-    DIFF = "diff"
-    #: Written as a new test file.
-    NEW = "new"
-    #: The best one added to the test file where it belongs.
-    INTO = "into"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The options of one run; what each means, and its default, is said in `option_list`."""
-
-    issue: tuple[str, ...]
-    rank_fixes: tuple[str, ...]
-    repair: str
-    tests: tuple[str, ...]
-    strategy: tuple[str, ...]
-    model: str
-    #: Seconds.
-    budget: float
-    write: Write
-    python: str | None
-    env: tuple[tuple[str, str], ...]
-    #: Seconds.
-    timeout: float
-    sandbox: str
-    net: str
-    jobs: int
-    #: Seconds in which existing tests are run; None for as many as the number of patches asks for.
-    guard: float | None
-    #: Files for what was found.
-    report: tuple[Path, ...]
-    edit_model: str
-    replies: Path | None
-    samples: int | None
-    steps: int | None
-    buggy_file: tuple[str, ...]
-    test_file: str
-    mark: str | None
-    #: Megabytes.
-    memory: int
-    executor: str
-    show: tuple[str, ...]
+class Options(SimpleNamespace):
+    """The options of one run, as `option_list` has them: `--brt-test-file` is `test_file`."""
 
     @property
     def issues(self) -> tuple[str, ...]:
@@ -213,7 +167,6 @@ _READERS: dict[str, Callable[[str], object]] = {
     "time": read_seconds,
     "guard": _guard,
     "reports": _report,
-    "write": Write,
     "path": Path,
     "count": partial(_whole, 1),
     "megabytes": partial(_whole, 64),

@@ -31,7 +31,7 @@ from pytest_brt.pipeline.run import Run
 from pytest_brt.plugin import files
 from pytest_brt.plugin.inputs import read_inputs
 from pytest_brt.plugin.option_list import TYPED
-from pytest_brt.plugin.options import Write, read_options
+from pytest_brt.plugin.options import read_options
 from pytest_brt.render.answer import bug_tests
 from pytest_brt.render.entries import build_report
 from pytest_brt.render.report import Report
@@ -131,10 +131,6 @@ class Session:
         self._last_lines: list[str] = []
         #: pytest has waited for all items, or stopped as it was told to; and all was written.
         self._came_through = self._is_written = False
-
-    @property
-    def _terminal(self) -> Any:
-        return self.config.pluginmanager.getplugin("terminalreporter")
 
     # -- collection ---------------------------------------------------------------------
 
@@ -242,10 +238,10 @@ class Session:
         verbosity, now = self.config.get_verbosity(), time.monotonic()
         if self._said and (verbosity > 0 or (verbosity == 0 and now > self._shown + _APART)):
             self._shown, lines = now, [self._said.popleft() for _ in range(len(self._said))]
-            capture: Any = self.config.pluginmanager.getplugin("capturemanager")
-            with capture.global_and_fixture_disabled():
+            plugin: Any = self.config.pluginmanager.getplugin
+            with plugin("capturemanager").global_and_fixture_disabled():
                 for line in lines if verbosity > 0 else lines[-1:]:
-                    show(self._terminal, f"  {line}")
+                    show(plugin("terminalreporter"), f"  {line}")
 
     # -- the end ------------------------------------------------------------------------
 
@@ -309,7 +305,7 @@ class Session:
         if self.report is None:
             return
         write, bench = self.options.write, self.inputs.bench
-        is_written = None if write is Write.NO else write is not Write.DIFF
+        is_written = None if write == "no" else write != "diff"
         show_summary(terminalreporter, self.report, self._last_lines, is_written=is_written)
         terminalreporter.flush()
         # All was written and shown, so what was finished is not needed any more.
