@@ -24,14 +24,12 @@ from pytest_brt.types import JudgedTest, Rank, Review, RunRecord, Telling
 
 #: The file of what the last run left.
 LAST_RUN = "last-run.json"
-_SCHEMA = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastRun:
     """What the last runs left: tests, so that patches can be ranked by them, and a ranking."""
 
-    schema: int = _SCHEMA
     tests: tuple[JudgedTest, ...] = ()
     #: What they were made from, and when, as in "issue.md, 2026-01-31 12:00".
     about: str = ""
@@ -64,19 +62,18 @@ def save_last_run(folder: Path, last: LastRun) -> None:
 
 
 def load_last_run(folder: Path) -> LastRun:
-    """Return what `save_last_run` kept; no tests when there is none of this version, or a link.
+    """Return what `save_last_run` kept; no tests when there is nothing.
 
     Raises:
         StoreProblem: the file is damaged; it says which, so that it can be deleted.
     """
     path = folder / LAST_RUN
-    if path.is_symlink() or not path.exists():
+    if not path.exists():
         return LastRun()
     try:
-        last = from_json(read_bounded(path), LastRun)
+        return from_json(read_bounded(path), LastRun)
     except (OSError, StoreProblem) as error:
         raise StoreProblem(f"cannot read {str(path)!r}: {error} (delete it)") from error
-    return last if last.schema == _SCHEMA else LastRun()
 
 
 def find_last_run(root: str) -> tuple[Path, LastRun]:
@@ -206,10 +203,8 @@ class Journal:
         A file that cannot be written costs the next run time, and nothing else: no error.
         """
         line = to_json(_Line(key=content_id(self.setting, *names), value=to_json(value)))
-        with self._lock, suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("ab") as file:
-                file.write(line.encode("utf-8", "surrogateescape") + b"\n")
+        with self._lock, suppress(OSError), self.path.open("ab") as file:
+            file.write(line.encode("utf-8", "surrogateescape") + b"\n")
 
     def forget(self) -> None:
         """Remove the file: nothing is left to be taken from it."""

@@ -60,17 +60,13 @@ _LETTERS = {
 class JobItem(pytest.Item):
     """A job that pytest shows as a test."""
 
-    def __init__(self, *, job: Job, wait: Callable[[Job], tuple[str, str]], **kwargs: Any) -> None:
-        """Take pytest's own arguments, and what waits for what came of a job, and why."""
-        super().__init__(**kwargs)
-        self.job = job
-        self._wait = wait
-        # A project's `-W error` is about its own code, not about ours.
-        self.add_marker(pytest.mark.filterwarnings("ignore"))
+    job: Job
+    #: Waits for what came of a job, and why.
+    wait: Callable[[Job], tuple[str, str]]
 
     def runtest(self) -> None:
         """Wait for the result, and say what came of it."""
-        outcome, refused = self._wait(self.job)
+        outcome, refused = self.wait(self.job)
         self.user_properties.append(("brt", outcome))
         if refused:
             pytest.skip(refused)
@@ -149,8 +145,12 @@ class Session:
             )
         items: list[Any] = []
         for node, job in self.inputs.nodes.items():
-            ids = {"name": on_a_line(job.name), "nodeid": on_a_line(node)}
-            items.append(JobItem.from_parent(session, **ids, job=job, wait=self._outcome))
+            name, nodeid = on_a_line(job.name), on_a_line(node)
+            item: JobItem = JobItem.from_parent(session, name=name, nodeid=nodeid)
+            item.job, item.wait = job, self._outcome
+            # A project's `-W error` is about its own code, not about ours.
+            item.add_marker(pytest.mark.filterwarnings("ignore"))
+            items.append(item)
         hook.pytest_collectreport(report=pytest.CollectReport("", "passed", None, items))
         hook.pytest_collection_modifyitems(session=session, config=config, items=items)
         session.items, session.testscollected = items, len(items)
