@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
-from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -217,7 +216,6 @@ class Run:
                 places=places or self._likely_places(issue, index),
                 failing=tuple(sorted(failing, key=lambda t: -t.judgement.confidence)),
             )
-
             self._each(repairing.repair, fixes)
         more = [fix.patch for fix, _ in distinct(self._results(fixes))]
         self._each(self._run_patch, plan.rows(more))
@@ -242,10 +240,10 @@ class Run:
         ran = functions_run(observed, index, self.bench.engine)
         return find_suspects(issue, index, ran=ran, raised=observed.raised)
 
-    def _open_index(self) -> closing[Index]:
+    def _open_index(self) -> Index:
         from pytest_brt.project.index import open_index
 
-        return closing(open_index(Path(self.bench.engine.subject.root), self.bench.cache))
+        return open_index(Path(self.bench.engine.subject.root), self.bench.cache)
 
     def _issue(self, name: str) -> Issue:
         return next(issue for issue in self.plan.issues if issue.id == name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -109,7 +108,10 @@ def read_inputs(
     patches, unchanged = _patches(options.rank_fixes, root, engine.scratch.path)
     last = None if options.tests or issues else _last_run(cache, patches.values())
     setting = _setting(config, options, engine)
-    buggy = tuple(_place(root, place) for place in options.buggy_file)
+    buggy = [
+        _python_file("--brt-buggy-file", path, root) + colon + lines
+        for path, colon, lines in (place.partition(":") for place in options.buggy_file)
+    ]
     ranked = [issue.id for issue in issues if options.repair in ("", issue.source)]
     plan = Plan(
         issues=issues,
@@ -121,7 +123,7 @@ def read_inputs(
         given=_given(root, options, engine, last),
         guard=options.guard,
         budget=options.budget,
-        places=buggy,
+        places=tuple(buggy),
         elsewhere=workers and workers.run,
         jobs=workers.threads if workers else options.jobs,
         wants_places=bool(options.report) or config.get_verbosity() > 0,
@@ -190,16 +192,6 @@ def _patches(
         for path, patch in proposals.files.items()
     }
     return nodes, tuple(proposals.unchanged)
-
-
-def _place(root: Path, place: str) -> str:
-    """Return a place that the user named, as in "pkg/a.py:3-9", relative to the project."""
-    path, colon, lines = place.partition(":")
-    if colon and not re.fullmatch(r"\d+(-\d+)?", lines):
-        raise UsageProblem(
-            f"--brt-buggy-file: expected PATH, PATH:LINE or PATH:FIRST-LAST, got {place!r}"
-        )
-    return _python_file("--brt-buggy-file", path, root) + colon + lines
 
 
 def _python_file(flag: str, path: str, root: Path) -> str:
@@ -282,15 +274,15 @@ def _strategies(
     for added in config.hook.pytest_brt_strategies(config=config):
         for name, way in added.items():
             known: dict[str, Any] = tests if isinstance(way, Strategy) else fixes
-            if name in known:
+            if known.setdefault(name, way) is not way:
                 raise UsageProblem(
                     f"--brt-strategy: {name!r} is given by two plugins (block one with -p no:NAME)"
                 )
-            known[name] = way
+    names = sorted({*tests, *fixes})
     for name in options.strategy:
-        if name not in tests and name not in fixes:
-            names = ", ".join(sorted({*tests, *fixes}))
-            raise UsageProblem(f"--brt-strategy: unknown name {name!r} (known: {names})")
+        if name not in names:
+            known_names = ", ".join(names)
+            raise UsageProblem(f"--brt-strategy: unknown name {name!r} (known: {known_names})")
     wanted = [name for name in options.strategy if name in tests] or ["auto"]
     agents = [name for name in options.strategy if name in fixes] or ["auto"]
     if options.model == "none":  # `auto` is replay: all that there is then
