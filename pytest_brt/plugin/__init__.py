@@ -48,7 +48,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 @hookimpl(wrapper=True, tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, object, object]:
+def pytest_load_initial_conftests(
+    early_config: pytest.Config, args: list[str]
+) -> Generator[None, object, object]:
     """Carry out a run of ours, before anything of the project's is loaded."""
     from pytest_brt.plugin.option_list import mode_of
 
@@ -57,6 +59,9 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
         from pytest_brt.plugin.start import run_apart
 
         run_apart(early_config)
+        # Nothing is left to do: conftests are not loaded, nor does another plugin prepare a run.
+        early_config.known_args_namespace.noconftest = True
+        args[:] = ["--help"]
     return (yield)
 
 

@@ -123,7 +123,12 @@ def _whole(least: int, text: str) -> int:
 
 def _guard(text: str) -> float | None:
     """Read for how many seconds existing tests are run; None for "auto"."""
-    return {"auto": None, "no": 0.0}[text] if text in ("auto", "no") else read_seconds(text)
+    if text in ("auto", "no"):
+        return None if text == "auto" else 0.0
+    try:
+        return read_seconds(text)
+    except ValueError:
+        raise ValueError("expected auto, no or a number of seconds") from None
 
 
 def read_seconds(text: str) -> float:

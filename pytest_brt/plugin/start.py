@@ -15,7 +15,7 @@ import threading
 from collections.abc import Generator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -59,15 +59,28 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
     pluginmanager.add_hookspecs(Hooks)
 
 
-def run_apart(config: pytest.Config) -> NoReturn:
-    """Run pytest once more in this process, with what the user typed, and end as it does."""
+class Ended:
+    """The plugin of a pytest whose work was done by another one in its process."""
+
+    def __init__(self, exit_code: int) -> None:
+        self._exit_code = exit_code
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_cmdline_main(self) -> int:
+        """Return how that ended."""
+        return self._exit_code
+
+
+def run_apart(config: pytest.Config) -> None:
+    """Run pytest once more in this process, with what the user typed; it is what this one does."""
     _import_nothing_of_the_project(config)
     from pytest_brt.plugin.option_list import apart
     from pytest_brt.project.pytest_config import find_root
 
     known, typed = config.known_args_namespace, config.invocation_params
     root = Path(known.rootdir).resolve() if known.rootdir else find_root(typed.dir)
-    raise SystemExit(pytest.main([*apart(root), *typed.args], plugins=list(typed.plugins or ())))
+    code = pytest.main([*apart(root), *typed.args], plugins=list(typed.plugins or ()))
+    config.pluginmanager.register(Ended(int(code)))
 
 
 def _import_nothing_of_the_project(config: pytest.Config) -> None:
