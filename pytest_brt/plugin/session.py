@@ -227,6 +227,7 @@ class Session:
         while not future.done():
             wait([future], timeout=0.5)
             self._show_progress()
+        self._show_progress()
 
     def _say(self, text: str) -> None:
         """Take what a thread says; ``--log-cli-level=info`` shows it, too."""
