@@ -248,7 +248,10 @@ def _open_bench(
 
     model, other = opened(options.model), options.edit_model
     is_one = other in ("", options.model)
-    facts = setting.version, setting.tree, engine.subject, setting.sandbox, options
+    # What is written where, how many at a time, and how long it may take change no result.
+    others = ("replies", "report", "jobs", "budget", "memory", "executor")
+    decisive = vars(options) | dict.fromkeys(others)
+    facts = setting.version, setting.tree, engine.subject, setting.sandbox, decisive
     return Workbench(
         engine=engine,
         model=model,
