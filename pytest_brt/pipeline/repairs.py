@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_brt.agents.loop import Agent
-from pytest_brt.agents.repairing import run_repair
-from pytest_brt.agents.trials import RepairWork
+from pytest_brt.agents.loop import Agent, run_agent
+from pytest_brt.agents.specs import repair_values
+from pytest_brt.agents.trials import RepairWork, Trial
 from pytest_brt.errors import OutOfTime
 from pytest_brt.guard import Guard, Touched, touched_by
 from pytest_brt.localise.ochiai import rank_lines
@@ -20,7 +20,16 @@ from pytest_brt.project.layout import is_test_path
 from pytest_brt.rank.guarding import hints_of
 from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.sandbox.placing import Test
-from pytest_brt.types import FileChange, Guarded, Issue, JudgedTest, Place, Repair, Verdict
+from pytest_brt.types import (
+    FileChange,
+    FixSource,
+    Guarded,
+    Issue,
+    JudgedTest,
+    Place,
+    Repair,
+    Verdict,
+)
 
 #: Seconds that existing tests may take on one fix, that the whole suite may take where an agent
 #: asks for it, and that watching lines may.
@@ -28,6 +37,10 @@ _GUARD, _SUITE, _WATCHING = 3.0, 120.0, 30.0
 #: Existing tests that are watched beside the failing ones, places near which they are looked for,
 #: and lines that are told.
 _NEARBY, _FIRST, _LINES = 60, 6, 8
+_NO_TEST = (
+    "no test fails because of the bug, so no fix can be judged (give one with --brt-tests PATH, or "
+    "take --brt-strategy auto)"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,26 +61,49 @@ class Repairing:
     def repair(self, job: Job) -> Repair:
         """Carry out one run of a strategy; no model is asked after the deadline.
 
+        Runs after the first are drawn more freely.
+
         Raises:
             ModelProblem: the model could not be asked even once.
             SubjectProblem: the project's interpreter cannot be started.
         """
-        begin, bench = time.perf_counter(), self.bench
-        agent = self.plan.agents[job.strategy]
-        agent = replace(agent, steps=bench.steps or agent.steps)
+        begin, bench, agent = time.perf_counter(), self.bench, self.plan.agents[job.strategy]
+        temperature = agent.temperature or (0.6 if job.index else 0.0)
+        agent = replace(agent, steps=bench.steps or agent.steps, temperature=temperature)
         usage = bench.model.usage.part(bench.deadline)
+        work, trajectory = self._work(job, agent, usage), None
+        reason = _NO_TEST if agent.states and not work.failing else ""
         try:
-            done = run_repair(agent, job.index, self._work(job, agent, usage))
+            if not reason:
+                opening = agent.opening(repair_values(work, work.model.context))
+                trajectory = run_agent(agent, work, opening)
+                reason = trajectory.reason
         except OutOfTime as over:
-            notes = (str(over),)
-            done = Repair(issue=job.issue, strategy="", index=job.index, fixes=(), notes=notes)
-        seconds = time.perf_counter() - begin
-        return replace(done, strategy=job.strategy, cost=usage.cost, seconds=seconds)
+            reason = str(over)
+        if work.changes:
+            work.try_fixes([work.changes])
+        fixes = [one.fix for one in work.tried.values() if _is_shown(one)]
+        shown = [work.given] if work.given else work.failing[: not agent.is_given]
+        tried = "no fix that was tried passes the tests" if work.tried else "no fix was tried"
+        return Repair(
+            issue=job.issue,
+            strategy=job.strategy,
+            index=job.index,
+            fixes=tuple(sorted(fixes, key=lambda fix: fix.broken)),
+            brt=shown[0].test.name if shown else "",
+            notes=() if fixes else (reason or tried,),
+            trajectory=trajectory,
+            cost=usage.cost,
+            seconds=time.perf_counter() - begin,
+        )
 
     def _work(self, job: Job, agent: Agent, usage: Usage) -> RepairWork:
         """Return what a run of a repair works with."""
         guard, bench = self.guard, self.bench
+        # All such runs are given the same test, the likeliest (paper 001, 5.2.2).
         is_given = agent.is_given and job.index % 2 == 0
+        given = next(iter(self.failing), None) if is_given else None
+        source = given.test.source if given else None
         return RepairWork(
             issue=self.issue,
             index=self.index,
@@ -75,10 +111,10 @@ class Repairing:
             editor=(bench.editor or bench.model).paid_by(usage, asks_again=agent.asks_again),
             seed=seed_of(job.issue, job.strategy, job.index, bench.seed),
             say=lambda text: bench.say(f"{job.strategy}-{job.index:02}: {text}"),
+            changed={given.test.path: source.encode()} if given and source else {},
             engine=bench.engine,
             failing=self.failing,
-            # All these runs are given the same test, the likeliest (paper 001, 5.2.2).
-            given=next(iter(self.failing), None) if is_given else None,
+            given=given,
             check=self._check,
             jobs=self.plan.jobs,
             places=self.places,
@@ -110,3 +146,9 @@ class Repairing:
         lines = rank_lines(failed, [run for run in runs if run.verdict is Verdict.PASS])[:_LINES]
         shown = [f"- {path}:{line} {score:.2f}" for (path, line), score in lines]
         return ["Lines by Ochiai's score, of what failing and passing tests run:", *shown]
+
+
+def _is_shown(trial: Trial) -> bool:
+    """Whether a person is shown a fix: one that the agent wrote itself may break other tests."""
+    is_own = trial.passes and bool(trial.fix.passed) and trial.fix.source is FixSource.AGENT
+    return trial.stands or is_own
