@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import sqrt
 
 from pytest_brt.agents.loop import Agent, run_agent
 from pytest_brt.agents.specs import repair_values
 from pytest_brt.agents.trials import RepairWork, Trial
 from pytest_brt.errors import OutOfTime
 from pytest_brt.guard import Guard, Touched, touched_by
-from pytest_brt.localise.ochiai import rank_lines
 from pytest_brt.model.request import Usage
 from pytest_brt.once import Once
 from pytest_brt.pipeline import Job, Plan
@@ -28,6 +29,7 @@ from pytest_brt.types import (
     JudgedTest,
     Place,
     Repair,
+    TestRun,
     Verdict,
 )
 
@@ -134,7 +136,11 @@ class Repairing:
         return self.guard.check(changes, touched, allowance=_GUARD, hints=hints)
 
     def _suspect_lines(self) -> Sequence[str]:
-        """Return lines by Ochiai's score over failing tests and passing ones near the places."""
+        """Return the lines that failing tests run, by Ochiai's score (Abreu et al. 2006).
+
+        It is e_f / √((e_f + n_f)(e_f + e_p)) of the failing tests that run the line (e_f) or do not
+        (n_f), and the passing ones near the likeliest places that do (e_p).
+        """
         own, first = [Test.of(judged.test) for judged in self.failing], self.places[:_FIRST]
         if not own:
             return ()
@@ -143,9 +149,23 @@ class Repairing:
         runs = self.bench.engine.run((*own, *near), watch=tuple(files), seconds=_WATCHING)
         ids = {test.id for test in own}
         failed = [run for run in runs if run.verdict is Verdict.FAIL and run.test in ids]
-        lines = rank_lines(failed, [run for run in runs if run.verdict is Verdict.PASS])[:_LINES]
-        shown = [f"- {path}:{line} {score:.2f}" for (path, line), score in lines]
+        passed = [run for run in runs if run.verdict is Verdict.PASS]
+        in_failed = Counter(line for run in failed for line in _lines(run))
+        in_passed = Counter(line for run in passed for line in _lines(run))
+        scores = {
+            line: count / sqrt(len(failed) * (count + in_passed[line]))
+            for line, count in in_failed.items()
+        }
+        best = sorted(scores, key=lambda line: (-scores[line], line))[:_LINES]
+        shown = [f"- {path}:{line} {scores[path, line]:.2f}" for path, line in best]
         return ["Lines by Ochiai's score, of what failing and passing tests run:", *shown]
+
+
+def _lines(run: TestRun) -> Iterator[tuple[str, int]]:
+    """Yield the lines that a test ran."""
+    for path, mask in run.ran:
+        bits = int(mask, 16)
+        yield from ((path, line) for line in range(bits.bit_length()) if bits >> line & 1)
 
 
 def _is_shown(trial: Trial) -> bool:

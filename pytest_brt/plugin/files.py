@@ -17,6 +17,7 @@ from pytest_brt.render.causes import run_words
 from pytest_brt.render.report import Report
 from pytest_brt.reproduce.strategy import KEEP, Workbench
 from pytest_brt.sandbox.placing import Test
+from pytest_brt.shown import on_a_line
 from pytest_brt.store import keep, write_bytes, write_text
 from pytest_brt.types import (
     Attempt,
@@ -32,6 +33,8 @@ from pytest_brt.types import (
 
 #: Where patches of a repair are written, a folder for each report.
 _PATCHES = Path("brt-patches")
+#: Begins every patch of ours, in a header for people.
+_OURS = b"#pytest-brt:"
 #: What the kinds of reports are called, by the endings of their names.
 _NAMES = {".html": "HTML", ".md": "Markdown", ".json": "JSON"}
 
@@ -128,8 +131,12 @@ def _steps(talk: Trajectory, root: Path) -> Iterator[dict[str, object]]:
 
 def _write_patches(record: RunRecord, source: str) -> Iterator[str]:
     """Write the fixes that were found for the report `source`, in place of an earlier run's."""
-    from pytest_brt.agents.patch_files import write_fixes
+    from pytest_brt.agents.prompts import render
+    from pytest_brt.render.ranking import fix_words
     from pytest_brt.render.words import count
+
+    def line(text: str) -> str:
+        return on_a_line(" ".join(text.split()))
 
     issue = next(issue for issue in record.issues if issue.source == source)
     stem, fixes = Path(source).stem, distinct(record.repairs)
@@ -139,7 +146,13 @@ def _write_patches(record: RunRecord, source: str) -> Iterator[str]:
             f"{str(folder)!r} is a link, or has one in it, through which nothing is written "
             "(give another folder)"
         )
-    write_fixes(folder, fixes, issue)
+    for old in sorted(folder.glob("fix-*.diff")):
+        if old.read_bytes().startswith(_OURS):
+            old.unlink()
+    for fix, repair in fixes:
+        values = {"fix": fix, "repair": repair, "issue": issue, "does": fix_words(fix)}
+        header = render("patch", line=line, **values)
+        write_text(folder / fix.patch.name, f"{header}\n{fix.patch.text}")
     if fixes:
         many = count(len(fixes), "patch")
         yield f"{many} in {folder}, not applied ('git apply FILE' applies one)"
