@@ -99,6 +99,7 @@ class Run:
         """Do jobs in their order, as many at a time as there are threads for."""
         # A new one: another thread may be looking at those that there are.
         self.futures = self.futures | {job: Future() for job in jobs if job not in self.futures}
+        # Its iterator gives each job to one thread.
         left = iter([job for job in dict.fromkeys(jobs) if not self.futures[job].done()])
 
         def take() -> None:
