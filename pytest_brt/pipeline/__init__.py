@@ -61,8 +61,7 @@ class Plan:
 
     def attempts(self, issue: str) -> list[Job]:
         """Return the runs of strategies that write tests for a report, in order."""
-        is_known = any(one.id == issue for one in self.issues)
-        return _jobs(issue, self.strategies, is_repair=False) if is_known else []
+        return _jobs(issue, self.strategies, is_repair=False)
 
     def fixes(self, issue: str) -> list[Job]:
         """Return the runs of strategies that write fixes for a report, in order."""

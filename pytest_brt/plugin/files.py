@@ -47,8 +47,8 @@ def writers(
         yield partial(_write_report, path, report, record, inputs.bench.engine.subject.root)
     if record.repairs:
         yield partial(_write_patches, record, options.repair)
-    if inputs.cache is not None:
-        yield partial(_keep, inputs.cache, record)
+    if inputs.bench.cache is not None:
+        yield partial(_keep, inputs.bench.cache, record)
     if options.write in ("new", "into"):
         yield partial(_write_tests, record, options, inputs.bench)
 

@@ -54,11 +54,6 @@ class Inputs:
     #: Where the tests come from when they are those of an earlier run.
     earlier: LastRun | None
 
-    @property
-    def cache(self) -> Path | None:
-        """The folder for what may vanish."""
-        return self.bench.cache
-
     def header(self, options: Options) -> Iterator[str]:
         """Yield what runs, on what, and how it is isolated."""
         subject, sandbox = self.bench.engine.subject, self.bench.engine.sandbox

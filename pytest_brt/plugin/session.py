@@ -264,7 +264,7 @@ class Session:
         code = self._exit_code(report) if session.exitstatus == 0 else session.exitstatus
         self.report = replace(report, exit_code=int(code))
         writers = files.writers(self.report, record, self.options, self.inputs)
-        if self.inputs.cache is None and hasattr(self.config, "cache"):
+        if self.inputs.bench.cache is None and hasattr(self.config, "cache"):
             problem = "the tests are not kept for the next run: pytest's cache cannot be written"
             self._last_lines.append(problem)
         self._is_written = True
@@ -294,7 +294,7 @@ class Session:
         if report.exit_code == NO_MODEL:
             yield f"exit code {NO_MODEL}: no model answered: {self._unheard}"
         made = any(test.candidate and not test.given for test in report.tests)
-        if made and self.inputs.cache is not None and not report.rankings:
+        if made and self.inputs.bench.cache is not None and not report.rankings:
             rank = "pytest-brt rank DIR" if TYPED in os.environ else "pytest --rank-fixes DIR"
             yield (
                 f"next: '{rank}' ranks the patches in DIR by these tests; 'pytest-brt review' "
