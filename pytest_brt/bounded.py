@@ -26,14 +26,14 @@ def read_bounded(path: Path, most: int = MOST_TEXT) -> bytes:
         OSError: it cannot be read, is no regular file, or holds more than `most` bytes;
             `strerror` says which.
     """
-    opened = str(path).startswith(_OPENED)
-    if not opened:
-        _refuse(path.stat().st_mode, path)  # opening a tape drive rewinds it
-    descriptor = os.open(path, os.O_RDONLY | (0 if opened else os.O_NONBLOCK))
-    with os.fdopen(descriptor, "rb") as file:
-        if not opened:
-            _refuse(os.fstat(descriptor).st_mode, path)
-        data = file.read(most + 1)
+    is_opened = str(path).startswith(_OPENED)
+    kind = _KINDS.get(stat.S_IFMT(path.stat().st_mode))  # opening a tape drive rewinds it
+    if kind and not is_opened:
+        is_folder = kind == _KINDS[stat.S_IFDIR]
+        raise OSError(errno.EISDIR if is_folder else errno.EINVAL, f"it is {kind}", str(path))
+    # What is put in its place meanwhile is not waited for either.
+    with os.fdopen(os.open(path, 0 if is_opened else os.O_NONBLOCK), "rb") as file:
+        data = file.read(most + 1) or b""
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it holds more than {most >> 20} MB", str(path))
     return data
@@ -52,23 +52,9 @@ def bounded_text(path: Path, most: int = MOST_TEXT) -> str:
 
 def is_file(path: Path) -> bool:
     """Whether a regular file is there for us; `Path.is_file` raises where it may not look."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
+    return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: Path) -> bool:
     """Whether a folder is there for us; `Path.is_dir` raises where it may not look."""
-    try:
-        return path.is_dir()
-    except OSError:
-        return False
-
-
-def _refuse(mode: int, path: Path) -> None:
-    kind = _KINDS.get(stat.S_IFMT(mode))
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
-    if kind:
-        raise OSError(errno.EINVAL, f"it is {kind}, and no regular file", str(path))
+    return os.path.isdir(path)  # noqa: PTH112

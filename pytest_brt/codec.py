@@ -47,26 +47,17 @@ def from_json(text: str | bytes, kind: type[T]) -> T:
         # mypy does not know that a type can be hashed.
         decoder: msgspec.json.Decoder[T] = _decoder(kind)  # type: ignore[arg-type]
     try:
-        return decoder.decode(text)
-    except msgspec.ValidationError as error:
+        try:
+            return decoder.decode(text)
+        except msgspec.DecodeError:  # it refuses escapes of lone surrogates, which are JSON
+            return msgspec.convert(json.loads(text), type=kind)
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
         raise StoreProblem(f"not a {kind.__name__}: {error}") from error
-    except msgspec.DecodeError:
-        return _from_escaped(text, kind)
-    except RecursionError as error:
-        raise StoreProblem(f"not a {kind.__name__}: nested too deeply") from error
 
 
 @cache
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
-
-
-def _from_escaped(text: str | bytes, kind: type[T]) -> T:
-    """Decode what msgspec refuses although it is JSON: escapes of lone surrogates."""
-    try:
-        return msgspec.convert(json.loads(text), type=kind)
-    except (ValueError, RecursionError, msgspec.ValidationError) as error:
-        raise StoreProblem(f"not a {kind.__name__}: {error}") from error
 
 
 def content_id(*parts: str | bytes) -> str:

@@ -34,16 +34,10 @@ class Once(Generic[K, V]):
         with self._lock:
             mine = [key for key in dict.fromkeys(wanted) if key not in self._known]
             self._known |= {key: Future() for key in mine}
-        if mine:
-            self._make(mine, work)
-        return tuple(self._known[key].result() for key in wanted)
-
-    def _make(self, keys: Sequence[K], work: Callable[[Sequence[K]], Sequence[V]]) -> None:
         try:
-            values = work(keys)
-        except BaseException as error:
-            for key in keys:
+            for key, value in zip(mine, work(mine) if mine else (), strict=True):
+                self._known[key].set_result(value)
+        except BaseException as error:  # whoever waits gets it, we too
+            for key in mine:
                 self._known[key].set_exception(error)
-            raise
-        for key, value in zip(keys, values, strict=True):
-            self._known[key].set_result(value)
+        return tuple(self._known[key].result() for key in wanted)

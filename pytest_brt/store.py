@@ -9,27 +9,27 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from typing import TypeVar
 
-from pytest_brt.bounded import read_bounded
+from pytest_brt.bounded import is_file, read_bounded
 from pytest_brt.codec import content_id, from_json, to_json
-from pytest_brt.errors import StoreProblem
-from pytest_brt.types import JudgedTest, Rank, Review, Telling
+from pytest_brt.errors import StoreProblem, UsageProblem
+from pytest_brt.types import JudgedTest, Rank, Review, RunRecord, Telling
 
 #: The file of what the last run left.
 LAST_RUN = "last-run.json"
-_SCHEMA = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastRun:
     """What the last runs left: tests, so that patches can be ranked by them, and a ranking."""
 
-    schema: int = _SCHEMA
     tests: tuple[JudgedTest, ...] = ()
     #: What they were made from, and when, as in "issue.md, 2026-01-31 12:00".
     about: str = ""
@@ -38,7 +38,7 @@ class LastRun:
     #: Calls on which the leading ones differ.
     tellings: tuple[Telling, ...] = ()
 
-    def followed_by(self, made: tuple[JudgedTest, ...], about: str) -> LastRun:
+    def followed_by(self, made: Sequence[JudgedTest], about: str) -> LastRun:
         """Return what to keep after a run that made tests: what a person said of tests stays.
 
         Where no candidate was made, the tests that were reviewed stay those to rank by.
@@ -62,19 +62,69 @@ def save_last_run(folder: Path, last: LastRun) -> None:
 
 
 def load_last_run(folder: Path) -> LastRun:
-    """Return what `save_last_run` kept; no tests when there is none of this version, or a link.
+    """Return what `save_last_run` kept; no tests when there is nothing.
 
     Raises:
         StoreProblem: the file is damaged; it says which, so that it can be deleted.
     """
     path = folder / LAST_RUN
-    if path.is_symlink() or not path.exists():
+    if not path.exists():
         return LastRun()
     try:
-        last = from_json(read_bounded(path), LastRun)
+        return from_json(read_bounded(path), LastRun)
     except (OSError, StoreProblem) as error:
         raise StoreProblem(f"cannot read {str(path)!r}: {error} (delete it)") from error
-    return last if last.schema == _SCHEMA else LastRun()
+
+
+def find_last_run(root: str) -> tuple[Path, LastRun]:
+    """Return the folder in which the project at `root`, or above it, keeps its runs, and the last.
+
+    A checkout may bring a link in its place: what that leads to was not kept there.
+
+    Raises:
+        UsageProblem: nothing was kept.
+        StoreProblem: it cannot be read.
+    """
+    start = Path(root).resolve()
+    for folder in (start, *start.parents):
+        # pytest has its cache in the environment of tox where that runs it.
+        kept = folder / os.environ.get("TOX_ENV_DIR", "") / ".pytest_cache/d/brt"
+        if is_file(kept / LAST_RUN) and kept.resolve() == kept:
+            return kept, load_last_run(kept)
+    raise UsageProblem(
+        f"no earlier run is kept in {str(start)!r} (run 'pytest-brt issue FILE' there, with "
+        "'--rank PATH' to rank patches)"
+    )
+
+
+def keep(folder: Path, record: RunRecord) -> LastRun | None:
+    """Keep what a run left; return the earlier run whose bug tests are kept instead of its own.
+
+    Raises:
+        StoreProblem: nothing can be written.
+    """
+    last, instead = _loaded(folder), None
+    if record.attempts:
+        made = [judged for attempt in record.attempts for judged in attempt.tests]
+        reports = ", ".join(issue.source for issue in record.issues)
+        kept = last.followed_by(made, f"{reports}, {datetime.now():%Y-%m-%d %H:%M}")
+        instead, last = kept if kept is last else None, kept
+    if record.ranks:
+        last = replace(last, ranks=record.ranks, tellings=record.tellings)
+    save_last_run(folder, last)
+    return instead
+
+
+def reviews(folder: Path) -> dict[str, Review]:
+    """Return what a person said of tests, by id."""
+    return {judged.test.id: judged.review for judged in _loaded(folder).tests}
+
+
+def _loaded(folder: Path) -> LastRun:
+    try:
+        return load_last_run(folder)
+    except StoreProblem:
+        return LastRun()  # what is damaged is replaced; whoever needs its tests is told
 
 
 def write_text(path: Path, text: str) -> None:
@@ -88,21 +138,16 @@ def write_bytes(path: Path, data: bytes) -> None:
     Raises:
         StoreProblem: it cannot be written; an earlier file at `path` is as it was.
     """
-    name = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        mode = path.stat().st_mode if path.exists() else 0o644
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(name).chmod(mode)
-        Path(name).replace(path)
-        name = None
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+            new = Path(folder, path.name)
+            new.write_bytes(data)
+            if path.exists():
+                new.chmod(path.stat().st_mode)
+            new.replace(path)
     except OSError as error:
         raise StoreProblem(f"cannot write {str(path)!r}: {error.strerror}") from error
-    finally:
-        if name:  # a second Ctrl-C leads here too
-            Path(name).unlink(missing_ok=True)
 
 
 #: Bytes of a journal, which holds all runs of a long night.
@@ -135,26 +180,22 @@ class Journal:
         self.setting = setting
         self._lock = Lock()
         self._lines: dict[str, str] = {}
-        data = b""
         with suppress(OSError):
-            data = read_bounded(path, _MOST)
-        for text in data.splitlines():
-            with suppress(StoreProblem):  # a line that was cut off
-                line = from_json(text, _Line)
-                self._lines[line.key] = line.value
+            for text in read_bounded(path, _MOST).splitlines():
+                with suppress(StoreProblem):  # a line that was cut off
+                    line = from_json(text, _Line)
+                    self._lines[line.key] = line.value
 
     def get(self, kind: type[T], *names: str) -> T | None:
         """Return the finished work called by `names`; None when it is to be done."""
         text = self._lines.get(content_id(self.setting, *names))
-        if text is None:
-            return None
-        try:
-            value = from_json(text, kind)
-        except StoreProblem:
-            return None  # written by another version
-        with self._lock:
-            self.taken += 1
-        return value
+        with suppress(StoreProblem):  # written by another version
+            if text is not None:
+                value = from_json(text, kind)
+                with self._lock:
+                    self.taken += 1
+                return value
+        return None
 
     def put(self, value: object, *names: str) -> None:
         """Keep finished work.
@@ -162,10 +203,8 @@ class Journal:
         A file that cannot be written costs the next run time, and nothing else: no error.
         """
         line = to_json(_Line(key=content_id(self.setting, *names), value=to_json(value)))
-        with self._lock, suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("ab") as file:
-                file.write(line.encode("utf-8", "surrogateescape") + b"\n")
+        with self._lock, suppress(OSError), self.path.open("ab") as file:
+            file.write(line.encode("utf-8", "surrogateescape") + b"\n")
 
     def forget(self) -> None:
         """Remove the file: nothing is left to be taken from it."""

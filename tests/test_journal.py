@@ -14,7 +14,7 @@ def attempt(index: int) -> Attempt:
 
 
 def test_what_was_finished_is_there_for_the_next_run(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "journal.jsonl"
+    path = tmp_path / "journal.jsonl"
     first = Journal(path, "setting")
     assert first.get(Attempt, "a") is None
     first.put(attempt(1), "a")

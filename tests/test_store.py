@@ -29,11 +29,6 @@ def test_saved_and_loaded(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["last-run.json"]
 
 
-def test_what_an_older_version_kept_is_not_used(tmp_path: Path) -> None:
-    save_last_run(tmp_path, LastRun(schema=1, tests=(), about="issue.md, then"))
-    assert load_last_run(tmp_path) == LastRun()
-
-
 def test_what_a_person_said_of_tests_stays() -> None:
     first, second = judged(0), judged(1)
     said = replace(first, review=Review.ACCEPTED)

@@ -9,11 +9,10 @@ from dataclasses import replace
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.oracle.asked_call import stating
-from pytest_brt.pipeline.keeping import find_last_run
 from pytest_brt.render.answer import bug_tests, how_sure, reviewed
 from pytest_brt.render.words import call_words, count, run_words
 from pytest_brt.shown import on_a_line, say
-from pytest_brt.store import LastRun, save_last_run
+from pytest_brt.store import LastRun, find_last_run, save_last_run
 from pytest_brt.types import JudgedTest, Review
 
 

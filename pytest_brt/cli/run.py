@@ -15,8 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from pytest_brt.plugin.apart import TYPED, apart
-from pytest_brt.plugin.option_list import MODES, MORE_OPTIONS, OPTIONS
+from pytest_brt.plugin.option_list import MODES, MORE_OPTIONS, OPTIONS, TYPED, apart
 
 #: Command → the option that its files are given to, what they are called, and what they are.
 _RUNS = {

@@ -1,18 +1,98 @@
-"""The patches of a report, ranked with what variations show, and a call on which leaders differ."""
+"""Patches: run with the tests of a report, here or on a cluster, and ranked."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from pathlib import Path
 
+from pytest_brt.errors import UsageProblem
+from pytest_brt.guard import EACH, LOOKING, Guard, Selection, touched_of
+from pytest_brt.once import Once
+from pytest_brt.pipeline import Plan
+from pytest_brt.rank.evaluate import evaluate
+from pytest_brt.rank.patch_tests import find_patch_tests, judge_patch_tests
 from pytest_brt.rank.ranking import rank
-from pytest_brt.rank.variations import find_difference, find_remarks
-from pytest_brt.types import JudgedTest, PatchResult, Rank, Telling, Variation, tied
+from pytest_brt.rank.variations import find_difference, find_remarks, find_variations
+from pytest_brt.reproduce.strategy import Workbench
+from pytest_brt.sandbox.limits import Limits
+from pytest_brt.sandbox.run_tests import Runner
+from pytest_brt.sandbox.sandbox import Sandbox
+from pytest_brt.store import Journal
+from pytest_brt.types import JudgedTest, Patch, PatchResult, Rank, Subject, Telling, Variation, tied
+
+Tests = tuple[JudgedTest, ...]
+#: Seconds within which a scheduler must answer.
+_PATIENCE = 20.0
+
+
+class Ranking:
+    """Runs the patches of a report; safe to call from many threads."""
+
+    def __init__(self, plan: Plan, bench: Workbench) -> None:
+        self._plan, self._bench = plan, bench
+        #: What the patches change.
+        self._pool = tuple(touched_of(plan.patches, Path(bench.engine.subject.root)))
+        seconds, journal = plan.guard, bench.journal
+        self.guard = Guard(
+            bench.engine,
+            self._pool,
+            seconds=EACH if seconds is None else seconds / (len(self._pool) + LOOKING),
+            say=bench.say,
+            kept=journal and Journal(journal.path.with_name("existing.jsonl"), journal.setting),
+        )
+        #: By normal form of the patch.
+        self._ran: Once[str, PatchResult] = Once()
+        #: The calls of bug tests, varied.
+        self.calls: tuple[Variation, ...] = ()
+
+    def judge_brought(self) -> Tests:
+        """Judge the tests that the patches bring."""
+        plan, bench = self._plan, self._bench
+        tests = find_patch_tests(plan.patches, self.guard.root, plan.ranked)
+        if not tests:
+            return ()
+        reports = (report for report in plan.issues if report.id == plan.ranked)
+        facts = next(map(bench.facts, reports), None)
+        return judge_patch_tests(tests, self._pool, bench.engine, facts, bench.repeat)
+
+    def vary(self, candidates: Tests) -> None:
+        """Find what the bug tests call, and variations of that."""
+        self.calls = find_variations(candidates, self._bench.engine)
+
+    def run(self, patch: Patch, tests: Tests) -> PatchResult:
+        """Run tests on a patch, and existing ones."""
+        issue, engine = self._plan.ranked, self._bench.engine
+        guard = None if self._plan.guard == 0 else self.guard
+        work = partial(evaluate, patch, issue, tests, calls=self.calls)
+        if self._plan.elsewhere is None:
+            return work(engine, guard=guard, share=self._ran.get)
+        touched = next(touched_of([patch], self.guard.root), None)
+        chosen = guard.choose(touched) if guard and touched else None
+        return self._plan.elsewhere(work, chosen, engine.subject)
+
+    def rank(
+        self, results: Sequence[PatchResult], tests: Tests, *, is_whole: bool
+    ) -> tuple[Rank, ...]:
+        """Return the ranks of patches; where some were not run, none of them leads."""
+        return rank_patches(results, tests, self.calls, is_whole=is_whole)
+
+    def tell_apart(self, ranks: Sequence[Rank]) -> tuple[Telling, ...]:
+        """Return the smallest call on which leading patches differ, nothing where there is none."""
+        doubt = ranks[0].doubt if ranks else None
+        # One that does as the unpatched code is held against all that come near it.
+        is_held = doubt is not None and doubt.code == "as-unpatched"
+        tried = [r for r in (comparable(ranks) if is_held else tied(ranks)) if r.result.outcomes]
+        telling = find_difference(tried, self.calls) if len(tried) > 1 else None
+        return (telling,) if telling else ()
 
 
 def rank_patches(
     results: Sequence[PatchResult],
-    tests: tuple[JudgedTest, ...],
+    tests: Tests,
     calls: Sequence[Variation],
     *,
     is_whole: bool,
@@ -23,8 +103,8 @@ def rank_patches(
     """
     notes = find_remarks(comparable(rank(results, tests)), calls)
     noted = [
-        replace(one, remarks=(*one.remarks, notes[name]))
-        if (name := one.patch.name) in notes
+        replace(one, remarks=(*one.remarks, notes[one.patch.name]))
+        if one.patch.name in notes
         else one
         for one in results
     ]
@@ -32,19 +112,64 @@ def rank_patches(
     return ranks if is_whole else tuple(replace(r, standing=None, doubt=None) for r in ranks)
 
 
-def tellings_of(ranks: Sequence[Rank], calls: Sequence[Variation]) -> tuple[Telling, ...]:
-    """Return the smallest call on which leading patches differ, nothing where there is none."""
-    doubt = ranks[0].doubt if ranks else None
-    # One that does as the unpatched code is held against all that come near it.
-    is_held = doubt is not None and doubt.code == "as-unpatched"
-    leaders = comparable(ranks) if is_held else tied(ranks)
-    tried = [one for one in leaders if one.result.outcomes]
-    telling = find_difference(tried, calls) if len(tried) > 1 else None
-    return (telling,) if telling else ()
-
-
 def comparable(ranks: Sequence[Rank]) -> tuple[Rank, ...]:
     """Return the patches that pass a bug test, and fail no more of them than the first one."""
     passing = [one for one in ranks if one.passed and one.result.outcomes]
     most = ranks[0].total - ranks[0].passed if ranks else 0
     return tuple(one for one in passing if one.total - one.passed <= most)
+
+
+class Workers:
+    """The workers of a Dask cluster: each runs whole patches.
+
+    They find the project and its interpreter at the same paths, and have a sandbox of their own.
+    """
+
+    def __init__(self, named: str, *how: object) -> None:
+        """Connect to the scheduler that `named` is the address of, as in "dask:tcp://host:8786".
+
+        `how` is what makes a sandbox on a worker, and the limits of tests there.
+
+        Raises:
+            UsageProblem: Dask is not installed, or no scheduler answers.
+        """
+        kind, _, address = named.partition(":")
+        if kind != "dask":
+            raise UsageProblem(f"--brt-executor: expected dask:ADDRESS, got {named!r}")
+        try:
+            self._client = import_module("distributed").Client(address, timeout=_PATIENCE)
+        except (ImportError, OSError, ValueError) as error:
+            raise UsageProblem(
+                f"--brt-executor: no scheduler at {named!r}: {error} (Dask is installed by pip "
+                "install 'pytest-brt[dask]')"
+            ) from error
+        self.close = self._client.close
+        self._how = how
+        #: How many patches they run at a time.
+        self.threads = sum(self._client.nthreads().values()) or 1
+
+    def run(
+        self, work: Callable[..., PatchResult], chosen: Selection | None, subject: Subject
+    ) -> PatchResult:
+        """Have a worker run tests on a patch, and existing tests, alike for all; wait for it."""
+        pool = self._client.get_executor(pure=False)
+        result: PatchResult = pool.submit(_run, work, chosen, subject, *self._how).result()
+        return result
+
+
+def _run(
+    work: Callable[..., PatchResult],
+    chosen: Selection | None,
+    subject: Subject,
+    shut_in: Callable[[], Sandbox],
+    limits: Limits,
+) -> PatchResult:
+    """Run tests on a patch, and the existing tests that were chosen; called on a worker.
+
+    Raises:
+        BrtError: the worker has no such project, interpreter or sandbox.
+    """
+    if not Path(subject.root).is_dir():
+        raise UsageProblem(f"--brt-executor: a worker has no folder {subject.root!r}")
+    with closing(Runner(subject, shut_in(), limits)) as runner:
+        return work(runner, guard=Guard(runner, chosen=chosen) if chosen else None)

@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
+from io import BytesIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
+from pytest_brt import __version__
+from pytest_brt.codec import content_id
 from pytest_brt.errors import UsageProblem
+from pytest_brt.execute.layout import hash_of
 from pytest_brt.execute.subject import demand_project, find_subject
 from pytest_brt.model.model import Model, open_model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.spec import read_spec
-from pytest_brt.pipeline.keeping import reviews
-from pytest_brt.pipeline.plan import Plan
-from pytest_brt.pipeline.progress import Progress
-from pytest_brt.plugin.cases import Cases, buggy_places, given_test_file, read_cases
+from pytest_brt.pipeline import Job, Plan
+from pytest_brt.plugin.option_list import command_again
 from pytest_brt.plugin.options import Options
+from pytest_brt.render.answer import reviewed
+from pytest_brt.render.report import Setting
+from pytest_brt.report.github import find_address, read_report
+from pytest_brt.report.load import load_issue
 from pytest_brt.reproduce.registry import STRATEGIES
 from pytest_brt.reproduce.strategy import REPEAT, Strategy, Workbench
 from pytest_brt.sandbox.available import open_sandbox
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.store import LastRun, load_last_run
-from pytest_brt.types import JudgedTest, Patch, Review
+from pytest_brt.store import Journal, LastRun, load_last_run, reviews
+from pytest_brt.types import Issue, JudgedTest, Patch, Review
 
-T = TypeVar("T")
 Given = Callable[[], tuple[JudgedTest, ...]]
 
 
@@ -38,90 +44,195 @@ class Inputs:
     """Everything that is known before the first item runs."""
 
     plan: Plan
-    workbench: Workbench
-    cases: Cases
-    #: How far the run is.
-    progress: Progress
+    bench: Workbench
+    #: The jobs by what pytest calls them: after the file of the patch, or in that of the report.
+    nodes: Mapping[str, Job]
+    #: What the run is made with.
+    setting: Setting
+    #: Branches that change nothing.
+    unchanged: tuple[str, ...]
     #: Where the tests come from when they are those of an earlier run.
-    earlier: LastRun | None = None
+    earlier: LastRun | None
+
+    def header(self, options: Options) -> Iterator[str]:
+        """Yield what runs, on what, and how it is isolated."""
+        subject, sandbox = self.bench.engine.subject, self.bench.engine.sandbox
+        strategies = ", ".join(self.plan.strategies) if options.issues else "ranking"
+        asked = f"; model {self.bench.model.name}" if self.bench.model.server else ""
+        yield (
+            f"{strategies}; python {self.setting.python}{asked}; "
+            f"sandbox {sandbox.isolation}; {options.jobs} jobs"
+        )
+        if Path(subject.root) != Path.cwd():
+            yield f"project {subject.root}"
+        for remark in sandbox.remarks:
+            yield f"sandbox {sandbox.isolation}: {remark}"
+        if self.earlier:
+            words = filter(None, [f"({self.earlier.about})", reviewed(self.earlier.tests)])
+            yield f"bug tests from the last run {'; '.join(words)}"
+        for issue in self.plan.issues:
+            if issue.unread:
+                yield (
+                    f"{issue.source}: {issue.unread / 1000:,.0f} KB of it are not read: only 10 KB "
+                    "of a paragraph, 100 KB of prose and 300 blocks of code are (put logs into a "
+                    "code fence)"
+                )
+        if self.unchanged:
+            same = ", ".join(self.unchanged)
+            yield f"{same}: no changes against the commit that is checked out; left out"
+        if asked:
+            yield f"model time limit: {options.budget / 60:g} min"
 
 
 def read_inputs(
-    config: pytest.Config, options: Options, scratch: Path, closing: ExitStack
+    config: pytest.Config, options: Options, say: Callable[[str], None], closing: ExitStack
 ) -> Inputs:
-    """Read and check what `options` name; `scratch` may hold what came from stdin.
-
-    `closing` ends what is opened.
+    """Read and check what `options` name; `closing` ends what is opened.
 
     Raises:
         BrtError: something cannot be used; nothing has been started then.
     """
-    cases, root = read_cases(config, options, scratch), config.rootpath
-    known = _extended(config, STRATEGIES, Strategy)
-    agents = _known_agents(config, options)
-    names = sorted({**known, **agents})
-    for name in options.strategy:
-        if name not in names:
-            raise UsageProblem(f"--brt-strategy: unknown name {name!r} (known: {', '.join(names)})")
-    strategies, cache = _strategies(options, known), cache_folder(config)
-    engine = _open_project(root, options)
-    closing.callback(engine.close)
-    last = None if options.tests or options.issues else _last_run(cache, cases.patches.values())
-    buggy = buggy_places(options.buggy_file, root)
-    model, editor = _open_models(options, cache, root, closing)
-    progress = Progress()
-    workbench = Workbench(
-        engine=engine,
-        model=model,
-        editor=editor,
-        say=progress.say,
-        samples=options.samples,
-        steps=options.steps,
-        buggy=tuple(dict.fromkeys(place.partition(":")[0] for place in buggy)),
-        host=given_test_file(options.test_file, root),
-        cache=cache,
-    )
-    issues = cases.issues
-    ranked = [issue for issue in issues if options.repair in ("", issue.source)]
+    root, cache = config.rootpath, cache_folder(config)
+    tests, fixes = _strategies(config, options)
+    issues = tuple({issue.id: issue for issue in _issues(config, options.issues)}.values())
+    if options.rank_fixes and len(issues) > 1:
+        raise UsageProblem(
+            f"--rank-fixes: patches are ranked for one report, got {len(issues)} (run it for each)"
+        )
+    engine, workers = _open_project(root, options, closing)
+    patches, unchanged = _patches(options.rank_fixes, root, engine.scratch.path)
+    last = None if options.tests or issues else _last_run(cache, patches.values())
+    setting = _setting(config, options, engine)
+    buggy = [
+        _python_file("--brt-buggy-file", path, root) + colon + lines
+        for path, colon, lines in (place.partition(":") for place in options.buggy_file)
+    ]
+    ranked = [issue.id for issue in issues if options.repair in ("", issue.source)]
     plan = Plan(
         issues=issues,
-        patches=tuple(cases.patches.values()),
-        reviews=reviews(cache) if cache is not None else {},
-        ranked=ranked[0].id if ranked else "",
-        strategies=strategies,
+        patches=tuple(patches.values()),
+        reviews=reviews(cache) if cache else {},
+        ranked=ranked[0] if ranked else "",
+        strategies=tests,
+        agents=fixes,
         given=_given(root, options, engine, last),
         guard=options.guard,
         budget=options.budget,
-        agents=_agents(options, agents),
-        places=buggy,
-        workers=_workers(options, closing) if options.executor else None,
-        jobs=options.jobs,
+        places=tuple(buggy),
+        elsewhere=workers and workers.run,
+        jobs=workers.threads if workers else options.jobs,
         wants_places=bool(options.report) or config.get_verbosity() > 0,
     )
-    return Inputs(plan=plan, workbench=workbench, cases=cases, progress=progress, earlier=last)
+    bench = _open_bench(engine, options, cache, setting, closing)
+    nodes = {
+        f"{issue.source}::{job.name}": job
+        for issue in issues
+        for job in (*plan.attempts(issue.id), *plan.fixes(issue.id))
+    }
+    return Inputs(
+        plan=plan,
+        bench=replace(bench, buggy=tuple(place.partition(":")[0] for place in buggy), say=say),
+        nodes=nodes | dict(zip(patches, plan.rows(plan.patches), strict=True)),
+        setting=setting,
+        unchanged=unchanged,
+        earlier=last,
+    )
 
 
-def _limits(options: Options) -> Limits:
-    return Limits(seconds=options.timeout, memory_mb=options.memory)
+def _setting(config: pytest.Config, options: Options, engine: Runner) -> Setting:
+    subject, reports = engine.subject, [path.resolve() for path in options.report]
+    return Setting(
+        command=command_again(config.invocation_params.args),
+        ended="",
+        version=__version__,
+        python=f"{'.'.join(map(str, subject.python_version))} ({subject.found})",
+        sandbox=engine.sandbox.isolation,
+        tree=hash_of(config.rootpath, without=reports),
+    )
 
 
-def _open_project(root: Path, options: Options) -> Runner:
+# -- reports and patches ------------------------------------------------------------------------
+
+
+def _issues(config: pytest.Config, sources: Iterable[str]) -> Iterator[Issue]:
+    """Yield reports: of standard input, files, or addresses."""
+    for source in sources:
+        address = None if source == "-" or Path(source).exists() else find_address(source)
+        if address is None:
+            yield load_issue(source, BytesIO(getattr(config.option, "brt_stdin", b"")))
+        else:
+            from pytest_brt.patches.sources import complete
+
+            text = read_report(complete(address, config.rootpath))
+            yield replace(load_issue("-", BytesIO(text)), source=source)
+
+
+def _patches(
+    sources: tuple[str, ...], root: Path, scratch: Path
+) -> tuple[dict[str, Patch], tuple[str, ...]]:
+    """Return patches by what pytest calls them, and branches that change nothing.
+
+    `scratch` may hold what came from branches, or from GitHub.
+    """
+    if not sources:
+        return {}, ()
+    from pytest_brt.patches.sources import read_proposals  # a report alone needs none of it
+
+    proposals = read_proposals(sources, root, scratch)
+    nodes = {
+        # One that was made is called by its name.
+        patch.name
+        if Path(patch.file).is_relative_to(scratch)
+        else Path(os.path.relpath(patch.file, root)).as_posix(): patch
+        for patch in proposals.patches
+    }
+    return nodes, tuple(proposals.unchanged)
+
+
+def _python_file(flag: str, path: str, root: Path) -> str:
+    """Return the path of a file that the user named, relative to the project."""
+    file, root = (root / path).resolve(), root.resolve()
+    if not file.is_file() or not file.is_relative_to(root):
+        raise UsageProblem(
+            f"{flag}: no such file in the project: {path!r} (give its path from {str(root)!r})"
+        )
+    if file.suffix != ".py":
+        raise UsageProblem(f"{flag}: not a Python file: {path!r}")
+    return file.relative_to(root).as_posix()
+
+
+# -- what runs tests, and what is asked ---------------------------------------------------------
+
+
+def _open_project(root: Path, options: Options, closing: ExitStack) -> tuple[Runner, Any]:
+    """Return what runs tests here, and the workers of the cluster that the user names."""
     demand_project(root)
-    sandbox = open_sandbox(options.sandbox, net=options.net, shown=options.show)
+    shut_in = partial(open_sandbox, options.sandbox, net=options.net, shown=options.show)
+    limits = Limits(seconds=options.timeout, memory_mb=options.memory)
+    sandbox = shut_in()
     subject = find_subject(root, python=options.python, env=dict(options.env), sandbox=sandbox)
-    return Runner(subject, sandbox, limits=_limits(options), jobs=options.jobs)
+    engine = Runner(subject, sandbox, limits, jobs=options.jobs)
+    closing.callback(engine.close)
+    if not options.executor:
+        return engine, None
+    from pytest_brt.pipeline.ranking import Workers  # what ranks is a fifth of the package
+
+    workers = Workers(options.executor, shut_in, limits)
+    closing.callback(workers.close)
+    return engine, workers
 
 
-def _open_models(
-    options: Options, cache: Path | None, root: Path, closing: ExitStack
-) -> tuple[Model, Model | None]:
-    """Return the model that thinks, and the one that writes code when that is another."""
-    if options.model == "none":
-        cache = None  # nobody is asked, so what was answered is not read
-    replies = Replies(options.replies or (cache and cache / "replies.jsonl"), root)
+def _open_bench(
+    engine: Runner, options: Options, cache: Path | None, setting: Setting, closing: ExitStack
+) -> Workbench:
+    """Return what strategies work with: the project, models, and what is kept."""
+    root, test_file = Path(engine.subject.root), options.test_file
+    # Where nobody is asked, what was answered is not read.
+    kept = cache if options.model != "none" else None
+    replies = Replies(options.replies or (kept and kept / "replies.jsonl"), root)
     unfinished = replies
     if options.replies is None:
-        unfinished = Replies(cache and cache / "unfinished-replies.jsonl", root)
+        unfinished = Replies(kept and kept / "unfinished-replies.jsonl", root)
 
     def opened(text: str) -> Model:
         model = Model(replies=replies, unfinished=unfinished)
@@ -130,55 +241,64 @@ def _open_models(
         closing.callback(model.close)
         return model
 
-    model = opened(options.model)
-    if options.edit_model in ("", options.model):
-        return model, None
-    return model, replace(opened(options.edit_model), usage=model.usage)
+    model, other = opened(options.model), options.edit_model
+    is_one = other in ("", options.model)
+    # What is written where, how many at a time, and how long it may take change no result.
+    others = ("replies", "report", "jobs", "budget", "memory", "executor")
+    decisive = vars(options) | dict.fromkeys(others)
+    facts = setting.version, setting.tree, engine.subject, setting.sandbox, decisive
+    return Workbench(
+        engine=engine,
+        model=model,
+        editor=None if is_one else replace(opened(other), usage=model.usage),
+        say=lambda _: None,
+        samples=options.samples,
+        steps=options.steps,
+        host=test_file and _python_file("--brt-test-file", test_file, root),
+        journal=Journal(cache / "journal.jsonl", content_id(*map(repr, facts))) if cache else None,
+        cache=cache,
+    )
 
 
-def _workers(options: Options, closing: ExitStack) -> Any:
-    """Return the workers of the cluster that the user names."""
-    from pytest_brt.pipeline.workers import Workers  # what ranks is a fifth of the package
+def _strategies(
+    config: pytest.Config, options: Options
+) -> tuple[dict[str, Strategy], dict[str, Any]]:
+    """Return the strategies of tests that the user wants, and those of fixes, by name."""
+    tests, fixes = dict(STRATEGIES), {}
+    if options.repair:
+        from pytest_brt.agents.specs import REPAIRS  # a fifth of the package
 
-    shut_in = partial(open_sandbox, options.sandbox, net=options.net, shown=options.show)
-    workers = Workers(options.executor, shut_in, _limits(options))
-    closing.callback(workers.close)
-    return workers
+        fixes = dict(REPAIRS)
+    for added in config.hook.pytest_brt_strategies(config=config):
+        for name, way in added.items():
+            known: dict[str, Any] = tests if isinstance(way, Strategy) else fixes
+            if known.setdefault(name, way) is not way:
+                raise UsageProblem(
+                    f"--brt-strategy: {name!r} is given by two plugins (block one with -p no:NAME)"
+                )
+    names = sorted({*tests, *fixes})
+    for name in options.strategy:
+        if name not in names:
+            known_names = ", ".join(names)
+            raise UsageProblem(f"--brt-strategy: unknown name {name!r} (known: {known_names})")
+    wanted = [name for name in options.strategy if name in tests] or ["auto"]
+    agents = [name for name in options.strategy if name in fixes] or ["auto"]
+    if options.model == "none":  # `auto` is replay: all that there is then
+        wanted = ["replay" if name == "auto" else name for name in wanted]
+        if options.repair or any(tests[name].asks for name in wanted):
+            raise UsageProblem(
+                f"--brt-strategy: {', '.join(options.strategy)!r} needs a model (add --brt-model "
+                "gguf:FILE, or see 'pytest-brt models')"
+            )
+    return (
+        {name: tests[name].sampled(options.samples) for name in wanted},
+        {name: replace(fixes[name], runs=options.samples or fixes[name].runs) for name in agents}
+        if options.repair
+        else {},
+    )
 
 
-def _known_agents(config: pytest.Config, options: Options) -> Mapping[str, Any]:
-    """Return what can write fixes, where fixes are asked for."""
-    if not options.repair:
-        return {}
-    from pytest_brt.agents.loop import Agent  # a fifth of the package
-    from pytest_brt.agents.specs import REPAIRS
-
-    if options.model == "none":
-        raise UsageProblem(
-            "--brt-repair: fixes are written by a model (add --brt-model gguf:FILE, or see "
-            "'pytest-brt models')"
-        )
-    return _extended(config, REPAIRS, Agent)
-
-
-def _agents(options: Options, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the user wants of what can write fixes, `auto` for nothing."""
-    names = [name for name in options.strategy if name in known]
-    if known and not names:
-        names = ["auto"]
-    return {name: replace(known[name], runs=options.samples or known[name].runs) for name in names}
-
-
-def _given(root: Path, options: Options, engine: Runner, last: LastRun | None) -> Given | None:
-    """Return what finds the tests that no strategy makes; None when there are none."""
-    if not options.tests and last is None:
-        return None
-    from pytest_brt.reproduce.user_tests import judge_given, load_targets, rejudge
-
-    if last is not None:
-        return partial(rejudge, last.tests, engine, REPEAT)
-    targets = load_targets(options.tests, root, engine.subject.test_root)
-    return partial(judge_given, targets, engine, REPEAT)
+# -- what an earlier run left -------------------------------------------------------------------
 
 
 def cache_folder(config: pytest.Config) -> Path | None:
@@ -194,7 +314,7 @@ def cache_folder(config: pytest.Config) -> Path | None:
         for path in (folder, *folder.iterdir()):
             if path.is_symlink():
                 path.unlink()
-        return folder if folder.is_dir() else Path(cache.mkdir("brt"))
+        return Path(cache.mkdir("brt"))
     except OSError:
         return None  # the project is read-only: what is not kept costs the next run time
 
@@ -220,38 +340,13 @@ def _last_run(cache: Path | None, patches: Iterable[Patch]) -> LastRun | None:
     return last
 
 
-def _strategies(options: Options, known: Mapping[str, Strategy]) -> dict[str, Strategy]:
-    """Return the strategies of tests that the user wants, by name, in the order given.
+def _given(root: Path, options: Options, engine: Runner, last: LastRun | None) -> Given | None:
+    """Return what finds the tests that no strategy makes; None when there are none."""
+    if not options.tests and last is None:
+        return None
+    from pytest_brt.reproduce.user_tests import judge_given, load_targets, rejudge
 
-    Without a model, `auto` is replay: all that there is then.
-    """
-    is_alone = options.model == "none"
-    names = [name for name in options.strategy if name in known] or ["auto"]
-    chosen = {}
-    for name in ("replay" if is_alone and name == "auto" else name for name in names):
-        if is_alone and known[name].asks:
-            raise UsageProblem(
-                f"--brt-strategy: {name!r} needs a model (add --brt-model gguf:FILE, or see "
-                "'pytest-brt models')"
-            )
-        chosen[name] = known[name].sampled(options.samples)
-    return chosen
-
-
-def _extended(config: pytest.Config, built_in: Mapping[str, T], kind: type[T]) -> dict[str, T]:
-    """Return `built_in` together with what of this kind other plugins add to it.
-
-    Raises:
-        UsageProblem: a name is given twice.
-    """
-    known = dict(built_in)
-    for added in config.hook.pytest_brt_strategies(config=config):
-        for name, strategy in added.items():
-            if isinstance(strategy, kind):
-                if name in known:
-                    raise UsageProblem(
-                        f"--brt-strategy: {name!r} is given by two plugins (block one with "
-                        "-p no:NAME)"
-                    )
-                known[name] = strategy
-    return known
+    if last is not None:
+        return partial(rejudge, last.tests, engine, REPEAT)
+    targets = load_targets(options.tests, root, engine.subject.test_root)
+    return partial(judge_given, targets, engine, REPEAT)

@@ -1,7 +1,15 @@
 """The options as plain data, for pytest, the front end and the reference page alike.
 
-A run without us reads no more than this. What their values are is said in `options`.
+A run without us reads no more than this. What their values are is said in `options`. It imports no
+pytest: where the project is pytest, the front end must start another one.
 """
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 # Each row begins with its flag, and stands on lines of its own.
 # fmt: off
@@ -27,7 +35,7 @@ OPTIONS = (
      "as in gguf:FILE,context=8192"),
     ("--brt-budget", "issue", "TIME", "time", "15m",
      "most time for asking models, as in 90s (default: 15m)"),
-    ("--brt-write", "issue", "{no,diff,new,into}", "write", "diff",
+    ("--brt-write", "issue", "{no,diff,new,into}", "text", "diff",
      "show the tests as a diff (default), write a new test file, or add the best one to an "
      "existing file"),
     ("--brt-python", "issue", "PATH", "text", None,
@@ -102,3 +110,27 @@ def mode_of(namespace: object) -> str:
 def destination(flag: str) -> str:
     """Return the name of an option in pytest's namespace, and of its setting."""
     return flag.removeprefix("--").replace("-", "_")
+
+
+#: Set by the front end, which starts pytest with arguments that nobody typed.
+TYPED = "PYTEST_BRT_TYPED"
+#: The last of the arguments that set a run of ours apart; those of the user follow.
+_LAST = "--no-header"
+
+
+def apart(root: Path) -> list[str]:
+    """Return the arguments by which pytest takes nothing from the project at `root`."""
+    settings = ["-c", os.devnull, f"--rootdir={root}", "--noconftest"]
+    # What pytest says of itself is about these settings; our own lines are shown all the same.
+    return ["-p", "pytest_brt.plugin.start", *settings, _LAST]
+
+
+def command_again(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> str:
+    """Return what to type to run the same again, where this run was started.
+
+    >>> command_again(["-c", "x", "--no-header", "--brt-issue", "my issue.md"], {})
+    "pytest --brt-issue 'my issue.md'"
+    """
+    # What sets the run apart was not typed.
+    typed = arguments[arguments.index(_LAST) + 1 :] if _LAST in arguments else arguments
+    return environ.get(TYPED) or f"pytest {shlex.join(typed)}"

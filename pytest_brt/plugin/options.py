@@ -9,10 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from pytest_brt.errors import UsageProblem
@@ -35,53 +34,8 @@ if TYPE_CHECKING:
 _ENDINGS = (".html", ".md", ".json")
 
 
-class Write(StrEnum):
-    """What becomes of the tests that were found."""
-
-    NO = "no"
-    #: Shown as a diff, nothing written.
-    DIFF = "diff"
-    #: Written as a new test file.
-    NEW = "new"
-    #: The best one added to the test file where it belongs.
-    INTO = "into"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """The options of one run; what each means, and its default, is said in `option_list`."""
-
-    issue: tuple[str, ...]
-    rank_fixes: tuple[str, ...]
-    repair: str
-    tests: tuple[str, ...]
-    strategy: tuple[str, ...]
-    model: str
-    #: Seconds.
-    budget: float
-    write: Write
-    python: str | None
-    env: tuple[tuple[str, str], ...]
-    #: Seconds.
-    timeout: float
-    sandbox: str
-    net: str
-    jobs: int
-    #: Seconds in which existing tests are run; None for as many as the number of patches asks for.
-    guard: float | None
-    #: Files for what was found.
-    report: tuple[Path, ...]
-    edit_model: str
-    replies: Path | None
-    samples: int | None
-    steps: int | None
-    buggy_file: tuple[str, ...]
-    test_file: str
-    mark: str | None
-    #: Megabytes.
-    memory: int
-    executor: str
-    show: tuple[str, ...]
+class Options(SimpleNamespace):
+    """The options of one run, as `option_list` has them: `--brt-test-file` is `test_file`."""
 
     @property
     def issues(self) -> tuple[str, ...]:
@@ -104,19 +58,18 @@ def read_options(config: pytest.Config, environ: Mapping[str, str] = os.environ)
             )
     values: dict[str, Any] = {}
     for flag, _, metavar, kind, default, _ in (*OPTIONS, *MORE_OPTIONS):
-        key, variable = destination(flag), VARIABLES.get(flag, "")
-        source, given = flag, config.getoption(key)
-        if given is None and environ.get(variable):
-            source, given = variable, environ[variable]
-        elif given is None and key in settings:
+        key, source = destination(flag), flag
+        given = config.getoption(key)
+        if given is None and flag in VARIABLES and environ.get(VARIABLES[flag]):
+            source = VARIABLES[flag]
+            given = environ[source]
+        if given is None and key in settings:
             source = f"{config.rootpath / file}: {key}"
             given = _setting(config.rootpath, flag, settings[key], source)
-        elif given is None:
-            given = default
+        given = default if given is None else given
         texts = [given] if isinstance(given, str) else given or []
         read = [_read(kind, metavar, text, source) for text in texts]
-        name = key.removeprefix("brt_")
-        values[name] = tuple(read) if kind in REPEATED else [None, *read][-1]
+        values[key.removeprefix("brt_")] = tuple(read) if kind in REPEATED else [None, *read][-1]
     if values["model"] == "auto":
         from pytest_brt.model.spec import default_spec  # only runs of ours come here
 
@@ -134,14 +87,14 @@ def _setting(root: Path, flag: str, value: object, source: str) -> list[str]:
     Raises:
         UsageProblem: by it, the project would show its tests more than itself.
     """
-    entries = value if isinstance(value, list) else [value]
-    texts = [line.strip() for entry in entries for line in str(entry).split("\n") if line.strip()]
+    lines = "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+    texts = [line.strip() for line in lines.split("\n") if line.strip()]
     for text in texts:
-        name, _, where = text.partition("=")
+        name, _, folder = text.partition("=")
         if flag == "--brt-python":
             outside = find_outside("PYTHONPATH", str(Path(text).expanduser().parent), root)
         else:
-            outside = find_outside(name, where, root)
+            outside = find_outside(name, folder, root)
         if outside:
             raise UsageProblem(
                 f"{source}: {name} names a folder outside of the project: {outside!r} "
@@ -206,10 +159,10 @@ def read_pair(text: str) -> tuple[str, str]:
 
 
 def _names(text: str) -> tuple[str, ...]:
-    found = tuple(name.strip() for name in text.split(",") if name.strip())
-    if not found:
+    names = tuple(filter(None, map(str.strip, text.split(","))))
+    if not names:
         raise ValueError("expected one or more names, separated by commas")
-    return found
+    return names
 
 
 #: How the values are read that are not a text.
@@ -219,7 +172,6 @@ _READERS: dict[str, Callable[[str], object]] = {
     "time": read_seconds,
     "guard": _guard,
     "reports": _report,
-    "write": Write,
     "path": Path,
     "count": partial(_whole, 1),
     "megabytes": partial(_whole, 64),

@@ -1,7 +1,7 @@
-"""A run of ours: pytest without the project's settings and code (`apart`), and our session in it.
+"""A run of ours: pytest without the project's settings and code, and our session in it.
 
 They may need packages that only the project's interpreter has, or be the very bug. The tests that
-we start load them as usual.
+we start load them as usual. The hooks that other plugins may implement are declared here.
 
 It is loaded by one pytest before it is a plugin of another: PYTEST_DONT_REWRITE.
 """
@@ -12,15 +12,51 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+if TYPE_CHECKING:
+    from pytest_brt.agents.loop import Agent
+    from pytest_brt.reproduce.strategy import Strategy
+    from pytest_brt.types import RunRecord
+
 #: Bytes of standard input that are read.
 _MOST = 64 << 20
+
+
+class Hooks:
+    """What other plugins may add; in runs of ours alone, so implementations are optional hooks."""
+
+    @staticmethod
+    def pytest_brt_strategies(  # type: ignore[empty-body]
+        config: pytest.Config,
+    ) -> Mapping[str, Strategy | Agent]:
+        """Return strategies for ``--brt-strategy``: name → how tests are made, or fixes.
+
+        They add to those that are built in; a name that is given twice is a usage error.
+
+        In a plugin::
+
+            import pytest
+            from pytest_brt.reproduce.strategy import Strategy
+
+            @pytest.hookimpl(optionalhook=True)
+            def pytest_brt_strategies(config):
+                return {"mine": Strategy(attempt=my_attempt)}
+        """
+
+    @staticmethod
+    def pytest_brt_finished(record: RunRecord) -> None:
+        """Look at everything that a run found out, after its last item."""
+
+
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    """Declare the hooks."""
+    pluginmanager.add_hookspecs(Hooks)
 
 
 class Ended:
@@ -38,7 +74,7 @@ class Ended:
 def run_apart(config: pytest.Config) -> None:
     """Run pytest once more in this process, with what the user typed; it is what this one does."""
     _import_nothing_of_the_project(config)
-    from pytest_brt.plugin.apart import apart
+    from pytest_brt.plugin.option_list import apart
     from pytest_brt.project.pytest_config import find_root
 
     known, typed = config.known_args_namespace, config.invocation_params
@@ -47,23 +83,14 @@ def run_apart(config: pytest.Config) -> None:
     config.pluginmanager.register(Ended(int(code)))
 
 
-def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Declare the hooks that other plugins may implement."""
-    from pytest_brt import hookspec
-
-    pluginmanager.add_hookspecs(hookspec)
-
-
 def _import_nothing_of_the_project(config: pytest.Config) -> None:
     """Import nothing from the project until the run ends, whatever its modules are called."""
-    before = sys.path[:]
+    for name in ("path", "meta_path"):
+        config.add_cleanup(partial(setattr, sys, name, getattr(sys, name)))
     theirs = {"", os.getcwd(), *map(str, config.getini("pythonpath"))}  # noqa: PTH109
-    config.add_cleanup(lambda: sys.path.__setitem__(slice(None), before))
-    sys.path[:] = [path for path in sys.path if path not in theirs]
+    sys.path = [path for path in sys.path if path not in theirs]
     # pytest would rewrite our asserts, in each run where it may not keep what it makes of them.
-    finders = sys.meta_path[:]
-    config.add_cleanup(lambda: sys.meta_path.__setitem__(slice(None), finders))
-    sys.meta_path[:] = [one for one in finders if "assertion" not in type(one).__module__]
+    sys.meta_path = [one for one in sys.meta_path if "assertion" not in type(one).__module__]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -113,15 +140,14 @@ def _heed_signals(config: pytest.Config) -> None:
 
     That is with what was found, and with everything cleared away.
     """
-    if threading.current_thread() is not threading.main_thread():
-        return
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
+    if threading.current_thread() is threading.main_thread():
         # Under nohup one is ignored.
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
-            config.add_cleanup(partial(_give_back, number))
+        every = signal.SIGTERM, signal.SIGHUP
+        numbers = [one for one in every if signal.getsignal(one) is signal.SIG_DFL]
 
+        def handle(how: Any) -> None:
+            for number in numbers:
+                signal.signal(number, how)
 
-def _give_back(number: int) -> None:
-    signal.signal(number, signal.SIG_DFL)
+        handle(signal.default_int_handler)
+        config.add_cleanup(partial(handle, signal.SIG_DFL))

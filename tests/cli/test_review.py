@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.cli.main import main
-from pytest_brt.pipeline.keeping import find_last_run
-from pytest_brt.store import LastRun, save_last_run
+from pytest_brt.store import LastRun, find_last_run, save_last_run
 from pytest_brt.types import Review
 from tests.support.rows import judged
 

@@ -15,7 +15,7 @@ from pytest_brt.model.model import Model
 from pytest_brt.model.replies import Replies
 from pytest_brt.model.request import Request
 from pytest_brt.oracle.judge import Rating, judge
-from pytest_brt.pipeline.plan import Job, Plan
+from pytest_brt.pipeline import Plan
 from pytest_brt.pipeline.run import Run
 from pytest_brt.render.entries import build_report
 from pytest_brt.reproduce.strategy import Strategy, Workbench
@@ -96,8 +96,7 @@ def make(engine: Runner, strategy: Strategy, jobs: int = 1, *only: str) -> Run:
     """Return a run of a strategy at a report with two patches, or those that are named."""
     patches = tuple(patch(name) for name in ("c-wrong", "a-right"))
     plan = plan_of(strategy, patches, jobs)
-    rows = [Job.of("i1", one) for one in patches]
-    wanted = [job for job in rows if not only or job.name in only]
+    wanted = [job for job in plan.rows(patches) if not only or job.name in only]
     return Run(plan, bench_of(engine), wanted if only else (*plan.attempts("i1"), *wanted))
 
 
@@ -147,7 +146,7 @@ def test_equal_patches_are_run_once_and_each_has_the_result(engine: Runner, jobs
     copy = Patch(id="copy", name="copy.diff", text=commented)
     patches = (patch("c-wrong"), patch("a-right"), copy)
     plan = plan_of(Strategy(attempt=Counting().attempt), patches, jobs)
-    run = Run(plan, bench_of(rows), [Job.of("i1", one) for one in patches])
+    run = Run(plan, bench_of(rows), plan.rows(patches))
     run.start().result()
     found = [future.result() for job, future in run.futures.items() if job.patch]
     ranks = {rank.result.patch.name: rank for rank in run.record().ranks}
@@ -199,7 +198,7 @@ def test_what_breaks_all_is_told_to_whoever_waits(engine: Runner) -> None:
         raise UsageProblem("no such test")
 
     plan = Plan(strategies={}, given=given, patches=(patch("a-right"),))
-    run = Run(plan, bench_of(engine), [Job.of("", patch("a-right"))])
+    run = Run(plan, bench_of(engine), plan.rows(plan.patches))
     run.start().result()
     (future,) = run.futures.values()
     assert isinstance(future.exception(), UsageProblem)

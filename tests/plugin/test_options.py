@@ -10,7 +10,7 @@ import pytest
 from pytest_brt.cli.main import main
 from pytest_brt.errors import UsageProblem
 from pytest_brt.plugin.option_list import MORE_OPTIONS, OPTIONS, SETTINGS, destination, mode_of
-from pytest_brt.plugin.options import Write, read_options
+from pytest_brt.plugin.options import read_options
 
 
 def parsed(pytester: pytest.Pytester, *arguments: str) -> pytest.Config:
@@ -23,7 +23,7 @@ def test_defaults(pytester: pytest.Pytester) -> None:
     assert options.issues == ("a.md",)
     assert options.rank_fixes == ()
     assert options.strategy == ("auto",)
-    assert (options.model, options.write) == ("none", Write.DIFF)
+    assert (options.model, options.write) == ("none", "diff")
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
     assert options.timeout == 60.0
     assert 0 < options.memory <= machine / 2 / options.jobs

@@ -5,7 +5,7 @@ import shlex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_brt.plugin.apart import TYPED, command_again
+from pytest_brt.plugin.option_list import TYPED, command_again
 
 
 def test_what_sets_a_run_apart_was_not_typed() -> None:

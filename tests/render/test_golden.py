@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.codec import to_json
-from pytest_brt.plugin.summary import show_summary
+from pytest_brt.plugin.session import show_summary
 from pytest_brt.render.page import html, markdown
 from pytest_brt.types import RunRecord
 from tests.render.pages import report_of
