@@ -6,12 +6,9 @@ Python runs by itself are left out of what is applied.
 
 from __future__ import annotations
 
-import fnmatch
 import re
 import tomllib
 from enum import StrEnum
-
-from pytest_brt.types import FileChange
 
 
 class LeftOutKind(StrEnum):
@@ -21,32 +18,28 @@ class LeftOutKind(StrEnum):
     PYTEST_CONFIGURATION = "pytest-configuration"
     #: Such as ``sitecustomize.py``.
     STARTUP_CODE = "startup-code"
+    #: Beside the project, or kept by a tool.
     INSTALLED_CODE = "installed-code"
-    #: Such as caches.
-    TOOL_FILES = "tool-files"
     BINARY_FILES = "binary-files"
 
 
-_CONFIGURATION = frozenset(
-    ("conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
-)
-#: They may have a pytest section; what else they have does not change how code runs.
-_MIXED_CONFIGURATION = frozenset(("tox.ini", "setup.cfg"))
-#: What the interpreter runs at its start, or instead of the source beside it.
-_STARTUP = ("sitecustomize.py", "usercustomize.py", "*.pth", "*.pyc", "*.pyo")
-#: Folders of what is installed beside the project, and of what tools keep.
-_BESIDE = frozenset(("site-packages", "dist-packages", ".venv", "venv", "__pycache__"))
-_KEPT = frozenset((".pytest_cache", ".hypothesis", ".mypy_cache", ".tox", ".nox"))
-_TESTS = ("test_*.py", "*_test.py", "tests.py")
-#: Top-level folders of tests; deeper down only "tests" is one, since packages called "test"
-#: or "testing" are often code that a project offers.
-_TEST_FOLDERS = frozenset(("test", "tests", "testing"))
-_COMPILED = re.compile(
-    r".*\.(?:c|h|cc|cpp|cxx|hh|hpp|cu|mm?|s|rs|go|f|f77|f90|f95|py[xd]|pxi|pyx\.in|i|swg|proto|y|l)"
-)
-_BUILD_FILES = frozenset(
-    ("setup.py", "pyproject.toml", "meson.build", "cmakelists.txt", "makefile", "cargo.toml")
-)
+#: Paths, by the first kind that they are of. Folders called "test" or "testing" hold tests at the
+#: top alone: deeper down they are often code that a project offers.
+_KINDS = {
+    LeftOutKind.PYTEST_CONFIGURATION: re.compile(
+        r"(?:.*/)?(?:conftest\.py|\.?pytest\.(?:ini|toml)|tox\.ini|setup\.cfg)", re.IGNORECASE
+    ),
+    LeftOutKind.STARTUP_CODE: re.compile(
+        r"(?:.*/)?(?:(?:site|user)customize\.py|[^/]*\.(?:pth|py[co]))", re.IGNORECASE
+    ),
+    LeftOutKind.INSTALLED_CODE: re.compile(
+        r"(?:.*/)?(?:(?:site|dist)-packages|\.?venv|__pycache__|\.(?:pytest|mypy)_cache"
+        r"|\.hypothesis|\.tox|\.nox)/.*"
+    ),
+    LeftOutKind.TESTS: re.compile(
+        r"(?:test|testing)/.*|(?:.*/)?(?:tests/.*|test_[^/]*\.py|[^/]*_test\.py|tests\.py)"
+    ),
+}
 
 
 def left_out_kind(path: str, before: bytes | None, after: bytes | None) -> LeftOutKind | None:
@@ -55,31 +48,9 @@ def left_out_kind(path: str, before: bytes | None, after: bytes | None) -> LeftO
     >>> left_out_kind("pkg/tests/test_m.py", b"", b"x").value
     'tests'
     """
-    name = path.rpartition("/")[2].casefold()
-    folders = path.split("/")[:-1]
-    if name in _CONFIGURATION | _MIXED_CONFIGURATION:
+    if path.endswith("pyproject.toml") and _pytest_table(before) != _pytest_table(after):
         return LeftOutKind.PYTEST_CONFIGURATION
-    if name == "pyproject.toml" and _pytest_table(before) != _pytest_table(after):
-        return LeftOutKind.PYTEST_CONFIGURATION
-    if _is_any(name, _STARTUP):
-        return LeftOutKind.STARTUP_CODE
-    if not _BESIDE.isdisjoint(folders):
-        return LeftOutKind.INSTALLED_CODE
-    if not _KEPT.isdisjoint(folders):
-        return LeftOutKind.TOOL_FILES
-    if "tests" in folders or (folders and folders[0] in _TEST_FOLDERS) or _is_any(name, _TESTS):
-        return LeftOutKind.TESTS
-    return None
-
-
-def needs_build(change: FileChange) -> bool:
-    """Whether `change` has no effect on a tree until something is built or installed."""
-    name = change.path.rpartition("/")[2].casefold()
-    return name in _BUILD_FILES or _COMPILED.fullmatch(name) is not None
-
-
-def _is_any(name: str, patterns: tuple[str, ...]) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    return next((kind for kind, paths in _KINDS.items() if paths.fullmatch(path)), None)
 
 
 def _pytest_table(content: bytes | None) -> object:

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_brt.patches.left_out import LeftOutKind, left_out_kind, needs_build
-from pytest_brt.types import FileChange
+from pytest_brt.patches.left_out import LeftOutKind, left_out_kind
 
 
 @pytest.mark.parametrize(
@@ -27,7 +26,7 @@ from pytest_brt.types import FileChange
         ("x.pth", LeftOutKind.STARTUP_CODE),
         ("pkg/__pycache__/m.cpython-311.pyc", LeftOutKind.STARTUP_CODE),
         (".venv/lib/python3.11/site-packages/_pytest/runner.py", LeftOutKind.INSTALLED_CODE),
-        (".pytest_cache/d/brt/last-run.json", LeftOutKind.TOOL_FILES),
+        (".pytest_cache/d/brt/last-run.json", LeftOutKind.INSTALLED_CODE),
         ("pkg/m.py", None),
         ("docs/index.md", None),
     ],
@@ -50,19 +49,3 @@ def test_left_out_kind(path: str, kind: LeftOutKind | None) -> None:
 )
 def test_pyproject(before: bytes | None, after: bytes | None, is_left_out: bool) -> None:
     assert bool(left_out_kind("pyproject.toml", before, after)) is is_left_out
-
-
-@pytest.mark.parametrize(
-    ("path", "answer"),
-    [
-        ("pkg/_x.c", True),
-        ("pkg/_x.PYX", True),
-        ("src/lib.rs", True),
-        ("setup.py", True),
-        ("pkg/m.py", False),
-        ("pkg/stub.pyi", False),
-        ("pkg/template.html", False),
-    ],
-)
-def test_needs_build(path: str, answer: bool) -> None:
-    assert needs_build(FileChange(path=path, content=b"")) is answer
