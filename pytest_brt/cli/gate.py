@@ -11,7 +11,14 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.patches.history import History
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.words import count
-from pytest_brt.revisions.gate import Gate, Gated, GateProof, changed_tests, split_range
+from pytest_brt.revisions.gate import (
+    Gated,
+    GateProof,
+    both_trees,
+    changed_tests,
+    gate,
+    split_range,
+)
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.process import hear_of_ends
 from pytest_brt.shown import on_a_line, say
@@ -22,7 +29,6 @@ _DOES = {
     GateProof.PROVEN: "fails without the change and passes with it",
     GateProof.PASSES_BEFORE: "passes without the change",
     GateProof.UNTESTABLE: "cannot be run without the change",
-    GateProof.UNSTABLE: "does not always fail without the change",
     GateProof.FAILS_AFTER: "fails with the change",
 }
 
@@ -59,9 +65,8 @@ def _gate(arguments: argparse.Namespace) -> int:
             f"(check out {split_range(arguments.range)[1]} first)"
         )
     with closing(open_engine(arguments)) as engine:
-        gate = Gate(history, engine, base, head)
-        found = [_look(gate, test) for test in tests]
-    proofs = [gated.proof for gated in found]
+        trees = both_trees(history, base, head)
+        proofs = [_say(test, gate(test, trees, engine)) for test in tests]
     proven = proofs.count(GateProof.PROVEN)
     if proven == len(proofs) == 1:
         say(f"gate: the changed test {_DOES[GateProof.PROVEN]}")
@@ -71,10 +76,9 @@ def _gate(arguments: argparse.Namespace) -> int:
     return 0 if proven and GateProof.FAILS_AFTER not in proofs else 1
 
 
-def _look(gate: Gate, test: Test) -> Gated:
-    """Run a test on both trees, and say what it does."""
-    gated = gate.look(test)
+def _say(test: Test, gated: Gated) -> GateProof:
+    """Say what a test does on both trees."""
     run = gated.after if gated.proof is GateProof.FAILS_AFTER else gated.before
     why = "" if gated.proof is GateProof.PROVEN else f": {run.verdict}, {run_words(run)}"
     say(on_a_line(f"{test.path}::{test.node} {_DOES[gated.proof]}{why}"))
-    return gated
+    return gated.proof

@@ -5,7 +5,6 @@ Files that git does not know stay as they are: projects often need generated one
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -19,25 +18,14 @@ _FILES = {"100644": False, "100755": True}
 #: No submodule is looked into: git would run itself in it, with what its configuration names.
 _DIFF = ("diff", "--ignore-submodules=all", "--no-renames", "--relative", "--no-ext-diff")
 #: Before every name: a repository can have a branch that is called as an option.
-_END_OF_OPTIONS = "--end-of-options"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
-    """A commit."""
-
-    sha: str
-    #: For people: date, author and first line of the message.
-    about: str = ""
-
-    @property
-    def short(self) -> str:
-        """The name that is shown."""
-        return self.sha[:10]
+_END = "--end-of-options"
 
 
 class History:
-    """The git history of the project in `root`, which may be a folder of a larger repository."""
+    """The git history of the project in `root`, which may be a folder of a larger repository.
+
+    Commits are called by their hash.
+    """
 
     def __init__(self, root: Path) -> None:
         """Find the repository.
@@ -51,98 +39,80 @@ class History:
             raise UsageProblem(f"no git repository: {str(self.root)!r} (give the project's root)")
         self._repository = repository
 
-    def revision(self, name: str) -> Revision:
+    def revision(self, name: str) -> str:
         """Return the commit that `name` stands for.
 
         Raises:
             UsageProblem: there is none, or git refuses to look.
         """
-        wanted = ("--verify", "--quiet", _END_OF_OPTIONS, f"{name}^{{commit}}")
         none = f"no such revision: {name!r} (in a shallow clone: fetch it first)"
-        sha = self._git("rev-parse", *wanted, none=none)
-        return self.described(Revision(sha=decode(sha).strip()))
+        sha = self._git("rev-parse", "--verify", "--quiet", _END, f"{name}^{{commit}}", none=none)
+        return decode(sha).strip()
 
-    def first_parents(self) -> tuple[Revision, ...]:
-        """Return what is checked out and the commits before it, along first parents, undescribed.
+    def first_parents(self) -> list[str]:
+        """Return what is checked out and the commits before it, along first parents.
 
-        In a shallow clone they end where it does; () where nothing is committed.
+        In a shallow clone they end where it does; there are none where nothing is committed.
         """
         try:
-            shas = decode(self._git("rev-list", "--first-parent", "HEAD", "--")).split()
+            return decode(self._git("rev-list", "--first-parent", "HEAD", "--")).split()
         except UsageProblem:
-            return ()
-        return tuple(Revision(sha=sha) for sha in shas)
+            return []
 
-    def described(self, revision: Revision) -> Revision:
-        """Return a commit with what it is about."""
-        form = "--format=%cs %an: %s"
-        about = self._git("log", "-1", form, _END_OF_OPTIONS, revision.sha, "--")
-        return Revision(sha=revision.sha, about=about.decode("utf-8", "replace").strip())
+    def about(self, commit: str) -> str:
+        """Return date, author and first line of the message of a commit."""
+        about = self._git("log", "-1", "--format=%cs %an: %s", _END, commit, "--")
+        return about.decode("utf-8", "replace").strip()
 
-    def changed_files(self, revision: Revision) -> tuple[str, ...]:
+    def changed_files(self, commit: str) -> list[str]:
         """Return the files of the project that a commit changes, against its first parent."""
         options = ("--name-only", "-z", "--no-renames", "--relative", "--root", "-m")
-        names = ("--no-commit-id", "--first-parent", *options, _END_OF_OPTIONS, revision.sha, "--")
+        names = ("--no-commit-id", "--first-parent", *options, _END, commit, "--")
         listed = self._git("diff-tree", "-r", *names)
-        return tuple(dict.fromkeys(decode(name) for name in listed.split(b"\0") if name))
+        return [decode(name) for name in dict.fromkeys(listed.split(b"\0")) if name]
 
-    def fork(self, base: Revision, head: Revision) -> Revision:
+    def fork(self, base: str, head: str) -> str:
         """Return the commit at which `head` left `base`.
 
         Raises:
             UsageProblem: they have none in common, as in a clone without history.
         """
         none = (
-            f"{base.short} and {head.short} have no commit in common (in a shallow clone: "
+            f"{base[:10]} and {head[:10]} have no commit in common (in a shallow clone: "
             "fetch the whole history, as with 'git fetch --unshallow')"
         )
-        sha = self._git("merge-base", _END_OF_OPTIONS, base.sha, head.sha, none=none)
-        return Revision(sha=decode(sha).strip())
+        return decode(self._git("merge-base", _END, base, head, none=none)).strip()
 
-    def changes_to(self, wanted: Revision, start: Revision | None = None) -> tuple[FileChange, ...]:
+    def changes_to(self, wanted: str, start: str = "") -> tuple[FileChange, ...]:
         """Return what makes the tree of `start`, or else the working tree, that of `wanted`."""
-        ends = [revision.sha for revision in (wanted, start) if revision is not None]
-        options = ("--raw", "-z", "--no-abbrev", _END_OF_OPTIONS, *ends, "--")
-        fields = self._git(*_DIFF, *options).split(b"\0")
+        ends = (wanted, start) if start else (wanted,)
+        fields = self._git(*_DIFF, "--raw", "-z", "--no-abbrev", _END, *ends, "--").split(b"\0")
         changes = []
         for head, path in zip(fields[::2], fields[1::2], strict=False):
-            mode, _, blob, _, _ = head.decode().lstrip(":").split(" ")
+            mode, _, blob, _, _ = decode(head).lstrip(":").split(" ")
             if mode == "000000":
                 changes.append(FileChange(path=decode(path), content=None))
             elif mode in _FILES:
-                content = self._git("cat-file", "blob", _END_OF_OPTIONS, blob)
+                content = self._git("cat-file", "blob", _END, blob)
                 kept = FileChange(path=decode(path), content=content, executable=_FILES[mode])
                 changes.append(kept)
         return tuple(changes)
 
-    def text(self, revision: Revision, path: str) -> str | None:
-        """Return the text of a file in a revision; None when it is not there."""
-        try:
-            blob = self._git("cat-file", "blob", _END_OF_OPTIONS, f"{revision.sha}:./{path}")
-        except UsageProblem:
-            return None
-        return blob.decode("utf-8", "replace")
-
-    def branches(self, pattern: str) -> tuple[str, ...]:
-        """Return the branches whose names match `pattern` (``*``, ``?``), by name.
+    def branches(self, pattern: str) -> dict[str, str]:
+        """Return the branches whose names match `pattern` (``*``, ``?``), with their last authors.
 
         Branches of other repositories are called as git calls them, as in "origin/fix-1".
-        What is checked out is none of them.
+        What is checked out is none of them. Authors are addresses in small letters.
         """
-        listed = self._git(
-            "for-each-ref", "--format=%(HEAD)%(refname)", "refs/heads", "refs/remotes"
-        )
-        names = []
-        for line in decode(listed).splitlines():
-            name = line[1:].removeprefix("refs/heads/").removeprefix("refs/remotes/")
+        form = "--format=%(HEAD)%(refname) %(authoremail:trim)"
+        listed = self._git("for-each-ref", form, "refs/heads", "refs/remotes")
+        authors = {}
+        for line in listed.decode("utf-8", "replace").splitlines():
+            name, _, author = line[1:].partition(" ")
+            name = name.split("/", 2)[2]
             if line[0] != "*" and not name.endswith("/HEAD") and fnmatchcase(name, pattern):
-                names.append(name)
-        return tuple(sorted(names))
-
-    def author_of(self, branch: str) -> str:
-        """Return the address of who wrote the last commit of a branch, in small letters."""
-        found = self._git("log", "-1", "--format=%ae", _END_OF_OPTIONS, branch, "--")
-        return found.decode("utf-8", "replace").strip().casefold()
+                authors[name] = author.casefold()
+        return dict(sorted(authors.items()))
 
     def diff_of(self, branch: str) -> bytes:
         """Return what `branch` changes in the project since it left what is checked out.
@@ -151,15 +121,13 @@ class History:
             UsageProblem: the two have no commit in common.
         """
         form = ("--binary", "--full-index", "--no-color", "--src-prefix=a/", "--dst-prefix=b/")
-        return self._git(*_DIFF, *form, _END_OF_OPTIONS, f"HEAD...{branch}", "--")
+        return self._git(*_DIFF, *form, _END, f"HEAD...{branch}", "--")
 
     def _git(self, *arguments: str, none: str = "") -> bytes:
         """Return what git gives; `none` says what it means where git fails without a word."""
         done = run_git(self.root, *arguments, repository=self._repository)
         if done.returncode:
-            said = decode(done.stderr).strip().splitlines()
-            if none and not said:
-                raise UsageProblem(none)
-            why = said[-1] if said else f"it ended with status {done.returncode}"
-            raise UsageProblem(f"git {arguments[0]} in {str(self.root)!r}: {why}")
+            last = decode(done.stderr).strip().rpartition("\n")[2]
+            why = f"git {arguments[0]} in {str(self.root)!r}: {last or done.returncode}"
+            raise UsageProblem(why if last else none or why)
         return done.stdout

@@ -94,8 +94,8 @@ def _diffs_of_branches(pattern: str, history: History) -> dict[str, tuple[str, b
         UsageProblem: no branch matches, or none of those that do changes anything.
     """
     diffs = {
-        name: (name, history.diff_of(name), history.author_of(name))
-        for name in history.branches(pattern)
+        name: (name, history.diff_of(name), author)
+        for name, author in history.branches(pattern).items()
     }
     if not diffs:
         raise UsageProblem(

@@ -21,7 +21,6 @@ from pytest_brt.pipeline.places import likely_places
 from pytest_brt.pipeline.plan import Plan
 from pytest_brt.project.index import open_index
 from pytest_brt.project.layout import is_test_path
-from pytest_brt.rank.guarding import hints_of
 from pytest_brt.reproduce.strategy import Workbench, seed_of
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.types import (
@@ -37,9 +36,9 @@ from pytest_brt.types import (
 #: Seconds that existing tests may take on one fix, unless the user wants less; that the whole suite
 #: may take where an agent asks for it, and that watching lines may.
 _GUARD, _SUITE, _WATCHING = 3.0, 120.0, 30.0
-#: Existing tests that are watched beside the failing ones, places near which they are looked for,
-#: and lines that are told.
-_NEARBY, _FIRST, _LINES = 60, 6, 8
+#: Files of existing tests that are watched beside the failing ones, places near which they are
+#: looked for, and lines that are told.
+_NEARBY, _FIRST, _LINES = 8, 6, 8
 
 
 class Repairing:
@@ -98,14 +97,13 @@ class Repairing:
     def _work(self, usage: Usage, agent: Agent) -> RepairWork:
         """Return what a run of a repair works with."""
         engine, guard, bench = self._bench.engine, self._guard, self._bench
-        hints = hints_of(self._failing)
         allowance = _GUARD if self._plan.guard is None else min(self._plan.guard, _GUARD)
 
         def check(changes: tuple[FileChange, ...]) -> Guarded | None:
             if allowance <= 0:
                 return None
             touched = touched_by(changes, guard.root)
-            return guard.check(changes, touched, allowance=allowance, hints=hints)
+            return guard.check(changes, touched, allowance=allowance)
 
         def run_suite() -> Sequence[TestRun]:
             targets = tuple(Test(id=path, path=path) for path in guard.files.texts)
@@ -135,7 +133,8 @@ class Repairing:
         first = self._places[:_FIRST]
         paths = tuple(sorted({place.path for place in first}))
         names = frozenset(name for place in first for name in place.function.split(".") if name)
-        near = self._guard.near(Touched(files=paths, names=names), _NEARBY) if first else ()
+        tests = self._guard.files.nearest([Touched(files=paths, names=names)]) if first else ()
+        near = [Test(id=path, path=path) for path in tests[:_NEARBY]]
         files = [path for path in sorted(self._index.layout.files) if not is_test_path(path)]
         runs = self._bench.engine.run((*own, *near), watch=tuple(files), seconds=_WATCHING)
         ids = {target.id for target in own}

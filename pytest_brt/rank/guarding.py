@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,15 +10,12 @@ from pytest_brt.codec import content_id
 from pytest_brt.guard import LOOKING, Guard, Selection, Touched, touched_of
 from pytest_brt.guard.existing_tests import keep_selection
 from pytest_brt.once import Once
-from pytest_brt.pysource.parse import parse_or_empty
 from pytest_brt.types import JudgedTest, Patch
 
 #: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).
 EACH = 2.0
 #: Seconds for all patches together where there is no bug test, so that the order is no evidence.
 _WITHOUT = 4.0
-#: Names in nearly every test, which tell nothing about what it is about.
-_COMMON = frozenset({"pytest", "raises", "test", "self", "print", "str", "repr", "len", "list"})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,22 +59,11 @@ class Guarding:
         return self.choose(next(touched_of([patch], self.guard.root), None), tests)
 
     def _choose(self, pool: tuple[Touched, ...], tests: Sequence[JudgedTest]) -> Selection:
-        seconds, hints = self.seconds(tests), hints_of(tests)
+        seconds = self.seconds(tests)
 
         def select() -> Selection:
             self.say("running existing tests without a patch")
-            return self.guard.select(pool, allowance=seconds, hints=hints, say=self.say)
+            return self.guard.select(pool, allowance=seconds, say=self.say)
 
-        key = content_id(self.setting, repr(pool), f"{seconds}", *sorted(hints))
+        key = content_id(self.setting, repr(pool), f"{seconds}")
         return keep_selection(self.kept, key, select)
-
-
-def hints_of(tests: Sequence[JudgedTest]) -> frozenset[str]:
-    """Return the names that candidate tests use, but for common ones and those they define."""
-    words: set[str] = set()
-    for node in [node for t in tests for node in ast.walk(parse_or_empty(t.test.source or ""))]:
-        if isinstance(node, ast.Name | ast.Attribute):
-            words.add(node.id if isinstance(node, ast.Name) else node.attr)
-        elif isinstance(node, ast.keyword):
-            words.add(node.arg or "")
-    return frozenset(word for word in words - _COMMON if len(word) > 2)

@@ -92,10 +92,10 @@ def _tests_in(
             continue
         path, source = change.path, change.content.decode("utf-8", "replace")
         file = root / path
-        before = file.read_text("utf-8", "replace") if file.is_file() else None
+        before = file.read_bytes() if file.is_file() else None
         kinds = collected if collected.has_file(path) else CollectionPatterns()
         support = tuple(other for other in ours if other is not change)
-        for test in altered_tests(path, before, source, kinds):
+        for test in altered_tests(path, before, change.content, kinds):
             yield (
                 test_key(dedent(test.source)),
                 CandidateTest(

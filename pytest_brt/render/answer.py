@@ -118,11 +118,7 @@ def _possible(tests: Sequence[JudgedTest]) -> Answer:
 def _not_here(attempt: Attempt) -> Answer:
     """Return that a bug does not show, what a test sees instead, and what made it go away."""
     seen, fix = attempt.settled[0].test.oracle.sentence, attempt.fix
-    if fix is not None and fix.code != "never-seen":
-        goes_on = f": {fix.text}. {seen}"
-    else:
-        nor = f", {fix.text}" if fix else ""
-        goes_on = f"{nor}: {seen[:-1]}; {_CHECK_VERSION}."
+    goes_on = f": {fix.text}. {seen}" if fix else f": {seen[:-1]}; {_CHECK_VERSION}."
     return replace(_answer(Status.NOT_HERE, "Not reproduced here", goes_on), fix=fix)
 
 

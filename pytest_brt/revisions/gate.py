@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.guard.suite import altered_tests
-from pytest_brt.patches.history import History, Revision
+from pytest_brt.patches.history import History
 from pytest_brt.project.layout import is_test_path
 from pytest_brt.project.pytest_config import read_config
+from pytest_brt.pysource.parse import decode
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import TestRun, Verdict
+from pytest_brt.types import FileChange, TestRun, Verdict
+
+#: Both trees, as changes of the working tree: with the change, and with all but its tests undone.
+Trees = tuple[Sequence[FileChange], Sequence[FileChange]]
 
 
 class GateProof(StrEnum):
@@ -20,17 +25,14 @@ class GateProof(StrEnum):
 
     #: Fails on the base, passes on the head: it shows what the change is for.
     PROVEN = "proven"
-    #: Passes on both: it would have passed without the change.
+    #: Passes on both, at times at least: it would have passed without the change.
     PASSES_BEFORE = "passes-before"
     #: Cannot be run on the base: it uses what the change brings.
     UNTESTABLE = "untestable"
-    #: Fails on the base at times only: it says nothing about the change.
-    UNSTABLE = "unstable"
     FAILS_AFTER = "fails-after"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gated:
+class Gated(NamedTuple):
     """What a changed test did on both trees."""
 
     proof: GateProof
@@ -55,52 +57,41 @@ def split_range(text: str) -> tuple[str, str]:
     return base, head or "HEAD"
 
 
-def changed_tests(history: History, base: Revision, head: Revision) -> tuple[Test, ...]:
+def changed_tests(history: History, base: str, head: str) -> list[Test]:
     """Return the test functions that `head` adds or changes, by file and in their order."""
-    found = []
     collected = read_config(history.root).collected
-    for change in history.changes_to(base, head):
-        text = history.text(head, change.path) if collected.has_file(change.path) else None
-        if text is None:
-            continue
-        before = None if change.content is None else change.content.decode("utf-8", "replace")
-        found += [
-            Test(id=test.name, path=change.path, source=text, node=test.node)
-            for test in altered_tests(change.path, before, text, collected)
-        ]
-    return tuple(found)
+    old = {change.path: change.content for change in history.changes_to(base, head)}
+    tests: list[Test] = []
+    for change in history.changes_to(head, base):
+        if change.content is not None and collected.has_file(change.path):
+            before = old.get(change.path)
+            tests += (
+                Test(id=test.name, path=test.path, source=decode(change.content), node=test.node)
+                for test in altered_tests(change.path, before, change.content, collected)
+            )
+    return tests
 
 
-class Gate:
-    """Runs changed tests on the head, and on the head with all but its tests undone."""
+def both_trees(history: History, base: str, head: str) -> Trees:
+    """Return what makes the working tree that of the change, and that without it."""
+    with_it = history.changes_to(head)
+    back = [c for c in history.changes_to(base, head) if not is_test_path(c.path)]
+    return with_it, tuple({change.path: change for change in (*with_it, *back)}.values())
 
-    def __init__(self, history: History, engine: Runner, base: Revision, head: Revision) -> None:
-        """Read both trees."""
-        self._engine = engine
-        self._head = history.changes_to(head)
-        back = [c for c in history.changes_to(base, head) if not is_test_path(c.path)]
-        undone = {change.path: change for change in (*self._head, *back)}
-        self._base = tuple(undone.values())
 
-    def look(self, test: Test) -> Gated:
-        """Run one test on both trees, twice where it proves something: it must do so each time.
+def gate(test: Test, trees: Trees, engine: Runner) -> Gated:
+    """Run a test on both trees, twice where it proves something: it must do so each time.
 
-        Raises:
-            SubjectProblem: the interpreter cannot be started at all.
-        """
-        found = self._once(test, 0)
-        if found.proof is not GateProof.PROVEN:
-            return found
-        again = self._once(test, 1)
-        is_same = again.proof in (GateProof.PROVEN, GateProof.FAILS_AFTER)
-        return again if is_same else replace(again, proof=GateProof.UNSTABLE)
+    Raises:
+        SubjectProblem: the interpreter cannot be started at all.
+    """
+    first = _run(test, trees, engine, 0)
+    return _run(test, trees, engine, 1) if first.proof is GateProof.PROVEN else first
 
-    def _once(self, test: Test, seed: int) -> Gated:
-        after, before = (
-            self._engine.run([test], changes, hash_seed=seed)[0]
-            for changes in (self._head, self._base)
-        )
-        return Gated(proof=prove(before, after), before=before, after=after)
+
+def _run(test: Test, trees: Trees, engine: Runner, seed: int) -> Gated:
+    after, before = (engine.run([test], tree, hash_seed=seed)[0] for tree in trees)
+    return Gated(prove(before, after), before, after)
 
 
 def prove(before: TestRun, after: TestRun) -> GateProof:

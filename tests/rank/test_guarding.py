@@ -1,17 +1,16 @@
-"""What the guard is told of the candidates: what they are about."""
+"""How the time for existing tests is shared."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pytest_brt.guard import LOOKING, Guard, touched_by
-from pytest_brt.rank.guarding import EACH, Guarding, hints_of
+from pytest_brt.rank.guarding import EACH, Guarding
 from pytest_brt.sandbox.run_tests import Runner
-from pytest_brt.types import FileChange, JudgedTest
+from pytest_brt.types import FileChange
 from tests.support.projects import open_on
 from tests.support.rows import judged
 from tests.support.trees import write_tree
@@ -39,11 +38,6 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
     engine.close()
 
 
-def candidate(source: str) -> JudgedTest:
-    found = judged(0)
-    return replace(found, test=replace(found.test, source=source))
-
-
 def test_the_seconds_are_shared_between_the_patches_and_the_search(engine: Runner) -> None:
     change = FileChange(path="core.py", content=b"x = 1\n")
     pool = 7 * (touched_by((change,), Path(engine.subject.root)),)
@@ -52,22 +46,3 @@ def test_the_seconds_are_shared_between_the_patches_and_the_search(engine: Runne
     assert usual.seconds(()) * (7 + LOOKING) < EACH * LOOKING
     given = Guarding(guard=Guard(engine), pool=pool, total=60.0)
     assert given.seconds((judged(0),)) == given.seconds(()) == 60.0 / (7 + LOOKING)
-
-
-def test_hints_are_the_names_that_candidates_use() -> None:
-    source = """\
-import pytest
-
-
-def test_a(self):
-    with pytest.raises(KeyError):
-        pkg.walk(x, deep=True)
-    print(repr(str(len(list(Thing)))))
-"""
-    assert hints_of([candidate(source)]) == {"KeyError", "pkg", "walk", "deep", "Thing"}
-    assert hints_of([candidate("f = pkg.walk"), candidate("g = Thing")]) == {
-        "pkg",
-        "walk",
-        "Thing",
-    }
-    assert hints_of([]) == frozenset()

@@ -182,11 +182,6 @@ def test_the_last_place_in_the_project_is_named(run: TestRun, place: str) -> Non
             "Not reproduced here: fixed by abc (A: Mend). `f(1)` gives 2.",
         ),
         (
-            Fix(code="never-seen", text="nor in 4 older revisions, back to abc"),
-            "Not reproduced here, nor in 4 older revisions, back to abc: `f(1)` gives 2; "
-            "check that this is the version the report is about.",
-        ),
-        (
             None,
             "Not reproduced here: `f(1)` gives 2; check that this is the version the report is "
             "about.",

@@ -94,5 +94,5 @@ def test_a_branch_that_is_called_as_an_option(repository: Repository) -> None:
     done = repository.run("pytest", "--rank-fixes=git:--out*", "--brt-tests=other")
     assert "INTERNALERROR" not in done.stdout + done.stderr
     assert not (repository.root / "written").exists()
-    assert History(repository.root).author_of("--output=written") == "a@example.org"
+    assert History(repository.root).branches("--out*") == {"--output=written": "a@example.org"}
     assert not (repository.root / "written").exists()

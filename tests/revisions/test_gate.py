@@ -12,7 +12,15 @@ import pytest
 from pytest_brt.errors import UsageProblem
 from pytest_brt.patches.history import History
 from pytest_brt.render.causes import run_words
-from pytest_brt.revisions.gate import Gate, Gated, GateProof, changed_tests, prove, split_range
+from pytest_brt.revisions.gate import (
+    Gated,
+    GateProof,
+    both_trees,
+    changed_tests,
+    gate,
+    prove,
+    split_range,
+)
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import TestRun, Verdict
 from tests.support.outcomes import caused
@@ -50,8 +58,8 @@ def changed(repository: Repository) -> list[tuple[str, str]]:
 def gated(repository: Repository, engine: Runner) -> dict[str, Gated]:
     history = History(repository.root)
     base, head = history.revision("HEAD~1"), history.revision("HEAD")
-    gate = Gate(history, engine, base, head)
-    return {test.node: gate.look(test) for test in changed_tests(history, base, head)}
+    trees = both_trees(history, base, head)
+    return {test.node: gate(test, trees, engine) for test in changed_tests(history, base, head)}
 
 
 def test_tests_that_are_new_or_different_are_changed(repository: Repository) -> None:
@@ -147,7 +155,7 @@ def test_a_proof_must_come_out_every_time(repository: Repository, engine: Runner
     repository.commit("base", pkg_py=WRONG, tests__test_a_py=IMPORT + ZERO)
     repository.commit("fix", pkg_py=RIGHT, tests__test_a_py=IMPORT + ZERO + source)
     found = gated(repository, engine)
-    assert found["test_at_times"].proof is GateProof.UNSTABLE
+    assert found["test_at_times"].proof is GateProof.PASSES_BEFORE
     assert found["test_by_chance"].proof is GateProof.FAILS_AFTER
 
 
@@ -207,10 +215,10 @@ def test_a_branch_is_compared_with_where_it_left(repository: Repository) -> None
     history = History(repository.root)
     start = history.revision("HEAD")
     main = repository.git("rev-parse", "--abbrev-ref", "HEAD")
-    repository.git("checkout", "-q", "-b", "later", start.sha)
+    repository.git("checkout", "-q", "-b", "later", start)
     repository.commit("elsewhere", other_py="x = 1\n")
     later = history.revision("HEAD")
     repository.git("checkout", "-q", main)
     repository.commit("main goes on", tests__test_new_py=TWO)
-    assert history.fork(history.revision(main), later).sha == start.sha
+    assert history.fork(history.revision(main), later) == start
     assert split_range("main...fix") == ("main", "fix")
