@@ -83,7 +83,7 @@ def apply_fix(fix: Sequence[LineEdit], env: Workspace) -> tuple[FileChange, ...]
     for path, own in edits.items():
         before = env.read(path)
         content = _edited(path, before, own)
-        if left_out_kind(path, before, content) is not None:
+        if left_out_kind(path, before, content):
             raise FixProblem(f"{path!r} is a test or a setting: a fix changes the code")
         if content != before:
             changes.append(FileChange(path=path, content=content))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import takewhile
+from difflib import SequenceMatcher
 from pathlib import Path
 
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
-from pytest_brt.patches.text import changed_size
-from pytest_brt.pysource.parse import first_line, parse_or_empty
+from pytest_brt.pysource.parse import Function, first_line, parse_or_empty
 from pytest_brt.types import FileChange, Patch
 
 
@@ -39,18 +37,22 @@ class Touched:
 def touched_by(changes: Sequence[FileChange], root: Path) -> Touched:
     """Return the part of the tree at `root` that `changes` touch."""
     names: set[str] = set()
-    lines: list[tuple[str, int]] = []
+    lines: dict[str, int] = {}
+    size = 0
     for change in changes:
-        if change.path.endswith(".py") and (root / change.path).is_file():
-            old = (root / change.path).read_text("utf-8", "replace")
-            found, numbers = changed_places(old, (change.content or b"").decode("utf-8", "replace"))
-            names |= found
-            lines.append((change.path, sum(1 << number for number in numbers)))
+        file = root / change.path
+        old = file.read_text("utf-8", "replace") if file.is_file() else ""
+        new = (change.content or b"").decode("utf-8", "replace")
+        size += sum(len(gone) + added for gone, added in _replaced(old, new))
+        if change.path.endswith(".py") and old:
+            inside, numbers = changed_places(old, new)
+            names |= inside
+            lines[change.path] = sum(1 << number for number in numbers)
     return Touched(
-        files=tuple(sorted({change.path for change in changes})),
+        files=tuple(sorted(change.path for change in changes)),
         names=frozenset(name for name in names if not name.startswith("__")),
-        size=changed_size(changes, root),
-        lines=tuple(lines),
+        size=size,
+        lines=tuple(lines.items()),
     )
 
 
@@ -71,46 +73,31 @@ def changed_places(before: str, after: str) -> tuple[set[str], set[int]]:
     >>> changed_places("def f():\n    a()\n    b()\n", "def f():\n    a()\n    c()\n")
     ({'f'}, {3})
     """
-    tree = parse_or_empty(before)
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    definitions = [node for node in ast.walk(tree) if isinstance(node, kinds)]
-    old = before.splitlines()
+    nodes = [*ast.walk(parse_or_empty(before))]  # a statement comes before those in it
+    definitions = [node for node in nodes if isinstance(node, Function | ast.ClassDef)]
     names: set[str] = set()
     lines: set[int] = set()
-    for replaced in _replaced(old, after.splitlines()):
-        for line in replaced or [replaced.start - 1]:
+    for gone, _ in _replaced(before, after):
+        for line in gone or [gone.start - 1]:
             around = [d for d in definitions if first_line(d) <= line <= (d.end_lineno or 0)]
             names.update(node.name for node in around)
-            inner = max(around, key=lambda node: node.lineno, default=None)
-            if inner is None or isinstance(inner, ast.ClassDef) or line <= inner.lineno:
-                lines.update(range(1, len(old) + 1))
+            inner = around[-1] if around else None
+            if not isinstance(inner, Function) or line <= inner.lineno:
+                lines.update(range(1, len(before.splitlines()) + 1))
             else:
-                lines.update(replaced or range(inner.lineno, (inner.end_lineno or 0) + 1))
-    starts: dict[int, int] = {}
-    for node in ast.walk(tree):  # a statement comes before those in it
+                lines.update(gone or range(inner.lineno, (inner.end_lineno or 0) + 1))
+    for node in nodes:
         if isinstance(node, ast.stmt):
             body = getattr(node, "body", None)
             end = body[0].lineno if body else (node.end_lineno or node.lineno) + 1
-            starts |= dict.fromkeys(lines.intersection(range(node.lineno, end)), node.lineno)
-    return names, lines.union(starts.values())
+            if lines.intersection(range(node.lineno, end)):
+                lines.add(node.lineno)
+    return names, lines
 
 
-def _replaced(old: list[str], new: list[str]) -> Iterator[range]:
-    """Yield which lines of a text are replaced in another one, from 1; none before what is added.
-
-    A patch changes little of a file, and comparing takes time that grows with its square.
-    """
-    same = _shared(old, new)
-    before, after = old[same:], new[same:]
-    tail = _shared(before[::-1], after[::-1])
-    before, after = before[: len(before) - tail], after[: len(after) - tail]
-    matcher = difflib.SequenceMatcher(a=before, b=after, autojunk=False)
-    for kind, start, end, _, _ in matcher.get_opcodes():
+def _replaced(before: str, after: str) -> Iterator[tuple[range, int]]:
+    """Yield which lines of a text are replaced, from 1, none before what is added; by how many."""
+    matcher = SequenceMatcher(None, before.splitlines(), after.splitlines())
+    for kind, start, end, first, last in matcher.get_opcodes():
         if kind != "equal":
-            yield range(same + start + 1, same + end + 1)
-
-
-def _shared(one: list[str], other: list[str]) -> int:
-    """Return how many lines two texts begin with in common."""
-    pairs = takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
-    return sum(1 for _ in pairs)
+            yield range(start + 1, end + 1), last - first

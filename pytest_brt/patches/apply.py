@@ -19,12 +19,12 @@ from unidiff.patch import PatchSet
 
 from pytest_brt.bounded import is_file, is_folder, read_bounded
 from pytest_brt.patches.git import run_git
-from pytest_brt.patches.left_out import LeftOutKind, left_out_kind
+from pytest_brt.patches.left_out import left_out_kind
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.patches.text import decode, encode
 from pytest_brt.types import AppliedPatch, FileChange, Note, Patch
 
-_MODE = re.compile(r"^(?:new|old|new file|deleted file) mode (120000|160000)$", re.MULTILINE)
+_MODE = re.compile(r"^(?:new|old|new file|deleted file) mode 1[26]0000$", re.MULTILINE)
 _MOVED = re.compile(r"^(?:rename|copy) from (.+)$", re.MULTILINE)
 #: A hunk that only adds lines, and has none that say where: git would put them at the end.
 _BARE = re.compile(rb"^@@ -[1-9]\d*,0 \+", re.MULTILINE)
@@ -39,6 +39,8 @@ _LENIENT = Note(
     code="applied-leniently",
     text="applied leniently: its counts, blanks or line ends differ from the tree's",
 )
+#: What is no path of a file below the project's root.
+_OUTSIDE = re.compile(r"/|(?:.*/)?(?:\.\.|\.git)(?:/|$)|.*[\x00-\x1f]", re.IGNORECASE | re.DOTALL)
 _NOT_A_DIFF = (
     "not a diff: no 'diff --git' line and no '---' line with '+++' after it (write it with"
     " 'git diff')"
@@ -79,33 +81,27 @@ def apply_patch(patch: Patch, root: Path, *, whole: bool = False) -> AppliedPatc
     moved = ["/".join(path.split("/")[max(depth - 1, 0) :]) for path in _MOVED.findall(patch.text)]
     before = _read_files([*(names.keys() - binary), *moved], root)
     after, is_lenient = _apply(diff, before, depth, binary)
-    left_out: defaultdict[LeftOutKind, list[str]] = defaultdict(list)
+    groups: defaultdict[str, list[str]] = defaultdict(list)
     changes = []
     for path in sorted({*before, *after}):
         old, new = before.get(path), after.get(path) or FileChange(path=path, content=None)
-        kind = None if whole else left_out_kind(path, old and old.content, new.content)
+        kind = "" if whole else left_out_kind(path, old and old.content, new.content)
         if kind and new != old:
-            left_out[kind].append(path)
+            groups[kind].append(path)
         elif new != old:
             changes.append(new)
-    left_out |= {LeftOutKind.BINARY_FILES: binary} if binary else {}
-    shown = [(kind.replace("-", " "), _listed(paths)) for kind, paths in left_out.items()]
+    if binary:
+        groups["binary files"] = binary
+    left_out = {kind: ", ".join(map(repr, paths)) for kind, paths in groups.items()}
     if left_out and not changes:
-        kinds = ", ".join(f"{paths} ({kind})" for kind, paths in shown)
+        kinds = ", ".join(f"{paths} ({kind})" for kind, paths in left_out.items())
         raise PatchProblem("only-left-out", f"nothing is left to apply: left out {kinds}")
-    remarks = [
-        Note(code="left-out-files", text=f"touches {kind}: left out {paths}")
-        for kind, paths in shown
-    ]
+    remarks = [_LENIENT] if is_lenient and changes else []
     if not changes:
         remarks.append(Note(code="changes-nothing", text="changes nothing"))
-    elif is_lenient:
-        remarks.insert(0, _LENIENT)
+    for kind, paths in left_out.items():
+        remarks.append(Note(code="left-out-files", text=f"touches {kind}: left out {paths}"))
     return AppliedPatch(changes=tuple(changes), remarks=tuple(remarks))
-
-
-def _listed(paths: Iterable[str]) -> str:
-    return ", ".join(map(repr, paths))
 
 
 # -- what git is given ----------------------------------------------------------------------------
@@ -119,25 +115,15 @@ def _diff_of(text: str) -> bytes:
     """
     if not text.strip():
         raise PatchProblem("empty-patch", "empty patch: there is no text in it")
-    if mode := _MODE.search(text):
-        kind = "a symbolic link" if mode[1] == "120000" else "a submodule"
-        path = text[: mode.start()].rstrip().rpartition("\n")[2].rpartition(" b/")[2]
-        raise _unsafe(path, f" is {kind} in the patch; only files may change")
-    try:
-        diff = encode(text)
-    except UnicodeEncodeError as error:
-        why_not = "not a diff: the text has characters that no file can hold"
-        raise PatchProblem("not-a-diff", why_not) from error
+    if _MODE.search(text):
+        raise PatchProblem("unsafe-path", "it makes a link or a submodule; only files may change")
+    diff = encode(text)
     if diff.count(b"\r\n") == diff.count(b"\n"):  # so a mail may have been sent
         diff = diff.replace(b"\r\n", b"\n")
     diff = diff if diff.endswith(b"\n") else diff + b"\n"
     if bare := _BARE.search(diff):
         raise _adrift(diff.count(b"\n", 0, bare.start()) + 1)
     return diff
-
-
-def _unsafe(path: str, fault: str) -> PatchProblem:
-    return PatchProblem("unsafe-path", f"unsafe path: {path!r}{fault}")
 
 
 def _adrift(line: int) -> PatchProblem:
@@ -203,20 +189,16 @@ def _read_files(paths: Iterable[str], root: Path) -> _Files:
     files: dict[str, FileChange] = {}
     for path in paths:
         place = root / path
-        if path.startswith("/") or ".." in path.split("/"):
-            raise _unsafe(path, " leaves the tree")
-        if ".git" in path.casefold().split("/"):
-            raise _unsafe(path, " is in git's own folder")
-        if any(letter < " " for letter in path):
-            raise _unsafe(path, " has a control character")
-        if place.resolve() != root.resolve() / path:
-            raise _unsafe(path, " goes through a symbolic link")
+        if _OUTSIDE.match(path) or place.resolve() != root.resolve() / path:
+            words = f"unsafe path: {path!r} leaves the tree, or goes through a symbolic link"
+            raise PatchProblem("unsafe-path", words)
         try:
             content = read_bounded(place)
         except FileNotFoundError:
             continue
         except OSError as error:
-            raise _unsafe(path, f" can be no file: {error.strerror}") from error
+            words = f"unsafe path: {path!r} can be no file: {error.strerror}"
+            raise PatchProblem("unsafe-path", words) from error
         files[path] = FileChange(path=path, content=content, executable=os.access(place, os.X_OK))
     return files
 

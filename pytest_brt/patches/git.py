@@ -8,6 +8,7 @@ objects, refs and index. Attributes of the tree then name drivers that nobody ha
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -43,6 +44,8 @@ _ALONE = {
 _LIMITED = 'ulimit -f 262144; ulimit -t 120; ulimit -v 4194304 2>/dev/null; exec git "$@"'
 #: What of a repository git is shown.
 _SHOWN = ("objects", "refs", "packed-refs", "shallow")
+#: A remote in a configuration, and where it is fetched from.
+_REMOTE = re.compile(r'\[remote "(.+?)"\][^\[]*?^\s*url\s*=\s*(\S+)', re.MULTILINE)
 _CONFIG = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 
 
@@ -130,8 +133,5 @@ def _link(own: Path, repository: Repository) -> None:
 def read_remotes(repository: Repository) -> dict[str, str]:
     """Return where a repository is fetched from, by the names of its remotes."""
     path = repository.common / "config"
-    text = _read(path) if path.exists() else b""
-    pattern = (r"--get-regexp", r"^remote\..*\.url$")
-    listed = run_git(Path("/"), "config", "--no-includes", "--file", "-", *pattern, stdin=text)
-    lines = (line.partition(" ") for line in decode(listed.stdout).splitlines())
-    return {name.removeprefix("remote.").removesuffix(".url"): url for name, _, url in lines}
+    text = decode(_read(path)) if path.exists() else ""
+    return dict(_REMOTE.findall(text))

@@ -8,49 +8,35 @@ from __future__ import annotations
 
 import re
 import tomllib
-from enum import StrEnum
-
-
-class LeftOutKind(StrEnum):
-    """What a candidate fix does not change."""
-
-    TESTS = "tests"
-    PYTEST_CONFIGURATION = "pytest-configuration"
-    #: Such as ``sitecustomize.py``.
-    STARTUP_CODE = "startup-code"
-    #: Beside the project, or kept by a tool.
-    INSTALLED_CODE = "installed-code"
-    BINARY_FILES = "binary-files"
-
 
 #: Paths, by the first kind that they are of. Folders called "test" or "testing" hold tests at the
 #: top alone: deeper down they are often code that a project offers.
 _KINDS = {
-    LeftOutKind.PYTEST_CONFIGURATION: re.compile(
+    "pytest configuration": re.compile(
         r"(?:.*/)?(?:conftest\.py|\.?pytest\.(?:ini|toml)|tox\.ini|setup\.cfg)", re.IGNORECASE
     ),
-    LeftOutKind.STARTUP_CODE: re.compile(
+    "startup code": re.compile(
         r"(?:.*/)?(?:(?:site|user)customize\.py|[^/]*\.(?:pth|py[co]))", re.IGNORECASE
     ),
-    LeftOutKind.INSTALLED_CODE: re.compile(
+    "installed code": re.compile(
         r"(?:.*/)?(?:(?:site|dist)-packages|\.?venv|__pycache__|\.(?:pytest|mypy)_cache"
         r"|\.hypothesis|\.tox|\.nox)/.*"
     ),
-    LeftOutKind.TESTS: re.compile(
+    "tests": re.compile(
         r"(?:test|testing)/.*|(?:.*/)?(?:tests/.*|test_[^/]*\.py|[^/]*_test\.py|tests\.py)"
     ),
 }
 
 
-def left_out_kind(path: str, before: bytes | None, after: bytes | None) -> LeftOutKind | None:
-    """Return as what a change of `path` is left out of a candidate fix; None when it is not.
+def left_out_kind(path: str, before: bytes | None, after: bytes | None) -> str:
+    """Return as what a change of `path` is left out of a candidate fix; "" when it is not.
 
-    >>> left_out_kind("pkg/tests/test_m.py", b"", b"x").value
+    >>> left_out_kind("pkg/tests/test_m.py", b"", b"x")
     'tests'
     """
     if path.endswith("pyproject.toml") and _pytest_table(before) != _pytest_table(after):
-        return LeftOutKind.PYTEST_CONFIGURATION
-    return next((kind for kind, paths in _KINDS.items() if paths.fullmatch(path)), None)
+        return "pytest configuration"
+    return next((kind for kind, paths in _KINDS.items() if paths.fullmatch(path)), "")
 
 
 def _pytest_table(content: bytes | None) -> object:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from email.parser import BytesHeaderParser
 from email.utils import parseaddr
 from pathlib import Path
+from typing import NamedTuple
 
 from pytest_brt.bounded import read_bounded
 from pytest_brt.codec import content_id
@@ -27,31 +29,21 @@ _BRANCHES = "git:"
 _FROM = re.compile(rb"From \S+ .*\d\d:\d\d:\d\d \d{4}.*\n")
 
 
-@dataclass(slots=True, kw_only=True)
-class Proposals:
+class Proposals(NamedTuple):
     """The patches that a user named."""
 
-    #: By the file that each was read from, or that stands for it.
-    files: dict[Path, Patch] = field(default_factory=dict)
+    patches: tuple[Patch, ...]
     #: Branches that change nothing, which are no patches.
-    unchanged: list[str] = field(default_factory=list)
-
-    @property
-    def patches(self) -> tuple[Patch, ...]:
-        """All of them, in the order in which they were named."""
-        return tuple(self.files.values())
-
-    def add(self, file: Path, patch: Patch) -> None:
-        """Take a patch that is in a file."""
-        if any(patch.name == known.name for known in self.patches):
-            raise UsageProblem(f"two patches are both called {patch.name!r} (rename one)")
-        self.files[Path(os.path.abspath(file))] = patch  # noqa: PTH100 - follows no link
+    unchanged: tuple[str, ...]
 
 
-def is_elsewhere(source: str) -> bool:
-    """Say whether what a user named is no path, but branches or a pull request."""
-    named = source.startswith(_BRANCHES) or find_address(source) is not None
-    return named and not Path(source).exists()
+class _Diff(NamedTuple):
+    """What is elsewhere than in a file, and how the file for it is called."""
+
+    stem: str
+    name: str
+    author: str
+    content: bytes
 
 
 def read_proposals(sources: Sequence[str], root: Path, scratch: Path) -> Proposals:
@@ -63,51 +55,56 @@ def read_proposals(sources: Sequence[str], root: Path, scratch: Path) -> Proposa
     Raises:
         UsageProblem: one of them is not there, or cannot be read.
     """
-    proposals = Proposals()
-    paths = [Path(source) for source in sources if not is_elsewhere(source)]
-    for patch in read_patches(*paths) if paths else ():
-        proposals.add(_common_folder(paths) / patch.file, patch)
-    for number, source in enumerate(filter(is_elsewhere, sources)):
+    paths = [Path(source) for source in sources if not _is_elsewhere(source)]
+    patches = [*read_patches(*paths)] if paths else []
+    unchanged = []
+    for number, source in enumerate(filter(_is_elsewhere, sources)):
         folder = scratch / f"patches-{number}"
-        address = find_address(source)
-        if address is None:
-            diffs = _diffs_of_branches(source.removeprefix(_BRANCHES), History(root))
-        else:
-            known = complete(address, root)
-            name = f"{'' if address.text.startswith('#') else known.repository}#{known.number}"
-            diffs = {known.stem: (name, read_diff(known), read_author(known))}
-        for stem, (name, diff, author) in diffs.items():
-            file = folder / f"{stem}.diff"
-            if not diff:
-                proposals.unchanged.append(name)
+        for diff in _diffs(source, root):
+            file = folder / f"{diff.stem}.diff"
+            if not diff.content:
+                unchanged.append(diff.name)
                 continue
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(diff)
-            proposals.add(file, replace(_read(file, folder), name=name, source=author))
-    return proposals
+            file.write_bytes(diff.content)
+            patches.append(replace(_read(file, folder), name=diff.name, source=diff.author))
+    name, times = Counter(patch.name for patch in patches).most_common(1)[0]
+    if times > 1:
+        raise UsageProblem(f"two patches are both called {name!r} (rename one)")
+    return Proposals(tuple(patches), tuple(unchanged))
 
 
-def _diffs_of_branches(pattern: str, history: History) -> dict[str, tuple[str, bytes, str]]:
-    """Return of each branch that matches its name, its changes since it left HEAD, its author.
+def _is_elsewhere(source: str) -> bool:
+    """Say whether what a user named is no path, but branches or a pull request."""
+    named = source.startswith(_BRANCHES) or find_address(source) is not None
+    return named and not Path(source).exists()
+
+
+def _diffs(source: str, root: Path) -> Iterator[_Diff]:
+    """Yield a pull request, or of each branch what changed there since it left HEAD.
 
     Raises:
         UsageProblem: no branch matches, or none of those that do changes anything.
     """
-    diffs = {
-        name: (name, history.diff_of(name), author)
-        for name, author in history.branches(pattern).items()
-    }
-    if not diffs:
+    if address := find_address(source):
+        known = complete(address, root)
+        name = f"{'' if address.text.startswith('#') else known.repository}#{known.number}"
+        yield _Diff(known.stem, name, read_author(known), read_diff(known))
+        return
+    pattern, history = source.removeprefix(_BRANCHES), History(root)
+    branches = history.branches(pattern)
+    if not branches:
         raise UsageProblem(
             f"no branch is called {pattern!r} in {str(history.root)!r} (see 'git branch --all'; "
             "* and ? stand for parts of a name)"
         )
-    if not any(diff for _, diff, _ in diffs.values()):
+    diffs = [_Diff(name, name, by, history.diff_of(name)) for name, by in branches.items()]
+    if not any(diff.content for diff in diffs):
         raise UsageProblem(
-            f"{', '.join(diffs)}: nothing is changed there since the commit that is checked out "
+            f"{', '.join(branches)}: nothing is changed there since the commit that is checked out "
             "(check out the buggy commit first)"
         )
-    return diffs
+    yield from diffs
 
 
 def read_patches(*paths: Path) -> tuple[Patch, ...]:
@@ -123,27 +120,18 @@ def read_patches(*paths: Path) -> tuple[Patch, ...]:
         UsageProblem: there is no such folder, no patch in it, or one cannot be read, is no regular
             file, or is a link that leads out of the folder.
     """
-    folder = _common_folder(paths)
     files = dict.fromkeys(file for path in paths for file in _patch_files(path))
+    folders = [(path.parent if path.is_file() else path).absolute() for path in paths]
+    folder = Path(os.path.commonpath(folders))
     patches = [_read(file, folder) for file in files]
     if not patches:
         raise UsageProblem(
             f"no patches in {str(folder)!r} (looked for *.diff and *.patch in it and in its "
             "folders)"
         )
-    folders = [patch.name.rpartition("/")[0] for patch in patches]
-    if len({*folders}) > 1:
-        pairs = zip(patches, folders, strict=True)
-        patches = [replace(patch, source=patch.source or folder) for patch, folder in pairs]
+    if len({Path(patch.name).parent for patch in patches}) > 1:
+        patches = [replace(p, source=p.source or p.name.rpartition("/")[0]) for p in patches]
     return tuple(patches)
-
-
-def _common_folder(paths: Sequence[Path]) -> Path:
-    """Return the folder from which names of patches count: one folder, or what all lie in."""
-    folders = [path.parent if path.is_file() else path for path in paths]
-    if len(set(folders)) == 1:
-        return folders[0]
-    return Path(os.path.commonpath(map(Path.absolute, folders)))
 
 
 def _patch_files(path: Path) -> list[Path]:
@@ -152,28 +140,25 @@ def _patch_files(path: Path) -> list[Path]:
             f"no such folder: {str(path)!r} (give a folder of *.diff and *.patch, such files, or "
             "git:BRANCH)"
         )
-    if path.is_dir():
-        return _files(path)
-    if not path.name.casefold().endswith(SUFFIXES):
+    if not path.is_dir():
+        if path.suffix.casefold() in SUFFIXES:
+            return [path]
         raise UsageProblem(
             f"neither a folder nor a patch: {str(path)!r} (patches are called *.diff or *.patch; "
             "'git mailsplit' splits a mailbox)"
         )
-    return [path]
-
-
-def _files(folder: Path) -> list[Path]:
-    found: list[Path] = []
-    for at, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        shown = [name for name in names if not name.startswith(".")]
-        found += [Path(at, name) for name in shown if name.casefold().endswith(SUFFIXES)]
-    for path in found:
-        if not path.resolve().is_relative_to(folder.resolve()):
+    files = [
+        file
+        for file in sorted(path.rglob("*"))
+        if file.suffix.casefold() in SUFFIXES
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+    ]
+    for file in files:
+        if not file.resolve().is_relative_to(path.resolve()):
             raise UsageProblem(
-                f"the patch {str(path)!r} is a link that leads out of its folder (copy the file)"
+                f"the patch {str(file)!r} is a link that leads out of its folder (copy the file)"
             )
-    return sorted(found, key=lambda path: path.relative_to(folder).parts)
+    return files
 
 
 def _read(path: Path, folder: Path) -> Patch:
@@ -190,13 +175,14 @@ def _read(path: Path, folder: Path) -> Patch:
         body = mail.get_payload(decode=True)
         data = body if isinstance(body, bytes) else data
     text = decode(data.removeprefix(b"\xef\xbb\xbf"))
-    below = path.absolute().relative_to(folder.absolute()).as_posix()
+    file = path.absolute()
+    below = os.fsencode(file.relative_to(folder.absolute()).as_posix())
     return Patch(
         id=content_id(text),
         # File names can hold any bytes, but reports are UTF-8.
-        name=on_a_line(os.fsencode(below).decode("utf-8", "backslashreplace")),
+        name=on_a_line(below.decode("utf-8", "backslashreplace")),
         text=text,
-        file=below,
+        file=str(file),
         source=sender,
     )
 
@@ -211,13 +197,12 @@ def complete(address: Address, root: Path) -> Address:
         return address
     repository = find_repository(root.resolve())
     remotes = read_remotes(repository) if repository else {}
-    found = {name: repository_of(url) for name, url in remotes.items()}
     # Of a fork, issues and pull requests are in the repository that it was made from.
-    known = [found.get("upstream", ""), found.get("origin", ""), *found.values()]
-    name = next(filter(None, known), "")
-    if not name:
+    order = sorted(remotes, key=lambda name: (name != "upstream", name != "origin"))
+    known = next(filter(None, (repository_of(remotes[name]) for name in order)), "")
+    if not known:
         raise UsageProblem(
             f"{address.text!r}: the project has no remote that is on GitHub (write OWNER/REPO"
             f"#{address.number})"
         )
-    return replace(address, repository=name)
+    return replace(address, repository=known)

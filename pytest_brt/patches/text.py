@@ -27,12 +27,6 @@ def canonical_diff(changes: Iterable[FileChange], root: Path) -> str:
     return "".join(part for change in changes for part in _file_diff(change, root / change.path))
 
 
-def changed_size(changes: Iterable[FileChange], root: Path) -> int:
-    """Return how many lines are added and removed."""
-    lines = canonical_diff(changes, root).splitlines()
-    return sum(line[:1] in ("+", "-") and line[:4] not in ("+++ ", "--- ") for line in lines)
-
-
 def _file_diff(change: FileChange, file: Path) -> Iterator[str]:
     before = file.read_bytes() if file.is_file() else None
     old_mode = "100755" if before is not None and file.stat().st_mode & 0o100 else "100644"

@@ -48,7 +48,8 @@ def read_cases(config: pytest.Config, options: Options, scratch: Path) -> Cases:
     proposals = read_proposals(options.rank_fixes, config.rootpath, scratch)
     same = ", ".join(proposals.unchanged)
     note = f"{same}: no changes against the commit that is checked out; left out"
-    return Cases(issues=issues, patches=proposals.files, left_out=note if same else "")
+    patches = {Path(patch.file): patch for patch in proposals.patches}
+    return Cases(issues=issues, patches=patches, left_out=note if same else "")
 
 
 def _report(config: pytest.Config, source: str) -> Issue:

@@ -27,7 +27,7 @@ class Patch:
     #: Path within the folder it came from, as in "fix-03.diff".
     name: str
     text: str
-    #: The file it came from, within that folder and as the system calls it; "" for none.
+    #: The file it came from, as the system calls it; "" for none.
     file: str = ""
     #: Who wrote it, as its mail, its commits or its folder say; "" where nothing does.
     source: str = ""
