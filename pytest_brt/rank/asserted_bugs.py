@@ -18,6 +18,22 @@ _NAME = re.compile(r"(?<![.\w])[A-Za-z_]\w*(?![\w=])")
 _RAISES = re.compile(r"with .*\braises\(")
 #: What a call gives that raises.
 _RAISED = frozenset(["raises"])
+#: Whether a comparison wants a result.
+_WANTS = {"Eq": True, "Is": True, "In": True, "NotEq": False, "IsNot": False, "NotIn": False}
+
+
+class _Claim(NamedTuple):
+    """What a statement holds of a call: that it gives one of some results, or none of them."""
+
+    call: str
+    results: frozenset[str]
+    wants: bool
+
+    def excludes(self, other: _Claim) -> bool:
+        """Return whether no program meets both."""
+        one, two = sorted((self, other), key=lambda claim: not claim.wants)
+        results = one.results - two.results if two.wants else one.results & two.results
+        return one.call == two.call and one.wants and results == one.results
 
 
 def without_asserted_bugs(guarded: Guarded, tests: Sequence[JudgedTest], root: Path) -> Guarded:
@@ -30,31 +46,13 @@ def without_asserted_bugs(guarded: Guarded, tests: Sequence[JudgedTest], root: P
     asked = [(claim, test.name) for test in trusted for claim in _claims(test.source or "")]
     bugs: dict[str, AssertedBug] = {}
     for regression in guarded.regressions if asked else ():
-        path = root / regression.test.partition("::")[0]
-        source = path.read_bytes() if path.is_file() else b""
+        source = (root / regression.test.partition("::")[0]).read_bytes()
         for claim, (other, name) in product(_claims(source, regression.line), asked):
             if claim.excludes(other):
                 bug = AssertedBug(test=regression.test, call=claim.call, bug_test=name)
                 bugs[regression.test] = bug
     kept = tuple(one for one in guarded.regressions if one.test not in bugs)
     return replace(guarded, regressions=kept, disputed=tuple(bugs.values()))
-
-
-class _Claim(NamedTuple):
-    """What a statement holds of a call: that it gives one of some results, or none of them."""
-
-    call: str
-    results: frozenset[str]
-    wants: bool
-
-    def excludes(self, other: _Claim) -> bool:
-        """Return whether no program meets both."""
-        if self.call != other.call or not (self.wants or other.wants):
-            return False
-        if self.wants and other.wants:
-            return self.results.isdisjoint(other.results)
-        wanted, forbidden = (self, other) if self.wants else (other, self)
-        return wanted.results <= forbidden.results
 
 
 def _claims(source: str | bytes, line: int | None = None) -> Iterator[_Claim]:
@@ -66,34 +64,29 @@ def _claims(source: str | bytes, line: int | None = None) -> Iterator[_Claim]:
     for function in functions:
         values: dict[str, str] = {}
         for node in function.body:
-            code = _put_in(ast.unparse(node), values)
+            code = _NAME.sub(lambda name: values.get(name[0], name[0]), ast.unparse(node))  # noqa: B023
             if isinstance(node, ast.Assign):
                 name = ast.unparse(node.targets[0])
                 # Of a name that is assigned again it is not known what it stands for.
                 values[name] = name if name in values else code.partition(" = ")[2]
-            elif line is not None and not covers(node, line):
-                continue
-            elif isinstance(node, ast.Assert):
-                yield from _asserted(parse_or_empty(code).body)
-            elif _RAISES.match(code):
-                yield _Claim(code.split("\n")[-1].strip(), _RAISED, True)
-            elif isinstance(node, ast.Expr):
-                yield _Claim(code, _RAISED, False)
+            elif line is None or covers(node, line):
+                yield from _claimed(code)
 
 
-def _asserted(body: Sequence[ast.stmt]) -> Iterator[_Claim]:
-    """Yield what an assertion claims that compares a call with literals."""
-    match body:
+def _claimed(code: str) -> Iterator[_Claim]:
+    """Yield what a statement claims of a call: that it raises or not, or gives literals or not."""
+    if _RAISES.match(code):
+        yield _Claim(code.rpartition("\n")[2].strip(), _RAISED, True)
+    match parse_or_empty(code).body:
+        case [ast.Expr()]:
+            yield _Claim(code, _RAISED, False)
         case [ast.Assert(test=ast.Compare(left=left, ops=[operator], comparators=[right]))]:
             call, text, name = ast.unparse(left), ast.unparse(right), type(operator).__name__
-            wants = name in ("Eq", "Is", "In")
-            if name in ("In", "NotIn") and is_literal(call):
-                yield _Claim(f"{call} in {text}", frozenset(["True"]), wants)
-            elif name in ("In", "NotIn") and isinstance(right, ast.Tuple | ast.List | ast.Set):
-                yield _Claim(call, frozenset(map(ast.unparse, right.elts)), wants)
-            elif name in ("Eq", "NotEq", "Is", "IsNot") and is_literal(text):
-                yield _Claim(call, frozenset([text]), wants)
-
-
-def _put_in(code: str, values: dict[str, str]) -> str:
-    return _NAME.sub(lambda match: values.get(match[0], match[0]), code)
+            results = [text]
+            if name.endswith("In"):
+                elements = getattr(right, "elts", [])
+                results = [*map(ast.unparse, elements)]
+                if is_literal(call):
+                    call, results = f"{call} in {text}", ["True"]
+            if name in _WANTS and results and all(map(is_literal, results)):
+                yield _Claim(call, frozenset(results), _WANTS[name])

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice, zip_longest
+from linecache import getline
 from pathlib import Path
 
 from pytest_brt.oracle.asked_call import call_of
@@ -76,31 +77,32 @@ def vary(call: Variation) -> list[Variation]:
     tree = parse("\n".join(call.statements))
     literals = [node for node in ast.walk(tree) if isinstance(node, _LITERAL)]
     literals.sort(key=lambda node: -node.lineno)
-    fields = ["value" if isinstance(node, ast.Constant) else "elts" for node in literals]
-    values = [getattr(*pair) for pair in zip(literals, fields, strict=True)]
     variations = {call.statements: call}
-    for turn in zip_longest(*map(_near, values)):
-        for node, field, value, near in zip(literals, fields, values, turn, strict=True):
-            if near is not None and len(variations) <= _VARIATIONS:
-                setattr(node, field, near)
+    for turn in zip_longest(*map(_near, literals), fillvalue={}):
+        for node, near in zip(literals, turn, strict=True):
+            if near and len(variations) <= _VARIATIONS:
+                before = dict(vars(node))
+                vars(node).update(near)
                 new = replace(call, statements=tuple(map(ast.unparse, tree.body)), is_varied=True)
                 variations.setdefault(new.statements, new)
-                setattr(node, field, value)
+                vars(node).update(before)
     return [*variations.values()][1:]
 
 
-def _near(value: object) -> Sequence[object]:
-    """Return what may stand in the place of a literal: values of its type, fewer elements."""
-    if isinstance(value, list):
-        return [elements for elements in (value[:-1], value[1:]) if elements]
+def _near(literal: ast.expr) -> list[dict[str, object]]:
+    """Return what a literal may have instead: a value of its type, or fewer elements."""
+    if not isinstance(literal, ast.Constant):
+        elements = getattr(literal, "elts", [])
+        return [{"elts": part} for part in (elements[:-1], elements[1:]) if part]
+    value, near = literal.value, []
     if isinstance(value, int | float):
-        return [type(value)(near) for near in (value + 1, 0, -value, 10 * value, value - 1)]
-    if isinstance(value, bytes):
-        return [str(text).encode("latin-1", "replace") for text in _near(value.decode("latin-1"))]
-    if isinstance(value, str):
+        near = [type(value)(number) for number in (value + 1, 0, -value, 10 * value, value - 1)]
+    elif isinstance(value, bytes):
+        near = [value[1:], value[:-1], value * 2]
+    elif isinstance(value, str):
         digits = re.sub("[0-9]", lambda match: str((int(match[0]) + 1) % 10), value)
-        return [digits, value[1:], value[:-1], value * 2, value.upper(), f" {value}"]
-    return []
+        near = [digits, value[1:], value[:-1], value * 2, value.upper(), f" {value}"]
+    return [{"value": value} for value in near]
 
 
 def run_calls(
@@ -139,11 +141,10 @@ def _stumbles(frame: Frame | None, root: Path) -> bool:
 
     Of what is no module of the tree, as code of another language, nothing is known.
     """
-    path = root / frame.path if frame and frame.project else root
-    if frame is None or path.suffix != ".py" or not path.is_file():
+    if frame is None or not frame.project or not frame.path.endswith(".py"):
         return False
-    lines = path.read_text("utf-8", "replace").splitlines()
-    return not _MEANT.search("".join(lines[frame.line - 1 : frame.line]))
+    line = getline(str(root / frame.path), frame.line)
+    return bool(line) and not _MEANT.search(line)
 
 
 # -- what they show ----------------------------------------------------------------------------
@@ -162,9 +163,9 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
     remarks = dict.fromkeys(same, _AS_UNPATCHED)
     stumbling = [(call, given) for call, given in rows if call.stumbles]
     sound = [one.name for one in compared if not one.result.regressions]
-    texts = {name: {given[name].text for _, given in stumbling} - {""} for name in sound}
+    right = [n for n in sound if len({given[n].text for _, given in stumbling} - {""}) > 1]
     for call, given in reversed(stumbling):  # of several calls the first is shown
-        if any(given[name].text for name in sound if len(texts[name]) > 1):
+        if any(given[name].text for name in right):
             note = special_note(f"{call.statements[-1]} still raises {call.before.raised}")
             remarks |= {name: note for name in given if given[name] == call.before}
     return remarks
@@ -173,18 +174,17 @@ def find_remarks(compared: Sequence[Rank], calls: Sequence[Variation]) -> dict[s
 def find_difference(ranks: Sequence[Rank], calls: Sequence[Variation]) -> Telling | None:
     """Return the smallest call that gives different results on patches, None for none."""
     for call, given in _rows(ranks, calls):
-        gives: dict[tuple[str, str], list[str]] = {}
+        groups: dict[Outcome, list[str]] = {}
         for name, outcome in given.items():
-            gives.setdefault((outcome.text, outcome.raised), []).append(name)
-        if len(gives) > 1 and ("", "") not in gives:
+            groups.setdefault(replace(outcome, message=""), []).append(name)
+        if len(groups) > 1 and Outcome() not in groups:
+            *setup, expression = call.statements
+            gives = [
+                Given(patches=tuple(names), text=outcome.text, raised=outcome.raised)
+                for outcome, names in groups.items()
+            ]
             return Telling(
-                test=call.test,
-                setup=call.statements[:-1],
-                expression=call.statements[-1],
-                gives=tuple(
-                    Given(patches=tuple(names), text=text, raised=raised)
-                    for (text, raised), names in gives.items()
-                ),
+                test=call.test, setup=tuple(setup), expression=expression, gives=tuple(gives)
             )
     return None
 
@@ -193,6 +193,7 @@ def _rows(
     ranks: Sequence[Rank], calls: Iterable[Variation]
 ) -> list[tuple[Variation, dict[str, Outcome]]]:
     """Return each call with what it gives on patches, by their names."""
-    names = [one.name for one in ranks]
-    every = zip(calls, *(one.result.outcomes for one in ranks), strict=True)
-    return [(call, dict(zip(names, given, strict=True))) for call, *given in every]
+    return [
+        (call, {one.name: one.result.outcomes[number] for one in ranks})
+        for number, call in enumerate(calls)
+    ]
