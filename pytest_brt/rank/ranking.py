@@ -12,7 +12,7 @@ from itertools import groupby
 
 from pytest_brt.rank.leaders import Leaders, doubt_of, leading_evidence, measured_leaders
 from pytest_brt.rank.remarks import SPECIAL
-from pytest_brt.rank.score import length_odds, logit, score, sigmoid
+from pytest_brt.rank.score import Score, logit, score, sigmoid
 from pytest_brt.types import JudgedTest, Note, PatchResult, Rank, Standing, Verdict
 
 #: Log-odds by which a patch must lead to be told apart from another: odds of about 2.7 to 1.
@@ -35,13 +35,11 @@ def rank(
     deciding = _without_own_word(results, bug_tests)
     # Where no test is left, what patches say of themselves is better than nothing.
     scored = _by_score(rated, deciding or bug_tests)
-    unrated = sorted(
-        (replace(one, standing=Standing.NO_EVIDENCE) for one in ranks if one not in rated),
-        key=lambda one: (not one.result.applies, _broken(one), one.name),
-    )
-    # Without any test it is known how many existing tests those break that apply.
-    number = 0 if bug_tests else sum(one.result.applies for one in unrated)
-    unrated[:number] = _placed(unrated[:number], _broken)
+    unrated = [replace(r, standing=Standing.NO_EVIDENCE) for r in ranks if r not in rated]
+    unrated.sort(key=lambda one: (not one.result.applies, _broken(one), one.name))
+    if not bug_tests:  # it is known all the same how many existing tests those break that apply
+        applied = [one for one in unrated if one.result.applies]
+        unrated = [*_placed(applied, _broken), *unrated[len(applied) :]]
     known = measured_leaders() if leaders is None else leaders
     return (*_with_standings(scored, deciding, known), *unrated)
 
@@ -85,34 +83,34 @@ def _without_own_word(
 
     Such a test is the word of its author, who may have asked for something wrong.
     """
-    own, passed = set(), set()
+    own, other = set(), set()
     for result in results:
-        own |= {(cell.test, result.program) for cell in result.own_cells}
-        cells = (*result.cells, *result.own_cells)
-        passed |= {(c.test, result.program) for c in cells if c.verdict is Verdict.PASS}
-    words = {test for test, _ in passed} - {test for test, _ in passed - own}
+        own |= {(c.test, result.program) for c in result.own_cells if c.verdict is Verdict.PASS}
+        other |= {(c.test, result.program) for c in result.cells if c.verdict is Verdict.PASS}
+    words = {test for test, _ in own} - {test for test, program in other - own}
     return [judged for judged in tests if judged.test.id not in words]
 
 
-def _by_score(ranks: Sequence[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
+def _by_score(ranks: Iterable[Rank], tests: Sequence[JudgedTest]) -> list[Rank]:
     """Return the ranks, best first, with scores: none at fault has more than one that is not.
 
     Those that pass the same tests are as likely right as the best of them, and stand together.
     """
-    scores = {one.name: score(one.result, tests) for one in ranks}
     groups: dict[object, list[Rank]] = {}
-    for one in sorted(ranks, key=lambda one: (scores[one.name].order, one.name)):
+    for one in sorted(ranks, key=lambda one: one.name):
         groups.setdefault(_behaviour(one.result), []).append(one)
-    most = min((each.odds for each in scores.values() if not each.is_at_fault), default=math.inf)
-    scored: list[Rank] = []
-    for number, group in enumerate(groups.values(), 1):
-        best = scores[group[0].name]
-        odds = min(best.odds, most) if best.is_at_fault else best.odds
+    best: dict[str, Score] = {}
+    for group in groups.values():
+        scores = [score(one.result, tests) for one in group]
+        best |= dict.fromkeys([o.name for o in group], min(scores, key=lambda each: each.order))
+    most = min((each.odds for each in best.values() if not each.is_at_fault), default=math.inf)
+    scored = []
+    for number, group in enumerate(sorted(groups.values(), key=lambda g: best[g[0].name].order), 1):
         for one in group:
-            scores[one.name] = best
-            because = best.reasons
-            scored.append(replace(one, group=number, score=sigmoid(odds), because=because))
-    return _placed(scored, lambda one: scores[one.name].order)
+            known = best[one.name]
+            share = sigmoid(min(known.odds, most) if known.is_at_fault else known.odds)
+            scored.append(replace(one, group=number, score=share, because=known.reasons))
+    return _placed(scored, lambda one: best[one.name].order)
 
 
 def _behaviour(result: PatchResult) -> tuple[object, ...]:
@@ -160,9 +158,7 @@ def _compare(one: Rank, leader: Rank) -> Standing:
         return Standing.TIED
     if leader.epr is None and one.passed:
         return Standing.CLOSE  # nothing is known of what stands first
-    # A short patch may stand first, but being short is no evidence.
-    by_length = length_odds(leader.result) - length_odds(one.result)
-    lead = logit(leader.score or 0) - logit(one.score or 0) - max(0.0, by_length)
+    lead = logit(leader.score or 0) - logit(one.score or 0)
     return Standing.CLOSE if lead < MARGIN else Standing.BEHIND
 
 

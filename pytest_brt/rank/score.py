@@ -1,4 +1,4 @@
-"""How likely a patch is right: four facts, weighed as labelled patches of real bugs tell.
+"""How likely a patch is right: three facts, weighed as labelled patches of real bugs tell.
 
 All weights but one come from ``bench/ranking.py --fit``; docs/ranking.md has the model on one page.
 """
@@ -6,12 +6,12 @@ All weights but one come from ``bench/ranking.py --fit``; docs/ranking.md has th
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_brt.rank.remarks import SPECIAL
+from pytest_brt.report.match import ADDRESS
 from pytest_brt.types import JudgedTest, PatchResult, Verdict
 
 #: Log-odds of a patch about which nothing is known.
@@ -23,12 +23,8 @@ BREAKS = -1.7
 #: For singling out the reported input, as much as for breaking existing tests: none of the labelled
 #: patches does, so their labels cannot tell.
 SINGLES_OUT = BREAKS
-#: For each doubling of the number of changed lines, where no existing test ran.
-LENGTH = -0.2
 #: A patch that changes nothing stands behind one that passes a test as likely right as this.
 _HALF = 0.5
-
-_ADDRESS = re.compile(r"0x[0-9a-f]{4,}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +53,6 @@ def score(result: PatchResult, tests: Sequence[JudgedTest]) -> Score:
         (TESTS * _by_tests(seen, failed), "by the bug tests"),
         (BREAKS * bool(result.regressions), "for making existing tests fail"),
         (SINGLES_OUT * bool(result.remark(SPECIAL)), "for singling out the reported input"),
-        (length_odds(result), "for its length"),
     )
     moved = sorted(steps, key=lambda step: -abs(step[0]))
     return Score(
@@ -88,15 +83,6 @@ def _by_tests(seen: Sequence[JudgedTest], failed: Sequence[JudgedTest]) -> float
     return highest * (1 - 2 * lost / sum(votes.values()))
 
 
-def length_odds(result: PatchResult) -> float:
-    """Return what its length adds to the log-odds that a patch is right; it is never above 0.
-
-    Existing tests tell better what a long patch may harm, where some ran.
-    """
-    guarded = result.guarded is not None and result.guarded.ran > 0
-    return 0.0 if guarded else LENGTH * math.log2(result.size + 1)
-
-
 def _voice(judged: JudgedTest) -> tuple[str, ...]:
     """Return whose vote a test has: what came with a patch, or from one source, has one together.
 
@@ -104,9 +90,8 @@ def _voice(judged: JudgedTest) -> tuple[str, ...]:
     """
     origin, runs = judged.test.origin, judged.judgement.runs
     raised = runs[0].raised if runs else None
-    message = _ADDRESS.sub("0x", raised.message.strip())[:400] if raised else ""
-    words = (raised.type, message) if raised and message else ("", judged.test.id)
-    return origin.sources or origin.patches or words
+    words = (raised.type, ADDRESS.sub("0x", raised.message)) if raised else ()
+    return origin.sources or origin.patches or words or (judged.test.id,)
 
 
 def logit(share: float) -> float:

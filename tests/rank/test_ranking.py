@@ -61,9 +61,9 @@ def test_a_regression_breaks_a_tie_and_says_so() -> None:
     assert first.standing is Standing.SEPARATED
 
 
-def test_behaving_alike_is_a_tie_even_when_the_order_has_a_reason() -> None:
-    ranks = ranked((row("a", "pp", size=9), row("b", "pp", size=2), row("c", "ff")), TESTS)
-    assert names(ranks) == ["b", "a", "c"]
+def test_behaving_alike_is_a_tie() -> None:
+    ranks = ranked((row("a", "pp"), row("b", "pp"), row("c", "ff")), TESTS)
+    assert names(ranks) == ["a", "b", "c"]
     assert [rank.standing for rank in ranks] == [
         Standing.TIED,
         Standing.TIED,
@@ -172,9 +172,9 @@ def test_a_cell_that_says_nothing_counts_for_nothing() -> None:
 def test_a_patch_at_fault_never_scores_above_one_that_is_not() -> None:
     believed, possible = judged(0, 0.8), [judged(number, 0.5) for number in (1, 2, 3)]
     tests = (believed, *possible)
-    fails = row("fails a believed test", "fppp", size=1)
-    harms = row("breaks an existing test", "pppp", size=1, guarded=broken(1))
-    sound = row("sound", "pfff", size=500, guarded=broken(0))
+    fails = row("fails a believed test", "fppp")
+    harms = row("breaks an existing test", "pppp", guarded=broken(1))
+    sound = row("sound", "pfff", guarded=broken(0))
     first, *rest = ranked((fails, harms, sound), tests)
     assert first.name == "sound"
     assert all((rank.score or 0) <= (first.score or 0) for rank in rest)
@@ -205,19 +205,6 @@ def test_without_a_test_the_order_is_by_existing_tests() -> None:
         ("one", (1, 2)), ("two", (1, 2)), ("harmful", (3, 3)), ("lost", None),
     ]  # fmt: skip
     assert {rank.score for rank in ranks} == {None}
-
-
-def test_length_counts_only_where_no_existing_test_ran() -> None:
-    def scores(**facts: object) -> list[float | None]:
-        rows = (row("short", "p?", size=2, **facts), row("long", "pp", size=200, **facts))
-        return [rank.score for rank in ranked(rows, TESTS)]
-
-    short, long = scores(guarded=broken(0, ran=0))
-    assert short is not None
-    assert long is not None
-    assert short > long
-    short, long = scores(guarded=broken(0))
-    assert short == long
 
 
 def test_a_patch_that_singles_out_the_reported_input_does_not_tie_with_one_that_does_not() -> None:

@@ -75,7 +75,7 @@ def test_what_does_not_apply_or_had_no_time_has_no_standing_of_its_own() -> None
 
 
 def test_without_evidence_there_is_no_standing() -> None:
-    assert standings(row("a", "ff"), row("b", "ff", size=3)) == [Standing.NO_EVIDENCE] * 2
+    assert standings(row("a", "ff"), row("b", "ff")) == [Standing.NO_EVIDENCE] * 2
     assert standings(row("a", "pp")) == [None]
 
 
