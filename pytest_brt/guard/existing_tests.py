@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pytest_brt.bounded import read_bounded
-from pytest_brt.codec import from_json, to_json
-from pytest_brt.errors import StoreProblem
 from pytest_brt.guard.changes import Touched
 from pytest_brt.guard.suite import TestFiles
 from pytest_brt.once import Once
 from pytest_brt.render.words import count, listed
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner, most_severe
-from pytest_brt.store import write_text
 from pytest_brt.types import (
     ChosenBy,
     FailsBefore,
@@ -120,7 +115,7 @@ class Guard:
         changed = tuple(sorted({path for touched in pool for path in touched.files}))
         is_cheap = self._engine.subject.python_version >= _WATCHES_CHEAPLY
         chosen = self._choose(pool, changed if is_cheap else (), allowance)
-        if chosen.is_whole or is_cheap or not chosen.tests:
+        if chosen.is_watched or chosen.is_whole or not chosen.tests:
             return chosen
         say("the existing tests take too long to be run with each patch: watching their lines")
         return self._choose(pool, changed, allowance)
@@ -241,28 +236,6 @@ class Guard:
         """Return what tests do in reverse order, under another hash seed."""
         runs = self._engine.run(targets_of(names), changes, hash_seed=1, reverse=True)
         return _results_of(names, runs)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Kept:
-    """A choice as it is kept between runs, and what decided it."""
-
-    key: str
-    selection: Selection
-
-
-def keep_selection(file: Path | None, key: str, work: Callable[[], Selection]) -> Selection:
-    """Return the choice that is kept in a file for `key`, or make it and keep it there."""
-    if file is None:
-        return work()
-    with suppress(OSError, StoreProblem):  # it may vanish
-        kept = from_json(read_bounded(file), _Kept)
-        if kept.key == key:
-            return kept.selection
-    selection = work()
-    with suppress(StoreProblem):  # what is not kept costs the next run time
-        write_text(file, to_json(_Kept(key=key, selection=selection)))
-    return selection
 
 
 def targets_of(names: Iterable[str]) -> tuple[Test, ...]:

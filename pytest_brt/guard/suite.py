@@ -7,7 +7,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
@@ -22,21 +21,6 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _LONGEST = 2_000_000
 #: How much more the name of a test file says than a word in it.
 _PLACE = 3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExistingTest:
-    """A test function of the project, as it is written."""
-
-    path: str
-    #: As in "test_a" or "TestX::test_y".
-    node: str
-    source: str
-
-    @property
-    def name(self) -> str:
-        """The test as pytest names it."""
-        return f"{self.path}::{self.node}"
 
 
 class TestFiles:
@@ -85,27 +69,18 @@ class TestFiles:
         return tuple(sorted(self.texts, key=distance))
 
 
-def read_tests(
-    path: str, text: str, collected: CollectionPatterns = USUAL
-) -> tuple[ExistingTest, ...]:
-    """Return the test functions of a file; none when it cannot be parsed."""
-    tests, _ = _parts(text, collected)
-    return tuple(ExistingTest(path=path, node=n, source=code) for n, code in tests.items())
-
-
 def altered_tests(
-    path: str, before: bytes | None, after: bytes, collected: CollectionPatterns = USUAL
-) -> tuple[ExistingTest, ...]:
-    """Return the tests of a file that are new in it or changed, `before` None for a new file.
+    before: bytes | None, after: bytes, collected: CollectionPatterns = USUAL
+) -> dict[str, str]:
+    """Return the tests of a file that are new in it or changed: the code of each by its node.
 
-    Where what stands beside the tests is changed, a table, a fixture or a ``setUp``, all of them
-    are.
+    `before` is None for a new file. Where what stands beside the tests is changed, a table, a
+    fixture or a ``setUp``, all of them are.
     """
-    old, old_rest = _parts(decode(before or b""), collected)
-    _, new_rest = _parts(decode(after), collected)
+    old, old_rest = _parts(before or b"", collected)
+    new, new_rest = _parts(after, collected)
     everything = before is not None and old_rest != new_rest
-    tests = read_tests(path, decode(after), collected)
-    return tuple(t for t in tests if everything or old.get(t.node) != t.source)
+    return {node: code for node, code in new.items() if everything or old.get(node) != code}
 
 
 class _TakeOut(ast.NodeTransformer):
@@ -115,35 +90,31 @@ class _TakeOut(ast.NodeTransformer):
         self.tests: dict[str, str] = {}
         self._collected = collected
         self._above: tuple[str, ...] = ()
-        self._is_unittest = False
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        is_unittest = any("Test" in ast.unparse(base) for base in node.bases)
-        if is_unittest or self._collected.has_class(node.name):
-            around = self._above, self._is_unittest
-            self._above, self._is_unittest = (*self._above, node.name), is_unittest
+        bases = " ".join(map(ast.unparse, node.bases))
+        if "Test" in bases or self._collected.has_class(node.name):
+            self._above += (node.name,)
             self.generic_visit(node)
-            self._above, self._is_unittest = around
+            self._above = self._above[:-1]
         return node
 
     def _take(self, node: Function) -> ast.AST | None:
-        is_test = self._collected.has_function(node.name)
-        if self._is_unittest:
-            is_test = node.name.startswith("test")
-        if not is_test:
+        name = "::".join((*self._above, node.name))
+        if not self._collected.has_node(name):
             return node
-        self.tests["::".join((*self._above, node.name))] = ast.unparse(node)
+        self.tests[name] = ast.unparse(node)
         return None
 
     visit_FunctionDef = visit_AsyncFunctionDef = _take
 
 
-def _parts(text: str, collected: CollectionPatterns) -> tuple[dict[str, str], str]:
+def _parts(text: bytes, collected: CollectionPatterns) -> tuple[dict[str, str], str]:
     """Return the code of each test function by its node, decorators included, and all the rest."""
     try:
         tree = parse(text)  # anew: it is changed
     except SyntaxError:
-        return {}, text
+        return {}, decode(text)
     taken = _TakeOut(collected)
     taken.visit(tree)
     return taken.tests, "\n".join(ast.unparse(node) for node in tree.body if not _is_shell(node))

@@ -20,6 +20,7 @@ from pytest_brt.pipeline.plan import Job, Plan
 from pytest_brt.reproduce.order import without_repeats
 from pytest_brt.reproduce.strategy import Workbench
 from pytest_brt.reproduce.user_tests import with_review
+from pytest_brt.store import Journal
 from pytest_brt.types import (
     Attempt,
     Issue,
@@ -206,7 +207,7 @@ class Run:
         run = partial(evaluate, calls=self._calls, guarding=self._guarding, share=self._ran.get)
         if workers := self.plan.workers:
             guarding = self._guarding
-            chosen = guarding.choose_for(patch, candidates) if guarding else None
+            chosen = guarding.choose_for(patch) if guarding else None
             run = partial(workers.run, chosen, self._calls)
         work = partial(run, patch, issue, tests, self.workbench.engine)
         names = ("row", issue, patch.name, patch.id, *(judged.test.id for judged in candidates))
@@ -253,8 +254,10 @@ class Run:
                 pool=tuple(touched_of(plan.patches, guard.root)),
                 total=plan.guard,
                 say=bench.say,
-                kept=bench.cache and bench.cache / "existing-tests.json",
-                setting=bench.journal.setting if bench.journal else "",
+                kept=bench.journal
+                and Journal(
+                    bench.journal.path.with_name("existing-tests.jsonl"), bench.journal.setting
+                ),
             )
         if any(job.is_repair for job in self.futures):
             from pytest_brt.pipeline.repairs import Repairing

@@ -96,7 +96,7 @@ def _run(
     guarding: Guarding | None,
 ) -> PatchResult:
     """Return what bug tests, existing tests and calls do on a patched tree."""
-    chosen = guarding.choose(touched, bug_tests) if guarding else Selection()
+    chosen = guarding.choose(touched) if guarding else Selection()
     runs = runner.run([*(Test.of(t.test) for t in bug_tests), *chosen.targets], changes)
     ids = {judged.test.id for judged in bug_tests}
     cells = tuple(_cell(run) for run in runs if run.test in ids)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from pytest_brt.codec import content_id
 from pytest_brt.guard import LOOKING, Guard, Selection, Touched, touched_of
-from pytest_brt.guard.existing_tests import keep_selection
 from pytest_brt.once import Once
-from pytest_brt.types import JudgedTest, Patch
+from pytest_brt.store import Journal
+from pytest_brt.types import Patch
 
 #: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).
 EACH = 2.0
-#: Seconds for all patches together where there is no bug test, so that the order is no evidence.
-_WITHOUT = 4.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,20 +27,17 @@ class Guarding:
     say: Callable[[str], None] = lambda _: None
     #: What was chosen elsewhere.
     chosen: Selection | None = None
-    #: File in which the choice is kept between runs, and all that decides it besides the patches.
-    kept: Path | None = None
-    setting: str = ""
+    #: Where the choice is kept between runs.
+    kept: Journal | None = None
     _chosen: Once[tuple[Touched, ...], Selection] = field(default_factory=Once, init=False)
 
-    def seconds(self, tests: Sequence[JudgedTest]) -> float:
-        """Return the seconds for each patch; where no test ranks them, fewer for all together."""
-        if self.total is None and tests:
-            return EACH
-        total = _WITHOUT if self.total is None else self.total
-        return total / (len(self.pool) + LOOKING)
+    @property
+    def seconds(self) -> float:
+        """The seconds for each patch."""
+        return EACH if self.total is None else self.total / (len(self.pool) + LOOKING)
 
-    def choose(self, touched: Touched | None, tests: Sequence[JudgedTest]) -> Selection:
-        """Return the existing tests to be run with a patch, ranked by `tests`.
+    def choose(self, touched: Touched | None) -> Selection:
+        """Return the existing tests to be run with a patch.
 
         They are the same for all patches of the issue. One that came later, as from a repair, gets
         those that run what it changes as well; one that does not apply gets none.
@@ -52,18 +45,19 @@ class Guarding:
         if self.chosen is not None or touched is None:
             return self.chosen or Selection()
         pool = tuple(dict.fromkeys((*self.pool, touched)))
-        return self._chosen.get(pool, lambda: self._choose(pool, tests))
+        return self._chosen.get(pool, lambda: self._choose(pool))
 
-    def choose_for(self, patch: Patch, tests: Sequence[JudgedTest]) -> Selection:
+    def choose_for(self, patch: Patch) -> Selection:
         """Return the same for a patch of which no more is known."""
-        return self.choose(next(touched_of([patch], self.guard.root), None), tests)
+        return self.choose(next(touched_of([patch], self.guard.root), None))
 
-    def _choose(self, pool: tuple[Touched, ...], tests: Sequence[JudgedTest]) -> Selection:
-        seconds = self.seconds(tests)
-
-        def select() -> Selection:
+    def _choose(self, pool: tuple[Touched, ...]) -> Selection:
+        names = (repr(pool), f"{self.seconds}")
+        known = self.kept.get(Selection, *names) if self.kept else None
+        if known is None:
             self.say("running existing tests without a patch")
-            return self.guard.select(pool, allowance=seconds, say=self.say)
-
-        key = content_id(self.setting, repr(pool), f"{seconds}")
-        return keep_selection(self.kept, key, select)
+            known = self.guard.select(pool, allowance=self.seconds, say=self.say)
+            if self.kept:
+                self.kept.forget()
+                self.kept.put(known, *names)
+        return known

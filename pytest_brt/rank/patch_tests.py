@@ -95,14 +95,13 @@ def _tests_in(
         before = file.read_bytes() if file.is_file() else None
         kinds = collected if collected.has_file(path) else CollectionPatterns()
         support = tuple(other for other in ours if other is not change)
-        for test in altered_tests(path, before, change.content, kinds):
+        for node, code in altered_tests(before, change.content, kinds).items():
+            known = ("brought", path, node, source, *(other.path for other in support))
             yield (
-                test_key(dedent(test.source)),
+                test_key(dedent(code)),
                 CandidateTest(
-                    id=content_id(
-                        "brought", path, test.node, source, *(one.path for one in support)
-                    ),
-                    name=test.node,
+                    id=content_id(*known),
+                    name=node,
                     issue="",
                     origin=Origin(strategy="patch"),
                     oracle=Oracle(kind=OracleKind.WRITTEN, sentence="Came with a patch."),

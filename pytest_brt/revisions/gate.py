@@ -61,15 +61,12 @@ def changed_tests(history: History, base: str, head: str) -> list[Test]:
     """Return the test functions that `head` adds or changes, by file and in their order."""
     collected = read_config(history.root).collected
     old = {change.path: change.content for change in history.changes_to(base, head)}
-    tests: list[Test] = []
-    for change in history.changes_to(head, base):
-        if change.content is not None and collected.has_file(change.path):
-            before = old.get(change.path)
-            tests += (
-                Test(id=test.name, path=test.path, source=decode(change.content), node=test.node)
-                for test in altered_tests(change.path, before, change.content, collected)
-            )
-    return tests
+    return [
+        Test(id=f"{path}::{node}", path=path, source=decode(after), node=node)
+        for path, after in ((c.path, c.content) for c in history.changes_to(head, base))
+        if after is not None and collected.has_file(path)
+        for node in altered_tests(old.get(path), after, collected)
+    ]
 
 
 def both_trees(history: History, base: str, head: str) -> Trees:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_brt.guard.changes import Touched
-from pytest_brt.guard.suite import TestFiles, altered_tests, read_tests
+from pytest_brt.guard.suite import TestFiles, altered_tests
 from tests.support.trees import write_tree
 
 FILE = """\
@@ -43,14 +43,14 @@ if True:
 
 
 def test_nodes_are_named_as_pytest_names_them() -> None:
-    assert [test.name for test in read_tests("t/test_a.py", FILE)] == [
-        "t/test_a.py::test_walk",
-        "t/test_a.py::TestRun::test_run",
-        "t/test_a.py::TestRun::TestInner::test_deep",
-        "t/test_a.py::Cases::test_case",
-        "t/test_a.py::test_conditional",
+    assert [*altered_tests(None, FILE.encode())] == [
+        "test_walk",
+        "TestRun::test_run",
+        "TestRun::TestInner::test_deep",
+        "Cases::test_case",
+        "test_conditional",
     ]
-    assert read_tests("t/test_a.py", "def test_a(:\n") == ()
+    assert altered_tests(None, b"def test_a(:\n") == {}
 
 
 def test_only_test_files_of_the_project_are_read(tmp_path: Path) -> None:
@@ -106,8 +106,12 @@ class Usual(unittest.TestCase):
     files = {file: settings, "cart/checks.py": checks, "spec_cart.py": functions}
     write_tree(tmp_path, {**files, "test_cart.py": "def check_a(): ...\n"})
     found = TestFiles(tmp_path)
-    tests = [t for p, text in found.texts.items() for t in read_tests(p, text, found.collected)]
-    assert [test.name for test in tests] == [
+    tests = [
+        f"{path}::{node}"
+        for path, text in found.texts.items()
+        for node in altered_tests(None, text.encode(), found.collected)
+    ]
+    assert tests == [
         "cart/checks.py::check_a",
         "cart/checks.py::CartChecks::it_adds",
         "cart/checks.py::Usual::test_case",
@@ -121,7 +125,7 @@ def test_tests_that_are_new_or_changed() -> None:
 
     def nodes(before: str | None, after: str) -> list[str]:
         old = None if before is None else before.encode()
-        return [test.node for test in altered_tests("test_a.py", old, after.encode())]
+        return [*altered_tests(old, after.encode())]
 
     assert nodes(before, after) == ["test_b", "test_c"]
     assert nodes(before, before.replace("X = 1", "X = 2")) == ["test_a", "test_b"]

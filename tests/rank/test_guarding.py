@@ -12,7 +12,6 @@ from pytest_brt.rank.guarding import EACH, Guarding
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import FileChange
 from tests.support.projects import open_on
-from tests.support.rows import judged
 from tests.support.trees import write_tree
 
 CORE = "def double(n):\n    return n * 2 + 1\n\n\ndef triple(n):\n    return n * 3 + 1\n"
@@ -41,8 +40,6 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runner]:
 def test_the_seconds_are_shared_between_the_patches_and_the_search(engine: Runner) -> None:
     change = FileChange(path="core.py", content=b"x = 1\n")
     pool = 7 * (touched_by((change,), Path(engine.subject.root)),)
-    usual = Guarding(guard=Guard(engine), pool=pool)
-    assert usual.seconds((judged(0),)) == EACH
-    assert usual.seconds(()) * (7 + LOOKING) < EACH * LOOKING
+    assert Guarding(guard=Guard(engine), pool=pool).seconds == EACH
     given = Guarding(guard=Guard(engine), pool=pool, total=60.0)
-    assert given.seconds((judged(0),)) == given.seconds(()) == 60.0 / (7 + LOOKING)
+    assert given.seconds == 60.0 / (7 + LOOKING)
