@@ -12,7 +12,6 @@ from pytest_brt.patches.history import History
 from pytest_brt.render.causes import run_words
 from pytest_brt.render.words import count
 from pytest_brt.revisions.gate import (
-    Gated,
     GateProof,
     both_trees,
     changed_tests,
@@ -22,15 +21,10 @@ from pytest_brt.revisions.gate import (
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.process import hear_of_ends
 from pytest_brt.shown import on_a_line, say
+from pytest_brt.types import TestRun
 
 #: Exit code where the change adds or changes no test: pytest's own for no test.
 _NO_TEST = 5
-_DOES = {
-    GateProof.PROVEN: "fails without the change and passes with it",
-    GateProof.PASSES_BEFORE: "passes without the change",
-    GateProof.UNTESTABLE: "cannot be run without the change",
-    GateProof.FAILS_AFTER: "fails with the change",
-}
 
 
 def set_up(parser: argparse.ArgumentParser) -> None:
@@ -66,19 +60,18 @@ def _gate(arguments: argparse.Namespace) -> int:
         )
     with closing(open_engine(arguments)) as engine:
         trees = both_trees(history, base, head)
-        proofs = [_say(test, gate(test, trees, engine)) for test in tests]
+        proofs = [_say(test, *gate(test, trees, engine)) for test in tests]
     proven = proofs.count(GateProof.PROVEN)
     if proven == len(proofs) == 1:
-        say(f"gate: the changed test {_DOES[GateProof.PROVEN]}")
+        say(f"gate: the changed test {GateProof.PROVEN}")
     else:
         of = count(len(proofs), "changed test")
         say(f"gate: of {of}, {proven} fail without the change and pass with it")
     return 0 if proven and GateProof.FAILS_AFTER not in proofs else 1
 
 
-def _say(test: Test, gated: Gated) -> GateProof:
-    """Say what a test does on both trees."""
-    run = gated.after if gated.proof is GateProof.FAILS_AFTER else gated.before
-    why = "" if gated.proof is GateProof.PROVEN else f": {run.verdict}, {run_words(run)}"
-    say(on_a_line(f"{test.path}::{test.node} {_DOES[gated.proof]}{why}"))
-    return gated.proof
+def _say(test: Test, proof: GateProof, run: TestRun) -> GateProof:
+    """Say what a test shows, by a run of it."""
+    why = "" if proof is GateProof.PROVEN else f": {run.verdict}, {run_words(run)}"
+    say(on_a_line(f"{test.path}::{test.node} {proof}{why}"))
+    return proof

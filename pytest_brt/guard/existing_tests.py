@@ -40,9 +40,6 @@ _LEAST = 0.001
 _MOST_CROWDED, _LEAST_WALL = 4.0, 5.0
 #: Test files that are run first on the unpatched tree.
 _FIRST_FILES = 8
-#: From this version on it costs nothing to watch lines.
-_WATCHES_CHEAPLY = (3, 12)
-
 #: What tests did, by their names; all parameters of one together.
 _Results = Mapping[str, TestRun]
 
@@ -55,9 +52,8 @@ class Selection:
     tests: dict[str, TestRun] = field(default_factory=dict)
     #: Those that do not pass there, and so can say nothing.
     failing: tuple[FailsBefore, ...] = ()
-    #: Whether they are all that pass, and whether it was seen which lines they execute.
+    #: Whether they are all that pass; else it was seen which lines they execute.
     is_whole: bool = False
-    is_watched: bool = False
     #: Why there are no more of them.
     shortfalls: tuple[Note, ...] = ()
     #: Tests that the project has, as far as is known.
@@ -112,13 +108,12 @@ class Guard:
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        changed = tuple(sorted({path for touched in pool for path in touched.files}))
-        is_cheap = self._engine.subject.python_version >= _WATCHES_CHEAPLY
-        chosen = self._choose(pool, changed if is_cheap else (), allowance)
-        if chosen.is_watched or chosen.is_whole or not chosen.tests:
+        chosen = self._choose(pool, (), allowance)
+        if chosen.is_whole or not chosen.tests:
             return chosen
         say("the existing tests take too long to be run with each patch: watching their lines")
-        return self._choose(pool, changed, allowance)
+        changed = {path for touched in pool for path in touched.files}
+        return self._choose(pool, tuple(sorted(changed)), allowance)
 
     def _choose(
         self, pool: Sequence[Touched], watch: tuple[str, ...], allowance: float
@@ -153,7 +148,6 @@ class Guard:
                 for name in (*lost, *failing)
             ),
             is_whole=is_whole,
-            is_watched=bool(watch),
             shortfalls=tuple(
                 Note(code=c, text=str(text)) for c, text in shortfalls.items() if text
             ),
@@ -187,15 +181,15 @@ class Guard:
         """Return which of the chosen tests a patch makes fail, from their runs with its changes."""
         results = _results_of(chosen.tests, runs)
         confirmed = self._confirm(changes, [name for name, run in results.items() if _fails(run)])
-        reached = None
-        if chosen.is_watched:
+        by, reached = ChosenBy.ALL, None
+        if not chosen.is_whole:
             reached = sum(touched.is_run(_lines(run)) for run in chosen.tests.values())
-        by = ChosenBy.COVERAGE if reached else ChosenBy.NAMES
+            by = ChosenBy.COVERAGE if reached else ChosenBy.NAMES
         return Guarded(
             ran=sum(run.verdict is not Verdict.INVALID for run in results.values()),
             total=chosen.total,
             reached=reached,
-            by=ChosenBy.ALL if chosen.is_whole else by,
+            by=by,
             regressions=tuple(
                 Regression(
                     test=name,

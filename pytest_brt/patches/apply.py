@@ -213,19 +213,19 @@ def _apply(diff: bytes, before: _Files, depth: int, left_out: Iterable[str]) -> 
         PatchProblem: it does not apply.
     """
     marked = _mark_ends(diff.replace(b"\r\n", b"\n"))
-    attempts: list[tuple[bytes, tuple[str, ...]]] = [(diff, ()), (marked, _LENIENTLY)]
-    counted = [_count_lines(text, depth, *lenient).stdout for text, lenient in attempts]
-    # Where its counts are too small, git takes the rest of a hunk for prose.
-    attempts = attempts if counted[0] == counted[1] else attempts[1:]
+    attempts = ((diff, ()), (marked, _LENIENTLY))
+    counted = {_count_lines(text, depth, *lenient).stdout for text, lenient in attempts}
     options = (f"-p{depth}", "--whitespace=nowarn", *(f"--exclude={path}" for path in left_out))
     complaints = []
     with tempfile.TemporaryDirectory(prefix="brt-apply-") as name:
         folder = Path(name)
         for path, file in before.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_bytes(file.content or b"")
-            (folder / path).chmod(0o755 if file.executable else 0o644)
-        for text, lenient in attempts:
+            place = folder / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(file.content or b"")
+            place.chmod(0o755 if file.executable else 0o644)
+        # Where its counts are too small, git takes the rest of a hunk for prose.
+        for text, lenient in attempts[len(counted) - 1 :]:
             reply = run_git(folder, "apply", *options, *lenient, stdin=text)
             if not reply.returncode:
                 return _read_back(folder, before if lenient else {}), bool(lenient)

@@ -68,9 +68,9 @@ def read_proposals(sources: Sequence[str], root: Path, scratch: Path) -> Proposa
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(diff.content)
             patches.append(replace(_read(file, folder), name=diff.name, source=diff.author))
-    name, times = Counter(patch.name for patch in patches).most_common(1)[0]
-    if times > 1:
-        raise UsageProblem(f"two patches are both called {name!r} (rename one)")
+    for name, times in Counter(patch.name for patch in patches).items():
+        if times > 1:
+            raise UsageProblem(f"two patches are both called {name!r} (rename one)")
     return Proposals(tuple(patches), tuple(unchanged))
 
 

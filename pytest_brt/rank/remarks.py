@@ -20,7 +20,6 @@ from pytest_brt.types import Author, FileChange, JudgedTest, Note
 SPECIAL = "singles-out-input"
 #: Names of tools that are shown.
 _NAMES = 5
-_EQUALITY = ast.Eq | ast.NotEq | ast.In | ast.NotIn
 #: Values that are in nearly every test, which tells nothing.
 _USUAL = re.compile(r"[0-2](?:\.\d+)?|''|None|True|False|\.\.\.|\[\]|\(\)|\{\}")
 #: What tests are run by, in names and in texts: "pytest" may be looked for in `sys.modules`.
@@ -44,17 +43,16 @@ def remarks_on(
 
     `changes` are what the patch makes of the tree at `root`.
     """
-    for change in changes:
-        path = root / change.path
-        if path.suffix == ".py" and change.content is not None:
+    for path, new in ((root / change.path, change.content) for change in changes):
+        if path.suffix == ".py" and new is not None:
             old = path.read_bytes() if path.is_file() else b""
             known = _tools(old)
-            if names := [name for name in _tools(change.content) if name not in known]:
-                shown = ", ".join([*dict.fromkeys(names)][:_NAMES])
+            names = [name for name in dict.fromkeys(_tools(new)) if name not in known]
+            if names:
+                shown = ", ".join(names[:_NAMES])
                 text = f"names what tests are run by: {shown} (read it, whatever its rank)"
                 yield Note(code="names-test-tools", text=text)
-            special = special_cases(old, change.content, tests)
-            yield from map(special_note, islice(special, 1))
+            yield from map(special_note, islice(special_cases(old, new, tests), 1))
 
 
 def _tools(content: bytes) -> list[str]:
@@ -75,23 +73,26 @@ def special_cases(old: bytes, new: bytes, tests: Iterable[JudgedTest]) -> Iterat
     before. A test that is no bug test holds what is reported, too, unless a model wrote it.
     """
     own = [t for t in tests if t.judgement.candidate or t.test.origin.author is not Author.MODEL]
-    reported = {value for judged in own for value in _literals(judged.test.source or "")}
-    reported.difference_update(_literals(old))
+    reported = set().union(*(_literals(judged.test.source or "") for judged in own))
+    reported -= _literals(old)
     for node in ast.walk(parse_or_empty(new)) if old else ():
-        sides: list[ast.expr] = [node.value] if isinstance(node, ast.MatchValue) else []
-        if isinstance(node, ast.Compare) and isinstance(node.ops[0], _EQUALITY):
+        sides: list[ast.expr] = []
+        match node:
+            case ast.MatchValue(value=value):
+                sides = [value]
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq(), *_], comparators=others):
+                sides = [left, *others]
             # Whether a fixed text is a part of another asks for more than one value.
-            is_part = isinstance(node.ops[0], ast.In | ast.NotIn)
-            sides = node.comparators if is_part else [node.left, *node.comparators]
+            case ast.Compare(ops=[ast.In() | ast.NotIn(), *_], comparators=sides):
+                pass
         fixed = filter(is_literal, map(ast.unparse, sides))
-        if any(reported.intersection(_literals(text)) for text in fixed):
+        if any(reported & _literals(text) for text in fixed):
             yield ast.unparse(node)
 
 
-def _literals(code: str | bytes) -> Iterator[str]:
-    """Yield the numbers, texts and containers in code that say something, as Python shows them."""
-    for node in ast.walk(parse_or_empty(code)):
-        if isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Set | ast.Dict):
-            text = ast.unparse(node)
-            if is_literal(text) and not _USUAL.fullmatch(text):
-                yield text.removeprefix("b")
+def _literals(code: str | bytes) -> set[str]:
+    """Return the numbers, texts and containers in code that say something, as Python shows them."""
+    kinds = ast.Constant | ast.List | ast.Tuple | ast.Set | ast.Dict
+    nodes = (node for node in ast.walk(parse_or_empty(code)) if isinstance(node, kinds))
+    texts = filter(is_literal, map(ast.unparse, nodes))
+    return {text.removeprefix("b") for text in texts if not _USUAL.fullmatch(text)}

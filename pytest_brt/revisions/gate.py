@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import NamedTuple
 
 from pytest_brt.errors import UsageProblem
 from pytest_brt.guard.suite import altered_tests
@@ -18,26 +17,19 @@ from pytest_brt.types import FileChange, TestRun, Verdict
 
 #: Both trees, as changes of the working tree: with the change, and with all but its tests undone.
 Trees = tuple[Sequence[FileChange], Sequence[FileChange]]
+_FINE = (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL)
 
 
 class GateProof(StrEnum):
     """What an added or changed test shows."""
 
-    #: Fails on the base, passes on the head: it shows what the change is for.
-    PROVEN = "proven"
-    #: Passes on both, at times at least: it would have passed without the change.
-    PASSES_BEFORE = "passes-before"
-    #: Cannot be run on the base: it uses what the change brings.
-    UNTESTABLE = "untestable"
-    FAILS_AFTER = "fails-after"
-
-
-class Gated(NamedTuple):
-    """What a changed test did on both trees."""
-
-    proof: GateProof
-    before: TestRun
-    after: TestRun
+    #: It shows what the change is for.
+    PROVEN = "fails without the change and passes with it"
+    #: At times at least.
+    PASSES_BEFORE = "passes without the change"
+    #: It uses what the change brings.
+    UNTESTABLE = "cannot be run without the change"
+    FAILS_AFTER = "fails with the change"
 
 
 def split_range(text: str) -> tuple[str, str]:
@@ -76,26 +68,24 @@ def both_trees(history: History, base: str, head: str) -> Trees:
     return with_it, tuple({change.path: change for change in (*with_it, *back)}.values())
 
 
-def gate(test: Test, trees: Trees, engine: Runner) -> Gated:
-    """Run a test on both trees, twice where it proves something: it must do so each time.
+def gate(test: Test, trees: Trees, engine: Runner) -> tuple[GateProof, TestRun]:
+    """Run a test on both trees, twice where it proves something; return the run that shows it.
 
     Raises:
         SubjectProblem: the interpreter cannot be started at all.
     """
-    first = _run(test, trees, engine, 0)
-    return _run(test, trees, engine, 1) if first.proof is GateProof.PROVEN else first
+    for seed in (0, 1):
+        after, before = (engine.run([test], tree, hash_seed=seed)[0] for tree in trees)
+        proof = prove(before.verdict, after.verdict)
+        if proof is not GateProof.PROVEN:
+            break
+    return proof, after if proof is GateProof.FAILS_AFTER else before
 
 
-def _run(test: Test, trees: Trees, engine: Runner, seed: int) -> Gated:
-    after, before = (engine.run([test], tree, hash_seed=seed)[0] for tree in trees)
-    return Gated(prove(before, after), before, after)
-
-
-def prove(before: TestRun, after: TestRun) -> GateProof:
-    """Return what the runs of a test on both trees show."""
-    fine = (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL)
-    if after.verdict not in fine:
+def prove(before: Verdict, after: Verdict) -> GateProof:
+    """Return what the results of a test on both trees show."""
+    if after not in _FINE:
         return GateProof.FAILS_AFTER
-    if before.verdict is Verdict.FAIL and after.verdict is Verdict.PASS:
+    if before is Verdict.FAIL and after is Verdict.PASS:
         return GateProof.PROVEN
-    return GateProof.PASSES_BEFORE if before.verdict in fine else GateProof.UNTESTABLE
+    return GateProof.PASSES_BEFORE if before in _FINE else GateProof.UNTESTABLE

@@ -13,7 +13,6 @@ from pytest_brt.errors import UsageProblem
 from pytest_brt.patches.history import History
 from pytest_brt.render.causes import run_words
 from pytest_brt.revisions.gate import (
-    Gated,
     GateProof,
     both_trees,
     changed_tests,
@@ -23,7 +22,6 @@ from pytest_brt.revisions.gate import (
 )
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import TestRun, Verdict
-from tests.support.outcomes import caused
 from tests.support.projects import open_on
 from tests.support.repository import Repository
 
@@ -55,7 +53,7 @@ def changed(repository: Repository) -> list[tuple[str, str]]:
     return [(test.path, test.node) for test in found]
 
 
-def gated(repository: Repository, engine: Runner) -> dict[str, Gated]:
+def gated(repository: Repository, engine: Runner) -> dict[str, tuple[GateProof, TestRun]]:
     history = History(repository.root)
     base, head = history.revision("HEAD~1"), history.revision("HEAD")
     trees = both_trees(history, base, head)
@@ -97,19 +95,18 @@ def test_a_fix_with_its_test_is_proven_and_other_tests_are_not(
     repository.commit("base", pkg_py=WRONG, tests__test_a_py=IMPORT + ZERO)
     repository.commit("fix", pkg_py=RIGHT, tests__test_a_py=IMPORT + ZERO + TWO)
     found = gated(repository, engine)
-    assert {node: result.proof for node, result in found.items()} == {"test_two": GateProof.PROVEN}
-    assert run_words(found["test_two"].before).startswith("AssertionError: assert 5 == 4")
-    assert found["test_two"].after.verdict is Verdict.PASS
+    assert {node: proof for node, (proof, _) in found.items()} == {"test_two": GateProof.PROVEN}
+    assert run_words(found["test_two"][1]).startswith("AssertionError: assert 5 == 4")
 
 
 def test_what_is_not_committed_does_not_count(repository: Repository, engine: Runner) -> None:
     repository.commit("base", pkg_py=WRONG, tests__test_a_py=IMPORT + ZERO)
     repository.commit("only a test", tests__test_a_py=IMPORT + ZERO + TWO)
     (repository.root / "pkg.py").write_text(RIGHT, encoding="utf-8")
-    assert gated(repository, engine)["test_two"].proof is GateProof.FAILS_AFTER
+    assert gated(repository, engine)["test_two"][0] is GateProof.FAILS_AFTER
     repository.commit("fix", tests__test_a_py=IMPORT + TWO + THREE)
     (repository.root / "pkg.py").write_text(WRONG, encoding="utf-8")
-    assert gated(repository, engine)["test_three"].proof is GateProof.PROVEN
+    assert gated(repository, engine)["test_three"][0] is GateProof.PROVEN
 
 
 def test_helpers_of_tests_stay_when_the_change_is_undone(
@@ -124,7 +121,7 @@ def test_helpers_of_tests_stay_when_the_change_is_undone(
         tests__test_a_py=test,
         tests__help_here_py="def four():\n    return 4\n",
     )
-    assert gated(repository, engine)["test_two"].proof is GateProof.PROVEN
+    assert gated(repository, engine)["test_two"][0] is GateProof.PROVEN
 
 
 def test_a_test_of_what_the_change_brings_cannot_be_run_before(
@@ -134,8 +131,8 @@ def test_a_test_of_what_the_change_brings_cannot_be_run_before(
     half = "from pkg import half\n\n\ndef test_half():\n    assert half(4) == 2\n"
     added = f"{RIGHT}\n\ndef half(n):\n    return n // 2\n"
     repository.commit("feature", pkg_py=added, tests__test_half_py=half)
-    result = gated(repository, engine)["test_half"]
-    assert (result.proof, result.before.verdict) == (GateProof.UNTESTABLE, Verdict.BROKEN)
+    proof, before = gated(repository, engine)["test_half"]
+    assert (proof, before.verdict) == (GateProof.UNTESTABLE, Verdict.BROKEN)
 
 
 def test_a_proof_must_come_out_every_time(repository: Repository, engine: Runner) -> None:
@@ -155,20 +152,17 @@ def test_a_proof_must_come_out_every_time(repository: Repository, engine: Runner
     repository.commit("base", pkg_py=WRONG, tests__test_a_py=IMPORT + ZERO)
     repository.commit("fix", pkg_py=RIGHT, tests__test_a_py=IMPORT + ZERO + source)
     found = gated(repository, engine)
-    assert found["test_at_times"].proof is GateProof.PASSES_BEFORE
-    assert found["test_by_chance"].proof is GateProof.FAILS_AFTER
+    assert found["test_at_times"][0] is GateProof.PASSES_BEFORE
+    assert found["test_by_chance"][0] is GateProof.FAILS_AFTER
 
 
 def test_what_both_runs_show() -> None:
     """Only F→P proves; what passes afterwards in any way is no failure of the change."""
     through = (Verdict.PASS, Verdict.SKIP, Verdict.XFAIL)
 
-    def run(verdict: Verdict) -> TestRun:
-        return TestRun(test="t", node="n", verdict=verdict, cause=caused(verdict))
-
     for before in Verdict:
         for after in Verdict:
-            proof = prove(run(before), run(after))
+            proof = prove(before, after)
             assert (proof is GateProof.FAILS_AFTER) == (after not in through)
             assert (proof is GateProof.PROVEN) == ((before, after) == (Verdict.FAIL, Verdict.PASS))
             if after in through:
