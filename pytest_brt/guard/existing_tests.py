@@ -17,6 +17,7 @@ from pytest_brt.once import Once
 from pytest_brt.render.words import count, listed
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner, most_severe
+from pytest_brt.store import Journal
 from pytest_brt.types import (
     ChosenBy,
     FailsBefore,
@@ -29,6 +30,8 @@ from pytest_brt.types import (
 )
 from pytest_brt.types.cause import CauseCode
 
+#: Seconds of existing tests with each patch, where nothing else is asked for (docs/ranking.md).
+EACH = 2.0
 #: How many times the seconds of one patch the search on the unpatched tree may take.
 LOOKING = 4.0
 #: Verdicts that mean that something is wrong: what is left out on purpose, or expected to fail, is
@@ -72,58 +75,74 @@ class Guard:
     pool are compared on the same tests.
     """
 
-    def __init__(self, engine: Runner) -> None:
+    def __init__(
+        self,
+        engine: Runner,
+        pool: Sequence[Touched] = (),
+        *,
+        seconds: float = EACH,
+        say: Callable[[str], None] = lambda _: None,
+        kept: Journal | None = None,
+        chosen: Selection | None = None,
+    ) -> None:
+        """Read the project's test files.
+
+        The patches change `pool`, and the tests of each may take so many `seconds`; the search on
+        the unpatched tree may take `LOOKING` times as long, and where the suite is cut as long
+        again. `say` is told what is done. The choice is `kept` there between runs, unless it was
+        `chosen` elsewhere.
+        """
         self.root = Path(engine.subject.root)
         self.files = TestFiles(self.root)
-        self._engine = engine
+        self._engine, self._pool, self._seconds = engine, tuple(pool), seconds
+        self._say, self._kept, self._chosen = say, kept, chosen
         #: What files do on the unpatched tree, by what is watched.
         self._known: Once[tuple[str, ...], tuple[TestRun, ...]] = Once()
+        self._choices: Once[tuple[Touched, ...], Selection] = Once()
         #: Whether tests pass on the unpatched tree in another order.
         self._again: Once[str, bool] = Once()
 
-    def check(
-        self, changes: tuple[FileChange, ...], touched: Touched, *, allowance: float
-    ) -> Guarded:
-        """Choose tests for one patch, run them, and return those that it makes fail.
+    def check(self, changes: tuple[FileChange, ...], touched: Touched) -> Guarded:
+        """Choose tests for a patch, run them, and return those that it makes fail.
 
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        chosen = self.select((touched,), allowance=allowance)
-        runs = self._engine.run(chosen.targets, changes)
-        return self.judge(changes, touched, chosen, runs)
+        return self.judge(changes, touched, self._engine.run(self.choose(touched).targets, changes))
 
-    def select(
-        self,
-        pool: Sequence[Touched],
-        *,
-        allowance: float,
-        say: Callable[[str], None] = lambda _: None,
-    ) -> Selection:
-        """Choose the tests that are to be run with each patch of a pool.
+    def choose(self, touched: Touched) -> Selection:
+        """Return the existing tests to be run with a patch: the same for all patches of the pool.
 
-        They take `allowance` seconds together; the search on the unpatched tree may take `LOOKING`
-        times as long, and where the suite is cut as long again. `say` is told what is done.
+        One that came later, as from a repair, gets those that run what it changes as well.
 
         Raises:
             SubjectProblem: the interpreter cannot be started at all.
         """
-        chosen = self._choose(pool, (), allowance)
-        if chosen.is_whole or not chosen.tests:
-            return chosen
-        say("the existing tests take too long to be run with each patch: watching their lines")
-        changed = {path for touched in pool for path in touched.files}
-        return self._choose(pool, tuple(sorted(changed)), allowance)
+        pool = tuple(dict.fromkeys((*self._pool, touched)))
+        return self._chosen or self._choices.get(pool, lambda: self._choice(pool))
 
-    def _choose(
-        self, pool: Sequence[Touched], watch: tuple[str, ...], allowance: float
-    ) -> Selection:
+    def _choice(self, pool: tuple[Touched, ...]) -> Selection:
+        names = (repr(pool), f"{self._seconds}")
+        if self._kept and (known := self._kept.get(Selection, *names)):
+            return known
+        self._say("running existing tests without a patch")
+        chosen = self._choose(pool, ())
+        if chosen.tests and not chosen.is_whole:
+            self._say("the existing tests take too long: watching which lines they run")
+            changed = {path for touched in pool for path in touched.files}
+            chosen = self._choose(pool, tuple(sorted(changed)))
+        if self._kept:
+            self._kept.forget()
+            self._kept.put(chosen, *names)
+        return chosen
+
+    def _choose(self, pool: Sequence[Touched], watch: tuple[str, ...]) -> Selection:
         """Choose tests from what files do on the unpatched tree, run once for all that ask.
 
         Where not all can be afforded, those come first that run what a patch changes.
         """
         files = self.files.nearest(pool)
-        runs = self._known.get(watch, lambda: self._run_files(files, watch, allowance))
+        runs = self._known.get(watch, lambda: self._run_files(files, watch))
         timely = [run for run in runs if run.cause.code is not CauseCode.TREE_TOO_SLOW]
         # Thousands with all that is known of them would fill the memory.
         known = _by_name(replace(run, output="", raised=run.raised_briefly) for run in timely)
@@ -132,17 +151,17 @@ class Guard:
         failing = [name for name in tests if known[name].verdict in _BROKEN]
         passing = {name: known[name] for name in tests if known[name].verdict is Verdict.PASS}
         is_whole = timely == [*runs] and set(files) == {run.test for run in runs}
-        is_whole &= sum(map(_seconds, passing.values())) <= allowance
+        is_whole &= sum(map(_seconds, passing.values())) <= self._seconds
         shortfalls = {
             "not-collected": lost
             and f"{listed(lost[:3])} cannot be collected on the unpatched tree",
             "budget-spent": not is_whole
-            and f"the budget of {allowance:g} s a patch allows no more",
+            and f"the budget of {self._seconds:g} s a patch allows no more",
             "fail-before": failing
             and f"left out, failing without a patch: {count(len(failing), 'existing test')}",
         }
         return Selection(
-            tests=passing if is_whole else _affordable(passing, pool, allowance),
+            tests=passing if is_whole else _affordable(passing, pool, self._seconds),
             failing=tuple(
                 FailsBefore(test=name, cause=known[name].cause, raised=known[name].raised)
                 for name in (*lost, *failing)
@@ -154,16 +173,14 @@ class Guard:
             total=max(len(tests), sum(map(self.files.count, files))),
         )
 
-    def _run_files(
-        self, files: Sequence[str], watch: tuple[str, ...], allowance: float
-    ) -> tuple[TestRun, ...]:
+    def _run_files(self, files: Sequence[str], watch: tuple[str, ...]) -> tuple[TestRun, ...]:
         """Run files on the unpatched tree, nearest first, as far as the time allows.
 
         pytest runs nothing before it has collected all files, which takes minutes of a large suite:
         so a few files come first, then twice as many.
         """
-        seconds = max(_LEAST_WALL, LOOKING * allowance * _MOST_CROWDED) if allowance else 0
-        targets = [Test(id=path, path=path) for path in files]
+        seconds = max(_LEAST_WALL, LOOKING * self._seconds * _MOST_CROWDED)
+        targets = [Test(id=path, path=path) for path in (files if self._seconds else ())]
         runs: list[TestRun] = []
         end, size = time.monotonic() + seconds, _FIRST_FILES
         while targets and (left := end - time.monotonic()) > 0:
@@ -172,13 +189,10 @@ class Guard:
         return tuple(runs)
 
     def judge(
-        self,
-        changes: tuple[FileChange, ...],
-        touched: Touched,
-        chosen: Selection,
-        runs: Sequence[TestRun],
+        self, changes: tuple[FileChange, ...], touched: Touched, runs: Iterable[TestRun]
     ) -> Guarded:
         """Return which of the chosen tests a patch makes fail, from their runs with its changes."""
+        chosen = self.choose(touched)
         results = _results_of(chosen.tests, runs)
         confirmed = self._confirm(changes, [name for name, run in results.items() if _fails(run)])
         by, reached = ChosenBy.ALL, None

@@ -122,16 +122,12 @@ def _diff_of(text: str) -> bytes:
         diff = diff.replace(b"\r\n", b"\n")
     diff = diff if diff.endswith(b"\n") else diff + b"\n"
     if bare := _BARE.search(diff):
-        raise _adrift(diff.count(b"\n", 0, bare.start()) + 1)
+        line = diff.count(b"\n", 0, bare.start()) + 1
+        words = (
+            f"does not apply: nothing says where the lines belong that the hunk at line {line} adds"
+        )
+        raise PatchProblem("hunk-adrift", f"{words} (write it with 'git diff -U3')")
     return diff
-
-
-def _adrift(line: int) -> PatchProblem:
-    text = (
-        f"does not apply: the hunk at line {line} of the patch has no context that says where it"
-        " belongs (write it with 'git diff -U3')"
-    )
-    return PatchProblem("hunk-adrift", text)
 
 
 def _read_names(diff: bytes, root: Path) -> tuple[int, dict[str, bool]]:
@@ -271,8 +267,8 @@ def _misfit(diff: bytes, path: str, meant: int) -> PatchProblem:
             hunks = enumerate(file if path in (file.path, file.source_file) else (), 1)
             for number, hunk in [(n, hunk) for n, hunk in hunks if hunk.source_start == meant]:
                 line = (hunk[0].diff_line_no or 1) - 1
-                if not any(line.is_context for line in hunk):
-                    return _adrift(line)
                 where = f" {number} (line {line} of the patch, meant for line {meant} of the file)"
+                if not any(line.is_context for line in hunk):
+                    where += "; it has no context (write it with 'git diff -U3')"
     text = f"does not apply: {path!r} has no lines like those of hunk{where}"
     return PatchProblem("hunk-missing", text)

@@ -33,9 +33,8 @@ from pytest_brt.types import (
     Verdict,
 )
 
-#: Seconds that existing tests may take on one fix, unless the user wants less; that the whole suite
-#: may take where an agent asks for it, and that watching lines may.
-_GUARD, _SUITE, _WATCHING = 3.0, 120.0, 30.0
+#: Seconds that the whole suite may take where an agent asks for it, and that watching lines may.
+_SUITE, _WATCHING = 120.0, 30.0
 #: Files of existing tests that are watched beside the failing ones, places near which they are
 #: looked for, and lines that are told.
 _NEARBY, _FIRST, _LINES = 8, 6, 8
@@ -97,13 +96,13 @@ class Repairing:
     def _work(self, usage: Usage, agent: Agent) -> RepairWork:
         """Return what a run of a repair works with."""
         engine, guard, bench = self._bench.engine, self._guard, self._bench
-        allowance = _GUARD if self._plan.guard is None else min(self._plan.guard, _GUARD)
 
         def check(changes: tuple[FileChange, ...]) -> Guarded | None:
-            if allowance <= 0:
-                return None
-            touched = touched_by(changes, guard.root)
-            return guard.check(changes, touched, allowance=allowance)
+            return (
+                None
+                if self._plan.guard == 0
+                else guard.check(changes, touched_by(changes, guard.root))
+            )
 
         def run_suite() -> Sequence[TestRun]:
             targets = tuple(Test(id=path, path=path) for path in guard.files.texts)

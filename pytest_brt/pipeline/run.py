@@ -39,8 +39,8 @@ from pytest_brt.types import (
 )
 
 if TYPE_CHECKING:  # what patches need is a quarter of the package: a run without any imports none
+    from pytest_brt.guard import Guard
     from pytest_brt.pipeline.repairs import Repairing
-    from pytest_brt.rank.guarding import Guarding
 
 T = TypeVar("T")
 Tests = tuple[JudgedTest, ...]
@@ -66,7 +66,7 @@ class Run:
         self._brought: Tests = ()
         #: By normal form of the patch.
         self._ran: Once[str, PatchResult] = Once()
-        self._guarding: Guarding | None = None
+        self._guard: Guard | None = None
         self._repairing: Repairing | None = None
         self._places: list[Localised] = []
         #: The calls of bug tests, varied.
@@ -199,15 +199,17 @@ class Run:
 
     def _run_patch(self, job: Job) -> PatchResult:
         """Run the tests of a report on a patch, and existing ones."""
+        from pytest_brt.guard import touched_of
         from pytest_brt.rank.evaluate import evaluate
 
         tests, patch, issue = self.tests(job.issue), job.patch, job.issue
         assert patch is not None, "such jobs have one"
         candidates = tuple(judged for judged in tests if judged.judgement.candidate)
-        run = partial(evaluate, calls=self._calls, guarding=self._guarding, share=self._ran.get)
+        run = partial(evaluate, calls=self._calls, guard=self._guard, share=self._ran.get)
         if workers := self.plan.workers:
-            guarding = self._guarding
-            chosen = guarding.choose_for(patch) if guarding else None
+            guard = self._guard
+            touched = next(touched_of([patch], guard.root), None) if guard else None
+            chosen = guard.choose(touched) if guard and touched else None
             run = partial(workers.run, chosen, self._calls)
         work = partial(run, patch, issue, tests, self.workbench.engine)
         names = ("row", issue, patch.name, patch.id, *(judged.test.id for judged in candidates))
@@ -243,22 +245,19 @@ class Run:
 
     def _prepare(self) -> None:
         """Make what runs existing tests on patches, and what repairs: most runs import neither."""
-        from pytest_brt.guard import Guard, touched_of
-        from pytest_brt.rank.guarding import Guarding
+        from pytest_brt.guard import EACH, LOOKING, Guard, touched_of
 
         plan, bench = self.plan, self.workbench
-        guard = Guard(bench.engine)
-        if plan.guard != 0:
-            self._guarding = Guarding(
-                guard=guard,
-                pool=tuple(touched_of(plan.patches, guard.root)),
-                total=plan.guard,
-                say=bench.say,
-                kept=bench.journal
-                and Journal(
-                    bench.journal.path.with_name("existing-tests.jsonl"), bench.journal.setting
-                ),
-            )
+        pool = tuple(touched_of(plan.patches, Path(bench.engine.subject.root)))
+        journal = bench.journal
+        guard = Guard(
+            bench.engine,
+            pool,
+            seconds=EACH if plan.guard is None else plan.guard / (len(pool) + LOOKING),
+            say=bench.say,
+            kept=journal and Journal(journal.path.with_name("existing.jsonl"), journal.setting),
+        )
+        self._guard = None if plan.guard == 0 else guard
         if any(job.is_repair for job in self.futures):
             from pytest_brt.pipeline.repairs import Repairing
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from pytest_brt.errors import UsageProblem
 from pytest_brt.guard import Guard, Selection
 from pytest_brt.rank.evaluate import evaluate
-from pytest_brt.rank.guarding import Guarding
 from pytest_brt.sandbox.limits import Limits
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.sandbox.sandbox import Sandbox
@@ -43,10 +42,8 @@ def run_there(
     if not Path(subject.root).is_dir():
         raise UsageProblem(f"--brt-executor: a worker has no folder {subject.root!r}")
     with closing(Runner(subject, shut_in(), limits=limits)) as engine:
-        guarding = None
-        if selection is not None:
-            guarding = Guarding(guard=Guard(engine), chosen=selection)
-        return evaluate(patch, issue, tests, engine, calls=calls, guarding=guarding)
+        guard = Guard(engine, chosen=selection) if selection else None
+        return evaluate(patch, issue, tests, engine, calls=calls, guard=guard)
 
 
 class Workers:

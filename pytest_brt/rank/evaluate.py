@@ -10,14 +10,13 @@ from functools import partial
 from pathlib import Path
 
 from pytest_brt.errors import SandboxProblem
-from pytest_brt.guard import Selection, Touched, touched_by
+from pytest_brt.guard import Guard, Touched, touched_by
 from pytest_brt.oracle.asked_call import values_of
 from pytest_brt.oracle.environment_errors import missing_here
 from pytest_brt.patches import apply_patch
 from pytest_brt.patches.problem import PatchProblem
 from pytest_brt.pysource.normal_form import patch_key
 from pytest_brt.rank.asserted_bugs import without_asserted_bugs
-from pytest_brt.rank.guarding import Guarding
 from pytest_brt.rank.patch_tests import is_own
 from pytest_brt.rank.remarks import remarks_on
 from pytest_brt.rank.variations import run_calls
@@ -48,13 +47,13 @@ def evaluate(
     runner: Runner,
     *,
     calls: Sequence[Variation] = (),
-    guarding: Guarding | None = None,
+    guard: Guard | None = None,
     share: Sharing = lambda _, work: work(),
 ) -> PatchResult:
     """Run every bug test among `tests` on a private copy of the tree with `patch` applied.
 
     Tests that are no candidates have no cell: EPR leaves them out (paper 001). Existing tests that
-    `guarding` chooses run in the same process; then, if a bug test passes, the `calls`. `share` may
+    `guard` chooses run in the same process; then, if a bug test passes, the `calls`. `share` may
     give what the tests did on an equal patch instead of running them again.
     """
     started = time.perf_counter()
@@ -65,7 +64,7 @@ def evaluate(
     except PatchProblem as problem:
         return PatchResult(patch=patch, issue=issue, refused=problem.refused)
     bug_tests = tuple(judged for judged in tests if judged.judgement.candidate)
-    work = partial(_run, patch, applied.changes, touched, bug_tests, calls, runner, guarding)
+    work = partial(_run, patch, applied.changes, touched, bug_tests, calls, runner, guard)
     normal = patch_key(applied.changes, root)
     ran = share(normal, work)
     # That its code cannot be imported is nothing that a patch's own test would favour.
@@ -93,18 +92,17 @@ def _run(
     bug_tests: tuple[JudgedTest, ...],
     calls: Sequence[Variation],
     runner: Runner,
-    guarding: Guarding | None,
+    guard: Guard | None,
 ) -> PatchResult:
     """Return what bug tests, existing tests and calls do on a patched tree."""
-    chosen = guarding.choose(touched) if guarding else Selection()
-    runs = runner.run([*(Test.of(t.test) for t in bug_tests), *chosen.targets], changes)
+    existing = guard.choose(touched).targets if guard else ()
+    runs = runner.run([*(Test.of(t.test) for t in bug_tests), *existing], changes)
     ids = {judged.test.id for judged in bug_tests}
     cells = tuple(_cell(run) for run in runs if run.test in ids)
     guarded = None
-    if guarding is not None:
-        rest = [run for run in runs if run.test not in ids]
-        guarded = guarding.guard.judge(changes, touched, chosen, rest)
-        guarded = without_asserted_bugs(guarded, bug_tests, guarding.guard.root)
+    if guard is not None:
+        guarded = guard.judge(changes, touched, (run for run in runs if run.test not in ids))
+        guarded = without_asserted_bugs(guarded, bug_tests, guard.root)
     outcomes: tuple[Outcome, ...] = ()
     if any(cell.verdict is Verdict.PASS for cell in cells):
         with suppress(SandboxProblem):  # what its tests did is known without

@@ -57,10 +57,9 @@ def engine(root: Path) -> Iterator[Runner]:
     engine.close()
 
 
-def check(guard: Guard, root: Path, after: str, **options: object) -> Guarded:
+def check(guard: Guard, root: Path, after: str) -> Guarded:
     changes = (FileChange(path="pkg/core.py", content=after.encode()),)
-    settings: dict[str, object] = {"allowance": 60.0, **options}
-    return guard.check(changes, touched_by(changes, root), **settings)  # type: ignore[arg-type]
+    return guard.check(changes, touched_by(changes, root))
 
 
 def test_a_project_whose_tests_are_called_otherwise_is_guarded(tmp_path: Path) -> None:
@@ -85,7 +84,7 @@ def test_a_project_whose_tests_are_called_otherwise_is_guarded(tmp_path: Path) -
     change = FileChange(path="cart/core.py", content=core.replace("sum(prices) + 1", "''").encode())
     engine = open_on(tmp_path)
     try:
-        found = Guard(engine).check((change,), touched_by([change], tmp_path), allowance=60.0)
+        found = Guard(engine, seconds=60.0).check((change,), touched_by([change], tmp_path))
         written = "from cart.core import total\n\ndef test_a():\n    assert total([]) == 1\n"
         assert run_one(engine, written).verdict is Verdict.PASS
     finally:
@@ -102,7 +101,7 @@ BREAKING = CORE.replace("return n * 2 + 1", "return str(n * 2)")
 
 
 def test_the_budget_bounds_what_runs_and_says_so(engine: Runner, root: Path) -> None:
-    found = check(Guard(engine), root, BREAKING, allowance=0.0)
+    found = check(Guard(engine, seconds=0.0), root, BREAKING)
     assert (found.ran, found.regressions) == (0, ())
     assert [note.code for note in found.shortfalls] == ["budget-spent"]
 
@@ -135,7 +134,7 @@ def test_of_a_large_suite_the_nearest_files_are_run(tmp_path: Path) -> None:
     files = {"pkg/__init__.py": "", "pkg/core.py": CORE, "tests/test_core.py": near, **far}
     write_tree(root, {**files, "tests/test_zz.py": slow})
     with closing(open_on(root)) as engine:
-        guarded = check(Guard(engine), root, CORE.replace(" + 1", ""), allowance=0.5)
+        guarded = check(Guard(engine, seconds=0.5), root, CORE.replace(" + 1", ""))
     assert [one.test for one in guarded.regressions] == ["tests/test_core.py::test_double"]
     assert guarded.by is not ChosenBy.ALL
 
@@ -143,7 +142,7 @@ def test_of_a_large_suite_the_nearest_files_are_run(tmp_path: Path) -> None:
 def test_the_unpatched_tree_is_run_once_for_all_patches(engine: Runner, root: Path) -> None:
     """All tests of the file are run there in one process."""
     counting = Counting(engine)
-    guard = Guard(counting)
+    guard = Guard(counting, seconds=60.0)
     with ThreadPoolExecutor(3) as pool:
         found = list(pool.map(lambda after: check(guard, root, after), (RIGHT, BREAKING, RIGHT)))
     assert counting.processes == 1
@@ -153,7 +152,7 @@ def test_the_unpatched_tree_is_run_once_for_all_patches(engine: Runner, root: Pa
 
 def test_new_failures_are_named_and_confirmed_with_each_patch(engine: Runner, root: Path) -> None:
     counting = Counting(engine)
-    guard = Guard(counting)
+    guard = Guard(counting, seconds=60.0)
     found, later = (check(guard, root, after) for after in (BREAKING, f"{BREAKING}\n\nMORE = 1\n"))
     assert [regression.test for regression in found.regressions] == [
         "tests/test_pkg.py::test_double_is_a_number",
@@ -177,7 +176,7 @@ def test_a_test_that_fails_by_chance_is_no_regression(engine: Runner, root: Path
     flaky = CORE.replace(
         "return n * 2 + 1", "import os\n    return n * 2 + (os.environ['PYTHONHASHSEED'] != '0')"
     )
-    found = check(Guard(engine), root, flaky)
+    found = check(Guard(engine, seconds=60.0), root, flaky)
     assert found.regressions == ()
     assert found.ran == 4
 
@@ -186,7 +185,7 @@ def test_a_test_that_no_longer_ends_is_a_regression(root: Path) -> None:
     engine = open_on(root, seconds=2)
     try:
         hanging = CORE.replace("return 1\n", "import time\n    time.sleep(60)\n")
-        found = check(Guard(engine), root, hanging)
+        found = check(Guard(engine, seconds=60.0), root, hanging)
     finally:
         engine.close()
     assert [(item.test, item.verdict) for item in found.regressions] == [
@@ -241,7 +240,7 @@ def odd(tmp_path_factory: pytest.TempPathFactory) -> tuple[Guarded, Counting]:
     write_tree(root, {"pkg/__init__.py": "", "pkg/core.py": CORE, **tests})
     with closing(open_on(root)) as engine:
         counting = Counting(engine)
-        return check(Guard(counting), root, BREAKING), counting
+        return check(Guard(counting, seconds=60.0), root, BREAKING), counting
 
 
 def test_a_file_that_cannot_be_imported_is_tried_no_further(odd: tuple[Guarded, Counting]) -> None:
@@ -294,7 +293,7 @@ def test_a_cell_that_says_nothing_is_no_regression(engine: Runner, root: Path) -
             ).encode(),
         ),
     )
-    found = Guard(engine).check(changes, touched_by(changes, root), allowance=60.0)
+    found = Guard(engine, seconds=60.0).check(changes, touched_by(changes, root))
     assert (found.ran, found.regressions) == (0, ())
 
 
@@ -305,7 +304,7 @@ def test_a_conftest_that_cannot_be_imported_is_told_of(tmp_path: Path) -> None:
     }
     write_tree(tmp_path, {"pkg/__init__.py": "", "pkg/core.py": CORE, **broken})
     with closing(open_on(tmp_path)) as engine:
-        found = check(Guard(engine), tmp_path, BREAKING)
+        found = check(Guard(engine, seconds=60.0), tmp_path, BREAKING)
     assert (found.ran, found.total) == (0, 1)
     why = "tests/test_a.py cannot be collected on the unpatched tree"
     assert [note.text for note in found.shortfalls] == [why]

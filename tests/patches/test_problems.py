@@ -100,8 +100,9 @@ def create(path: str, mode: str = "100644") -> str:
         ),
         pytest.param(
             "--- a/pkg/other.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-one = 1\n",
-            "does not apply: the hunk at line 3 of the patch has no context that says where it"
-            " belongs (write it with 'git diff -U3')",
+            "does not apply: 'pkg/other.py' has no lines like those of hunk 1"
+            " (line 3 of the patch, meant for line 1 of the file); it has no context (write it"
+            " with 'git diff -U3')",
             id="more-lines",
         ),
         pytest.param(
@@ -122,14 +123,15 @@ def create(path: str, mode: str = "100644") -> str:
         ),
         pytest.param(
             edit("pkg/other.py", "@@ -2,0 +3 @@\n+half = 5\n"),
-            "does not apply: the hunk at line 3 of the patch has no context that says where it"
-            " belongs (write it with 'git diff -U3')",
+            "does not apply: nothing says where the lines belong that the hunk at line 3 adds"
+            " (write it with 'git diff -U3')",
             id="no-context-addition",
         ),
         pytest.param(
             edit("pkg/same.py", "@@ -1 +1 @@\n-    # same\n+    # new\n"),
-            "does not apply: the hunk at line 3 of the patch has no context that says where it"
-            " belongs (write it with 'git diff -U3')",
+            "does not apply: 'pkg/same.py' has no lines like those of hunk 1"
+            " (line 3 of the patch, meant for line 1 of the file); it has no context (write it"
+            " with 'git diff -U3')",
             id="no-context-ambiguous",
         ),
         pytest.param(

@@ -11,7 +11,6 @@ import pytest
 from pytest_brt.guard import Guard
 from pytest_brt.patches import canonical_diff
 from pytest_brt.rank.evaluate import evaluate
-from pytest_brt.rank.guarding import Guarding
 from pytest_brt.sandbox.placing import Test
 from pytest_brt.sandbox.run_tests import Runner
 from pytest_brt.types import (
@@ -58,8 +57,8 @@ MEANS = candidate(1, "assert mean([]) == 0")
 
 
 def run(engine: Runner, text: str, *tests: JudgedTest, guard: bool = False) -> PatchResult:
-    guarding = Guarding(guard=Guard(engine)) if guard else None
-    return evaluate(patch(text), "issue", tests, engine, guarding=guarding)
+    used = Guard(engine) if guard else None
+    return evaluate(patch(text), "issue", tests, engine, guard=used)
 
 
 def test_a_row_has_a_cell_per_candidate_in_their_order(engine: Runner) -> None:
